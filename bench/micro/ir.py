@@ -1,0 +1,179 @@
+"""Time the IR on 20,000 ops: build, walk, verify, copy, print, parse, cse, dce.
+
+Run as ``python bench/micro/ir.py [--json] [--ops N]``.  Seconds are the best of five
+runs; `checked` says that the result was compared with what it must be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from latticework.dialects import loop, rlwe, vec
+from latticework.errors import IrError, ScaleError
+from latticework.ir import Block, Builder, Loc, Module, parse_module, print_module, verify
+from latticework.passes import cse, dce
+
+TARGET_SECONDS = {
+    "build vec": 0.5,
+    "build rlwe": 0.5,
+    "walk": 0.01,
+    "verify": 0.5,
+    "copy": 0.5,
+    "print": 0.5,
+    "parse": 2.0,
+    "cse": 1.0,
+    "dce": 1.0,
+}
+
+
+def build_vec(num_ops: int) -> Module:
+    """x -> rot(x) + x, again and again; half of the rotations repeat others."""
+    block = Block()
+    value = x = block.add_arg(vec.VecType(1, 64, "real", True))
+    builder = Builder(block, Loc("bench.py", 1))
+    for step in range(num_ops // 2 - 1):
+        rotated = builder.build(vec.ROTATE, [x if step % 2 else value], steps=step % 61)
+        value = builder.build(vec.ADD, [rotated, value])
+    builder.create(loop.YIELD, [value])
+    return Module(block, ["x"], ["y"])
+
+
+def build_rlwe(num_ops: int) -> Module:
+    """The same on ciphertexts, whose types are larger and checked more."""
+    block = Block()
+    value = x = block.add_arg(rlwe.CipherType("ckks", 1, 64, rlwe.Level(0, 5), 2.0**40))
+    builder = Builder(block, Loc("bench.py", 1))
+    for step in range(num_ops // 2 - 1):
+        value = builder.build(rlwe.ADD, [builder.build(rlwe.ROTATE, [value], steps=step % 61), x])
+    builder.create(loop.YIELD, [value])
+    return Module(block, ["x"], ["y"])
+
+
+def best_of(function: Callable[[], Any], repeats: int = 5) -> tuple[float, Any]:
+    """Shortest time in seconds, and the last result."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = function()
+        times.append(time.perf_counter() - start)
+    return min(times), result
+
+
+def verify_refuses(module: Module) -> bool:
+    """Whether a fault in the middle of a module is found; the module is as before afterwards."""
+    value = module.body.ops[len(module.body.ops) // 2].result
+    kept, value.type = value.type, module.inputs[0].type.replace(scale=2.0**41)
+    try:
+        verify(module)
+    except (IrError, ScaleError):
+        return True
+    finally:
+        value.type = kept
+    return False
+
+
+def measure(num_ops: int) -> list[tuple[str, float, bool]]:
+    """(case, seconds, checked) of every case."""
+    seconds, module = best_of(lambda: build_vec(num_ops))
+    rows = [("build vec", seconds, len(module.body.ops) == num_ops - 1)]
+    seconds, ciphers = best_of(lambda: build_rlwe(num_ops))
+    rows.append(("build rlwe", seconds, len(ciphers.body.ops) == num_ops - 1))
+    seconds, count = best_of(lambda: sum(1 for _ in module.walk()))
+    rows.append(("walk", seconds, count == num_ops - 1))
+    rows.append(("verify", best_of(lambda: verify(module))[0], verify_refuses(ciphers)))
+    seconds, text = best_of(lambda: print_module(module))
+    copy_seconds, copy = best_of(module.clone)
+    rows.append(("copy", copy_seconds, print_module(copy) == text))
+    parse_seconds, parsed = best_of(lambda: parse_module(text))
+    rows += [
+        ("print", seconds, text.count("\n") == num_ops + 2),
+        ("parse", parse_seconds, print_module(parsed) == text),
+    ]
+    seconds, shared = best_of(lambda: cse.run(module))
+    steps = range(num_ops // 2 - 1)
+    distinct = {(step if step % 2 == 0 and step else None, step % 61) for step in steps}  # (place of operand, steps)
+    repeated = len(steps) - len(distinct)
+    rows.append(("cse", seconds, len(shared.body.ops) == num_ops - 1 - repeated))
+    seconds, live = best_of(lambda: dce.run(module))
+    rows.append(("dce", seconds, print_module(live) == text))
+    return rows
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    cpu = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line
+        ),
+        platform.processor(),
+    )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {"cpu": cpu, "cores": os.cpu_count(), "memory_gb": round(memory, 1), "gpu": None}
+
+
+def commit() -> str | None:
+    """The commit of the working tree, None outside of one."""
+    found = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
+    return found.stdout.strip() if found.returncode == 0 else None
+
+
+def report(num_ops: int) -> dict[str, Any]:
+    """The object that --json prints."""
+    rows = [
+        {
+            "case": f"{case}, {num_ops} ops",
+            "metric": "time",
+            "unit": "s",
+            "ours": round(seconds, 5),
+            "reference": None,
+            "source": None,
+            "ratio": None,
+            "target": TARGET_SECONDS[case],
+            "better": "lower",
+            "meets": seconds <= TARGET_SECONDS[case],
+            "checked": checked,
+        }
+        for case, seconds, checked in measure(num_ops)
+    ]
+    return {
+        "suite": "micro-ir",
+        "commit": commit(),
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "conditions": {"python": platform.python_version(), "best_of": 5},
+        "rows": rows,
+    }
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description="Time the IR.")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--ops", type=int, default=20_000, help="ops of the module (default 20000)")
+    arguments = parser.parse_args()
+    result = report(arguments.ops)
+    if arguments.json:
+        print(json.dumps(result, indent=1))
+        return
+    for row in result["rows"]:
+        mark = {True: "ok", False: "MISSED"}[row["meets"]]
+        print(
+            f"{row['case']:26} {row['ours']:9.4f} s   target {row['target']:5.2f} s  {mark}  checked {row['checked']}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+// The device seam: memory, streams, events, copies; and what a backend is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/kernels.hpp"
+
+namespace lw {
+
+class Device;
+
+/// An in-order stream of kernels. Each backend derives its own and keeps the ring's tables there.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+};
+
+/// Owning device memory; returned to its device when destroyed. Move only.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(void* data, std::size_t bytes, Device* device) noexcept : data_(data), bytes_(bytes), device_(device) {}
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer moved(std::move(other));
+    swap(moved);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  void* data() const noexcept { return data_; }
+  Word* words() const noexcept { return static_cast<Word*>(data_); }
+  std::size_t bytes() const noexcept { return bytes_; }
+  void swap(Buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(device_, other.device_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  Device* device_ = nullptr;
+};
+
+/// A point in a queue's order. `ref` queues are synchronous, so their events are always done.
+struct Event {
+  std::uint64_t ticket = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string_view name() const noexcept = 0;
+  /// At least `bytes` of uninitialised memory, aligned to 64 bytes. Throws lw::Error(kOutOfMemory).
+  virtual Buffer allocate(std::size_t bytes) = 0;
+  virtual Queue& queue(int index) = 0;
+  virtual Event record(Queue& queue) = 0;
+  virtual void wait(Queue& queue, const Event& event) = 0;
+  virtual void copy(Queue& queue, void* to, const void* from, std::size_t bytes) = 0;
+  /// Bytes of live buffers now, and the most there were since the last reset_peak.
+  virtual std::size_t live_bytes() const noexcept = 0;
+  virtual std::size_t peak_bytes() const noexcept = 0;
+  virtual void reset_peak() noexcept = 0;
+
+ private:
+  friend class Buffer;
+  virtual void release(void* data, std::size_t bytes) noexcept = 0;
+};
+
+inline Buffer::~Buffer() {
+  if (data_ != nullptr) device_->release(data_, bytes_);
+}
+
+/// A device and its kernels, set up for one ring (degree and all its primes, by limb number).
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const noexcept = 0;
+  virtual const Kernels& kernels() const noexcept = 0;
+  virtual Device& device() noexcept = 0;
+};
+
+/// name: "ref". threads: 0 = one per core. Throws lw::Error(kValue) for an unknown name.
+std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_degree,
+                                      const std::vector<std::uint64_t>& primes, unsigned threads);
+std::vector<std::string> backend_names();
+
+}  // namespace lw

@@ -1,0 +1,124 @@
+// The limb-level seam: every arithmetic step of the core is one of these
+// functions, and a backend is a table of them.
+//
+// Contract common to all entries: batched over polys x limbs and asynchronous
+// on the queue; they never allocate, throw or branch on the scheme; residues
+// are canonical (in [0, q)) in the `ref` encoding, and any representative with
+// |x| < q in others. Except where a comment says so, `out` may alias an input
+// row for row. Results are functions of residue classes, except `lift`, which
+// takes centred representatives.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lw {
+
+using Word = std::uint64_t;  // one residue at rest, in the backend's encoding
+
+/// Rows of residues: row (p, j) holds N words of poly p modulo limb number limbs[j].
+struct Rows {
+  Word* base;
+  std::size_t stride;                    // words between consecutive limbs
+  std::size_t poly_stride;               // words between consecutive polys
+  std::span<const std::uint16_t> limbs;  // limb numbers, in row order
+  std::uint32_t polys;
+
+  Word* row(std::size_t poly, std::size_t j) const noexcept { return base + poly * poly_stride + j * stride; }
+};
+
+struct ConstRows {
+  const Word* base;
+  std::size_t stride;
+  std::size_t poly_stride;
+  std::span<const std::uint16_t> limbs;
+  std::uint32_t polys;
+
+  ConstRows(const Word* b, std::size_t s, std::size_t ps, std::span<const std::uint16_t> l, std::uint32_t p) noexcept
+      : base(b), stride(s), poly_stride(ps), limbs(l), polys(p) {}
+  ConstRows(const Rows& r) noexcept  // NOLINT: every Rows is a legal source
+      : base(r.base), stride(r.stride), poly_stride(r.poly_stride), limbs(r.limbs), polys(r.polys) {}
+  const Word* row(std::size_t poly, std::size_t j) const noexcept { return base + poly * poly_stride + j * stride; }
+};
+
+/// Constants of one base conversion from limb set D to limb set T (canonical integers).
+struct LiftTable {
+  std::vector<std::uint16_t> from;  // D, ascending limb number: the order of the sum
+  std::vector<std::uint16_t> to;    // T
+  std::vector<Word> inverse;        // (D/q_j)^-1 mod q_j, one per D limb
+  std::vector<double> reciprocal;   // float64(1/q_j)
+  std::vector<Word> weight;         // [t][j]: D/q_j mod t
+  std::vector<Word> total;          // D mod t, one per T limb
+};
+
+/// Canonical residues as stored: row (p, j) is N coefficients of widths[j] bits each, little endian, bit-packed.
+struct PackedRows {
+  const std::byte* base;
+  std::span<const std::size_t> offsets;  // byte offset of each row, [poly][limb]
+  std::span<const std::uint8_t> widths;  // bits a coefficient, one per limb: 1..64 (64 = plain words)
+};
+struct PackedRowsOut {
+  std::byte* base;
+  std::span<const std::size_t> offsets;
+  std::span<const std::uint8_t> widths;
+};
+
+/// Names one uniform polynomial: residues are a pure function of this, the limb and the position.
+struct UniformStream {
+  std::span<const std::uint8_t, 32> seed;  // public
+  std::uint32_t domain;                    // what it is for: a StreamDomain
+  std::uint64_t object;                    // which object of that kind
+  std::uint32_t digit;                     // which digit (key) or component
+};
+
+class Queue;  // an in-order stream with the ring's tables, see device.hpp
+
+struct Kernels {
+  // Negacyclic transforms, in place. Position j of the NTT holds the value at psi^(2*bitrev(j)+1).
+  void (*ntt)(Queue& q, Rows x) noexcept;
+  void (*intt)(Queue& q, Rows x) noexcept;
+
+  // Pointwise, modulo each row's limb. An input with polys == 1 is broadcast over out.polys.
+  void (*add)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
+  void (*sub)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
+  void (*neg)(Queue& q, Rows out, ConstRows a) noexcept;
+  void (*mul)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
+  void (*mul_add)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;  // out += a * b
+  // scalars: one canonical integer per limb of out.
+  void (*mul_scalar)(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
+  void (*add_scalar)(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
+  // out = (a - b) * scalar: the tail of mod_down and rescale.
+  void (*sub_scale)(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept;
+  // out = sum_i a[i] * b[i]; key inner product and plaintext multiply-accumulate. Terms broadcast
+  // like pointwise inputs. No aliasing.
+  void (*dot)(Queue& q, Rows out, std::span<const ConstRows> a, std::span<const ConstRows> b) noexcept;
+
+  // x -> x(X^g) in the NTT domain, g odd and < 2N. No aliasing.
+  void (*automorphism)(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element) noexcept;
+
+  // Base conversion, coefficient domain. in.limbs holds every limb of table.from, in any order (rows of other
+  // limbs are not read); out.limbs == table.to. With
+  // y_j = centred(x * (D/q_j)^-1 mod q_j), v = fma(double(y_j), reciprocal_j, v) for j ascending
+  // from v = 0, u = rint(v): out = sum_j y_j * (D/q_j) - u * D. No aliasing.
+  void (*lift)(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept;
+
+  // Signed integers of magnitude < 2^62 to residues (coefficient domain), one poly.
+  void (*import_signed)(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept;
+  // The only ways in and out of the backend's encoding. import returns false if a residue is not < q.
+  bool (*import_residues)(Queue& q, Rows out, const PackedRows& canonical) noexcept;
+  void (*export_residues)(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept;
+  // Uniform residues by the position-indexed expansion of UniformStream (see ring/uniform.hpp), one poly.
+  void (*expand_uniform)(Queue& q, Rows out, const UniformStream& stream) noexcept;
+
+  // Canonical embedding on n slots (n a power of two <= N/2), natural slot order, in place:
+  // slot j is the value at zeta_(4n)^(5^j). embed: n packed coefficients -> slots;
+  // unembed: slots -> coefficients (includes 1/n), where word i packs coefficient i (real part)
+  // and i + n (imaginary part) of the degree-2n subring. A fixed graph of float64 operations.
+  void (*embed)(Queue& q, std::span<std::complex<double>> values) noexcept;
+  void (*unembed)(Queue& q, std::span<std::complex<double>> values) noexcept;
+};
+
+}  // namespace lw

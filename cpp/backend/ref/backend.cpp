@@ -1,0 +1,102 @@
+#include "backend/ref/backend.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "backend/ref/kernels.hpp"
+#include "backend/ref/queue.hpp"
+#include "math/error.hpp"
+
+namespace lw {
+namespace ref {
+namespace {
+
+constexpr Kernels kKernels = {
+    .ntt = ntt,
+    .intt = intt,
+    .add = add,
+    .sub = sub,
+    .neg = neg,
+    .mul = mul,
+    .mul_add = mul_add,
+    .mul_scalar = mul_scalar,
+    .add_scalar = add_scalar,
+    .sub_scale = sub_scale,
+    .dot = dot,
+    .automorphism = automorphism,
+    .lift = lift,
+    .import_signed = import_signed,
+    .import_residues = import_residues,
+    .export_residues = export_residues,
+    .expand_uniform = expand_uniform,
+    .embed = embed,
+    .unembed = unembed,
+};
+
+/// Host memory; the C library's allocator keeps freed blocks for reuse.
+class RefDevice final : public Device {
+ public:
+  explicit RefDevice(RefQueue& queue) noexcept : queue_(queue) {}
+
+  std::string_view name() const noexcept override { return "ref"; }
+
+  Buffer allocate(std::size_t bytes) override {
+    constexpr std::size_t kAlignment = 64;
+    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+    if (data == nullptr) {
+      throw Error(ErrorKind::kOutOfMemory, "ref device: no memory for " + std::to_string(bytes) + " bytes, " +
+                                               std::to_string(live_bytes()) + " in use; lower the memory budget");
+    }
+    const std::size_t live = live_.fetch_add(bytes) + bytes;
+    std::size_t peak = peak_.load();
+    while (peak < live && !peak_.compare_exchange_weak(peak, live)) {
+    }
+    return Buffer(data, bytes, this);
+  }
+
+  Queue& queue(int) override { return queue_; }
+  Event record(Queue&) override { return {}; }
+  void wait(Queue&, const Event&) override {}
+  void copy(Queue&, void* to, const void* from, std::size_t bytes) override { std::memmove(to, from, bytes); }
+
+  std::size_t live_bytes() const noexcept override { return live_.load(); }
+  std::size_t peak_bytes() const noexcept override { return peak_.load(); }
+  void reset_peak() noexcept override { peak_.store(live_.load()); }
+
+ private:
+  void release(void* data, std::size_t bytes) noexcept override {
+    live_.fetch_sub(bytes);
+    std::free(data);
+  }
+
+  RefQueue& queue_;
+  std::atomic<std::size_t> live_ = 0;
+  std::atomic<std::size_t> peak_ = 0;
+};
+
+class RefBackend final : public Backend {
+ public:
+  RefBackend(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads)
+      : queue_(ring_degree, primes, threads), device_(queue_) {}
+
+  std::string_view name() const noexcept override { return "ref"; }
+  const Kernels& kernels() const noexcept override { return kKernels; }
+  Device& device() noexcept override { return device_; }
+
+ private:
+  RefQueue queue_;
+  RefDevice device_;
+};
+
+}  // namespace
+}  // namespace ref
+
+std::unique_ptr<Backend> make_ref_backend(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes,
+                                          unsigned threads) {
+  return std::make_unique<ref::RefBackend>(ring_degree, primes, threads);
+}
+
+}  // namespace lw

@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "backend/ref/kernels.hpp"
+#include "backend/ref/queue.hpp"
+
+namespace lw::ref {
+namespace {
+
+constexpr std::size_t kAddCycles = 1;
+constexpr std::size_t kMulCycles = 6;
+
+// An operand of one poly serves every poly of the result.
+inline const Word* operand_row(const ConstRows& a, std::size_t poly, std::size_t j) noexcept {
+  return a.row(a.polys == 1 ? 0 : poly, j);
+}
+
+// out[i] = op(modulus, a[i]) on every row.
+template <class Op>
+void map(Queue& q, const Rows& out, const ConstRows& a, std::size_t cycles, Op op) noexcept {
+  RefQueue& queue = ref_queue(q);
+  queue.for_rows(out, cycles, [&](std::size_t poly, std::size_t j) {
+    const Modulus m = queue.moduli[out.limbs[j]];
+    const Word* x = operand_row(a, poly, j);
+    Word* y = out.row(poly, j);
+    for (std::size_t i = 0; i < queue.degree; ++i) y[i] = op(m, x[i]);
+  });
+}
+
+// out[i] = op(modulus, out[i], a[i], b[i]) on every row.
+template <class Op>
+void zip(Queue& q, const Rows& out, const ConstRows& a, const ConstRows& b, std::size_t cycles, Op op) noexcept {
+  RefQueue& queue = ref_queue(q);
+  queue.for_rows(out, cycles, [&](std::size_t poly, std::size_t j) {
+    const Modulus m = queue.moduli[out.limbs[j]];
+    const Word *x = operand_row(a, poly, j), *y = operand_row(b, poly, j);
+    Word* z = out.row(poly, j);
+    for (std::size_t i = 0; i < queue.degree; ++i) z[i] = op(m, z[i], x[i], y[i]);
+  });
+}
+
+}  // namespace
+
+void add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  zip(q, out, a, b, kAddCycles, [](const Modulus& m, Word, Word x, Word y) { return m.add(x, y); });
+}
+
+void sub(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  zip(q, out, a, b, kAddCycles, [](const Modulus& m, Word, Word x, Word y) { return m.sub(x, y); });
+}
+
+void neg(Queue& q, Rows out, ConstRows a) noexcept {
+  map(q, out, a, kAddCycles, [](const Modulus& m, Word x) { return m.neg(x); });
+}
+
+void mul(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  zip(q, out, a, b, kMulCycles, [](const Modulus& m, Word, Word x, Word y) { return m.mul(x, y); });
+}
+
+void mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  zip(q, out, a, b, kMulCycles,
+      [](const Modulus& m, Word z, Word x, Word y) { return m.reduce(static_cast<U128>(x) * y + z); });
+}
+
+void mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
+  RefQueue& queue = ref_queue(q);
+  queue.for_rows(out, kMulCycles, [&](std::size_t poly, std::size_t j) {
+    const Word prime = queue.moduli[out.limbs[j]].value();
+    const ShoupFactor factor(scalars[j], prime);
+    const Word* x = operand_row(a, poly, j);
+    Word* y = out.row(poly, j);
+    for (std::size_t i = 0; i < queue.degree; ++i) y[i] = factor.mul(x[i], prime);
+  });
+}
+
+void add_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
+  RefQueue& queue = ref_queue(q);
+  queue.for_rows(out, kAddCycles, [&](std::size_t poly, std::size_t j) {
+    const Modulus m = queue.moduli[out.limbs[j]];
+    const Word* x = operand_row(a, poly, j);
+    Word* y = out.row(poly, j);
+    for (std::size_t i = 0; i < queue.degree; ++i) y[i] = m.add(x[i], scalars[j]);
+  });
+}
+
+void sub_scale(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept {
+  RefQueue& queue = ref_queue(q);
+  queue.for_rows(out, kMulCycles, [&](std::size_t poly, std::size_t j) {
+    const Word prime = queue.moduli[out.limbs[j]].value();
+    const ShoupFactor factor(scalars[j], prime);
+    const Word *x = operand_row(a, poly, j), *y = operand_row(b, poly, j);
+    Word* z = out.row(poly, j);
+    for (std::size_t i = 0; i < queue.degree; ++i) z[i] = factor.mul(x[i] - y[i] + prime, prime);
+  });
+}
+
+void dot(Queue& q, Rows out, std::span<const ConstRows> a, std::span<const ConstRows> b) noexcept {
+  // Products are below 2^120, so a sum of 128 and a reduced remainder fits 128 bits.
+  constexpr std::size_t kSafeTerms = 128;
+  constexpr std::size_t kBlock = 256;
+  RefQueue& queue = ref_queue(q);
+  queue.for_rows(out, 1 + a.size() * 3, [&](std::size_t poly, std::size_t j) {
+    const Modulus m = queue.moduli[out.limbs[j]];
+    U128 sums[kBlock];
+    for (std::size_t start = 0; start < queue.degree; start += kBlock) {
+      const std::size_t size = std::min<std::size_t>(kBlock, queue.degree - start);
+      std::fill_n(sums, size, U128{0});
+      for (std::size_t term = 0; term < a.size(); ++term) {
+        if (term % kSafeTerms == 0) {
+          for (std::size_t i = 0; i < size; ++i) sums[i] = m.reduce(sums[i]);
+        }
+        const Word* x = operand_row(a[term], poly, j) + start;
+        const Word* y = operand_row(b[term], poly, j) + start;
+        for (std::size_t i = 0; i < size; ++i) sums[i] += static_cast<U128>(x[i]) * y[i];
+      }
+      Word* z = out.row(poly, j) + start;
+      for (std::size_t i = 0; i < size; ++i) z[i] = m.reduce(sums[i]);
+    }
+  });
+}
+
+}  // namespace lw::ref

@@ -1,0 +1,117 @@
+#include "backend/thread_pool.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace lw {
+
+/// The workers of one process and the loop they share.
+class ThreadPool::Team {
+ public:
+  explicit Team(unsigned workers) : process_(getpid()) {
+    try {
+      for (unsigned i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // The system refuses more threads: the calling thread and those that started do the work.
+    }
+  }
+  ~Team() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
+  bool is_ours() const noexcept { return process_ == getpid(); }
+
+  /// False if a loop is running already.
+  bool try_run(std::size_t count, const void* context, Task task) noexcept {
+    if (busy_.test_and_set(std::memory_order_acquire)) return false;
+    {
+      const std::lock_guard lock(mutex_);
+      count_ = count;
+      context_ = context;
+      task_ = task;
+      next_.store(0, std::memory_order_relaxed);
+      ++generation_;
+      open_ = true;
+    }
+    wake_.notify_all();
+    drain();
+    {
+      std::unique_lock lock(mutex_);
+      open_ = false;  // workers that wake up from now on find nothing
+      idle_.wait(lock, [this] { return active_ == 0; });
+    }
+    busy_.clear(std::memory_order_release);
+    return true;
+  }
+
+ private:
+  void drain() noexcept {
+    for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) task_(context_, i);
+  }
+
+  void work() noexcept {
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return stop_ || (open_ && generation_ != seen); });
+      if (stop_) return;
+      seen = generation_;
+      ++active_;
+      lock.unlock();
+      drain();
+      lock.lock();
+      if (--active_ == 0) idle_.notify_one();
+    }
+  }
+
+  const pid_t process_;
+  std::atomic_flag busy_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;  // guards everything below except workers_
+  std::condition_variable wake_, idle_;
+  std::size_t count_ = 0;
+  const void* context_ = nullptr;
+  Task task_ = nullptr;
+  std::uint64_t generation_ = 0;
+  unsigned active_ = 0;
+  bool open_ = false;
+  bool stop_ = false;
+  std::vector<std::thread> workers_;
+};
+
+ThreadPool::ThreadPool(unsigned threads) noexcept
+    : threads_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())) {}
+
+ThreadPool::~ThreadPool() {
+  // After a fork the threads belong to the parent: nothing to join, and their locks may be held for ever.
+  const Team* team = team_.load();
+  if (team != nullptr && team->is_ours()) delete team;
+}
+
+ThreadPool::Team& ThreadPool::team() {
+  Team* current = team_.load(std::memory_order_acquire);
+  if (current != nullptr && current->is_ours()) return *current;
+  Team* fresh = new Team(threads_ - 1);
+  if (team_.compare_exchange_strong(current, fresh, std::memory_order_acq_rel)) return *fresh;
+  delete fresh;  // another thread of this process was first
+  return *current;
+}
+
+void ThreadPool::run(std::size_t count, const void* context, Task task) noexcept {
+  if (team().try_run(count, context, task)) return;
+  for (std::size_t i = 0; i < count; ++i) task(context, i);
+}
+
+}  // namespace lw

@@ -1,0 +1,14 @@
+// One bind_* function per part of the core; module.cpp calls them all.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace lw {
+
+void bind_errors(nanobind::module_& m);
+void bind_io(nanobind::module_& m);       // hash, cbor, container
+void bind_kernels(nanobind::module_& m);  // Ring with its kernels on NumPy arrays: what the conformance suite drives
+void bind_rlwe(nanobind::module_& m);     // parameters, keys, encryptor, decryptor, encoder, evaluator
+void bind_exec(nanobind::module_& m);     // plan decoder, executor
+
+}  // namespace lw

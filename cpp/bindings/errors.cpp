@@ -1,0 +1,87 @@
+// lw::Error becomes the Python class of the same meaning.
+#include "bindings/bindings.hpp"
+#include "io/file.hpp"
+#include "math/error.hpp"
+
+namespace nb = nanobind;
+
+namespace lw {
+namespace {
+
+/// Name of the class in latticework.errors; nullptr for the kinds that have a built-in one.
+const char* class_name(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kShape:
+      return "ShapeError";
+    case ErrorKind::kRange:
+      return "RangeError";
+    case ErrorKind::kLevel:
+      return "LevelError";
+    case ErrorKind::kScale:
+      return "ScaleError";
+    case ErrorKind::kSecurity:
+      return "SecurityError";
+    case ErrorKind::kMissingKey:
+      return "MissingKeyError";
+    case ErrorKind::kParameterMismatch:
+      return "ParameterMismatchError";
+    case ErrorKind::kSecretKey:
+      return "SecretKeyError";
+    case ErrorKind::kFormat:
+      return "FormatError";
+    default:
+      return nullptr;
+  }
+}
+
+PyObject* builtin_class(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kIo:
+      return PyExc_OSError;
+    case ErrorKind::kOutOfMemory:
+      return PyExc_MemoryError;
+    case ErrorKind::kCancelled:
+      return PyExc_KeyboardInterrupt;
+    default:
+      return PyExc_ValueError;
+  }
+}
+
+/// File names need not be UTF-8; Python shows their other bytes as it does in its own messages.
+nb::object message_of(const Error& error) { return nb::steal(PyUnicode_DecodeFSDefault(error.what())); }
+
+void raise(const Error& error) {
+  const char* name = class_name(error.kind());
+  if (name == nullptr) {
+    PyErr_SetObject(builtin_class(error.kind()), message_of(error).ptr());
+    return;
+  }
+  try {
+    const nb::object type = nb::module_::import_("latticework.errors").attr(name);
+    PyErr_SetObject(type.ptr(), message_of(error).ptr());
+  } catch (nb::python_error& failed) {
+    failed.restore();
+  }
+}
+
+void raise(const IoError& error) {
+  const nb::object message = message_of(error);
+  const nb::object arguments = nb::steal(Py_BuildValue("(iO)", error.code(), message.ptr()));
+  if (arguments.is_valid()) PyErr_SetObject(PyExc_OSError, arguments.ptr());
+}
+
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const IoError& error) {
+    raise(error);
+  } catch (const Error& error) {
+    raise(error);
+  }
+}
+
+}  // namespace
+
+void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
+
+}  // namespace lw

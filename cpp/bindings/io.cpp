@@ -1,0 +1,229 @@
+// Hashes, CBOR and containers in Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "bindings/buffers.hpp"
+#include "bindings/cbor_objects.hpp"
+#include "io/cbor.hpp"
+#include "io/container.hpp"
+#include "io/fast_sum.hpp"
+#include "io/file.hpp"
+#include "math/blake3.hpp"
+#include "math/chacha20.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace lw {
+namespace {
+
+nb::bytes hash_bytes(nb::handle data) {
+  const BytesView view(data);
+  Hash hash;
+  {
+    nb::gil_scoped_release released;
+    hash = blake3(view.span());
+  }
+  return to_bytes(hash);
+}
+
+nb::bytes keyed_hash_bytes(nb::handle key, nb::handle data) {
+  const Hash key_bytes = bytes32(key, "blake3_keyed: key");
+  return to_bytes(blake3_keyed(key_bytes, BytesView(data).span()));
+}
+
+nb::bytes keystream(nb::handle key, std::uint32_t counter, std::size_t size) {
+  const Hash key_bytes = bytes32(key, "chacha20_keystream: key");
+  const nb::bytes out = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  if (!out.is_valid()) throw nb::python_error();
+  chacha20_keystream(key_bytes, counter, {reinterpret_cast<std::uint8_t*>(PyBytes_AsString(out.ptr())), size});
+  return out;
+}
+
+nb::bytes encode(nb::handle object) { return to_bytes(cbor::encode(from_python(object))); }
+nb::object decode(nb::handle data) { return to_python(cbor::decode(BytesView(data).span())); }
+
+FileKind file_kind(std::uint16_t number) {
+  const FileKind kind = static_cast<FileKind>(number);
+  (void)to_string(kind);  // throws for a number that is no kind
+  return kind;
+}
+
+Writer make_writer(nb::handle path, std::uint16_t kind, nb::handle parameters, const nb::dict& header,
+                   const std::vector<Writer::Declared>& sections) {
+  const Hash fingerprint = bytes32(parameters, "parameters");
+  const cbor::Map header_map = map_from_python(header);
+  if (path.is_none()) return Writer(file_kind(kind), fingerprint, header_map, sections);
+  return Writer(to_path(path), file_kind(kind), fingerprint, header_map, sections);
+}
+
+void write_piece(Writer& writer, nb::handle piece) {
+  const BytesView view(piece);
+  nb::gil_scoped_release released;
+  writer.write(view.span());
+}
+
+/// The bytes of a container in memory; None for a file.
+nb::object commit(Writer& writer) {
+  std::vector<std::uint8_t> bytes;
+  {
+    nb::gil_scoped_release released;
+    bytes = writer.commit();
+  }
+  if (bytes.empty()) return nb::none();
+  return to_bytes(bytes);
+}
+
+nb::object write_container(nb::handle path, std::uint16_t kind, nb::handle parameters, const nb::dict& header,
+                           const std::vector<std::pair<std::uint16_t, nb::object>>& sections) {
+  std::vector<BytesView> contents;
+  std::vector<Writer::Declared> declared;
+  for (const auto& [section_kind, content] : sections) {
+    contents.emplace_back(content);
+    declared.push_back({section_kind, contents.back().span().size()});
+  }
+  Writer writer = make_writer(path, kind, parameters, header, declared);
+  {
+    nb::gil_scoped_release released;
+    for (const BytesView& content : contents) writer.write(content.span());
+  }
+  return commit(writer);
+}
+
+/// A Reader together with the Python bytes it looks at, if any.
+struct ContainerReader {
+  nb::object source;
+  Reader reader;
+};
+
+Expected expectations(const std::vector<std::uint16_t>& kinds, const std::optional<nb::bytes>& parameters,
+                      std::optional<std::uint64_t> max_bytes) {
+  Expected expected;
+  for (const std::uint16_t kind : kinds) expected.kinds.push_back(file_kind(kind));
+  if (expected.kinds.empty()) throw Error(ErrorKind::kValue, "ContainerReader: kinds is empty; say what is expected");
+  if (parameters) expected.parameters = bytes32(*parameters, "parameters");
+  if (max_bytes) expected.max_bytes = *max_bytes;
+  return expected;
+}
+
+ContainerReader open_container(nb::object source, const std::vector<std::uint16_t>& kinds,
+                               const std::optional<nb::bytes>& parameters, std::optional<std::uint64_t> max_bytes) {
+  const Expected expected = expectations(kinds, parameters, max_bytes);
+  if (PyBytes_Check(source.ptr())) {
+    const auto bytes = nb::borrow<nb::bytes>(source);
+    const std::span view(static_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    return {source, Reader::view(view, "container", expected)};
+  }
+  return {nb::none(), Reader::open(to_path(source), expected)};
+}
+
+nb::bytes section_bytes(const ContainerReader& self, std::size_t i) {
+  std::span<const std::uint8_t> content;
+  {
+    nb::gil_scoped_release released;
+    content = self.reader.section(i);
+  }
+  return to_bytes(content);
+}
+
+void bind_hashes(nb::module_& m) {
+  m.def("blake3", hash_bytes, "data"_a, "The 32-byte BLAKE3 hash of a bytes-like object.");
+  m.def("blake3_keyed", keyed_hash_bytes, "key"_a, "data"_a, "The keyed BLAKE3 hash under a 32-byte key.");
+  m.def("chacha20_keystream", keystream, "key"_a, "counter"_a, "size"_a,
+        "`size` bytes of the RFC 8439 keystream with a zero nonce, from 64-byte block `counter`.");
+  m.def(
+      "fast_sum", [](nb::handle data) { return fast_sum(BytesView(data).span()); }, "data"_a,
+      "The 64-bit checksum that containers keep beside the hash of a section.");
+  m.def("cbor_encode", encode, "value"_a.none(),
+        "The deterministic CBOR of None, bool, int, float, str, bytes, list, tuple and dict with str keys.");
+  m.def("cbor_decode", decode, "data"_a, "The inverse of cbor_encode; FormatError for anything else.");
+}
+
+void bind_reader(nb::module_& m) {
+  nb::class_<ContainerReader>(m, "ContainerReader",
+                              "A checked container from a path or bytes; FormatError if it is damaged, of a kind not "
+                              "in `kinds` or longer than max_bytes, ParameterMismatchError for other parameters.")
+      .def(
+          "__init__",
+          [](ContainerReader* self, nb::object source, const std::vector<std::uint16_t>& kinds,
+             const std::optional<nb::bytes>& parameters, std::optional<std::uint64_t> max_bytes) {
+            new (self) ContainerReader(open_container(std::move(source), kinds, parameters, max_bytes));
+          },
+          "source"_a, "kinds"_a, "parameters"_a = nb::none(), "max_bytes"_a = nb::none())
+      .def_prop_ro("kind", [](const ContainerReader& self) { return self.reader.kind(); })
+      .def_prop_ro("minor_version", [](const ContainerReader& self) { return self.reader.minor_version(); })
+      .def_prop_ro("header", [](const ContainerReader& self) { return to_python(self.reader.header().value()); })
+      .def_prop_ro("parameters", [](const ContainerReader& self) { return to_bytes(self.reader.parameters()); })
+      .def_prop_ro("num_sections", [](const ContainerReader& self) { return self.reader.num_sections(); })
+      .def("section", section_bytes, "i"_a, "The bytes of the i-th section, verified by their hash.")
+      .def(
+          "section_kind", [](const ContainerReader& self, std::size_t i) { return self.reader.section_info(i).kind; },
+          "i"_a)
+      .def(
+          "section_bytes", [](const ContainerReader& self, std::size_t i) { return self.reader.section_info(i).bytes; },
+          "i"_a, "The length of the i-th section.")
+      .def(
+          "find",
+          [](const ContainerReader& self, std::uint16_t kind, std::uint32_t index) {
+            return self.reader.find(kind, index);
+          },
+          "kind"_a, "index"_a = 0, "Which section is the index-th of its kind.")
+      .def("verify_all", [](const ContainerReader& self) {
+        nb::gil_scoped_release released;
+        self.reader.verify_all();
+      });
+}
+
+void bind_writer(nb::module_& m) {
+  nb::class_<Writer>(m, "ContainerWriter",
+                     "Writes a container piece by piece: (kind, bytes) of every section are declared first. To a path, "
+                     "where it appears at commit(), durable and all or nothing; or to memory if the path is None.")
+      .def(
+          "__init__",
+          [](Writer* self, nb::handle path, std::uint16_t kind, nb::handle parameters, const nb::dict& header,
+             const std::vector<std::pair<std::uint16_t, std::uint64_t>>& sections) {
+            std::vector<Writer::Declared> declared;
+            for (const auto& [section_kind, bytes] : sections) declared.push_back({section_kind, bytes});
+            new (self) Writer(make_writer(path, kind, parameters, header, declared));
+          },
+          "path"_a.none(), "kind"_a, "parameters"_a, "header"_a, "sections"_a)
+      .def("write", write_piece, "piece"_a, "Append to the first section that is not complete yet.")
+      .def("commit", commit, "Finish; returns the bytes of a container in memory, None for a file.");
+  m.def("write_container", write_container, "path"_a.none(), "kind"_a, "parameters"_a, "header"_a, "sections"_a,
+        "Write a container of (kind, bytes-like) sections: to a path, durably and all or nothing, or as the bytes "
+        "returned if the path is None.");
+}
+
+}  // namespace
+
+void bind_io(nb::module_& m) {
+  bind_hashes(m);
+  nb::enum_<FileKind>(m, "FileKind", nb::is_arithmetic(), "What a container holds.")
+      .value("PLAN", FileKind::kPlan)
+      .value("CLIENT", FileKind::kClient)
+      .value("SECRET_KEY", FileKind::kSecretKey)
+      .value("PUBLIC_KEY", FileKind::kPublicKey)
+      .value("EVALUATION_KEYS", FileKind::kEvaluationKeys)
+      .value("CIPHERTEXTS", FileKind::kCiphertexts);
+  bind_writer(m);
+  m.def(
+      "write_file_atomic",
+      [](nb::handle path, nb::handle data, unsigned mode) {
+        const std::string file = to_path(path);
+        const BytesView view(data);
+        nb::gil_scoped_release released;
+        write_file_atomic(file, view.span(), static_cast<mode_t>(mode));
+      },
+      "path"_a, "data"_a, "mode"_a = 0644, "Write a file that appears under its name complete and durable, or never.");
+  bind_reader(m);
+}
+
+}  // namespace lw

@@ -1,0 +1,345 @@
+// Rings and their kernels on NumPy arrays of canonical residues, shaped (polys, limbs, N).
+// This is what the conformance suite drives: arrays are copied in and out through the
+// backend's import and export, so every backend answers in the same words.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "math/double_double.hpp"
+#include "math/error.hpp"
+#include "math/primes.hpp"
+#include "ring/ring.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace lw {
+namespace {
+
+using Array = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Result = nb::ndarray<nb::numpy, Word, nb::ndim<3>>;
+using Coefficients = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Slots = nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using SlotsResult = nb::ndarray<nb::numpy, std::complex<double>, nb::ndim<1>>;
+
+void require(bool condition, ErrorKind kind, const std::string& message) {
+  if (!condition) throw Error(kind, message);
+}
+
+void check_limbs(const Ring& ring, const LimbList& limbs) {
+  for (const std::uint16_t limb : limbs) {
+    require(limb < ring.num_limbs(), ErrorKind::kValue,
+            "limb number " + std::to_string(limb) + " does not exist; the ring has " +
+                std::to_string(ring.num_limbs()) + " limbs");
+  }
+}
+
+void check_scalars(const Ring& ring, const LimbList& limbs, const std::vector<Word>& scalars) {
+  require(scalars.size() == limbs.size(), ErrorKind::kShape,
+          std::to_string(scalars.size()) + " scalars for " + std::to_string(limbs.size()) + " limbs; give one each");
+  for (std::size_t j = 0; j < limbs.size(); ++j) {
+    require(scalars[j] < ring.modulus(limbs[j]).value(), ErrorKind::kValue,
+            "scalar " + std::to_string(scalars[j]) + " is not below the prime of limb " + std::to_string(limbs[j]));
+  }
+}
+
+// Rows that lie one after the other, coefficients of widths[j] bits.
+std::vector<std::size_t> packed_offsets(const Ring& ring, const std::vector<std::uint8_t>& widths, std::size_t polys) {
+  std::vector<std::size_t> offsets = {0};
+  for (std::size_t poly = 0; poly < polys; ++poly) {
+    for (const std::uint8_t width : widths) {
+      require(width >= 1 && width <= 64, ErrorKind::kValue,
+              "a width of " + std::to_string(width) + " bits is not between 1 and 64");
+      offsets.push_back(offsets.back() + std::size_t{ring.degree()} / 8 * width);
+    }
+  }
+  return offsets;
+}
+
+PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, const std::vector<std::uint8_t>& widths,
+                       const LimbList& limbs, std::uint32_t polys) {
+  check_limbs(ring, limbs);
+  require(widths.size() == limbs.size(), ErrorKind::kShape,
+          std::to_string(widths.size()) + " widths for " + std::to_string(limbs.size()) + " limbs; give one each");
+  const std::vector<std::size_t> offsets = packed_offsets(ring, widths, polys);
+  require(offsets.back() == bytes, ErrorKind::kShape,
+          "the rows take " + std::to_string(offsets.back()) + " bytes, but " + std::to_string(bytes) + " are given");
+  PolyRows rows(ring, limbs, polys);
+  bool all_reduced = false;
+  {
+    const nb::gil_scoped_release release;
+    all_reduced = ring.kernels().import_residues(ring.queue(), rows.rows(),
+                                                 {static_cast<const std::byte*>(data), offsets, widths});
+  }
+  require(all_reduced, ErrorKind::kValue, "a residue is not below the prime of its limb; reduce the input first");
+  return rows;
+}
+
+void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>& widths, const PolyRows& rows) {
+  const std::vector<std::size_t> offsets = packed_offsets(ring, widths, rows.polys());
+  const nb::gil_scoped_release release;
+  ring.kernels().export_residues(ring.queue(), {static_cast<std::byte*>(data), offsets, widths}, rows.rows());
+}
+
+PolyRows load(const Ring& ring, const Array& array, const LimbList& limbs) {
+  require(array.shape(1) == limbs.size() && array.shape(2) == ring.degree(), ErrorKind::kShape,
+          "an array has shape (" + std::to_string(array.shape(0)) + ", " + std::to_string(array.shape(1)) + ", " +
+              std::to_string(array.shape(2)) + "); (polys, " + std::to_string(limbs.size()) + ", " +
+              std::to_string(ring.degree()) + ") is needed");
+  return import_packed(ring, array.data(), array.nbytes(), std::vector<std::uint8_t>(limbs.size(), 64), limbs,
+                       static_cast<std::uint32_t>(array.shape(0)));
+}
+
+template <class T>
+nb::capsule own(std::unique_ptr<T[]>& data) {
+  return nb::capsule(data.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+}
+
+Result store(const Ring& ring, const PolyRows& rows) {
+  const std::size_t limbs = rows.limbs().size();
+  auto data = std::make_unique_for_overwrite<Word[]>(rows.polys() * limbs * ring.degree());
+  export_packed(ring, data.get(), std::vector<std::uint8_t>(limbs, 64), rows);
+  Word* words = data.get();
+  return Result(words, {rows.polys(), limbs, ring.degree()}, own(data));
+}
+
+// Runs a kernel without the GIL on new rows, and returns these.
+template <class Kernel>
+Result compute(const Ring& ring, const LimbList& limbs, std::uint32_t polys, Kernel kernel) {
+  check_limbs(ring, limbs);
+  PolyRows out(ring, limbs, polys);
+  {
+    const nb::gil_scoped_release release;
+    kernel(ring.queue(), out.rows());
+  }
+  return store(ring, out);
+}
+
+std::uint32_t joint_polys(std::initializer_list<const PolyRows*> operands) {
+  std::uint32_t polys = 1;
+  for (const PolyRows* operand : operands) polys = std::max(polys, operand->polys());
+  for (const PolyRows* operand : operands) {
+    require(operand->polys() == polys || operand->polys() == 1, ErrorKind::kShape,
+            std::to_string(operand->polys()) + " polys do not combine with " + std::to_string(polys) +
+                "; operands have equally many, or one");
+  }
+  return polys;
+}
+
+template <auto kKernel>
+Result in_place(const Ring& ring, const Array& a, const LimbList& limbs) {
+  PolyRows x = load(ring, a, limbs);
+  {
+    const nb::gil_scoped_release release;
+    (ring.kernels().*kKernel)(ring.queue(), x.rows());
+  }
+  return store(ring, x);
+}
+
+template <auto kKernel>
+Result binary(const Ring& ring, const Array& a, const Array& b, const LimbList& limbs) {
+  const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
+  return compute(ring, limbs, joint_polys({&x, &y}),
+                 [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), y.rows()); });
+}
+
+template <auto kKernel>
+Result with_scalars(const Ring& ring, const Array& a, const std::vector<Word>& scalars, const LimbList& limbs) {
+  const PolyRows x = load(ring, a, limbs);
+  check_scalars(ring, limbs, scalars);
+  return compute(ring, limbs, x.polys(),
+                 [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), scalars); });
+}
+
+Result neg(const Ring& ring, const Array& a, const LimbList& limbs) {
+  const PolyRows x = load(ring, a, limbs);
+  return compute(ring, limbs, x.polys(), [&](Queue& queue, Rows out) { ring.kernels().neg(queue, out, x.rows()); });
+}
+
+Result mul_add(const Ring& ring, const Array& sum, const Array& a, const Array& b, const LimbList& limbs) {
+  PolyRows out = load(ring, sum, limbs);
+  const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
+  require(joint_polys({&out, &x, &y}) == out.polys(), ErrorKind::kShape, "mul_add: the sum has fewer polys than a * b");
+  {
+    const nb::gil_scoped_release release;
+    ring.kernels().mul_add(ring.queue(), out.rows(), x.rows(), y.rows());
+  }
+  return store(ring, out);
+}
+
+Result sub_scale(const Ring& ring, const Array& a, const Array& b, const std::vector<Word>& scalars,
+                 const LimbList& limbs) {
+  const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
+  check_scalars(ring, limbs, scalars);
+  return compute(ring, limbs, joint_polys({&x, &y}),
+                 [&](Queue& queue, Rows out) { ring.kernels().sub_scale(queue, out, x.rows(), y.rows(), scalars); });
+}
+
+Result dot(const Ring& ring, const std::vector<Array>& a, const std::vector<Array>& b, const LimbList& limbs) {
+  require(a.size() == b.size() && !a.empty(), ErrorKind::kShape,
+          "dot: " + std::to_string(a.size()) + " factors against " + std::to_string(b.size()));
+  std::vector<PolyRows> owners;
+  std::vector<ConstRows> left, right;
+  std::uint32_t polys = 1;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (const Array* array : {&a[i], &b[i]}) {
+      owners.push_back(load(ring, *array, limbs));
+      polys = std::max(polys, owners.back().polys());
+    }
+  }
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    const PolyRows& owner = owners[i];
+    require(owner.polys() == polys || owner.polys() == 1, ErrorKind::kShape,
+            "dot: factors have " + std::to_string(owner.polys()) + " and " + std::to_string(polys) + " polys");
+    (i % 2 == 0 ? left : right).push_back(owner.rows());
+  }
+  return compute(ring, limbs, polys, [&](Queue& queue, Rows out) { ring.kernels().dot(queue, out, left, right); });
+}
+
+Result automorphism(const Ring& ring, const Array& a, std::uint64_t galois_element, const LimbList& limbs) {
+  require(galois_element % 2 == 1 && galois_element < 2 * ring.degree(), ErrorKind::kValue,
+          "galois_element " + std::to_string(galois_element) + " is not odd and below 2N");
+  const PolyRows x = load(ring, a, limbs);
+  return compute(ring, limbs, x.polys(),
+                 [&](Queue& queue, Rows out) { ring.kernels().automorphism(queue, out, x.rows(), galois_element); });
+}
+
+Result lift(const Ring& ring, const Array& a, const LimbList& from, const LimbList& to) {
+  const PolyRows x = load(ring, a, from);
+  check_limbs(ring, to);
+  for (const std::uint16_t limb : from) {
+    require(std::count(from.begin(), from.end(), limb) == 1, ErrorKind::kValue,
+            "lift: source limb " + std::to_string(limb) + " is given more than once");
+  }
+  const LiftTable& table = ring.lift_table(from, to);
+  return compute(ring, to, x.polys(),
+                 [&](Queue& queue, Rows out) { ring.kernels().lift(queue, out, x.rows(), table); });
+}
+
+Result import_signed(const Ring& ring, const Coefficients& coefficients, const LimbList& limbs) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+  const std::span values(coefficients.data(), coefficients.size());
+  require(values.size() == ring.degree(), ErrorKind::kShape,
+          std::to_string(values.size()) + " coefficients for a ring of degree " + std::to_string(ring.degree()));
+  require(std::all_of(values.begin(), values.end(), [](std::int64_t x) { return -kLimit < x && x < kLimit; }),
+          ErrorKind::kRange, "a coefficient is not below 2^62 in magnitude");
+  return compute(ring, limbs, 1, [&](Queue& queue, Rows out) { ring.kernels().import_signed(queue, out, values); });
+}
+
+Result import_residues(const Ring& ring, const nb::bytes& data, const std::vector<std::uint8_t>& widths,
+                       const LimbList& limbs, std::uint32_t polys) {
+  return store(ring, import_packed(ring, data.data(), data.size(), widths, limbs, polys));
+}
+
+nb::bytes export_residues(const Ring& ring, const Array& a, const std::vector<std::uint8_t>& widths,
+                          const LimbList& limbs) {
+  const PolyRows x = load(ring, a, limbs);
+  require(widths.size() == limbs.size(), ErrorKind::kShape,
+          std::to_string(widths.size()) + " widths for " + std::to_string(limbs.size()) + " limbs; give one each");
+  std::string bytes(packed_offsets(ring, widths, x.polys()).back(), '\0');
+  export_packed(ring, bytes.data(), widths, x);
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+Result expand_uniform(const Ring& ring, const nb::bytes& seed, std::uint32_t domain, std::uint64_t object,
+                      std::uint32_t digit, const LimbList& limbs) {
+  require(seed.size() == 32, ErrorKind::kValue, "a seed has 32 bytes; " + std::to_string(seed.size()) + " are given");
+  std::array<std::uint8_t, 32> key;
+  std::copy_n(static_cast<const std::uint8_t*>(seed.data()), key.size(), key.begin());
+  const UniformStream stream = {key, domain, object, digit};
+  return compute(ring, limbs, 1, [&](Queue& queue, Rows out) { ring.kernels().expand_uniform(queue, out, stream); });
+}
+
+template <auto kKernel>
+SlotsResult transform_slots(const Ring& ring, const Slots& slots) {
+  const std::size_t n = slots.size();
+  require(std::has_single_bit(n) && n <= ring.degree() / 2, ErrorKind::kShape,
+          std::to_string(n) + " slots are not a power of two up to N/2 = " + std::to_string(ring.degree() / 2));
+  auto data = std::make_unique_for_overwrite<std::complex<double>[]>(n);
+  std::copy_n(slots.data(), n, data.get());
+  {
+    const nb::gil_scoped_release release;
+    (ring.kernels().*kKernel)(ring.queue(), {data.get(), n});
+  }
+  std::complex<double>* values = data.get();
+  return SlotsResult(values, {n}, own(data));
+}
+
+std::vector<std::uint64_t> primes_near_float(double target, std::uint64_t two_n, std::size_t count) {
+  require(target >= 1.0 && target < 0x1p60, ErrorKind::kValue, "primes_near: the target must lie between 1 and 2^60");
+  return primes_near(static_cast<std::uint64_t>(std::llround(target)), two_n, count);
+}
+
+std::pair<double, double> cos_sin(std::uint64_t k, std::uint64_t m) {
+  require(std::has_single_bit(m) && m >= 8 && m <= std::uint64_t{1} << 32, ErrorKind::kValue,
+          "cos_sin_turn: m = " + std::to_string(m) + " is not a power of two between 8 and 2^32");
+  const CosSin result = cos_sin_turn(k, m);
+  return {result.cos, result.sin};
+}
+
+void bind_primes(nb::module_& m) {
+  m.def("is_prime", &is_prime, "n"_a, "Whether an integer below 2^64 is prime; exact.");
+  m.def("primes_near", &primes_near, "target"_a, "two_n"_a, "count"_a,
+        "The `count` primes = 1 mod two_n with the smallest |log(p / target)|, nearest first.");
+  m.def("primes_near", &primes_near_float, "target"_a, "two_n"_a, "count"_a);
+  m.def("smallest_primitive_root", &smallest_primitive_root, "q"_a, "two_n"_a,
+        "The smallest primitive two_n-th root of unity modulo the prime q = 1 mod two_n.");
+  m.def("cos_sin_turn", &cos_sin, "k"_a, "m"_a, "(cos, sin) of 2*pi*k/m, correctly rounded; m a power of two.");
+}
+
+}  // namespace
+
+void bind_kernels(nb::module_& m) {
+  bind_primes(m);
+  m.def("backend_names", &backend_names, "Backends compiled into this library.");
+
+  nb::class_<Ring>(m, "Ring",
+                   "Z[X]/(X^N + 1) modulo numbered primes, on one backend. Arrays are uint64 of canonical residues, "
+                   "shaped (polys, limbs, N); row j belongs to limb number limbs[j].")
+      .def(nb::init<std::uint32_t, std::vector<std::uint64_t>, std::string_view, unsigned>(), "ring_degree"_a,
+           "primes"_a, "backend"_a = "ref", "threads"_a = 0)
+      .def_prop_ro("degree", &Ring::degree)
+      .def_prop_ro("primes",
+                   [](const Ring& ring) {
+                     std::vector<std::uint64_t> primes;
+                     for (std::size_t i = 0; i < ring.num_limbs(); ++i) primes.push_back(ring.modulus(i).value());
+                     return primes;
+                   })
+      .def_prop_ro("backend", [](const Ring& ring) { return std::string(ring.backend().name()); })
+      .def_prop_ro("live_bytes", [](const Ring& ring) { return ring.device().live_bytes(); })
+      .def_prop_ro("peak_bytes", [](const Ring& ring) { return ring.device().peak_bytes(); })
+      .def("ntt", &in_place<&Kernels::ntt>, "a"_a, "limbs"_a)
+      .def("intt", &in_place<&Kernels::intt>, "a"_a, "limbs"_a)
+      .def("add", &binary<&Kernels::add>, "a"_a, "b"_a, "limbs"_a)
+      .def("sub", &binary<&Kernels::sub>, "a"_a, "b"_a, "limbs"_a)
+      .def("neg", &neg, "a"_a, "limbs"_a)
+      .def("mul", &binary<&Kernels::mul>, "a"_a, "b"_a, "limbs"_a)
+      .def("mul_add", &mul_add, "sum"_a, "a"_a, "b"_a, "limbs"_a)
+      .def("mul_scalar", &with_scalars<&Kernels::mul_scalar>, "a"_a, "scalars"_a, "limbs"_a)
+      .def("add_scalar", &with_scalars<&Kernels::add_scalar>, "a"_a, "scalars"_a, "limbs"_a)
+      .def("sub_scale", &sub_scale, "a"_a, "b"_a, "scalars"_a, "limbs"_a)
+      .def("dot", &dot, "a"_a, "b"_a, "limbs"_a)
+      .def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a)
+      .def("lift", &lift, "a"_a, "from_limbs"_a, "to_limbs"_a)
+      .def("import_signed", &import_signed, "coefficients"_a, "limbs"_a)
+      .def("import_residues", &import_residues, "data"_a, "widths"_a, "limbs"_a, "polys"_a)
+      .def("export_residues", &export_residues, "a"_a, "widths"_a, "limbs"_a)
+      .def("expand_uniform", &expand_uniform, "seed"_a, "domain"_a, "object"_a, "digit"_a, "limbs"_a)
+      .def("embed", &transform_slots<&Kernels::embed>, "coefficients"_a)
+      .def("unembed", &transform_slots<&Kernels::unembed>, "slots"_a);
+}
+
+}  // namespace lw

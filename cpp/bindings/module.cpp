@@ -1,0 +1,11 @@
+// The extension module latticework._core.
+#include "bindings/bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of latticework: rings, keys, ciphertexts, containers and the plan executor.";
+  lw::bind_errors(m);
+  lw::bind_io(m);
+  lw::bind_kernels(m);
+  lw::bind_rlwe(m);
+  lw::bind_exec(m);
+}

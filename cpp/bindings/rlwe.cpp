@@ -1,0 +1,184 @@
+// Parameters and contexts in Python, and the conversions of rlwe_types.hpp.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+
+#include "bindings/bindings.hpp"
+#include "bindings/buffers.hpp"
+#include "bindings/rlwe_types.hpp"
+#include "rlwe/security.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace lw {
+namespace {
+
+using Groups = std::vector<LimbList>;
+
+Track track_from(const nb::dict& dict) {
+  return {nb::cast<Groups>(dict["groups"]), nb::cast<std::vector<double>>(dict["scales"])};
+}
+
+nb::list tracks_of(const Parameters& parameters) {
+  nb::list list;
+  for (const Track& track : parameters.fields().tracks) {
+    nb::dict dict;
+    dict["groups"] = nb::cast(track.groups);
+    dict["scales"] = nb::cast(track.scales);
+    list.append(dict);
+  }
+  return list;
+}
+
+void init_parameters(Parameters* self, std::uint32_t ring_degree, std::vector<std::uint64_t> q,
+                     std::vector<std::uint64_t> p, Groups digits, const std::vector<nb::dict>& tracks,
+                     std::string secret, std::uint32_t security_bits, bool insecure) {
+  ParameterFields fields{ring_degree, std::move(q), std::move(p), std::move(digits), {},
+                         std::move(secret), security_bits, insecure};
+  for (const nb::dict& track : tracks) fields.tracks.push_back(track_from(track));
+  new (self) Parameters(std::move(fields));
+}
+
+/// {N: {128: bits or None, 192: ..., 256: ...}}
+nb::dict security_table() {
+  nb::dict table;
+  for (const SecurityRow& row : kSecurityTable) {
+    nb::dict limits;
+    for (const std::uint32_t bits : {128u, 192u, 256u}) {
+      const auto limit = max_log2_modulus(row.ring_degree, bits);
+      limits[nb::int_(bits)] = limit ? nb::object(nb::int_(*limit)) : nb::none();
+    }
+    table[nb::int_(row.ring_degree)] = limits;
+  }
+  return table;
+}
+
+void bind_context(nb::module_& m) {
+  nb::class_<Context>(m, "Context", "Parameters on a backend: owner of tables and memory. threads=0: one per core.")
+      .def(
+          "__init__",
+          [](Context* self, std::shared_ptr<const Parameters> parameters, const std::string& backend, unsigned threads) {
+            nb::gil_scoped_release released;
+            new (self) Context(std::move(parameters), backend, threads);
+          },
+          "parameters"_a, "backend"_a = "ref", "threads"_a = 0)
+      .def_prop_ro("parameters", &Context::shared_parameters)
+      .def_prop_ro("backend", [](const Context& self) { return std::string(self.ring().backend().name()); })
+      .def_prop_ro("live_bytes", [](const Context& self) { return self.ring().device().live_bytes(); })
+      .def_prop_ro("peak_bytes", [](const Context& self) { return self.ring().device().peak_bytes(); })
+      .def("reset_peak", [](const Context& self) { self.ring().device().reset_peak(); });
+}
+
+}  // namespace
+
+Basis to_basis(const std::string& name) {
+  if (name == "Q") return Basis::kQ;
+  if (name == "QP") return Basis::kQP;
+  throw Error(ErrorKind::kValue, "basis must be \"Q\" or \"QP\", got \"" + name + "\"");
+}
+
+const char* basis_name(Basis basis) noexcept { return basis == Basis::kQ ? "Q" : "QP"; }
+
+KeySpec to_spec(const nb::dict& dict) {
+  const std::string kind = nb::cast<std::string>(dict["kind"]);
+  if (kind != "relin" && kind != "galois") {
+    throw Error(ErrorKind::kValue, "key kind must be \"relin\" or \"galois\", got \"" + kind + "\"");
+  }
+  return {kind == "relin" ? KeyKind::kRelin : KeyKind::kGalois, nb::cast<std::uint64_t>(dict["galois_element"]),
+          {nb::cast<std::uint32_t>(dict["track"]), nb::cast<std::uint32_t>(dict["level"])}};
+}
+
+nb::dict spec_dict(const KeySpec& spec) {
+  nb::dict dict;
+  dict["kind"] = spec.kind == KeyKind::kRelin ? "relin" : "galois";
+  dict["galois_element"] = spec.galois_element;
+  dict["track"] = spec.level.track;
+  dict["level"] = spec.level.index;
+  return dict;
+}
+
+std::vector<std::complex<double>> to_complex(nb::handle values) {
+  const nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(values, "complex128");
+  const auto view = nb::cast<nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig>>(array);
+  return {view.data(), view.data() + view.size()};
+}
+
+SourceView::SourceView(nb::handle object) {
+  if (nb::isinstance<nb::str>(object) || nb::hasattr(object, "__fspath__")) {
+    source.path = to_path(object);
+  } else {
+    view.emplace(object);
+    source.bytes = view->span();
+  }
+}
+
+std::optional<std::string> optional_path(nb::handle object) {
+  return object.is_none() ? std::nullopt : std::optional(to_path(object));
+}
+
+nb::object saved(const std::optional<std::string>& path, const std::vector<std::uint8_t>& bytes) {
+  return path ? nb::object(nb::none()) : nb::object(to_bytes(bytes));
+}
+
+Tick signal_tick() {
+  using Clock = std::chrono::steady_clock;
+  return [last = Clock::now()]() mutable {
+    if (Clock::now() - last < std::chrono::milliseconds(10)) return;
+    nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    last = Clock::now();
+  };
+}
+
+namespace {
+
+void bind_parameters(nb::module_& m) {
+  nb::class_<Parameters>(m, "Parameters", "The public description of an RLWE instance; immutable.")
+      .def("__init__", &init_parameters, "ring_degree"_a, "q"_a, "p"_a, "digits"_a, "tracks"_a, "secret"_a = "ternary",
+           "security_bits"_a = 128, "insecure"_a = false)
+      .def_static("from_cbor", [](nb::handle data) { return Parameters::from_cbor(BytesView(data).span()); }, "data"_a)
+      .def("to_cbor", [](const Parameters& self) { return to_bytes(self.to_cbor()); })
+      .def_prop_ro("fingerprint", [](const Parameters& self) { return to_bytes(self.fingerprint()); })
+      .def_prop_ro("ring_degree", &Parameters::ring_degree)
+      .def_prop_ro("q", [](const Parameters& self) { return self.fields().q; })
+      .def_prop_ro("p", [](const Parameters& self) { return self.fields().p; })
+      .def_prop_ro("digits", [](const Parameters& self) { return self.fields().digits; })
+      .def_prop_ro("tracks", &tracks_of)
+      .def_prop_ro("secret", [](const Parameters& self) { return self.fields().secret; })
+      .def_prop_ro("security_bits", [](const Parameters& self) { return self.fields().security_bits; })
+      .def_prop_ro("insecure", &Parameters::insecure)
+      .def_prop_ro("digits_above_p", &Parameters::digits_above_p)
+      .def("basis",
+           [](const Parameters& self, LevelPair level) {
+             self.require_level(to_level(level));
+             return self.basis(to_level(level));
+           },
+           "level"_a, "Q limb numbers of a level (track, index), ascending.")
+      .def("__eq__", [](const Parameters& self, const Parameters& other) {
+        return self.fingerprint() == other.fingerprint();
+      })
+      .def("__hash__", [](const Parameters& self) { return nb::hash(to_bytes(self.fingerprint())); })
+      .def("__repr__", [](const Parameters& self) {
+        return "Parameters(" + short_hex(self.fingerprint()) + ", ring_degree=" + std::to_string(self.ring_degree()) +
+               ", " + std::to_string(self.num_q()) + "+" + std::to_string(self.num_p()) + " primes" +
+               (self.insecure() ? ", INSECURE)" : ")");
+      });
+  m.def("security_table", &security_table, "Largest log2 of a modulus by ring degree and security bits.");
+}
+
+}  // namespace
+
+void bind_rlwe(nb::module_& m) {
+  bind_parameters(m);
+  bind_context(m);
+  bind_ciphertexts(m);
+  bind_keys(m);
+  bind_evaluator(m);
+}
+
+}  // namespace lw

@@ -1,0 +1,121 @@
+// Keys, their generation and their files in Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings/buffers.hpp"
+#include "bindings/rlwe_types.hpp"
+#include "rlwe/ciphertext_files.hpp"
+#include "rlwe/key_files.hpp"
+#include "rlwe/key_generator.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace lw {
+namespace {
+
+using SharedContext = std::shared_ptr<const Context>;
+
+[[noreturn]] void refuse_copy(const SecretKey&, const nb::args&) {
+  throw Error(ErrorKind::kSecretKey, "a secret key is never pickled or copied; save_secret_key writes it to its file");
+}
+
+PyEvaluationKeys generate(const Owned<KeyGenerator>& self, const SecretKey& secret, const std::vector<nb::dict>& dicts,
+                          const nb::object& on_key) {
+  std::vector<KeySpec> specs;
+  for (const nb::dict& dict : dicts) specs.push_back(to_spec(dict));
+  const KeyProgress progress = [&on_key, tick = signal_tick()](std::size_t i, std::size_t count, const KeySpec& spec) {
+    tick();
+    if (on_key.is_none()) return;
+    nb::gil_scoped_acquire acquired;
+    on_key(i, count, spec_dict(spec));
+  };
+  return {self.context, unlocked([&] {
+            return std::make_shared<const EvaluationKeys>(self.value.evaluation_keys(secret, specs, progress));
+          })};
+}
+
+nb::list specs_of(const PyEvaluationKeys& keys) {
+  nb::list list;
+  for (const auto& key : keys.value->keys()) list.append(spec_dict(key->spec));
+  return list;
+}
+
+void bind_key_files(nb::module_& m) {
+  m.def("save_secret_key", [](nb::handle path, const SecretKey& key, const Context& context) {
+    save_secret_key(to_path(path), key, context.parameters());
+  }, "path"_a, "key"_a, "context"_a, "To a file of mode 0600.");
+  m.def("load_secret_key", [](nb::handle path, const Context& context) {
+    return std::make_shared<SecretKey>(load_secret_key(to_path(path), context.parameters()));
+  }, "path"_a, "context"_a);
+  m.def("save_public_key", [](nb::handle path, const PyPublicKey& key) {
+    const std::optional<std::string> to = optional_path(path);
+    return saved(to, unlocked([&] { return save_public_key(to, *key.value, *key.context); }));
+  }, "path"_a.none(), "key"_a, "To a file, or the bytes of one if path is None.");
+  m.def("load_public_key", [](nb::handle from, SharedContext context) {
+    const SourceView source(from);
+    return PyPublicKey{context, unlocked([&] {
+                         return std::make_shared<const PublicKey>(load_public_key(source.source, *context));
+                       })};
+  }, "source"_a, "context"_a, "From a path, or from bytes.");
+  m.def("save_evaluation_keys", [](nb::handle path, const PyEvaluationKeys& keys) {
+    const std::optional<std::string> to = optional_path(path);
+    return saved(to, unlocked([&] { return save_evaluation_keys(to, *keys.value, *keys.context); }));
+  }, "path"_a.none(), "keys"_a, "To a file, or the bytes of one if path is None.");
+  m.def("load_evaluation_keys", [](nb::handle from, SharedContext context) {
+    const SourceView source(from);
+    return PyEvaluationKeys{context, unlocked([&] {
+                              return std::make_shared<const EvaluationKeys>(
+                                  load_evaluation_keys(source.source, *context, signal_tick()));
+                            })};
+  }, "source"_a, "context"_a, "From a path, or from bytes.");
+}
+
+}  // namespace
+
+void bind_keys(nb::module_& m) {
+  nb::class_<SecretKey>(m, "SecretKey", "A secret key: nothing of it is shown, pickled or copied.")
+      .def_prop_ro("key_set", [](const SecretKey& self) { return to_bytes(self.id()); })
+      .def_prop_ro("parameters", [](const SecretKey& self) { return to_bytes(self.parameters()); })
+      .def("__repr__", [](const SecretKey&) { return "SecretKey(...)"; })
+      .def("__reduce__", &refuse_copy)
+      .def("__reduce_ex__", &refuse_copy)
+      .def("__getstate__", &refuse_copy)
+      .def("__copy__", &refuse_copy)
+      .def("__deepcopy__", &refuse_copy);
+  nb::class_<PyPublicKey>(m, "PublicKey")
+      .def_prop_ro("key_set", [](const PyPublicKey& self) { return to_bytes(self.value->id); })
+      .def_prop_ro("parameters", [](const PyPublicKey& self) { return to_bytes(self.value->parameters); })
+      .def_prop_ro("num_bytes",
+                   [](const PyPublicKey& self) { return self.value->a->bytes() + self.value->b->bytes(); });
+  nb::class_<PyEvaluationKeys>(m, "EvaluationKeys", "The public keys that a server computes with.")
+      .def_prop_ro("key_set", [](const PyEvaluationKeys& self) { return to_bytes(self.value->id()); })
+      .def_prop_ro("parameters", [](const PyEvaluationKeys& self) { return to_bytes(self.value->parameters()); })
+      .def_prop_ro("num_bytes", [](const PyEvaluationKeys& self) { return self.value->num_bytes(); })
+      .def_prop_ro("specs", &specs_of)
+      .def("__len__", [](const PyEvaluationKeys& self) { return self.value->keys().size(); });
+  nb::class_<Owned<KeyGenerator>>(m, "KeyGenerator")
+      .def("__init__",
+           [](Owned<KeyGenerator>* self, SharedContext context) {
+             new (self) Owned<KeyGenerator>{context, KeyGenerator(*context)};
+           },
+           "context"_a)
+      .def("secret_key",
+           [](const Owned<KeyGenerator>& self) { return std::make_shared<SecretKey>(self.value.secret_key()); })
+      .def("public_key",
+           [](const Owned<KeyGenerator>& self, const SecretKey& secret) {
+             return PyPublicKey{self.context, unlocked([&] {
+                                  return std::make_shared<const PublicKey>(self.value.public_key(secret));
+                                })};
+           },
+           "secret_key"_a)
+      .def("evaluation_keys", &generate, "secret_key"_a, "specs"_a, "on_key"_a.none() = nb::none(),
+           "One key per spec; on_key(index, count, spec) after each.");
+  bind_key_files(m);
+}
+
+}  // namespace lw

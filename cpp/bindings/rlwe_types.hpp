@@ -1,0 +1,81 @@
+// What the bindings of rlwe and exec share: values that keep their context alive, and conversions.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <complex>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/buffers.hpp"
+#include "rlwe/evaluator.hpp"
+#include "rlwe/file_source.hpp"
+
+namespace lw {
+
+/// A value whose rows live on the device of a context, which therefore goes last.
+template <typename T>
+struct Owned {
+  std::shared_ptr<const Context> context;
+  T value;
+};
+
+using PyCiphertext = Owned<Ciphertext>;
+using PyPlaintext = Owned<Plaintext>;
+using PyPublicKey = Owned<std::shared_ptr<const PublicKey>>;
+using PyEvaluationKeys = Owned<std::shared_ptr<const EvaluationKeys>>;
+
+using LevelPair = std::pair<std::uint32_t, std::uint32_t>;  // (track, index)
+inline Level to_level(LevelPair pair) { return {pair.first, pair.second}; }
+inline LevelPair to_pair(Level level) { return {level.track, level.index}; }
+
+/// "Q" or "QP".
+Basis to_basis(const std::string& name);
+const char* basis_name(Basis basis) noexcept;
+
+/// {"kind": "relin" | "galois", "galois_element": int, "track": int, "level": int} and back.
+KeySpec to_spec(const nanobind::dict& dict);
+nanobind::dict spec_dict(const KeySpec& spec);
+
+/// Anything that NumPy makes a one-dimensional complex128 array of.
+std::vector<std::complex<double>> to_complex(nanobind::handle values);
+
+/// Runs f without the GIL.
+template <typename F>
+auto unlocked(F&& f) {
+  nanobind::gil_scoped_release released;
+  return f();
+}
+
+/// An array that owns the values.
+template <typename T>
+nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>> to_array(std::vector<T> values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nanobind::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+/// A path, or the bytes of an object, as a source to read from; holds the bytes.
+struct SourceView {
+  explicit SourceView(nanobind::handle object);
+  std::optional<BytesView> view;
+  Source source;
+};
+/// Where to save to: None means memory.
+std::optional<std::string> optional_path(nanobind::handle object);
+/// What saving returns: None for a file, bytes for memory.
+nanobind::object saved(const std::optional<std::string>& path, const std::vector<std::uint8_t>& bytes);
+
+/// Asks Python for pending signals, at most every 10 ms; throws what their handlers raise.
+Tick signal_tick();
+
+// The parts of bind_rlwe that have files of their own.
+void bind_keys(nanobind::module_& m);
+void bind_ciphertexts(nanobind::module_& m);
+void bind_evaluator(nanobind::module_& m);
+
+}  // namespace lw

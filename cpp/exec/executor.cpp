@@ -1,0 +1,82 @@
+#include "exec/executor.hpp"
+
+#include "exec/interpreter.hpp"
+#include "math/error.hpp"
+
+namespace lw {
+namespace {
+
+/// A ciphertext against the type of the argument it is for.
+void check_cipher(const Ciphertext& x, const ValueType& type, const std::string& name) {
+  if (x.level != type.level) {
+    throw Error(ErrorKind::kLevel, name + " is at " + to_string(x.level) + "; the plan takes " + to_string(type.level));
+  }
+  if (!scales_match(x.scale, type.scale)) {
+    throw Error(ErrorKind::kScale, name + " has scale " + std::to_string(x.scale) + "; the plan takes " +
+                                       std::to_string(type.scale));
+  }
+  if (x.slots != type.slots || x.degree() != type.degree || x.basis != type.basis) {
+    throw Error(ErrorKind::kShape, name + " has " + std::to_string(x.slots) + " slots and degree " +
+                                       std::to_string(x.degree()) + (x.basis == Basis::kQ ? "" : " over QP") +
+                                       "; the plan takes " + to_string(type));
+  }
+}
+
+}  // namespace
+
+Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
+                   std::shared_ptr<KeyProvider> keys, std::shared_ptr<PlaintextProvider> plaintexts)
+    : context_(std::move(context)), plan_(std::move(plan)), keys_(std::move(keys)), plaintexts_(std::move(plaintexts)) {
+  check_parameters(plan_->parameters().fingerprint(), context_->parameters(), "Executor: the plan");
+  check_parameters(keys_->parameters(), context_->parameters(), "Executor: the key set");
+  check_keys();
+}
+
+void Executor::check_keys() const {
+  std::string missing;
+  for (const KeySpec& spec : plan_->keys()) {
+    if (keys_->has(spec)) continue;
+    missing += (missing.empty() ? "" : ", ") + describe(spec, context_->degree()) + " at " + to_string(spec.level);
+  }
+  if (missing.empty()) return;
+  throw Error(ErrorKind::kMissingKey, "the plan needs keys that the key set does not hold: " + missing +
+                                          "; generate the keys of this plan's manifest");
+}
+
+void Executor::check_inputs(const std::vector<Input>& inputs, const Observers& observers) const {
+  const std::vector<std::uint32_t>& args = plan_->body().args;
+  if (inputs.size() != args.size()) {
+    throw Error(ErrorKind::kShape, "run: " + std::to_string(inputs.size()) + " inputs given, the plan takes " +
+                                       std::to_string(args.size()));
+  }
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string name = "run: input " + std::to_string(i);
+    const ValueType& type = plan_->type(args[i]);
+    const Ciphertext* x = std::get_if<Ciphertext>(&inputs[i]);
+    if ((x != nullptr) != (type.kind == TypeKind::kCipher)) {
+      throw Error(ErrorKind::kShape, name + " must be " + (x == nullptr ? "a ciphertext" : "an integer"));
+    }
+    if (x == nullptr) continue;
+    check_parameters(x->parameters, context_->parameters(), name);
+    check_key_set(x->key_set, keys_->id(), name);
+    check_cipher(*x, type, name);
+  }
+  for (const TripLimit& limit : plan_->trip_limits()) {
+    const std::int64_t trip = std::get<std::int64_t>(inputs[limit.input]);
+    if (trip >= 0 && trip <= limit.max_trip) continue;
+    throw Error(ErrorKind::kRange, "run: input " + std::to_string(limit.input) + " is a trip count of " +
+                                       std::to_string(trip) + ", not between 0 and " + std::to_string(limit.max_trip));
+  }
+  for (const std::uint32_t reg : observers.watch) {
+    if (reg < plan_->num_registers() && plan_->type(reg).kind == TypeKind::kCipher) continue;
+    throw Error(ErrorKind::kValue, "run: register " + std::to_string(reg) + " holds no ciphertext to watch");
+  }
+}
+
+std::vector<Ciphertext> Executor::run(std::vector<Input> inputs, const Observers& observers) const {
+  check_inputs(inputs, observers);
+  for (const KeySpec& spec : plan_->keys()) keys_->prefetch(spec);
+  return Interpreter(*context_, *plan_, *keys_, *plaintexts_, observers).run(std::move(inputs));
+}
+
+}  // namespace lw

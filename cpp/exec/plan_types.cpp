@@ -1,0 +1,187 @@
+#include <algorithm>
+
+#include "exec/plan_check.hpp"
+#include "rlwe/evaluator.hpp"
+
+namespace lw {
+namespace {
+
+/// The rules of one instruction: what its operands must be, and the type its result then has.
+class TypeRule {
+ public:
+  TypeRule(const Plan& plan, const Instruction& instruction, const Site& site)
+      : plan_(plan), instruction_(instruction), site_(site) {}
+
+  /// The result's type by rule; `stated` is taken over where the rule leaves it free.
+  ValueType result(const ValueType& stated) const {
+    switch (instruction_.op) {
+      case Opcode::kEncode:
+        require_index(plan_.num_constants(), "constant");
+        return stated;
+      case Opcode::kKey:
+        require_index(plan_.keys().size(), "key");
+        return key_type();
+      case Opcode::kAdd:
+      case Opcode::kSub:
+        require_scales(in(0).scale, in(1).scale);
+        return joined(in(0).scale);
+      case Opcode::kAddPlain:
+      case Opcode::kSubPlain:
+        require_scales(in(0).scale, in(1).scale);
+        return joined(in(0).scale);
+      case Opcode::kMulPlain:
+        return joined(in(0).scale * in(1).scale);
+      case Opcode::kMul:
+      case Opcode::kSquare:
+        return product();
+      case Opcode::kNeg:
+        return in(0);
+      case Opcode::kMulInt: {
+        ValueType type = in(0);
+        type.scale = stated.scale;
+        return type;
+      }
+      case Opcode::kAddInt:
+        require(in(0).basis == Basis::kQ, "the operand must be over Q");
+        return in(0);
+      default:
+        return key_switch_result(stated);
+    }
+  }
+
+ private:
+  const ValueType& in(std::size_t i) const noexcept { return plan_.type(instruction_.in[i].reg); }
+
+  void require(bool holds, const std::string& what) const {
+    if (!holds) site_.fail(what);
+  }
+  void require_index(std::size_t count, const char* what) const {
+    const std::int64_t index = instruction_.imm[0];
+    require(index >= 0 && static_cast<std::uint64_t>(index) < count,
+            std::string("there is no ") + what + " " + std::to_string(index));
+  }
+  void require_scales(double a, double b) const {
+    require(scales_match(b, a), "operands have different scales: " + to_string(in(0)) + " and " + to_string(in(1)));
+  }
+  void require_key(KeyKind kind, std::uint32_t degree, Level level) const {
+    const KeySpec& spec = plan_.keys()[in(1).key];
+    require(spec.kind == kind, std::string("needs a ") + (kind == KeyKind::kRelin ? "relin" : "galois") + " key");
+    require(in(0).degree == degree, "needs an operand of degree " + std::to_string(degree));
+    const LimbList held = plan_.parameters().basis(spec.level), wanted = plan_.parameters().basis(level);
+    require(!find_runs(held, wanted).empty(),
+            "the key reaches " + to_string(spec.level) + ", the operand is at " + to_string(level));
+  }
+
+  ValueType key_type() const {
+    ValueType type;
+    type.kind = TypeKind::kKey;
+    type.key = static_cast<std::uint32_t>(instruction_.imm[0]);
+    return type;
+  }
+
+  /// Two operands at one place: the larger degree and slot count.
+  ValueType joined(double scale) const {
+    const ValueType &a = in(0), &b = in(1);
+    require(a.level == b.level && a.basis == b.basis,
+            "operands are at different places: " + to_string(a) + " and " + to_string(b));
+    ValueType type = a;
+    type.degree = std::max(a.degree, b.degree);
+    type.slots = std::max(a.slots, b.slots);
+    type.scale = scale;
+    return type;
+  }
+  ValueType product() const {
+    const ValueType &a = in(0), &b = in(instruction_.in.size() - 1);
+    require(a.degree == 1 && b.degree == 1 && a.basis == Basis::kQ && b.basis == Basis::kQ,
+            "factors must have degree 1 over Q: " + to_string(a) + " and " + to_string(b));
+    require(a.level == b.level, "factors are at " + to_string(a.level) + " and " + to_string(b.level));
+    ValueType type = a;
+    type.degree = 2;
+    type.slots = std::max(a.slots, b.slots);
+    type.scale = a.scale * b.scale;
+    return type;
+  }
+
+  ValueType key_switch_result(const ValueType& stated) const {
+    ValueType type = in(0);
+    switch (instruction_.op) {
+      case Opcode::kHoist:
+        require(type.basis == Basis::kQ, "the operand must be over Q");
+        type.kind = TypeKind::kDigits;
+        return type;
+      case Opcode::kKeyProduct:
+        if (plan_.keys()[in(1).key].kind == KeyKind::kGalois) {
+          require_key(KeyKind::kGalois, 1, type.level);
+        } else {
+          require_key(KeyKind::kRelin, 2, type.level);
+        }
+        type.kind = TypeKind::kCipher;
+        type.basis = Basis::kQP;
+        break;
+      case Opcode::kRotate:
+        require_key(KeyKind::kGalois, 1, type.level);
+        require(type.basis == Basis::kQ, "the operand must be over Q");
+        break;
+      case Opcode::kRelinearize:
+        require_key(KeyKind::kRelin, 2, type.level);
+        require(type.basis == Basis::kQ, "the operand must be over Q");
+        break;
+      default:
+        return moved_result(stated);
+    }
+    type.degree = 1;
+    return type;
+  }
+
+  /// Instructions whose stated type says where to go.
+  ValueType moved_result(const ValueType& stated) const {
+    ValueType type = in(0);
+    switch (instruction_.op) {
+      case Opcode::kModDown:
+        require_downward(stated.level);
+        type.scale = divided_scale(plan_.parameters(), type.scale,
+                                   plan_.parameters().dropped(type.level, stated.level));
+        type.basis = Basis::kQ;
+        type.level = stated.level;
+        return type;
+      case Opcode::kDropLevel:
+        require_downward(stated.level);
+        type.level = stated.level;
+        return type;
+      case Opcode::kRelabel:
+        require(plan_.parameters().basis(type.level) == plan_.parameters().basis(stated.level),
+                to_string(stated.level) + " has other limbs than " + to_string(type.level));
+        type.level = stated.level;
+        type.scale = stated.scale;
+        type.slots = stated.slots;
+        return type;
+      case Opcode::kTrivial:
+        type.kind = TypeKind::kCipher;
+        type.degree = 1;
+        return type;
+      default:  // index arithmetic
+        return stated;
+    }
+  }
+  void require_downward(Level to) const {
+    require(to.track == in(0).level.track && to.index <= in(0).level.index,
+            "there is no way down from " + to_string(in(0).level) + " to " + to_string(to));
+  }
+
+  const Plan& plan_;
+  const Instruction& instruction_;
+  const Site& site_;
+};
+
+}  // namespace
+
+void check_types(const Plan& plan, const Instruction& instruction, const Site& site) {
+  const ValueType& stated = plan.type(instruction.out[0]);
+  ValueType expected = TypeRule(plan, instruction, site).result(stated);
+  const bool scales_agree = expected.scale == stated.scale || scales_match(stated.scale, expected.scale);
+  if (!scales_agree) site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));
+  expected.scale = stated.scale;
+  if (stated != expected) site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));
+}
+
+}  // namespace lw

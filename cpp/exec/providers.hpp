@@ -1,0 +1,83 @@
+// Where the executor gets keys and encoded constants from. Both are asked for late and given back early.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "exec/plan.hpp"
+
+namespace lw {
+
+/// A key in use; given back to its provider when the last copy goes.
+using KeyLease = std::shared_ptr<const EvaluationKey>;
+
+class KeyProvider {
+ public:
+  virtual ~KeyProvider() = default;
+  virtual const KeySetId& id() const = 0;
+  virtual const Fingerprint& parameters() const = 0;
+  /// Whether acquire would succeed. Loads nothing.
+  virtual bool has(const KeySpec& spec) const = 0;
+  /// The key will be acquired soon.
+  virtual void prefetch(const KeySpec& spec) = 0;
+  /// Throws lw::Error(kMissingKey).
+  virtual KeyLease acquire(const KeySpec& spec) = 0;
+};
+
+/// All keys in memory.
+class ResidentKeys final : public KeyProvider {
+ public:
+  ResidentKeys(std::shared_ptr<const EvaluationKeys> keys, std::shared_ptr<const Parameters> parameters)
+      : keys_(std::move(keys)), parameters_(std::move(parameters)) {}
+
+  const KeySetId& id() const override { return keys_->id(); }
+  const Fingerprint& parameters() const override { return keys_->parameters(); }
+  bool has(const KeySpec& spec) const override { return keys_->find(spec, *parameters_) != nullptr; }
+  void prefetch(const KeySpec&) override {}
+  KeyLease acquire(const KeySpec& spec) override;
+
+ private:
+  std::shared_ptr<const EvaluationKeys> keys_;
+  std::shared_ptr<const Parameters> parameters_;
+};
+
+/// The slot vector of a constant: as many values as the type has slots, or a power of two fewer that are then repeated.
+using ConstantSource = std::function<std::vector<std::complex<double>>(std::uint32_t constant)>;
+
+/// Encodes constants when they are first needed and keeps the most recently used within a byte budget.
+/// Safe to share between threads.
+class PlaintextProvider {
+ public:
+  PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, std::size_t budget_bytes)
+      : context_(std::move(context)), source_(std::move(source)), budget_bytes_(budget_bytes) {}
+
+  Plaintext acquire(std::uint32_t constant, const ValueType& type);
+  std::size_t cached_bytes() const;
+
+ private:
+  using Name = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, double, Basis>;
+  struct Entry {
+    Name name;
+    Plaintext value;
+  };
+
+  Plaintext encode(std::uint32_t constant, const ValueType& type) const;
+  void insert(const Name& name, const Plaintext& value);
+
+  std::shared_ptr<const Context> context_;
+  ConstantSource source_;
+  std::size_t budget_bytes_;
+  mutable std::mutex mutex_;
+  std::list<Entry> recent_;  // most recently used first
+  std::map<Name, std::list<Entry>::iterator> places_;
+  std::size_t cached_bytes_ = 0;
+};
+
+}  // namespace lw

@@ -1,0 +1,65 @@
+// The fixed numbers of the container format, and its bytes as fields.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "io/container.hpp"
+
+namespace lw {
+
+inline constexpr std::uint8_t kMagic[8] = {'L', 'A', 'T', 'T', 'I', 'C', 'E', '\n'};
+inline constexpr std::uint16_t kMajorVersion = 1, kMinorVersion = 0;
+inline constexpr std::uint64_t kPrologueBytes = 128;
+inline constexpr std::uint64_t kHashedPrologueBytes = 64;
+inline constexpr std::uint64_t kSectionEntryBytes = 64;
+inline constexpr std::uint64_t kSectionAlignment = 4096;
+inline constexpr std::uint64_t kMaxHeaderBytes = 64 * 1024;
+inline constexpr std::uint64_t kMaxSections = 4096;
+
+struct Prologue {
+  std::uint16_t major = kMajorVersion;
+  std::uint16_t minor = kMinorVersion;
+  std::uint16_t kind = 0;
+  std::uint16_t flags = 0;
+  std::uint32_t header_bytes = 0;
+  std::uint32_t section_count = 0;
+  std::uint64_t total_bytes = 0;
+  Hash parameters{};
+  Hash header_hash{};
+  Hash reserved{};
+
+  /// Where the section table ends; cannot overflow.
+  std::uint64_t head_bytes() const noexcept {
+    return kPrologueBytes + header_bytes + kSectionEntryBytes * section_count;
+  }
+};
+
+/// The two structures as bytes. The spans have at least kPrologueBytes and kSectionEntryBytes.
+void store_prologue(std::span<std::uint8_t> out, const Prologue& prologue) noexcept;
+Prologue load_prologue(std::span<const std::uint8_t> in) noexcept;
+void store_section(std::span<std::uint8_t> out, const Section& section) noexcept;
+/// flags: where the entry's flags go.
+Section load_section(std::span<const std::uint8_t> in, std::uint16_t& flags) noexcept;
+
+/// `head`: prologue, header and section table.
+Hash hash_of_head(std::span<const std::uint8_t> head) noexcept;
+
+/// Where a section starts if what is before it ends at `end`; false if that passes 2^63.
+inline bool align_section(std::uint64_t end, std::uint64_t& offset) noexcept {
+  constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 63;
+  if (end > kMaxOffset - kSectionAlignment) return false;
+  offset = (end + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment;
+  return true;
+}
+
+/// Where a section ends; false if that passes 2^63.
+inline bool end_of_section(std::uint64_t offset, std::uint64_t bytes, std::uint64_t& end) noexcept {
+  constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 63;
+  if (offset > kMaxOffset || bytes > kMaxOffset - offset) return false;
+  end = offset + bytes;
+  return true;
+}
+
+}  // namespace lw

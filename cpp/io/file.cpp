@@ -1,0 +1,151 @@
+#include "io/file.hpp"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "math/entropy.hpp"
+
+namespace lw {
+namespace {
+
+[[noreturn]] void fail_io(const std::string& path, const char* action, int code) {
+  throw IoError(code, path + ": cannot " + action + ": " + ::strerror(code));
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string random_name() {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string name = ".latticework-";
+  const auto random = os_entropy();
+  for (std::size_t i = 0; i < 8; ++i) {
+    name += kDigits[random[i] >> 4];
+    name += kDigits[random[i] & 15];
+  }
+  return name + ".tmp";
+}
+
+}  // namespace
+
+FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  FileDescriptor moved(std::move(other));
+  std::swap(fd_, moved.fd_);
+  return *this;
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) (void)::close(fd_);
+}
+
+MappedFile::MappedFile(const std::string& path, std::uint64_t max_bytes) : path_(path) {
+  // O_NONBLOCK: opening a pipe by mistake must fail below rather than wait for its writer.
+  file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file_.get() < 0) fail_io(path, "open", errno);
+  struct stat status;
+  if (::fstat(file_.get(), &status) != 0) fail_io(path, "inspect", errno);
+  if (S_ISDIR(status.st_mode)) fail_io(path, "read", EISDIR);
+  if (!S_ISREG(status.st_mode)) fail_io(path, "map what is not a regular file", EINVAL);
+  const std::uint64_t size = static_cast<std::uint64_t>(status.st_size);
+  if (size > max_bytes) {
+    throw Error(ErrorKind::kFormat, path + ": the file has " + std::to_string(size) + " bytes, at most " +
+                                        std::to_string(max_bytes) +
+                                        " are accepted here; check that it is the right one");
+  }
+  if (size == 0) return;
+  void* data = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, file_.get(), 0);
+  if (data == MAP_FAILED) fail_io(path, "map", errno);
+  data_ = static_cast<const std::uint8_t*>(data);
+  size_ = static_cast<std::size_t>(size);
+}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  MappedFile moved(std::move(other));
+  swap(moved);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) (void)::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+void MappedFile::swap(MappedFile& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+}
+
+void MappedFile::check_size() const {
+  if (data_ == nullptr) return;
+  struct stat status;
+  if (::fstat(file_.get(), &status) != 0) fail_io(path_, "inspect", errno);
+  if (static_cast<std::uint64_t>(status.st_size) != size_) {
+    throw Error(ErrorKind::kFormat, path_ + ": the file had " + std::to_string(size_) +
+                                        " bytes when it was opened and has " + std::to_string(status.st_size) +
+                                        " now; do not change files in use, open it again");
+  }
+}
+
+AtomicFile::AtomicFile(std::string path, mode_t mode) : path_(std::move(path)), folder_(folder_of(path_)) {
+  std::string temporary = (folder_ == "/" ? "" : folder_) + "/" + random_name();
+  file_ = FileDescriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (file_.get() < 0) fail("create a file in its folder", errno);
+  temporary_ = std::move(temporary);
+}
+
+AtomicFile::AtomicFile(std::string path, mode_t mode, std::uint64_t bytes) : AtomicFile(std::move(path), mode) {
+  if (bytes == 0) return;
+  // Room is claimed before hours of work go into the file; where the file system cannot, its length is set.
+  const off_t length = static_cast<off_t>(bytes);
+  int code = 0;
+  do {
+    code = ::fallocate(file_.get(), 0, 0, length) == 0 ? 0 : errno;
+  } while (code == EINTR);
+  if (code == EOPNOTSUPP || code == ENOSYS) code = ::ftruncate(file_.get(), length) == 0 ? 0 : errno;
+  if (code != 0) fail(("reserve " + std::to_string(bytes) + " bytes").c_str(), code);
+}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) (void)::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(const char* action, int code) const { fail_io(path_, action, code); }
+
+void AtomicFile::write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) fail("write", written == 0 ? EIO : errno);
+    offset += static_cast<std::uint64_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(file_.get()) != 0) fail("make durable", errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename the finished file to its name", errno);
+  temporary_.clear();
+  const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0 || ::fsync(folder.get()) != 0) fail("make its name durable", errno);
+}
+
+void write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes, mode_t mode) {
+  AtomicFile file(path, mode, bytes.size());
+  file.write_at(0, bytes);
+  file.commit();
+}
+
+}  // namespace lw

@@ -1,0 +1,84 @@
+#include "math/chacha20.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "math/entropy.hpp"
+#include "math/error.hpp"
+#include "math/lanes.hpp"
+
+namespace lw {
+namespace {
+
+constexpr std::size_t kBlockBytes = 64;
+constexpr std::size_t kStepBytes = kBlockBytes * kLanes;
+
+using State = std::array<Lanes, 16>;
+
+void quarter_round(Lanes& a, Lanes& b, Lanes& c, Lanes& d) noexcept {
+  a += b;
+  d = rotate_right<16>(d ^ a);
+  c += d;
+  b = rotate_right<20>(b ^ c);
+  a += b;
+  d = rotate_right<24>(d ^ a);
+  c += d;
+  b = rotate_right<25>(b ^ c);
+}
+
+State initial_state(std::span<const std::uint8_t, 32> key, std::uint32_t counter) noexcept {
+  State state{};
+  constexpr std::uint32_t kSigma[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};  // "expand 32-byte k"
+  for (std::size_t i = 0; i < 4; ++i) state[i] = broadcast(kSigma[i]);
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::uint32_t word;
+    std::memcpy(&word, key.data() + 4 * i, sizeof word);
+    state[4 + i] = broadcast(word);
+  }
+  state[12] = broadcast(counter) + Lanes{0, 1, 2, 3};
+  return state;
+}
+
+/// Four consecutive blocks, lane i being block state[12][i].
+void four_blocks(const State& state, std::uint8_t* out) noexcept {
+  State x = state;
+  for (int round = 0; round < 10; ++round) {
+    for (std::size_t i = 0; i < 4; ++i) quarter_round(x[i], x[4 + i], x[8 + i], x[12 + i]);
+    for (std::size_t i = 0; i < 4; ++i) {
+      quarter_round(x[i], x[4 + (i + 1) % 4], x[8 + (i + 2) % 4], x[12 + (i + 3) % 4]);
+    }
+  }
+  for (std::size_t i = 0; i < 16; ++i) x[i] += state[i];
+  for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+    transpose(&x[4 * quarter]);
+    for (std::size_t block = 0; block < kLanes; ++block) {
+      store_lanes(out + block * kBlockBytes + quarter * sizeof(Lanes), x[4 * quarter + block]);
+    }
+  }
+}
+
+}  // namespace
+
+void chacha20_keystream(std::span<const std::uint8_t, 32> key, std::uint32_t counter, std::span<std::uint8_t> out) {
+  const std::uint64_t blocks_left = (std::uint64_t{1} << 32) - counter;
+  if (out.size() > blocks_left * kBlockBytes) {
+    throw Error(ErrorKind::kValue, "chacha20: " + std::to_string(out.size()) + " bytes from block " +
+                                       std::to_string(counter) + " pass the end of the stream; use another key");
+  }
+  State state = initial_state(key, counter);
+  while (out.size() >= kStepBytes) {
+    four_blocks(state, out.data());
+    state[12] += broadcast(kLanes);
+    out = out.subspan(kStepBytes);
+  }
+  if (!out.empty()) {
+    std::array<std::uint8_t, kStepBytes> tail;
+    four_blocks(state, tail.data());
+    std::copy_n(tail.begin(), out.size(), out.begin());
+    wipe(tail.data(), tail.size());
+  }
+  wipe(&state, sizeof state);
+}
+
+}  // namespace lw

@@ -1,0 +1,128 @@
+#include "ring/ring.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "math/error.hpp"
+#include "math/primes.hpp"
+
+namespace lw {
+namespace {
+
+constexpr std::uint32_t kMinDegree = 1u << 4;
+constexpr std::uint32_t kMaxDegree = 1u << 17;
+constexpr std::uint64_t kPrimeLimit = std::uint64_t{1} << 60;
+constexpr std::size_t kMaxLimbs = 240;     // so that a lift's sum of 120-bit products fits 128 bits
+constexpr std::size_t kStridePadding = 8;  // one cache line: rows of power-of-two length would share cache sets
+
+void check_ring(std::uint32_t degree, const std::vector<std::uint64_t>& primes) {
+  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::kValue, "Ring: " + what); };
+  if (!std::has_single_bit(degree) || degree < kMinDegree || degree > kMaxDegree) {
+    refuse("ring_degree " + std::to_string(degree) + " is not a power of two between 2^4 and 2^17");
+  }
+  if (primes.empty() || primes.size() > kMaxLimbs) {
+    refuse(std::to_string(primes.size()) + " primes given; 1 to " + std::to_string(kMaxLimbs) + " are allowed");
+  }
+  const std::uint64_t two_n = 2 * std::uint64_t{degree};
+  for (const std::uint64_t prime : primes) {
+    const std::string name = "modulus " + std::to_string(prime);
+    if (prime >= kPrimeLimit) refuse(name + " is not below 2^60");
+    if (prime % two_n != 1) refuse(name + " is not 1 modulo 2N = " + std::to_string(two_n));
+    if (!is_prime(prime)) refuse(name + " is not prime");
+    if (std::count(primes.begin(), primes.end(), prime) > 1) refuse(name + " is given more than once");
+  }
+}
+
+// The float64 nearest to 1 / q, also where q itself is not a float64.
+double reciprocal(std::uint64_t q) {
+  const double rounded = static_cast<double>(q);
+  const double rest = static_cast<double>(static_cast<std::int64_t>(q - static_cast<std::uint64_t>(rounded)));
+  const double guess = 1.0 / rounded;
+  return std::fma(guess, std::fma(-guess, rounded, 1.0) - guess * rest, guess);
+}
+
+}  // namespace
+
+Ring::Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::string_view backend, unsigned threads)
+    : degree_(ring_degree), stride_(ring_degree + kStridePadding) {
+  check_ring(ring_degree, primes);
+  for (const std::uint64_t prime : primes) moduli_.emplace_back(prime);
+  backend_ = make_backend(backend, ring_degree, primes, threads);
+}
+
+const LiftTable& Ring::lift_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const {
+  LimbList sources(from.begin(), from.end());
+  std::sort(sources.begin(), sources.end());
+  const LimbList targets(to.begin(), to.end());
+
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<LiftTable>& entry = lifts_[{sources, targets}];
+  if (entry == nullptr) {
+    auto table = std::make_unique<LiftTable>();
+    table->from = sources;
+    table->to = targets;
+    table->total = product_mod(sources, targets);
+    table->weight.resize(targets.size() * sources.size());
+    for (std::size_t j = 0; j < sources.size(); ++j) {
+      LimbList others = sources;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(j));
+      table->inverse.push_back(inverse_product_mod(others, {&sources[j], 1}).front());
+      table->reciprocal.push_back(reciprocal(modulus(sources[j]).value()));
+      const std::vector<Word> column = product_mod(others, targets);
+      for (std::size_t t = 0; t < targets.size(); ++t) table->weight[t * sources.size() + j] = column[t];
+    }
+    entry = std::move(table);
+  }
+  return *entry;
+}
+
+std::vector<Word> Ring::residues(I128 value, std::span<const std::uint16_t> limbs) const {
+  const U128 magnitude = value < 0 ? 0 - static_cast<U128>(value) : static_cast<U128>(value);
+  std::vector<Word> result;
+  for (const std::uint16_t limb : limbs) {
+    const Modulus& m = modulus(limb);
+    const Word residue = m.reduce(magnitude);
+    result.push_back(value < 0 ? m.neg(residue) : residue);
+  }
+  return result;
+}
+
+std::vector<Word> Ring::product_mod(std::span<const std::uint16_t> of, std::span<const std::uint16_t> limbs) const {
+  std::vector<Word> result;
+  for (const std::uint16_t limb : limbs) {
+    const Modulus& m = modulus(limb);
+    Word product = 1;
+    for (const std::uint16_t factor : of) product = m.mul(product, m.reduce(modulus(factor).value()));
+    result.push_back(product);
+  }
+  return result;
+}
+
+std::vector<Word> Ring::inverse_product_mod(std::span<const std::uint16_t> of,
+                                            std::span<const std::uint16_t> limbs) const {
+  std::vector<Word> result = product_mod(of, limbs);
+  for (std::size_t i = 0; i < limbs.size(); ++i) result[i] = modulus(limbs[i]).inverse(result[i]);
+  return result;
+}
+
+PolyRows::PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
+    : buffer_(ring.device().allocate(polys * limbs.size() * ring.stride() * sizeof(Word))),
+      limbs_(std::make_unique<LimbList>(std::move(limbs))),
+      polys_(polys),
+      stride_(ring.stride()) {}
+
+Rows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept {
+  const std::size_t poly_stride = limbs_->size() * stride_;
+  return {buffer_.words() + poly * poly_stride + first * stride_, stride_, poly_stride,
+          std::span(*limbs_).subspan(first, count), polys};
+}
+
+ConstRows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) const noexcept {
+  const std::size_t poly_stride = limbs_->size() * stride_;
+  return {buffer_.words() + poly * poly_stride + first * stride_, stride_, poly_stride,
+          std::span(*limbs_).subspan(first, count), polys};
+}
+
+}  // namespace lw

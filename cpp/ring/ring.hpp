@@ -1,0 +1,81 @@
+// One polynomial ring Z[X]/(X^N + 1) over a numbered list of primes, on one
+// backend: the owner of tables, memory and the queue that everything above uses.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/device.hpp"
+#include "backend/kernels.hpp"
+#include "math/modulus.hpp"
+
+namespace lw {
+
+using LimbList = std::vector<std::uint16_t>;
+
+class Ring {
+ public:
+  /// primes by limb number (Q limbs first, then P limbs), each 1 mod 2N, pairwise different, < 2^60.
+  /// Throws lw::Error(kValue) naming the offending degree or prime.
+  Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::string_view backend, unsigned threads);
+
+  std::uint32_t degree() const noexcept { return degree_; }
+  std::size_t num_limbs() const noexcept { return moduli_.size(); }
+  const Modulus& modulus(std::size_t limb) const noexcept { return moduli_[limb]; }
+  /// Words between rows: N rounded up and padded off power-of-two strides.
+  std::size_t stride() const noexcept { return stride_; }
+
+  const Kernels& kernels() const noexcept { return backend_->kernels(); }
+  Device& device() const noexcept { return backend_->device(); }
+  Queue& queue() const { return backend_->device().queue(0); }
+  Backend& backend() const noexcept { return *backend_; }
+
+  /// Constants of the lift from limb set `from` (made ascending) to `to`; built once, cached, thread safe.
+  const LiftTable& lift_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const;
+
+  /// An integer (signed 128-bit) modulo every limb of a list.
+  std::vector<Word> residues(I128 value, std::span<const std::uint16_t> limbs) const;
+  /// product(of) mod each limb, and its inverse.
+  std::vector<Word> product_mod(std::span<const std::uint16_t> of, std::span<const std::uint16_t> limbs) const;
+  std::vector<Word> inverse_product_mod(std::span<const std::uint16_t> of, std::span<const std::uint16_t> limbs) const;
+
+ private:
+  std::uint32_t degree_;
+  std::size_t stride_;
+  std::vector<Modulus> moduli_;
+  std::unique_ptr<Backend> backend_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<LimbList, LimbList>, std::unique_ptr<LiftTable>> lifts_;
+};
+
+/// Owning rows [poly][limb][N] on a ring's device. Uninitialised when made. Move only.
+class PolyRows {
+ public:
+  PolyRows() = default;
+  PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys);
+
+  const LimbList& limbs() const noexcept { return *limbs_; }
+  std::uint32_t polys() const noexcept { return polys_; }
+  std::size_t bytes() const noexcept { return buffer_.bytes(); }
+  bool empty() const noexcept { return polys_ == 0; }
+
+  Rows rows() noexcept { return rows(0, polys_, 0, limbs_->size()); }
+  ConstRows rows() const noexcept { return rows(0, polys_, 0, limbs_->size()); }
+  /// Polys [poly, poly + polys) x limb rows [first, first + count).
+  Rows rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept;
+  ConstRows rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) const noexcept;
+
+ private:
+  Buffer buffer_;
+  std::unique_ptr<LimbList> limbs_;  // on the heap, so that views survive a move of the owner
+  std::uint32_t polys_ = 0;
+  std::size_t stride_ = 0;
+};
+
+}  // namespace lw

@@ -1,0 +1,57 @@
+// Values under encryption. All are immutable handles: copying one copies no
+// rows, and the rows live as long as the last handle.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "rlwe/context.hpp"
+
+namespace lw {
+
+/// Random name of a secret key; carried by everything made with it. All zero: made without any key.
+using KeySetId = std::array<std::uint8_t, 16>;
+
+/// The public seed that a uniform polynomial was expanded from, and its object number in the stream.
+struct SeedRef {
+  Hash seed{};
+  std::uint64_t object = 0;
+};
+
+/// degree + 1 polynomials in NTT form; c_i goes with the i-th power of the secret.
+struct Ciphertext {
+  std::shared_ptr<const PolyRows> rows;
+  Level level;
+  Basis basis = Basis::kQ;
+  double scale = 1.0;
+  std::uint32_t slots = 1;
+  KeySetId key_set{};
+  Fingerprint parameters{};
+  std::optional<SeedRef> seed;  // of c1, for a fresh symmetric encryption
+
+  std::uint32_t degree() const noexcept { return rows->polys() - 1; }
+  std::size_t num_bytes() const noexcept { return rows->bytes(); }
+};
+
+/// One polynomial in NTT form.
+struct Plaintext {
+  std::shared_ptr<const PolyRows> rows;
+  Level level;
+  Basis basis = Basis::kQ;
+  double scale = 1.0;
+  std::uint32_t slots = 1;
+  Fingerprint parameters{};
+
+  std::size_t num_bytes() const noexcept { return rows->bytes(); }
+};
+
+/// A ciphertext over Q whose last polynomial is also held as digits extended to QP:
+/// [digit][P limbs, then Q limbs ascending], NTT form. What rotations of one value share.
+struct Digits {
+  Ciphertext source;
+  std::shared_ptr<const PolyRows> extended;
+};
+
+}  // namespace lw

@@ -1,0 +1,123 @@
+#include "rlwe/ciphertext_files.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "math/error.hpp"
+#include "rlwe/evaluator.hpp"
+#include "rlwe/packed_rows.hpp"
+#include "rlwe/seeded.hpp"
+
+namespace lw {
+namespace {
+
+constexpr std::uint16_t kRows = 1;  // section kind
+constexpr std::uint32_t kMaxDegree = 2;
+
+/// A seeded ciphertext is stored without its c1.
+std::uint32_t stored_polys(const Ciphertext& x, std::uint32_t degree) { return x.seed ? degree : degree + 1; }
+
+cbor::Value item_value(const NamedCiphertext& item) {
+  const Ciphertext& x = item.value;
+  cbor::Map map{{"name", item.name},   {"track", x.level.track}, {"index", x.level.index},
+                {"scale", x.scale},    {"slots", x.slots},       {"degree", x.degree()}};
+  if (x.seed) {
+    map.add("seed", std::span<const std::uint8_t>(x.seed->seed));
+    map.add("object", x.seed->object);
+  }
+  return map;
+}
+
+/// Everything but the rows; `degree` apart, because a ciphertext has it from its rows.
+Ciphertext read_item(cbor::Field field, const Context& context, std::uint32_t& degree) {
+  const bool is_seeded = field.find("seed").has_value();
+  if (is_seeded) {
+    field.require_keys({"name", "track", "index", "scale", "slots", "degree", "seed", "object"});
+  } else {
+    field.require_keys({"name", "track", "index", "scale", "slots", "degree"});
+  }
+  Ciphertext x;
+  x.parameters = context.parameters().fingerprint();
+  x.level = {static_cast<std::uint32_t>(field["track"].as_unsigned(UINT32_MAX)),
+             static_cast<std::uint32_t>(field["index"].as_unsigned(UINT32_MAX))};
+  if (!context.parameters().has_level(x.level)) field.fail("these parameters have no " + to_string(x.level));
+  x.scale = field["scale"].as_double();
+  if (!std::isfinite(x.scale) || !(x.scale > 0)) field["scale"].fail("a scale must be positive and finite");
+  x.slots = static_cast<std::uint32_t>(field["slots"].as_unsigned(context.degree() / 2));
+  if (!std::has_single_bit(x.slots)) field["slots"].fail("the number of slots must be a power of two");
+  degree = static_cast<std::uint32_t>(field["degree"].as_unsigned(kMaxDegree));
+  if (is_seeded) {
+    if (degree != 1) field["degree"].fail("a seeded ciphertext has degree 1");
+    x.seed = SeedRef{read_hash(field["seed"]), field["object"].as_unsigned()};
+  }
+  return x;
+}
+
+PolyRows read_rows(const Ciphertext& x, std::uint32_t degree, std::span<const std::uint8_t> stored,
+                   const Context& context, const std::string& what) {
+  const Ring& ring = context.ring();
+  const LimbList limbs = context.limbs(x.level, Basis::kQ);
+  const PackedLayout layout(context.parameters(), limbs, stored_polys(x, degree));
+  PolyRows loaded = layout.unpack(ring, stored, what);
+  if (!x.seed) return loaded;
+  PolyRows rows(ring, limbs, 2);
+  copy_limbs(ring, rows, 0, loaded, 0);
+  expand_uniform(ring, rows.rows(1, 1, 0, limbs.size()), StreamDomain::kSeededCiphertext, *x.seed);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& path, const CiphertextFile& file,
+                                           const Context& context) {
+  const Parameters& parameters = context.parameters();
+  KeySetId key_set{};
+  cbor::Array items;
+  std::vector<PackedLayout> layouts;
+  std::vector<Writer::Declared> sections;
+  for (const NamedCiphertext& item : file.ciphertexts) {
+    const Ciphertext& x = item.value;
+    check_parameters(x.parameters, parameters, "save: ciphertext " + item.name);
+    check_key_set(x.key_set, key_set, "save: ciphertext " + item.name);
+    if (x.key_set != KeySetId{}) key_set = x.key_set;
+    if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "save: ciphertext " + item.name + " is over QP; mod_down it first");
+    items.push_back(item_value(item));
+    layouts.emplace_back(parameters, x.rows->limbs(), stored_polys(x, x.degree()));
+    sections.push_back({kRows, layouts.back().bytes()});
+  }
+  const cbor::Map header{{"key_set", std::span<const std::uint8_t>(key_set)},
+                         {"ciphertexts", std::move(items)},
+                         {"extras", file.extras}};
+  Writer writer = make_writer(path, FileKind::kCiphertexts, parameters, header, sections);
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    const Ciphertext& x = file.ciphertexts[i].value;
+    const ConstRows rows = x.rows->rows(0, stored_polys(x, x.degree()), 0, x.rows->limbs().size());
+    writer.write(layouts[i].pack(context.ring(), rows));
+  }
+  return writer.commit();
+}
+
+CiphertextFile load_ciphertexts(const Source& source, const Context& context) {
+  const Reader reader = open_container(source, FileKind::kCiphertexts, context.parameters());
+  const cbor::Field header = reader.header();
+  header.require_keys({"key_set", "ciphertexts", "extras"});
+  const cbor::Field items = header["ciphertexts"];
+  check_sections(reader, kRows, items.size());
+  const KeySetId key_set = read_key_set(header["key_set"]);
+  CiphertextFile file;
+  file.extras = header["extras"].as_map();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    NamedCiphertext item;
+    std::uint32_t degree = 0;
+    item.name = items[i]["name"].as_text();
+    item.value = read_item(items[i], context, degree);
+    item.value.key_set = key_set;
+    const std::string what = reader.name() + ": ciphertext " + item.name;
+    item.value.rows =
+        std::make_shared<const PolyRows>(read_rows(item.value, degree, reader.section(i), context, what));
+    file.ciphertexts.push_back(std::move(item));
+  }
+  return file;
+}
+
+}  // namespace lw

@@ -1,0 +1,34 @@
+#include "rlwe/context.hpp"
+
+#include <algorithm>
+
+namespace lw {
+
+std::vector<Run> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto place = std::find(held.begin(), held.end(), wanted[i]);
+    if (place == held.end()) return {};
+    const std::size_t at = static_cast<std::size_t>(place - held.begin());
+    if (!runs.empty() && runs.back().first_in + runs.back().count == at) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({at, i, 1});
+    }
+  }
+  return runs;
+}
+
+Context::Context(std::shared_ptr<const Parameters> parameters, std::string_view backend, unsigned threads)
+    : parameters_(std::move(parameters)), ring_(parameters_->ring_degree(), parameters_->primes(), backend, threads) {}
+
+LimbList Context::limbs(Level level, Basis basis) const {
+  parameters_->require_level(level);
+  if (basis == Basis::kQ) return parameters_->basis(level);
+  LimbList limbs = parameters_->all_p();
+  const LimbList q = parameters_->basis(level);
+  limbs.insert(limbs.end(), q.begin(), q.end());
+  return limbs;
+}
+
+}  // namespace lw

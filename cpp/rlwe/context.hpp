@@ -1,0 +1,44 @@
+// A parameter set brought to life on a backend, and the limb lists everyone asks for.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "rlwe/parameters.hpp"
+#include "ring/ring.hpp"
+
+namespace lw {
+
+enum class Basis : std::uint8_t { kQ = 0, kQP = 1 };
+
+/// A stretch of rows that two limb lists share: rows [first_in, first_in + count) of the one
+/// are rows [first_out, first_out + count) of the other.
+struct Run {
+  std::size_t first_in, first_out, count;
+};
+
+/// Where the limbs of `wanted` lie in `held`, as maximal runs (one run if `wanted` is a prefix).
+/// Empty if a wanted limb is not held.
+std::vector<Run> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted);
+
+/// Owns the ring. Safe to share between threads.
+class Context {
+ public:
+  /// backend: a name of backend_names(). threads: 0 = one per core.
+  explicit Context(std::shared_ptr<const Parameters> parameters, std::string_view backend = "ref", unsigned threads = 0);
+
+  const Parameters& parameters() const noexcept { return *parameters_; }
+  const std::shared_ptr<const Parameters>& shared_parameters() const noexcept { return parameters_; }
+  const Ring& ring() const noexcept { return ring_; }
+  std::uint32_t degree() const noexcept { return parameters_->ring_degree(); }
+
+  /// Rows of a value: Q limbs ascending, over QP after the P limbs. Throws lw::Error(kLevel) if there is no such level.
+  LimbList limbs(Level level, Basis basis) const;
+
+ private:
+  std::shared_ptr<const Parameters> parameters_;
+  Ring ring_;
+};
+
+}  // namespace lw

@@ -1,0 +1,79 @@
+#include "rlwe/encryptor.hpp"
+
+#include "math/error.hpp"
+#include "rlwe/key_switch.hpp"
+#include "rlwe/security.hpp"
+#include "rlwe/seeded.hpp"
+
+namespace lw {
+namespace {
+
+Ciphertext label(const Plaintext& message, PolyRows rows, const KeySetId& key_set) {
+  return {std::make_shared<const PolyRows>(std::move(rows)),
+          message.level,
+          message.basis,
+          message.scale,
+          message.slots,
+          key_set,
+          message.parameters,
+          std::nullopt};
+}
+
+}  // namespace
+
+Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> key) : context_(context), key_(key) {
+  check_parameters(key->parameters(), context.parameters(), "Encryptor: the secret key");
+}
+
+Encryptor::Encryptor(const Context& context, std::shared_ptr<const PublicKey> key) : context_(context), key_(key) {
+  check_parameters(key->parameters, context.parameters(), "Encryptor: the public key");
+}
+
+Ciphertext Encryptor::encrypt(const Plaintext& message) const {
+  check_parameters(message.parameters, context_.parameters(), "encrypt: the plaintext");
+  if (message.basis != Basis::kQ) throw Error(ErrorKind::kShape, "encrypt: the plaintext is over QP; encode it over Q");
+  check_security(context_.parameters(), message.rows->limbs(), "ciphertext at " + to_string(message.level));
+  if (const auto* secret = std::get_if<std::shared_ptr<const SecretKey>>(&key_)) return symmetric(message, **secret);
+  return asymmetric(message, *std::get<std::shared_ptr<const PublicKey>>(key_));
+}
+
+void Encryptor::add_noise_and_message(Rows c, const PrivateSeed& seed, std::uint32_t digit,
+                                      const Plaintext* message) const {
+  const Ring& ring = context_.ring();
+  const SecretRows error =
+      to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), LimbList(c.limbs.begin(), c.limbs.end()));
+  ring.kernels().add(ring.queue(), c, c, error->rows());
+  if (message != nullptr) ring.kernels().add(ring.queue(), c, c, message->rows->rows());
+}
+
+Ciphertext Encryptor::symmetric(const Plaintext& message, const SecretKey& key) const {
+  const Ring& ring = context_.ring();
+  const LimbList& limbs = message.rows->limbs();
+  const SeedRef seed{os_entropy(), 0};
+  PolyRows rows(ring, limbs, 2);
+  const Rows c0 = rows.rows(0, 1, 0, limbs.size()), c1 = rows.rows(1, 1, 0, limbs.size());
+  expand_uniform(ring, c1, StreamDomain::kSeededCiphertext, seed);
+  ring.kernels().mul(ring.queue(), c0, c1, key.ntt(ring, limbs)->rows());
+  ring.kernels().neg(ring.queue(), c0, c0);
+  add_noise_and_message(c0, PrivateSeed(), 0, &message);
+  Ciphertext fresh = label(message, std::move(rows), key.id());
+  fresh.seed = seed;
+  return fresh;
+}
+
+Ciphertext Encryptor::asymmetric(const Plaintext& message, const PublicKey& key) const {
+  const Ring& ring = context_.ring();
+  const LimbList& limbs = message.rows->limbs();
+  const SecretRows mask =
+      to_ntt(ring, sample_ternary(ring.degree(), PrivateSeed(), StreamDomain::kEncryptionMask).span(), limbs);
+  const PrivateSeed error_seed;
+  PolyRows rows(ring, limbs, 2);
+  copy_limbs(ring, rows, 0, *key.b, 0);
+  copy_limbs(ring, rows, 1, *key.a, 0);
+  ring.kernels().mul(ring.queue(), rows.rows(), rows.rows(), mask->rows());
+  add_noise_and_message(rows.rows(0, 1, 0, limbs.size()), error_seed, 0, &message);
+  add_noise_and_message(rows.rows(1, 1, 0, limbs.size()), error_seed, 1, nullptr);
+  return label(message, std::move(rows), key.id);
+}
+
+}  // namespace lw

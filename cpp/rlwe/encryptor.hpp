@@ -1,0 +1,30 @@
+// Encryption: seeded symmetric (half the size, less noise) for the key's owner, or under a public key.
+#pragma once
+
+#include <memory>
+#include <variant>
+
+#include "rlwe/keys.hpp"
+
+namespace lw {
+
+/// Uses fresh randomness for every ciphertext; no branch or index depends on a secret or on the message.
+class Encryptor {
+ public:
+  /// Throws lw::Error(kParameterMismatch) if the key belongs to other parameters.
+  Encryptor(const Context& context, std::shared_ptr<const SecretKey> key);
+  Encryptor(const Context& context, std::shared_ptr<const PublicKey> key);
+
+  /// Degree 1, at the plaintext's level, scale and slots; the plaintext is over Q.
+  Ciphertext encrypt(const Plaintext& message) const;
+
+ private:
+  Ciphertext symmetric(const Plaintext& message, const SecretKey& key) const;
+  Ciphertext asymmetric(const Plaintext& message, const PublicKey& key) const;
+  void add_noise_and_message(Rows c, const PrivateSeed& seed, std::uint32_t digit, const Plaintext* message) const;
+
+  const Context& context_;
+  std::variant<std::shared_ptr<const SecretKey>, std::shared_ptr<const PublicKey>> key_;
+};
+
+}  // namespace lw

@@ -1,0 +1,54 @@
+#include "rlwe/file_source.hpp"
+
+#include <algorithm>
+
+#include "math/error.hpp"
+
+namespace lw {
+namespace {
+
+template <std::size_t kSize>
+std::array<std::uint8_t, kSize> read_array(cbor::Field field) {
+  const std::span<const std::uint8_t> bytes = field.as_bytes();
+  if (bytes.size() != kSize) {
+    field.fail("expected " + std::to_string(kSize) + " bytes, got " + std::to_string(bytes.size()));
+  }
+  std::array<std::uint8_t, kSize> out;
+  std::copy(bytes.begin(), bytes.end(), out.begin());
+  return out;
+}
+
+}  // namespace
+
+Reader open_container(const Source& source, FileKind wanted, const Parameters& parameters) {
+  Expected expected;
+  expected.kinds = {wanted};
+  if (wanted != FileKind::kSecretKey) expected.kinds.push_back(FileKind::kSecretKey);
+  Reader reader =
+      source.path ? Reader::open(*source.path, expected) : Reader::view(source.bytes, "bytes in memory", expected);
+  if (reader.kind() != wanted) {
+    throw Error(ErrorKind::kSecretKey, reader.name() + " is a secret key, where " + to_string(wanted) +
+                                           " is expected; a secret key must never leave its owner");
+  }
+  check_parameters(reader.parameters(), parameters, reader.name());
+  return reader;
+}
+
+Writer make_writer(const std::optional<std::string>& path, FileKind kind, const Parameters& parameters,
+                   const cbor::Map& header, std::span<const Writer::Declared> sections) {
+  if (path) return Writer(*path, kind, parameters.fingerprint(), header, sections);
+  return Writer(kind, parameters.fingerprint(), header, sections);
+}
+
+KeySetId read_key_set(cbor::Field field) { return read_array<16>(field); }
+
+Hash read_hash(cbor::Field field) { return read_array<32>(field); }
+
+void check_sections(const Reader& reader, std::uint16_t kind, std::size_t count) {
+  if (reader.num_sections() == count && reader.count(kind) == count) return;
+  throw Error(ErrorKind::kFormat, reader.name() + ": " + std::to_string(reader.num_sections()) +
+                                      " sections, expected " + std::to_string(count) + " of kind " +
+                                      std::to_string(kind));
+}
+
+}  // namespace lw

@@ -1,0 +1,34 @@
+// Where a container comes from and goes to, and the checks that all our files share.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/container.hpp"
+#include "rlwe/keys.hpp"
+
+namespace lw {
+
+/// A path, or bytes in memory under a name for messages. Bytes must outlive what is read from them.
+struct Source {
+  std::optional<std::string> path;
+  std::span<const std::uint8_t> bytes;
+};
+
+/// Opens a container of one kind for these parameters. Throws lw::Error: kSecretKey if it is a secret key and another
+/// kind was wanted, kParameterMismatch naming both fingerprints, kFormat for any other kind or damage.
+Reader open_container(const Source& source, FileKind wanted, const Parameters& parameters);
+
+/// A writer to a path, or to memory without one.
+Writer make_writer(const std::optional<std::string>& path, FileKind kind, const Parameters& parameters,
+                   const cbor::Map& header, std::span<const Writer::Declared> sections);
+
+KeySetId read_key_set(cbor::Field field);
+Hash read_hash(cbor::Field field);
+
+/// Throws lw::Error(kFormat) unless the file has exactly `count` sections, all of `kind`.
+void check_sections(const Reader& reader, std::uint16_t kind, std::size_t count);
+
+}  // namespace lw

@@ -1,0 +1,124 @@
+#include "rlwe/key_generator.hpp"
+
+#include <algorithm>
+
+#include "math/error.hpp"
+#include "rlwe/security.hpp"
+#include "rlwe/seeded.hpp"
+
+namespace lw {
+namespace {
+
+std::uint64_t inverse_galois(std::uint64_t g, std::uint32_t ring_degree) noexcept {
+  std::uint64_t inverse = g;  // right to 3 bits for odd g; each step doubles them
+  for (int i = 0; i < 5; ++i) inverse *= 2 - g * inverse;
+  return inverse & (2ull * ring_degree - 1);
+}
+
+/// The secret that a key switches to, over the key's limbs.
+SecretRows target_secret(const Context& context, const SecretKey& secret, const KeySpec& spec, const LimbList& limbs) {
+  SecretRows s = secret.ntt(context.ring(), limbs);
+  if (spec.kind == KeyKind::kRelin) return s;
+  SecretRows turned(context.ring(), limbs, 1);
+  context.ring().kernels().automorphism(context.ring().queue(), turned->rows(), s->rows(),
+                                        inverse_galois(spec.galois_element, context.degree()));
+  return turned;
+}
+
+/// P times the secret that a key switches from, over Q limbs.
+SecretRows scaled_payload(const Context& context, const SecretKey& secret, const KeySpec& spec, const LimbList& q) {
+  const Ring& ring = context.ring();
+  SecretRows payload = secret.ntt(ring, q);
+  if (spec.kind == KeyKind::kRelin) ring.kernels().mul(ring.queue(), payload->rows(), payload->rows(), payload->rows());
+  ring.kernels().mul_scalar(ring.queue(), payload->rows(), payload->rows(),
+                            ring.product_mod(context.parameters().all_p(), q));
+  return payload;
+}
+
+/// out = e - a * s, where out holds e before.
+void mask(const Ring& ring, Rows out, ConstRows a, ConstRows s) {
+  SecretRows product(ring, LimbList(out.limbs.begin(), out.limbs.end()), 1);
+  ring.kernels().mul(ring.queue(), product->rows(), a, s);
+  ring.kernels().sub(ring.queue(), out, out, product->rows());
+}
+
+/// A fresh error into one poly's rows, in NTT form.
+void fill_error(const Ring& ring, Rows out, const PrivateSeed& seed, std::uint32_t digit) {
+  const SecretBuffer<std::int64_t> error = sample_error(ring.degree(), seed, digit);
+  ring.kernels().import_signed(ring.queue(), out, error.span());
+  ring.kernels().ntt(ring.queue(), out);
+}
+
+}  // namespace
+
+SecretKey KeyGenerator::secret_key() const {
+  const PrivateSeed seed;
+  const SecretBuffer<std::int64_t> wide = sample_ternary(context_.degree(), seed, StreamDomain::kSecretKey);
+  SecretBuffer<std::int8_t> narrow(wide.size());
+  for (std::size_t i = 0; i < wide.size(); ++i) narrow[i] = static_cast<std::int8_t>(wide[i]);
+  KeySetId id;
+  const auto random = os_entropy();
+  std::copy_n(random.begin(), id.size(), id.begin());
+  return SecretKey(std::move(narrow), id, context_.parameters().fingerprint());
+}
+
+PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
+  const Parameters& parameters = context_.parameters();
+  check_parameters(secret.parameters(), parameters, "the secret key");
+  const LimbList limbs = parameters.all_q();
+  check_security(parameters, limbs, "public key");
+  const Ring& ring = context_.ring();
+  PublicKey key{secret.id(), parameters.fingerprint(), {os_entropy(), 0}, nullptr, nullptr};
+  auto a = std::make_shared<PolyRows>(ring, limbs, 1u), b = std::make_shared<PolyRows>(ring, limbs, 1u);
+  expand_uniform(ring, a->rows(), StreamDomain::kPublicKey, key.seed);
+  fill_error(ring, b->rows(), PrivateSeed(), 0);
+  mask(ring, b->rows(), a->rows(), secret.ntt(ring, limbs)->rows());
+  key.a = std::move(a);
+  key.b = std::move(b);
+  return key;
+}
+
+EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const KeySpec& spec, const SeedRef& seed) const {
+  const Parameters& parameters = context_.parameters();
+  const Ring& ring = context_.ring();
+  const LimbList q = parameters.basis(spec.level), limbs = context_.limbs(spec.level, Basis::kQP);
+  const std::vector<DigitPart> parts = digit_parts(parameters, q);
+  EvaluationKey key{spec, secret.id(), seed, {}, nullptr, nullptr};
+  for (const DigitPart& part : parts) key.digits.push_back(part.number);
+  key.a = expand_key(ring, limbs, key.digits, seed);
+
+  const SecretRows target = target_secret(context_, secret, spec, limbs);
+  const SecretRows payload = scaled_payload(context_, secret, spec, q);
+  const PrivateSeed error_seed;
+  auto b = std::make_shared<PolyRows>(ring, limbs, static_cast<std::uint32_t>(parts.size()));
+  for (std::uint32_t d = 0; d < parts.size(); ++d) {
+    const Rows row = b->rows(d, 1, 0, limbs.size());
+    fill_error(ring, row, error_seed, parts[d].number);
+    mask(ring, row, std::as_const(*key.a).rows(d, 1, 0, limbs.size()), target->rows());
+    const std::size_t first = find_runs(q, parts[d].limbs).front().first_in, count = parts[d].limbs.size();
+    const Rows gadget = b->rows(d, 1, parameters.num_p() + first, count);
+    ring.kernels().add(ring.queue(), gadget, gadget, std::as_const(*payload).rows(0, 1, first, count));
+  }
+  key.b = std::move(b);
+  return key;
+}
+
+EvaluationKeys KeyGenerator::evaluation_keys(const SecretKey& secret, std::span<const KeySpec> specs,
+                                             const KeyProgress& on_key) const {
+  const Parameters& parameters = context_.parameters();
+  check_parameters(secret.parameters(), parameters, "the secret key");
+  for (const KeySpec& spec : specs) {
+    check_spec(spec, parameters);
+    check_security(parameters, context_.limbs(spec.level, Basis::kQP),
+                   describe(spec, context_.degree()) + " at " + to_string(spec.level));
+  }
+  EvaluationKeys keys(secret.id(), parameters.fingerprint());
+  const Hash seed = os_entropy();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    keys.add(std::make_shared<EvaluationKey>(evaluation_key(secret, specs[i], {seed, i})));
+    if (on_key) on_key(i, specs.size(), specs[i]);
+  }
+  return keys;
+}
+
+}  // namespace lw

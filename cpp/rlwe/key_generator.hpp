@@ -1,0 +1,30 @@
+// Makes keys. Every key is checked against the security table by itself.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "rlwe/keys.hpp"
+
+namespace lw {
+
+/// Called after each evaluation key is made: its number, how many there will be, and what it is.
+using KeyProgress = std::function<void(std::size_t index, std::size_t count, const KeySpec& spec)>;
+
+class KeyGenerator {
+ public:
+  explicit KeyGenerator(const Context& context) : context_(context) {}
+
+  SecretKey secret_key() const;
+  PublicKey public_key(const SecretKey& secret) const;
+  /// One key per spec, in order. Throws lw::Error(kSecurity) before any work if one of them would be too weak.
+  EvaluationKeys evaluation_keys(const SecretKey& secret, std::span<const KeySpec> specs,
+                                 const KeyProgress& on_key = {}) const;
+
+ private:
+  EvaluationKey evaluation_key(const SecretKey& secret, const KeySpec& spec, const SeedRef& seed) const;
+
+  const Context& context_;
+};
+
+}  // namespace lw

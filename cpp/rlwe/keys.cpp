@@ -1,0 +1,87 @@
+#include "rlwe/keys.hpp"
+
+#include <algorithm>
+
+#include "math/error.hpp"
+
+namespace lw {
+namespace {
+
+/// Signed left rotation k with 5^k = g mod 2N, or 0 if g is no rotation.
+std::int64_t rotation_steps(std::uint64_t galois_element, std::uint32_t ring_degree) {
+  const std::int64_t slots = ring_degree / 2;
+  std::uint64_t power = 1;
+  for (std::int64_t k = 0; k < slots; ++k, power = power * 5 % (2ull * ring_degree)) {
+    if (power == galois_element) return k > slots / 2 ? k - slots : k;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string describe(const KeySpec& spec, std::uint32_t ring_degree) {
+  if (spec.kind == KeyKind::kRelin) return "relinearisation key";
+  const std::string name = "galois key " + std::to_string(spec.galois_element);
+  if (spec.galois_element == 2ull * ring_degree - 1) return name + " (conjugation)";
+  const std::int64_t steps = rotation_steps(spec.galois_element, ring_degree);
+  return steps == 0 ? name : name + " (rotation by " + std::to_string(steps) + " steps)";
+}
+
+void check_spec(const KeySpec& spec, const Parameters& parameters) {
+  const std::uint64_t g = spec.galois_element;
+  const bool is_legal =
+      spec.kind == KeyKind::kRelin ? g == 0 : g % 2 == 1 && g > 1 && g < 2ull * parameters.ring_degree();
+  if (!is_legal) {
+    throw Error(ErrorKind::kValue, "key: galois element " + std::to_string(g) +
+                                       " must be odd and in (1, 2N), or 0 for a relinearisation key");
+  }
+  parameters.require_level(spec.level);
+}
+
+SecretRows SecretKey::ntt(const Ring& ring, const LimbList& limbs) const {
+  SecretBuffer<std::int64_t> wide(coefficients_.size());
+  std::copy(coefficients_.begin(), coefficients_.end(), wide.begin());
+  return to_ntt(ring, wide.span(), limbs);
+}
+
+std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs) {
+  std::vector<DigitPart> parts;
+  const std::vector<LimbList>& digits = parameters.fields().digits;
+  for (std::uint32_t d = 0; d < digits.size(); ++d) {
+    LimbList common;
+    std::set_intersection(digits[d].begin(), digits[d].end(), q_limbs.begin(), q_limbs.end(),
+                          std::back_inserter(common));
+    if (!common.empty()) parts.push_back({d, std::move(common)});
+  }
+  return parts;
+}
+
+std::size_t EvaluationKeys::num_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto& key : keys_) bytes += key->num_bytes();
+  return bytes;
+}
+
+std::shared_ptr<const EvaluationKey> EvaluationKeys::find(const KeySpec& spec, const Parameters& parameters) const {
+  const LimbList wanted = parameters.basis(spec.level);
+  for (const auto& key : keys_) {
+    if (key->spec.kind != spec.kind || key->spec.galois_element != spec.galois_element) continue;
+    if (!find_runs(key->b->limbs(), wanted).empty()) return key;
+  }
+  return nullptr;
+}
+
+void check_parameters(const Fingerprint& found, const Parameters& expected, const std::string& what) {
+  if (found == expected.fingerprint()) return;
+  throw Error(ErrorKind::kParameterMismatch, what + " belongs to parameters " + short_hex(found) +
+                                                 "; these are parameters " + short_hex(expected.fingerprint()));
+}
+
+void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what) {
+  if (found == expected || found == KeySetId{} || expected == KeySetId{}) return;
+  throw Error(ErrorKind::kParameterMismatch, what + " belongs to key set " + short_hex(found) +
+                                                 "; the key set in use is " + short_hex(expected) +
+                                                 ": values and keys of different secret keys do not mix");
+}
+
+}  // namespace lw

@@ -1,0 +1,106 @@
+// Keys: what they are. How they are made is key_generator.hpp, how stored key_files.hpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rlwe/ciphertext.hpp"
+#include "rlwe/sampling.hpp"
+
+namespace lw {
+
+/// Called now and then during long work; throws to cancel it.
+using Tick = std::function<void()>;
+inline void call(const Tick& tick) {
+  if (tick) tick();
+}
+
+enum class KeyKind : std::uint8_t { kRelin, kGalois };
+
+/// What a key does and how high up the chain it reaches.
+struct KeySpec {
+  KeyKind kind = KeyKind::kRelin;
+  std::uint64_t galois_element = 0;  // 0 for a relinearisation key
+  Level level;                       // its highest level; it serves any basis that lies within
+  bool operator==(const KeySpec&) const = default;
+};
+
+/// "galois key 5 (rotation by 1 step)", "relinearisation key", ... for messages.
+std::string describe(const KeySpec& spec, std::uint32_t ring_degree);
+/// Throws lw::Error(kValue) unless the element is odd, > 1 and < 2N (or 0 for relinearisation), kLevel unless the
+/// level exists.
+void check_spec(const KeySpec& spec, const Parameters& parameters);
+
+/// A ternary secret. Coefficients stay in wiped, locked memory; NTT forms are made on demand and wiped too.
+class SecretKey {
+ public:
+  SecretKey(SecretBuffer<std::int8_t> coefficients, KeySetId id, const Fingerprint& parameters)
+      : coefficients_(std::move(coefficients)), id_(id), parameters_(parameters) {}
+
+  std::span<const std::int8_t> coefficients() const noexcept { return coefficients_.span(); }
+  const KeySetId& id() const noexcept { return id_; }
+  const Fingerprint& parameters() const noexcept { return parameters_; }
+  SecretRows ntt(const Ring& ring, const LimbList& limbs) const;
+
+ private:
+  SecretBuffer<std::int8_t> coefficients_;
+  KeySetId id_;
+  Fingerprint parameters_;
+};
+
+/// An encryption of zero over all Q limbs: b = -a*s + e.
+struct PublicKey {
+  KeySetId id{};
+  Fingerprint parameters{};
+  SeedRef seed;  // of a
+  std::shared_ptr<const PolyRows> b, a;
+};
+
+/// The part of a digit that lies in some basis.
+struct DigitPart {
+  std::uint32_t number;  // its place in Parameters::digits
+  LimbList limbs;
+};
+/// Digits that meet `q_limbs` (ascending), cut to them.
+std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs);
+
+/// Switches s^2 (relin) to s, or s to sigma_g^-1(s) (galois). Digit d: b_d = -a_d*t + e_d + P*payload on the limbs of
+/// digit d, where t is the secret switched to. Rows are [digit][P limbs, then Q limbs ascending].
+struct EvaluationKey {
+  KeySpec spec;
+  KeySetId id{};
+  SeedRef seed;                         // of the a halves
+  std::vector<std::uint32_t> digits;    // digit number of each poly
+  std::shared_ptr<const PolyRows> b, a;
+
+  std::size_t num_bytes() const noexcept { return b->bytes() + a->bytes(); }
+};
+
+/// The keys of one secret that a server holds.
+class EvaluationKeys {
+ public:
+  EvaluationKeys(KeySetId id, const Fingerprint& parameters) : id_(id), parameters_(parameters) {}
+
+  void add(std::shared_ptr<const EvaluationKey> key) { keys_.push_back(std::move(key)); }
+  const KeySetId& id() const noexcept { return id_; }
+  const Fingerprint& parameters() const noexcept { return parameters_; }
+  const std::vector<std::shared_ptr<const EvaluationKey>>& keys() const noexcept { return keys_; }
+  std::size_t num_bytes() const noexcept;
+  /// A key of this kind and element that covers the basis of spec.level; nullptr if there is none.
+  std::shared_ptr<const EvaluationKey> find(const KeySpec& spec, const Parameters& parameters) const;
+
+ private:
+  KeySetId id_;
+  Fingerprint parameters_;
+  std::vector<std::shared_ptr<const EvaluationKey>> keys_;
+};
+
+/// Throws lw::Error(kParameterMismatch), naming both, unless a thing belongs to these parameters.
+void check_parameters(const Fingerprint& found, const Parameters& expected, const std::string& what);
+/// The same for key sets; an all-zero id fits every set.
+void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what);
+
+}  // namespace lw

@@ -1,0 +1,166 @@
+#include "rlwe/parameters.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "math/error.hpp"
+#include "math/primes.hpp"
+
+namespace lw {
+namespace {
+
+constexpr std::uint32_t kMinDegree = 1u << 10, kMaxDegree = 1u << 17;
+constexpr std::size_t kMaxLimbs = 1024;
+constexpr unsigned kMaxPrimeBits = 49, kMaxInsecurePrimeBits = 60;
+
+void require(bool holds, const std::string& message) {
+  if (!holds) throw Error(ErrorKind::kValue, "parameters: " + message);
+}
+
+void check_primes(const ParameterFields& f) {
+  require(!f.q.empty() && !f.p.empty(), "needs at least one chain prime (q) and one special prime (p)");
+  require(f.q.size() + f.p.size() <= kMaxLimbs, "more than " + std::to_string(kMaxLimbs) + " primes");
+  const unsigned max_bits = f.insecure ? kMaxInsecurePrimeBits : kMaxPrimeBits;
+  std::set<std::uint64_t> seen;
+  for (const auto* list : {&f.q, &f.p}) {
+    for (const std::uint64_t prime : *list) {
+      const std::string name = std::to_string(prime);
+      require(std::bit_width(prime) <= max_bits, "prime " + name + " has more than " + std::to_string(max_bits) +
+                                                     " bits; split the level over two primes");
+      require(prime % (2ull * f.ring_degree) == 1, "prime " + name + " is not 1 modulo 2N");
+      require(is_prime(prime), name + " is not a prime");
+      require(seen.insert(prime).second, "prime " + name + " appears twice");
+    }
+  }
+}
+
+void check_digits(const ParameterFields& f) {
+  std::size_t next = 0;
+  for (const LimbList& digit : f.digits) {
+    require(!digit.empty(), "digits holds an empty digit");
+    for (const std::uint16_t limb : digit) {
+      require(limb == next, "digits must list the Q limbs 0.." + std::to_string(f.q.size() - 1) +
+                                " once, in order; found " + std::to_string(limb) + " where " + std::to_string(next) +
+                                " belongs");
+      ++next;
+    }
+  }
+  require(next == f.q.size(), "digits cover " + std::to_string(next) + " of " + std::to_string(f.q.size()) + " Q limbs");
+}
+
+void check_track(const ParameterFields& f, const Track& track, const std::string& name) {
+  require(!track.groups.empty(), name + " has no level");
+  require(track.groups.size() == track.scales.size(), name + " has " + std::to_string(track.groups.size()) +
+                                                          " groups but " + std::to_string(track.scales.size()) +
+                                                          " scales");
+  std::int64_t last = -1;
+  for (const LimbList& group : track.groups) {
+    require(group.size() == 1 || group.size() == 2, name + ": a group has " + std::to_string(group.size()) +
+                                                        " limbs; 1 or 2 are allowed");
+    for (const std::uint16_t limb : group) {
+      require(limb < f.q.size(), name + ": there is no Q limb " + std::to_string(limb));
+      require(limb > last, name + ": limb " + std::to_string(limb) + " follows " + std::to_string(last) +
+                               "; limb numbers must ascend");
+      last = limb;
+    }
+  }
+  for (const double scale : track.scales) {
+    require(std::isfinite(scale) && scale >= 1.0 && scale <= 0x1p120, name + ": scales must lie in [1, 2^120]");
+  }
+}
+
+void check(const ParameterFields& f) {
+  require(std::has_single_bit(f.ring_degree) && f.ring_degree >= kMinDegree && f.ring_degree <= kMaxDegree,
+          "ring_degree " + std::to_string(f.ring_degree) + " is not a power of two in [2^10, 2^17]");
+  check_primes(f);
+  check_digits(f);
+  require(!f.tracks.empty() && f.tracks.size() <= kMaxLimbs, "needs 1 to " + std::to_string(kMaxLimbs) + " tracks");
+  for (std::size_t i = 0; i < f.tracks.size(); ++i) check_track(f, f.tracks[i], "track " + std::to_string(i));
+  require(f.secret == "ternary", "secret must be \"ternary\"");
+  require(f.security_bits == 128 || f.security_bits == 192 || f.security_bits == 256,
+          "security_bits must be 128, 192 or 256");
+}
+
+LimbList number_from(std::size_t first, std::size_t count) {
+  LimbList limbs(count);
+  for (std::size_t i = 0; i < count; ++i) limbs[i] = static_cast<std::uint16_t>(first + i);
+  return limbs;
+}
+
+}  // namespace
+
+std::string to_string(Level level) {
+  return "level " + std::to_string(level.index) + " of track " + std::to_string(level.track);
+}
+
+std::string short_hex(std::span<const std::uint8_t> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes.first(std::min<std::size_t>(bytes.size(), 8))) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+Parameters::Parameters(ParameterFields fields) : fields_(std::move(fields)) {
+  check(fields_);
+  fingerprint_ = blake3(to_cbor());
+}
+
+std::vector<std::uint64_t> Parameters::primes() const {
+  std::vector<std::uint64_t> all = fields_.q;
+  all.insert(all.end(), fields_.p.begin(), fields_.p.end());
+  return all;
+}
+
+std::uint8_t Parameters::width(std::size_t limb) const noexcept {
+  return static_cast<std::uint8_t>(std::bit_width(prime(limb) - 1));
+}
+
+double Parameters::log2_product(std::span<const std::uint16_t> limbs) const noexcept {
+  double bits = 0;
+  for (const std::uint16_t limb : limbs) bits += std::log2(static_cast<double>(prime(limb)));
+  return bits;
+}
+
+bool Parameters::has_level(Level level) const noexcept {
+  return level.track < fields_.tracks.size() && level.index < fields_.tracks[level.track].groups.size();
+}
+
+void Parameters::require_level(Level level) const {
+  if (!has_level(level)) throw Error(ErrorKind::kLevel, "these parameters have no " + to_string(level));
+}
+
+LimbList Parameters::basis(Level level) const {
+  const std::vector<LimbList>& groups = fields_.tracks[level.track].groups;
+  LimbList limbs;
+  for (std::uint32_t i = 0; i <= level.index; ++i) limbs.insert(limbs.end(), groups[i].begin(), groups[i].end());
+  return limbs;
+}
+
+LimbList Parameters::dropped(Level high, Level low) const {
+  const std::vector<LimbList>& groups = fields_.tracks[high.track].groups;
+  LimbList limbs;
+  for (std::uint32_t i = low.index + 1; i <= high.index; ++i) {
+    limbs.insert(limbs.end(), groups[i].begin(), groups[i].end());
+  }
+  return limbs;
+}
+
+LimbList Parameters::all_q() const { return number_from(0, num_q()); }
+
+LimbList Parameters::all_p() const { return number_from(num_q(), num_p()); }
+
+std::vector<std::uint32_t> Parameters::digits_above_p() const {
+  const double p_bits = log2_product(all_p());
+  std::vector<std::uint32_t> above;
+  for (std::uint32_t d = 0; d < fields_.digits.size(); ++d) {
+    if (log2_product(fields_.digits[d]) > p_bits) above.push_back(d);
+  }
+  return above;
+}
+
+}  // namespace lw

@@ -1,0 +1,96 @@
+// The public description of an RLWE instance: ring, primes, digits, levels.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/cbor.hpp"
+#include "math/blake3.hpp"
+#include "ring/ring.hpp"
+
+namespace lw {
+
+using Fingerprint = Hash;
+
+/// A place on a track of the modulus chain; index 0 is the last level.
+struct Level {
+  std::uint32_t track = 0;
+  std::uint32_t index = 0;
+  bool operator==(const Level&) const = default;
+};
+std::string to_string(Level level);
+
+/// One way down the chain. groups[i]: limb numbers removed when level i is rescaled (0 = q0);
+/// scales[i]: canonical scale of level i. Limb numbers ascend over the whole track, so that a
+/// lower level is a prefix of a higher one.
+struct Track {
+  std::vector<LimbList> groups;
+  std::vector<double> scales;
+  bool operator==(const Track&) const = default;
+};
+
+/// The fields, unchecked. Parameters is the checked form.
+struct ParameterFields {
+  std::uint32_t ring_degree = 0;
+  std::vector<std::uint64_t> q;  // chain primes; a limb's number is its place here
+  std::vector<std::uint64_t> p;  // special primes, limb numbers q.size() and up
+  std::vector<LimbList> digits;  // consecutive, ascending partition of the Q limbs
+  std::vector<Track> tracks;
+  std::string secret = "ternary";
+  std::uint32_t security_bits = 128;
+  bool insecure = false;
+  bool operator==(const ParameterFields&) const = default;
+};
+
+/// Immutable once made. Two parameter sets are the same iff their fingerprints are.
+class Parameters {
+ public:
+  /// Throws lw::Error(kValue) naming the first field that breaks a rule.
+  explicit Parameters(ParameterFields fields);
+  /// The inverse of to_cbor; throws lw::Error(kFormat) for any other bytes or fields that break a rule.
+  static Parameters from_cbor(std::span<const std::uint8_t> bytes);
+
+  std::vector<std::uint8_t> to_cbor() const;
+  /// BLAKE3 of to_cbor().
+  const Fingerprint& fingerprint() const noexcept { return fingerprint_; }
+
+  const ParameterFields& fields() const noexcept { return fields_; }
+  std::uint32_t ring_degree() const noexcept { return fields_.ring_degree; }
+  std::size_t num_q() const noexcept { return fields_.q.size(); }
+  std::size_t num_p() const noexcept { return fields_.p.size(); }
+  bool insecure() const noexcept { return fields_.insecure; }
+  /// Prime of a limb number, Q or P.
+  std::uint64_t prime(std::size_t limb) const noexcept {
+    return limb < num_q() ? fields_.q[limb] : fields_.p[limb - num_q()];
+  }
+  std::vector<std::uint64_t> primes() const;  // all, by limb number
+  /// Bits of a residue modulo a limb, as stored.
+  std::uint8_t width(std::size_t limb) const noexcept;
+  /// log2 of the product of some limbs.
+  double log2_product(std::span<const std::uint16_t> limbs) const noexcept;
+
+  bool has_level(Level level) const noexcept;
+  /// Throws lw::Error(kLevel) if there is no such level.
+  void require_level(Level level) const;
+  double scale(Level level) const noexcept { return fields_.tracks[level.track].scales[level.index]; }
+  /// Q limbs of a level, ascending.
+  LimbList basis(Level level) const;
+  /// Limbs of levels above `low`, up to `high` of the same track: what a mod_down from high to low removes.
+  LimbList dropped(Level high, Level low) const;
+  LimbList all_q() const;
+  LimbList all_p() const;
+
+  /// Digits whose product exceeds that of P: legal, but key switching then adds noise of their quotient.
+  std::vector<std::uint32_t> digits_above_p() const;
+
+ private:
+  ParameterFields fields_;
+  Fingerprint fingerprint_;
+};
+
+/// First 8 bytes of a fingerprint in hex, for messages.
+std::string short_hex(std::span<const std::uint8_t> bytes);
+
+}  // namespace lw

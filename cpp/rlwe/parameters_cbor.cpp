@@ -1,0 +1,71 @@
+#include "io/cbor_field.hpp"
+#include "math/error.hpp"
+#include "rlwe/parameters.hpp"
+
+namespace lw {
+namespace {
+
+constexpr std::string_view kName = "parameters";
+
+cbor::Value limb_lists(const std::vector<LimbList>& lists) {
+  cbor::Array out;
+  for (const LimbList& list : lists) out.push_back(cbor::Value::array(std::span<const std::uint16_t>(list)));
+  return out;
+}
+
+std::vector<LimbList> read_limb_lists(cbor::Field field) {
+  std::vector<LimbList> lists;
+  for (std::size_t i = 0; i < field.size(); ++i) lists.push_back(field[i].as_unsigned_list<std::uint16_t>());
+  return lists;
+}
+
+cbor::Value track_map(const Track& track) {
+  return cbor::Map{{"groups", limb_lists(track.groups)},
+                   {"scales", cbor::Value::array(std::span<const double>(track.scales))}};
+}
+
+Track read_track(cbor::Field field) {
+  field.require_keys({"groups", "scales"});
+  Track track{read_limb_lists(field["groups"]), {}};
+  const cbor::Field scales = field["scales"];
+  for (std::size_t i = 0; i < scales.size(); ++i) track.scales.push_back(scales[i].as_double());
+  return track;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> Parameters::to_cbor() const {
+  cbor::Array tracks;
+  for (const Track& track : fields_.tracks) tracks.push_back(track_map(track));
+  return cbor::encode(cbor::Map{{"ring_degree", fields_.ring_degree},
+                                {"q", cbor::Value::array(std::span<const std::uint64_t>(fields_.q))},
+                                {"p", cbor::Value::array(std::span<const std::uint64_t>(fields_.p))},
+                                {"digits", limb_lists(fields_.digits)},
+                                {"tracks", std::move(tracks)},
+                                {"secret", fields_.secret},
+                                {"security_bits", fields_.security_bits},
+                                {"insecure", fields_.insecure}});
+}
+
+Parameters Parameters::from_cbor(std::span<const std::uint8_t> bytes) {
+  const cbor::Value document = cbor::decode(bytes);
+  const cbor::Field root(document, kName);
+  root.require_keys({"ring_degree", "q", "p", "digits", "tracks", "secret", "security_bits", "insecure"});
+  ParameterFields fields;
+  fields.ring_degree = static_cast<std::uint32_t>(root["ring_degree"].as_unsigned(UINT32_MAX));
+  fields.q = root["q"].as_unsigned_list<std::uint64_t>();
+  fields.p = root["p"].as_unsigned_list<std::uint64_t>();
+  fields.digits = read_limb_lists(root["digits"]);
+  const cbor::Field tracks = root["tracks"];
+  for (std::size_t i = 0; i < tracks.size(); ++i) fields.tracks.push_back(read_track(tracks[i]));
+  fields.secret = root["secret"].as_text();
+  fields.security_bits = static_cast<std::uint32_t>(root["security_bits"].as_unsigned(UINT32_MAX));
+  fields.insecure = root["insecure"].as_bool();
+  try {
+    return Parameters(std::move(fields));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kFormat, error.what());
+  }
+}
+
+}  // namespace lw

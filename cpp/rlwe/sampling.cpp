@@ -1,0 +1,72 @@
+#include "rlwe/sampling.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "math/blake3.hpp"
+#include "math/chacha20.hpp"
+
+namespace lw {
+namespace {
+
+/// The first `size` 64-bit words of a private stream, little endian; laid out as in the public streams.
+SecretBuffer<std::uint64_t> private_words(std::size_t size, const PrivateSeed& seed, StreamDomain domain,
+                                          std::uint32_t digit) {
+  std::array<std::uint8_t, 24> name{};  // u32 domain, u64 object, u32 digit, u32 limb, u32 round
+  for (unsigned i = 0; i < 4; ++i) {
+    name[i] = static_cast<std::uint8_t>(static_cast<std::uint32_t>(domain) >> 8 * i);
+    name[12 + i] = static_cast<std::uint8_t>(digit >> 8 * i);
+  }
+  Hash key = blake3_keyed(seed.bytes(), name);
+  SecretBuffer<std::uint64_t> words(size);
+  chacha20_keystream(key, 0, {reinterpret_cast<std::uint8_t*>(words.data()), 8 * size});
+  wipe(key.data(), key.size());
+  static_assert(std::endian::native == std::endian::little);
+  return words;
+}
+
+}  // namespace
+
+PrivateSeed::PrivateSeed() : bytes_(32) {
+  std::array<std::uint8_t, 32> fresh = os_entropy();
+  std::copy(fresh.begin(), fresh.end(), bytes_.begin());
+  wipe(fresh.data(), fresh.size());
+}
+
+PrivateSeed::PrivateSeed(std::span<const std::uint8_t, 32> bytes) : bytes_(32) {
+  std::copy(bytes.begin(), bytes.end(), bytes_.begin());
+}
+
+SecretBuffer<std::int64_t> sample_ternary(std::size_t size, const PrivateSeed& seed, StreamDomain domain) {
+  const SecretBuffer<std::uint64_t> words = private_words(size, seed, domain, 0);
+  SecretBuffer<std::int64_t> out(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    out[i] = static_cast<std::int64_t>(static_cast<U128>(words[i]) * 3 >> 64) - 1;
+  }
+  return out;
+}
+
+SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& seed, std::uint32_t digit) {
+  constexpr std::uint64_t kMask = (1u << 21) - 1;
+  const SecretBuffer<std::uint64_t> words = private_words(size, seed, StreamDomain::kError, digit);
+  SecretBuffer<std::int64_t> out(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    out[i] = std::popcount(words[i] & kMask) - std::popcount(words[i] >> 21 & kMask);
+  }
+  return out;
+}
+
+SecretRows::~SecretRows() {
+  if (rows_.bytes() == 0) return;  // moved from
+  ring_->kernels().sub(ring_->queue(), rows_.rows(), rows_.rows(), rows_.rows());
+}
+
+SecretRows to_ntt(const Ring& ring, std::span<const std::int64_t> coefficients, const LimbList& limbs) {
+  SecretRows out(ring, limbs, 1);
+  ring.kernels().import_signed(ring.queue(), out->rows(), coefficients);
+  ring.kernels().ntt(ring.queue(), out->rows());
+  return out;
+}
+
+}  // namespace lw

@@ -1,0 +1,52 @@
+// The two secret distributions, drawn without a branch on what is drawn.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "math/entropy.hpp"
+#include "ring/ring.hpp"
+#include "ring/uniform.hpp"
+
+namespace lw {
+
+/// A seed for private randomness, 32 fresh bytes of the operating system, wiped when it goes; no public stream has it.
+class PrivateSeed {
+ public:
+  PrivateSeed();
+  explicit PrivateSeed(std::span<const std::uint8_t, 32> bytes);  // for tests with known answers
+  std::span<const std::uint8_t, 32> bytes() const noexcept { return std::span<const std::uint8_t, 32>(bytes_.data(), 32); }
+
+ private:
+  SecretBuffer<std::uint8_t> bytes_;
+};
+
+/// Uniform on {-1, 0, 1} (to within 2^-62): floor(3 * word / 2^64) - 1 for each word of the stream.
+/// domain: kSecretKey or kEncryptionMask.
+SecretBuffer<std::int64_t> sample_ternary(std::size_t size, const PrivateSeed& seed, StreamDomain domain);
+
+/// Centred binomial with 21 pairs (sigma = sqrt(10.5) = 3.24); `digit` tells apart errors of one seed.
+SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& seed, std::uint32_t digit);
+
+/// Rows that hold a secret: overwritten with zeros before their memory is given back. Move only.
+class SecretRows {
+ public:
+  SecretRows(const Ring& ring, LimbList limbs, std::uint32_t polys) : ring_(&ring), rows_(ring, std::move(limbs), polys) {}
+  SecretRows(SecretRows&&) = default;
+  SecretRows& operator=(SecretRows&&) = delete;
+  ~SecretRows();
+
+  PolyRows& operator*() noexcept { return rows_; }
+  const PolyRows& operator*() const noexcept { return rows_; }
+  PolyRows* operator->() noexcept { return &rows_; }
+  const PolyRows* operator->() const noexcept { return &rows_; }
+
+ private:
+  const Ring* ring_;
+  PolyRows rows_;
+};
+
+/// A polynomial with small signed coefficients, in NTT form over `limbs`.
+SecretRows to_ntt(const Ring& ring, std::span<const std::int64_t> coefficients, const LimbList& limbs);
+
+}  // namespace lw

@@ -1,0 +1,41 @@
+// The only place that knows which modulus is secure at which ring degree.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "rlwe/parameters.hpp"
+
+namespace lw {
+
+/// Largest log2 of the modulus of one LWE instance, uniform ternary secret, error sigma >= 3.19, classical attacks.
+struct SecurityRow {
+  std::uint32_t ring_degree;
+  std::array<std::optional<std::uint32_t>, 3> max_log2_modulus;  // for 128, 192 and 256 bits
+};
+
+// Security Guidelines for Implementing Homomorphic Encryption (2024), ePrint 2024/463, ternary secret, classical
+// cost model (MATZOV; usvp, bdd and dual-hybrid attacks). Where sources that quote it differ by one (2^12, 2^14),
+// the smaller number stands. There is no value above 128 bits at 2^10.
+inline constexpr std::array<SecurityRow, 8> kSecurityTable{{
+    {1u << 10, {26, std::nullopt, std::nullopt}},
+    {1u << 11, {53, 36, 27}},
+    {1u << 12, {106, 73, 56}},
+    {1u << 13, {214, 148, 114}},
+    {1u << 14, {430, 297, 230}},
+    {1u << 15, {868, 597, 463}},
+    {1u << 16, {1747, 1199, 929}},
+    {1u << 17, {3523, 2411, 1866}},
+}};
+
+/// The table's entry, or nothing where the level cannot be reached.
+std::optional<std::uint32_t> max_log2_modulus(std::uint32_t ring_degree, std::uint32_t security_bits) noexcept;
+
+/// Checks one generated object (a key or a ciphertext: `what` names it) modulo `limbs`.
+/// Throws lw::Error(kSecurity) if it is below the level the parameters promise and they are not marked insecure.
+void check_security(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::string_view what);
+
+}  // namespace lw

@@ -1,0 +1,75 @@
+#include "schemes/ckks/encoder.hpp"
+
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "math/entropy.hpp"
+#include "math/error.hpp"
+
+namespace lw::ckks {
+namespace {
+
+constexpr double kMaxCoefficient = 0x1p62;
+
+/// rint(x * scale), and whether it can be imported. NaN compares false.
+bool round_scaled(double x, double scale, std::int64_t& out) noexcept {
+  const double rounded = std::rint(x * scale);
+  const bool fits = std::abs(rounded) < kMaxCoefficient;
+  out = fits ? static_cast<std::int64_t>(rounded) : 0;
+  return fits;
+}
+
+}  // namespace
+
+void Encoder::check_slots(std::size_t slots) const {
+  if (std::has_single_bit(slots) && slots <= context_.degree() / 2) return;
+  throw Error(ErrorKind::kShape, "Encoder: " + std::to_string(slots) + " slots; a power of two up to " +
+                                     std::to_string(context_.degree() / 2) + " is needed, pad the values");
+}
+
+Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level, double scale, Basis basis) const {
+  check_slots(values.size());
+  if (!(scale > 0) || !std::isfinite(scale)) {
+    throw Error(ErrorKind::kScale, "encode: scale " + std::to_string(scale) + " is not positive and finite");
+  }
+  const Ring& ring = context_.ring();
+  const std::size_t n = values.size(), gap = context_.degree() / (2 * n);
+  SecretBuffer<std::complex<double>> folded(n);
+  std::copy(values.begin(), values.end(), folded.begin());
+  ring.kernels().unembed(ring.queue(), folded.span());
+
+  SecretBuffer<std::int64_t> coefficients(context_.degree());
+  bool fits = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    fits &= round_scaled(folded[i].real(), scale, coefficients[i * gap]);
+    fits &= round_scaled(folded[i].imag(), scale, coefficients[(i + n) * gap]);
+  }
+  if (!fits) {
+    throw Error(ErrorKind::kRange, "encode: a value is not finite, or too large for scale 2^" +
+                                       std::to_string(std::log2(scale)) + " (coefficients must stay below 2^62)");
+  }
+  PolyRows rows(ring, context_.limbs(level, basis), 1);
+  ring.kernels().import_signed(ring.queue(), rows.rows(), coefficients.span());
+  ring.kernels().ntt(ring.queue(), rows.rows());
+  return {std::make_shared<const PolyRows>(std::move(rows)), level, basis, scale, static_cast<std::uint32_t>(n),
+          context_.parameters().fingerprint()};
+}
+
+std::vector<std::complex<double>> Encoder::decode(std::span<const double> coefficients, double scale,
+                                                  std::uint32_t slots) const {
+  check_slots(slots);
+  if (coefficients.size() != context_.degree()) {
+    throw Error(ErrorKind::kShape, "decode: " + std::to_string(coefficients.size()) + " coefficients, expected " +
+                                       std::to_string(context_.degree()));
+  }
+  const std::size_t gap = context_.degree() / (2 * std::size_t{slots});
+  std::vector<std::complex<double>> values(slots);
+  for (std::size_t i = 0; i < slots; ++i) {
+    values[i] = {coefficients[i * gap] / scale, coefficients[(i + slots) * gap] / scale};
+  }
+  context_.ring().kernels().embed(context_.ring().queue(), values);
+  return values;
+}
+
+}  // namespace lw::ckks

@@ -1,0 +1,33 @@
+// Slot vectors to plaintext polynomials and back.
+#pragma once
+
+#include <complex>
+#include <span>
+#include <vector>
+
+#include "rlwe/ciphertext.hpp"
+
+namespace lw::ckks {
+
+/// n slots, n a power of two <= N/2, sit in the coefficients that are multiples of N/(2n): the full slot
+/// vector is then the n values repeated, and rotations act modulo n.
+class Encoder {
+ public:
+  explicit Encoder(const Context& context) : context_(context) {}
+
+  /// Coefficients rint(x * scale) of the inverse embedding. Throws lw::Error: kShape for a bad number of slots, kRange
+  /// if a value is not finite or a coefficient reaches 2^62, kLevel if there is no such level.
+  Plaintext encode(std::span<const std::complex<double>> values, Level level, double scale,
+                   Basis basis = Basis::kQ) const;
+
+  /// The inverse, from all N centred coefficients: reads the `slots` that a periodic value has.
+  std::vector<std::complex<double>> decode(std::span<const double> coefficients, double scale,
+                                           std::uint32_t slots) const;
+
+ private:
+  void check_slots(std::size_t slots) const;
+
+  const Context& context_;
+};
+
+}  // namespace lw::ckks

@@ -1,0 +1,1 @@
+"""Polynomial approximation of functions on an interval."""

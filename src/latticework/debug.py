@@ -1,0 +1,145 @@
+"""Run a plan beside its plaintext and find the first line that goes wrong."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import SecretKeyError
+from latticework.ir import Module, Value, interpret
+from latticework.plan.schema import Plan, SourceLocation
+from latticework.plan.simulate import simulate
+from latticework.runtime import Client, Server
+from latticework.runtime.client import Client as _Client
+
+FLOOR = 2.0**-40  # relative: float64 arithmetic of the two sides may differ by this
+
+
+@dataclass(frozen=True)
+class DebugRow:
+    """One value of the program, encrypted against plaintext.
+
+    error  largest absolute difference of an element;  bound: what the noise model allows
+    """
+
+    name: str
+    location: SourceLocation
+    shape: tuple[int, ...]
+    error: float
+    bound: float
+    magnitude: float
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the error exceeds the bound."""
+        return not self.error <= self.bound + FLOOR * self.magnitude
+
+
+@dataclass(frozen=True)
+class DebugReport:
+    """All values that could be compared, in the order they were computed."""
+
+    rows: tuple[DebugRow, ...]
+
+    @property
+    def first_off(self) -> DebugRow | None:
+        """The first value whose error exceeds its bound."""
+        return next((row for row in self.rows if row.is_off), None)
+
+    def __str__(self) -> str:
+        width = max((len(f"{r.location}") for r in self.rows), default=8)
+        lines = [f"{'line':<{width}}  {'value':<12} {'shape':<12} {'largest':>10} {'error':>10} {'bound':>10}"]
+        for r in self.rows:
+            mark = "  <-- off" if r.is_off else ""
+            lines.append(
+                f"{r.location!s:<{width}}  {r.name:<12} {r.shape!s:<12} {r.magnitude:>10.3g} {r.error:>10.2e} "
+                f"{r.bound:>10.2e}{mark}"
+            )
+        first = self.first_off
+        if first is None:
+            lines.append("every value is within its bound")
+        else:
+            lines.append(
+                f"first off: {first.location}: {first.location.text.strip()}\n  {first.name} differs by {first.error:.3g} "
+                f"from its plaintext; the noise model allows {first.bound:.3g}"
+            )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+Expected = dict[int, list[npt.NDArray[np.float64]]]
+
+
+def debug_run(
+    plan: Plan,
+    client: Client,
+    inputs: tuple[Any, ...],
+    named: dict[str, Any],
+    reference: tuple[Module, Mapping[Value, int]] | None,
+) -> DebugReport:
+    """Evaluate encrypted, decrypting every watched value, and compare with the program on cleartext tensors.
+
+    reference  the tensor program; without it (a loaded plan) the noiseless simulation of the plan itself
+    """
+    assert isinstance(client, _Client)
+    keys = client.keygen()
+    decryptor = client._decryptor
+    if decryptor is None:
+        raise SecretKeyError("debug needs a client with a secret key; call keygen() or load_keys(folder)")
+    values = client._by_name(inputs, named)
+    ordered = [values[i.name] for i in plan.client.inputs]
+    expected = _of_simulation(plan, ordered) if reference is None else _of_tensors(*reference, values)
+    seen: dict[int, int] = defaultdict(int)
+    rows: list[DebugRow] = []
+
+    def compare(register: int, ciphertext: Any) -> None:
+        position = plan.watch[register]
+        occurrence = seen[position]
+        seen[position] += 1
+        if occurrence >= len(expected.get(position, ())):
+            return
+        tensor = plan.tensors[position]
+        want = expected[position][occurrence]
+        got = tensor.pack.unpack(np.real(decryptor.decrypt(ciphertext)))
+        rows.append(
+            DebugRow(
+                tensor.name, plan.locations[tensor.location], tensor.pack.shape,
+                float(np.max(np.abs(got - want))), tensor.bound, float(np.max(np.abs(want))),
+            )  # fmt: skip
+        )
+
+    server = Server(plan, keys.public())
+    server.run(client.encrypt(**values), watch=list(plan.watch), on_watch=compare)
+    return DebugReport(tuple(rows))
+
+
+def _of_tensors(module: Module, positions: Mapping[Value, int], values: dict[str, Any]) -> Expected:
+    found: Expected = defaultdict(list)
+
+    def note(value: Value, array: npt.NDArray[Any]) -> None:
+        if value in positions:
+            found[positions[value]].append(np.asarray(array, dtype=np.float64))
+
+    interpret(module, values, on_value=note)
+    return found
+
+
+def _of_simulation(plan: Plan, inputs: list[Any]) -> Expected:
+    found: Expected = defaultdict(list)
+
+    def note(register: int, value: npt.NDArray[Any]) -> None:
+        if register in plan.watch:
+            position = plan.watch[register]
+            found[position].append(plan.tensors[position].pack.unpack(np.real(value)))
+
+    simulate(plan, inputs, on_value=note)
+    return found

@@ -1,0 +1,77 @@
+"""The ckks dialect: products of ciphertexts, and maps of slots kept symbolic until they are expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from latticework.dialects.constants import LinearMap, Polynomial
+from latticework.dialects.rlwe_types import CipherType, Level, check_level, stated_scale, take
+from latticework.dialects.vec import apply_map
+from latticework.errors import IrError, LevelError, ShapeError
+from latticework.ir import Attrs, Region, Type, Value, attribute, define
+
+
+def _product(name: str, a: CipherType, b: CipherType, attrs: Attrs) -> CipherType:
+    if a.level != b.level or a.basis != "Q" or b.basis != "Q":
+        raise LevelError(f"{name}: needs one level over Q, got {a.level} over {a.basis} and {b.level} over {b.basis}")
+    if (a.count, a.slots) != (b.count, b.slots):
+        raise ShapeError(f"{name}: operands differ: {a.count} x {a.slots} slots and {b.count} x {b.slots}")
+    if a.degree != 1 or b.degree != 1 or a.scheme != "ckks" or (a.scheme, a.secret_key) != (b.scheme, b.secret_key):
+        raise IrError(
+            f"{name}: needs ckks ciphertexts of degree 1 under one secret, got {a} and {b}; relinearize first"
+        )
+    return a.replace(degree=2, scale=stated_scale(name, attrs, a.scale * b.scale))
+
+
+def _infer_mul(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    a, b = take("ckks.mul", operands, CipherType, CipherType)
+    return [_product("ckks.mul", a, b, attrs)]
+
+
+MUL = define("ckks.mul", infer=_infer_mul, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[1]])
+
+
+def _infer_square(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    (a,) = take("ckks.square", operands, CipherType)
+    return [_product("ckks.square", a, a, attrs)]
+
+
+SQUARE = define("ckks.square", infer=_infer_square, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[0]])
+
+
+def _placed(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
+    """The result of a symbolic map: its operand at the level and scale stated in the attributes."""
+    (a,) = take(name, operands, CipherType)
+    assert isinstance(a, CipherType)
+    if a.degree != 1 or a.basis != "Q":
+        raise IrError(f"{name}: needs degree 1 over Q, got degree {a.degree} over {a.basis}; relinearize first")
+    level = attribute(name, attrs, "level", Level)
+    check_level(name, a.level, level, strict=False)
+    return a.replace(level=level, scale=attribute(name, attrs, "scale", float))
+
+
+def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    result = _placed("ckks.linear_transform", operands, attrs)
+    slots = attribute("ckks.linear_transform", attrs, "map", LinearMap).slots
+    if slots != result.slots:
+        raise ShapeError(f"ckks.linear_transform: the map has {slots} slots, its operand {result.slots}")
+    return [result]
+
+
+LINEAR_TRANSFORM = define(
+    "ckks.linear_transform",
+    infer=_infer_linear,
+    meaning=lambda op, inputs, context: [apply_map(op.attrs["map"], inputs[0], context.sources)],
+)
+
+
+def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    attribute("ckks.polynomial", attrs, "polynomial", Polynomial)
+    return [_placed("ckks.polynomial", operands, attrs)]
+
+
+POLYNOMIAL = define(
+    "ckks.polynomial",
+    infer=_infer_polynomial,
+    meaning=lambda op, inputs, _context: [op.attrs["polynomial"](inputs[0])],
+)

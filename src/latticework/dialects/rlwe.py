@@ -1,0 +1,289 @@
+"""The rlwe dialect: ciphertexts with level, scale and degree, and what can be done to them in every scheme.
+
+Every value has a meaning as slot vectors.  ``rotate``, ``relinearize``,
+``conjugate`` and ``rescale`` are fused names for sequences of ``hoist``,
+``key_product`` and ``mod_down``.  A result whose scale no rule determines
+states it in attribute ``scale``; a stated scale that a rule determines is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from latticework.dialects.constants import ConstRef
+from latticework.dialects.key import KeyType, galois_action
+from latticework.dialects.rlwe_types import (
+    CipherType,
+    DigitsType,
+    Level,
+    PlainType,
+    check_level,
+    match_scale,
+    stated_scale,
+    take,
+)
+from latticework.errors import IrError, LevelError, ShapeError
+from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+
+__all__ = ["CipherType", "DigitsType", "Level", "PlainType"]
+
+Regions = Sequence[Region]
+
+
+def _same(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    """The meaning of ops that change how a value is held, and not the value."""
+    return [inputs[0]]
+
+
+def _match(name: str, a: CipherType, b: CipherType | PlainType) -> None:
+    """Raise unless the operands lie over the same limbs and slots at the same scale."""
+    if a.level != b.level or a.basis != b.basis:
+        raise LevelError(f"{name}: levels differ (lhs {a.level} over {a.basis}, rhs {b.level} over {b.basis})")
+    if a.slots != b.slots or b.count not in (1, a.count):
+        raise ShapeError(f"{name}: operands differ: {a.count} x {a.slots} slots and {b.count} x {b.slots}")
+    if isinstance(b, CipherType) and (a.scheme, a.secret_key, a.count) != (b.scheme, b.secret_key, b.count):
+        raise IrError(f"{name}: operands are {a} and {b}; scheme, secret and count must agree")
+
+
+def _sum(name: str, function: Callable[[Array, Array], Array], other: type[Type]) -> Any:
+    def infer(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+        a, b = take(name, operands, CipherType, other)
+        _match(name, a, b)
+        match_scale(name, a.scale, b.scale, "rescale or relabel one operand first")
+        degree = max(a.degree, b.degree) if other is CipherType else a.degree
+        return [a.replace(degree=degree, scale=stated_scale(name, attrs, a.scale))]
+
+    def meaning(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+        return [function(*inputs)]
+
+    return define(name, infer=infer, meaning=meaning)
+
+
+ADD = _sum("rlwe.add", np.add, CipherType)
+SUB = _sum("rlwe.sub", np.subtract, CipherType)
+ADD_PLAIN = _sum("rlwe.add_plain", np.add, PlainType)
+SUB_PLAIN = _sum("rlwe.sub_plain", np.subtract, PlainType)
+
+
+def _infer_neg(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
+    return take("rlwe.neg", operands, CipherType)
+
+
+NEG = define("rlwe.neg", infer=_infer_neg, meaning=lambda _op, inputs, _context: [-inputs[0]])
+
+
+def _infer_encode(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    name = "rlwe.encode"
+    take(name, operands)
+    value = attrs.get("value")
+    if not isinstance(value, (ConstRef, float, complex)):
+        raise IrError(f"{name}: attribute value must be a ConstRef, float or complex, got {value!r}")
+    slots = value.slots if isinstance(value, ConstRef) else attribute(name, attrs, "slots", int)
+    if attrs.get("slots", slots) != slots:
+        raise ShapeError(f"{name}: slots is {attrs['slots']}, but the value has {slots}")
+    level, scale = attribute(name, attrs, "level", Level), attribute(name, attrs, "scale", float)
+    return [PlainType(1, slots, level, scale, attrs.get("basis", "Q"))]
+
+
+def _encode(op: Op, _inputs: list[Array], context: Context) -> list[Array]:
+    type_, value = op.result.type, op.attrs["value"]
+    assert isinstance(type_, PlainType)
+    slots = value.evaluate(context.sources) if isinstance(value, ConstRef) else np.full(type_.slots, value)
+    return [type_.accept(slots)]
+
+
+ENCODE = define("rlwe.encode", infer=_infer_encode, meaning=_encode)
+
+
+def _infer_mul_plain(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    a, b = take("rlwe.mul_plain", operands, CipherType, PlainType)
+    _match("rlwe.mul_plain", a, b)
+    return [a.replace(scale=stated_scale("rlwe.mul_plain", attrs, a.scale * b.scale))]
+
+
+MUL_PLAIN = define(
+    "rlwe.mul_plain", infer=_infer_mul_plain, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[1]]
+)
+
+
+def _scale_ratio(op: Op) -> float:
+    """Scale of the operand over scale of the result: what a new label does to the value."""
+    before, after = op.operands[0].type, op.result.type
+    assert isinstance(before, CipherType) and isinstance(after, CipherType)
+    return before.scale / after.scale
+
+
+def _infer_mul_int(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.mul_int", operands, CipherType)
+    attribute("rlwe.mul_int", attrs, "factor", int)
+    return [a.replace(scale=attribute("rlwe.mul_int", attrs, "scale", float))]
+
+
+MUL_INT = define(
+    "rlwe.mul_int",
+    infer=_infer_mul_int,
+    meaning=lambda op, inputs, _context: [inputs[0] * (op.attrs["factor"] * _scale_ratio(op))],
+)
+
+
+def _infer_add_int(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.add_int", operands, CipherType)
+    attribute("rlwe.add_int", attrs, "addend", int)
+    if a.basis != "Q":
+        raise IrError(f"rlwe.add_int: the operand is over {a.basis}; mod_down first")
+    return [a]
+
+
+def _add_int(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    type_ = op.result.type
+    assert isinstance(type_, CipherType)
+    return [inputs[0] + op.attrs["addend"] / type_.scale]
+
+
+ADD_INT = define("rlwe.add_int", infer=_infer_add_int, meaning=_add_int)
+
+
+def _infer_relabel(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.relabel", operands, CipherType)
+    slots = a.slots if attrs.get("slots") is None else attribute("rlwe.relabel", attrs, "slots", int)
+    if slots < 1 or (slots % a.slots and a.slots % slots):
+        raise ShapeError(f"rlwe.relabel: {a.slots} slots cannot be read as {slots}")
+    return [a.replace(scale=attribute("rlwe.relabel", attrs, "scale", float), slots=slots)]
+
+
+def _relabel(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    before, after = op.operands[0].type, op.result.type
+    assert isinstance(before, CipherType) and isinstance(after, CipherType)
+    period = np.arange(after.slots) % before.slots
+    return [inputs[0][..., period] * _scale_ratio(op)]
+
+
+RELABEL = define("rlwe.relabel", infer=_infer_relabel, meaning=_relabel)
+
+
+def _infer_trivial(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.trivial", operands, PlainType)
+    scheme = attribute("rlwe.trivial", {"scheme": "ckks", **attrs}, "scheme", str)
+    return [CipherType(scheme, a.count, a.slots, a.level, a.scale, 1, a.basis)]
+
+
+TRIVIAL = define("rlwe.trivial", infer=_infer_trivial, meaning=_same)
+
+
+def _infer_drop_level(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.drop_level", operands, CipherType)
+    level = attribute("rlwe.drop_level", attrs, "level", Level)
+    check_level("rlwe.drop_level", a.level, level, strict=True)
+    return [a.replace(level=level)]
+
+
+DROP_LEVEL = define("rlwe.drop_level", infer=_infer_drop_level, meaning=_same)
+
+
+def _infer_rescale(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.rescale", operands, CipherType)
+    if a.basis != "Q" or a.level.index == 0:
+        raise LevelError(f"rlwe.rescale: no level is left below {a.level} over {a.basis}")
+    level = Level(a.level.track, a.level.index - 1)
+    return [a.replace(level=level, scale=attribute("rlwe.rescale", attrs, "scale", float))]
+
+
+RESCALE = define("rlwe.rescale", infer=_infer_rescale, meaning=_same)
+
+
+def _infer_mod_down(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.mod_down", operands, CipherType)
+    level = attribute("rlwe.mod_down", attrs, "level", Level)
+    check_level("rlwe.mod_down", a.level, level, strict=a.basis == "Q")
+    return [a.replace(level=level, basis="Q", scale=attribute("rlwe.mod_down", attrs, "scale", float))]
+
+
+MOD_DOWN = define("rlwe.mod_down", infer=_infer_mod_down, meaning=_same)
+
+
+def _check_key(name: str, key: KeyType, kind: str, level: Level) -> None:
+    """Raise unless the key is of this kind and holds the limbs of this level."""
+    if key.spec.kind != kind:
+        raise IrError(f"{name}: needs a {kind} key, got a {key.spec.kind} key")
+    if key.spec.track != level.track or key.spec.level < level.index:
+        have = Level(key.spec.track, key.spec.level)
+        raise LevelError(f"{name}: the key serves {have} and below, the ciphertext is at {level}")
+
+
+def _check_switchable(name: str, a: CipherType, degrees: tuple[int, ...]) -> None:
+    if a.basis != "Q" or a.degree not in degrees:
+        need = " or ".join(map(str, degrees))
+        raise IrError(f"{name}: needs degree {need} over Q, got degree {a.degree} over {a.basis}")
+
+
+def _infer_hoist(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.hoist", operands, CipherType)
+    _check_switchable("rlwe.hoist", a, (1, 2))
+    return [DigitsType(a)]
+
+
+HOIST = define("rlwe.hoist", infer=_infer_hoist, meaning=_same)
+
+
+def apply_galois(x: Array, galois_element: int) -> Array:
+    """The automorphism X -> X^g on slot vectors."""
+    steps, conjugates = galois_action(galois_element, x.shape[-1])
+    return np.roll(np.conj(x) if conjugates else x, -steps, axis=-1)
+
+
+def _infer_key_product(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
+    digits, key = take("rlwe.key_product", operands, DigitsType, KeyType)
+    a = digits.of
+    _check_key("rlwe.key_product", key, "relin" if a.degree == 2 else "galois", a.level)
+    return [a.replace(basis="QP", degree=1)]
+
+
+def _key_product(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    key = op.operands[1].type
+    assert isinstance(key, KeyType)
+    return [inputs[0] if key.spec.kind == "relin" else apply_galois(inputs[0], key.spec.galois_element)]
+
+
+KEY_PRODUCT = define("rlwe.key_product", infer=_infer_key_product, meaning=_key_product)
+
+
+def _switched(name: str, operands: Sequence[Value], kind: str, action: tuple[int, bool] | None) -> CipherType:
+    """The operand of a fused key switch, checked; its key, if it has one already, must do `action`."""
+    a, *keys = take(name, operands, *(CipherType, KeyType)[: max(1, len(operands))])
+    assert isinstance(a, CipherType)
+    _check_switchable(name, a, (2,) if kind == "relin" else (1,))
+    for key in keys:
+        _check_key(name, key, kind, a.level)
+        if action is not None and galois_action(key.spec.galois_element, a.slots) != action:
+            raise IrError(f"{name}: the key of galois element {key.spec.galois_element} does something else")
+    return a
+
+
+def _infer_rotate(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    steps = attribute("rlwe.rotate", attrs, "steps", int)
+    slots = getattr(operands[0].type, "slots", 1) if operands else 1
+    return [_switched("rlwe.rotate", operands, "galois", (steps % slots, False))]
+
+
+ROTATE = define(
+    "rlwe.rotate",
+    infer=_infer_rotate,
+    meaning=lambda op, inputs, _context: [np.roll(inputs[0], -op.attrs["steps"], axis=-1)],
+)
+
+
+def _infer_conjugate(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
+    return [_switched("rlwe.conjugate", operands, "galois", (0, True))]
+
+
+CONJUGATE = define("rlwe.conjugate", infer=_infer_conjugate, meaning=lambda _op, inputs, _context: [np.conj(inputs[0])])
+
+
+def _infer_relinearize(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
+    return [_switched("rlwe.relinearize", operands, "relin", None).replace(degree=1)]
+
+
+RELINEARIZE = define("rlwe.relinearize", infer=_infer_relinearize, meaning=_same)

@@ -1,0 +1,144 @@
+"""Types of the rlwe dialect, and the checks of level and scale its ops share with those of the schemes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from latticework.errors import IrError, LevelError, ScaleError, ShapeError
+from latticework.ir import Array, Attrs, Type, Value, attribute, register_attribute, register_type
+
+SCALE_TOLERANCE = 2.0**-20  # relative; what differs more was not meant to be equal
+_BASES = ("Q", "QP")
+
+
+@register_attribute("level")
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A place on a track of the modulus chain; index = rescales left, 0 is the last."""
+
+    track: int
+    index: int
+
+    def __str__(self) -> str:
+        return f"level {self.index}" if self.track == 0 else f"level {self.index} of track {self.track}"
+
+
+def _check_place(level: Level, scale: float, basis: str) -> None:
+    if not isinstance(level, Level) or level.track < 0 or level.index < 0:
+        raise LevelError(f"there is no {level}; levels go down to 0")
+    if not (math.isfinite(scale) and scale > 0):
+        raise ScaleError(f"a scale must be a positive number, got {scale}")
+    if basis not in _BASES:
+        raise IrError(f"the basis must be Q or QP, got {basis!r}")
+
+
+def _slots_array(value: Any, count: int, slots: int) -> Array:
+    shape = (slots,) if count == 1 else (count, slots)
+    array = np.asarray(value, dtype=np.complex128)
+    if array.shape != shape:
+        raise ShapeError(f"shape {array.shape} where {shape} is needed")
+    return array
+
+
+@register_type("rlwe.cipher")
+class CipherType(Type):
+    """An array of ciphertexts in NTT domain.
+
+    scheme      "ckks" or "bfv"
+    count       number of ciphertexts
+    level       place on the modulus chain
+    scale       float64 read as an exact number
+    degree      polynomials - 1
+    basis       "Q", or "QP" before the special limbs are divided away
+    secret_key  "main", or "sparse" inside bootstrapping
+    """
+
+    secret: ClassVar[bool] = True
+    scheme: str
+    count: int
+    slots: int
+    level: Level
+    scale: float
+    degree: int = 1
+    basis: str = "Q"
+    secret_key: str = "main"
+
+    def check(self) -> None:
+        """Raise unless every field can be that of a ciphertext."""
+        _check_place(self.level, self.scale, self.basis)
+        if self.count < 1 or self.slots < 1 or self.slots & (self.slots - 1):
+            raise ShapeError(f"{self.count} ciphertexts of {self.slots} slots; slots must be a power of two")
+        if self.degree not in (1, 2):
+            raise IrError(f"a ciphertext of degree {self.degree}; relinearize before multiplying again")
+
+    def accept(self, value: Any) -> Array:
+        """The slots, complex128, (slots,) or (count, slots)."""
+        return _slots_array(value, self.count, self.slots)
+
+
+@register_type("rlwe.digits")
+class DigitsType(Type):
+    """The hoisted form of a ciphertext: its extended digits, and its other polynomials."""
+
+    secret: ClassVar[bool] = True
+    of: CipherType
+
+
+@register_type("rlwe.plain")
+class PlainType(Type):
+    """An array of encoded public vectors; fields as in `CipherType`."""
+
+    secret: ClassVar[bool] = False
+    count: int
+    slots: int
+    level: Level
+    scale: float
+    basis: str = "Q"
+
+    def check(self) -> None:
+        """Raise unless every field can be that of a plaintext."""
+        _check_place(self.level, self.scale, self.basis)
+        if self.count < 1 or self.slots < 1 or self.slots & (self.slots - 1):
+            raise ShapeError(f"{self.count} plaintexts of {self.slots} slots; slots must be a power of two")
+
+    def accept(self, value: Any) -> Array:
+        """The slots, complex128, (slots,) or (count, slots)."""
+        return _slots_array(value, self.count, self.slots)
+
+
+def take(name: str, operands: Sequence[Value], *kinds: type[Type]) -> list[Any]:
+    """The types of the operands, checked to be exactly of these classes."""
+    types = [value.type for value in operands]
+    if [type(t) for t in types] != list(kinds):
+        need = ", ".join(f"!{kind.name}" for kind in kinds) or "no operands"
+        raise IrError(f"{name}: takes {need}; got ({', '.join(map(str, types))})")
+    return types
+
+
+def match_scale(name: str, have: float, want: float, remedy: str) -> None:
+    """ScaleError if two scales differ by more than 2^-20 relative."""
+    if abs(have - want) > SCALE_TOLERANCE * max(have, want):
+        a, b = math.log2(have), math.log2(want)
+        raise ScaleError(f"{name}: scales differ (2^{a:.6f} and 2^{b:.6f}); {remedy}")
+
+
+def stated_scale(name: str, attrs: Attrs, computed: float) -> float:
+    """The scale of a result: as stated in the attributes, which must agree with the computed one; else that one."""
+    if attrs.get("scale") is None:
+        return computed
+    stated = attribute(name, attrs, "scale", float)
+    if not stated > 0:
+        raise ScaleError(f"{name}: a scale must be a positive number, got {stated}")
+    match_scale(name, stated, computed, "state the scale that follows from the operands, or relabel the result")
+    return stated
+
+
+def check_level(name: str, start: Level, end: Level, *, strict: bool) -> None:
+    """LevelError unless `end` is on the track of `start`, and not above it (below it, if `strict`)."""
+    if end.track != start.track or end.index < 0 or end.index > start.index - strict:
+        raise LevelError(f"{name}: cannot go from {start} to {end}")

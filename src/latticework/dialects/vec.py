@@ -1,0 +1,177 @@
+"""The vec dialect: vectors of slots, before any level, scale or key exists.
+
+A vector narrower than the slots of the hardware is periodic, so rotation is
+modulo ``slots`` whatever the ring.  Public vectors are operands like secret
+ones; a result is secret if an operand is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from latticework.dialects.constants import ConstRef, LinearMap, Polynomial
+from latticework.errors import IrError, ShapeError
+from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, attribute, define, register_type
+
+_ELEMENTS = {"real": np.float64, "complex": np.complex128}
+
+
+@register_type("vec")
+class VecType(Type):
+    """An array of slot vectors.
+
+    count   number of vectors; arrays are (slots,) if it is 1, else (count, slots)
+    elem    "real" or "complex"
+    """
+
+    count: int
+    slots: int
+    elem: str
+    secret: bool
+
+    def check(self) -> None:
+        """ShapeError unless there is at least one vector of at least one slot of a known kind."""
+        if self.count < 1 or self.slots < 1 or self.elem not in _ELEMENTS:
+            raise ShapeError(f"no vector has count {self.count}, slots {self.slots} and elements {self.elem!r}")
+
+    def accept(self, value: Any) -> Array:
+        """A float64 or complex128 array of this shape."""
+        shape = (self.slots,) if self.count == 1 else (self.count, self.slots)
+        array = np.asarray(value)
+        if array.shape != shape:
+            raise ShapeError(f"shape {array.shape} where {shape} is needed")
+        if self.elem == "real" and np.iscomplexobj(array):
+            raise ShapeError("complex values where real ones are needed")
+        return array.astype(_ELEMENTS[self.elem])
+
+
+def _vectors(name: str, operands: Sequence[Value], number: int) -> list[VecType]:
+    """The operand types, checked to be `number` vectors of the same slots; counts are equal or 1."""
+    types: list[VecType] = [value.type for value in operands if isinstance(value.type, VecType)]
+    if len(operands) != number or len(types) != number:
+        raise IrError(f"{name}: takes {number} vectors, got ({', '.join(str(value.type) for value in operands)})")
+    if any(t.slots != types[0].slots for t in types) or len({t.count for t in types} - {1}) > 1:
+        shapes = " and ".join(f"{t.count} x {t.slots} slots" for t in types)
+        raise ShapeError(f"{name}: operands differ: {shapes}; convert the layout of one first")
+    return types
+
+
+def _elementwise(name: str, number: int, function: Callable[..., Array]) -> OpSpec:
+    """Define an op that acts slot by slot; one vector meets each of an array of them."""
+
+    def infer(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+        types = _vectors(name, operands, number)
+        elem = "complex" if any(t.elem == "complex" for t in types) else "real"
+        return [VecType(max(t.count for t in types), types[0].slots, elem, any(t.secret for t in types))]
+
+    def meaning(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+        return [function(*inputs)]
+
+    return define(name, infer=infer, meaning=meaning)
+
+
+ADD = _elementwise("vec.add", 2, np.add)
+SUB = _elementwise("vec.sub", 2, np.subtract)
+NEG = _elementwise("vec.neg", 1, np.negative)
+MUL = _elementwise("vec.mul", 2, np.multiply)
+CONJUGATE = _elementwise("vec.conjugate", 1, np.conj)
+
+
+def _elem(factor: complex) -> str:
+    return "complex" if isinstance(factor, complex) else "real"
+
+
+def _infer_constant(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    _vectors("vec.constant", operands, 0)
+    value = attribute("vec.constant", attrs, "value", ConstRef)
+    slots = attrs.get("slots", value.slots)
+    if slots != value.slots:
+        raise ShapeError(f"vec.constant: slots is {slots}, but its value has {value.slots}")
+    return [VecType(1, value.slots, _elem(value.factor), False)]
+
+
+CONSTANT = define(
+    "vec.constant",
+    infer=_infer_constant,
+    meaning=lambda op, _inputs, context: [op.result.type.accept(op.attrs["value"].evaluate(context.sources))],
+)
+
+
+def _infer_splat(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    _vectors("vec.splat", operands, 0)
+    value = attribute("vec.splat", attrs, "value", complex if isinstance(attrs.get("value"), complex) else float)
+    return [VecType(1, attribute("vec.splat", attrs, "slots", int), _elem(value), False)]
+
+
+SPLAT = define(
+    "vec.splat",
+    infer=_infer_splat,
+    meaning=lambda op, _inputs, _context: [np.full(op.attrs["slots"], op.attrs["value"])],
+)
+
+
+def _infer_rotate(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    attribute("vec.rotate", attrs, "steps", int)
+    return [*_vectors("vec.rotate", operands, 1)]
+
+
+ROTATE = define(
+    "vec.rotate",
+    infer=_infer_rotate,
+    meaning=lambda op, inputs, _context: [np.roll(inputs[0], -op.attrs["steps"], axis=-1)],
+)
+
+
+def map_is_real(linear_map: LinearMap) -> bool:
+    """Whether the map takes real vectors to real vectors: no factor in it is complex."""
+    factors = [linear_map.factor, *(diagonal.values.factor for diagonal in linear_map.explicit)]
+    return not any(isinstance(factor, complex) for factor in factors)
+
+
+def apply_map(linear_map: LinearMap, x: Array, sources: dict[str, Array]) -> Array:
+    """y[j] = sum over diagonals of values[j] * x[j + steps], of conj(x) where the diagonal says so."""
+    dtype = x.dtype if map_is_real(linear_map) else np.complex128
+    total: Array = np.zeros(x.shape, dtype=dtype)
+    for diagonal in linear_map.diagonals:
+        operand = np.conj(x) if diagonal.conj else x
+        total += diagonal.values.evaluate(sources) * np.roll(operand, -diagonal.steps, axis=-1)
+    return total
+
+
+def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    (type_,) = _vectors("vec.linear_transform", operands, 1)
+    linear_map = attribute("vec.linear_transform", attrs, "map", LinearMap)
+    if linear_map.slots != type_.slots:
+        raise ShapeError(f"vec.linear_transform: the map has {linear_map.slots} slots, its operand {type_.slots}")
+    return [type_ if map_is_real(linear_map) else type_.replace(elem="complex")]
+
+
+LINEAR_TRANSFORM = define(
+    "vec.linear_transform",
+    infer=_infer_linear,
+    meaning=lambda op, inputs, context: [apply_map(op.attrs["map"], inputs[0], context.sources)],
+)
+
+
+def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    attribute("vec.polynomial", attrs, "polynomial", Polynomial)
+    return [*_vectors("vec.polynomial", operands, 1)]
+
+
+POLYNOMIAL = define(
+    "vec.polynomial",
+    infer=_infer_polynomial,
+    meaning=lambda op, inputs, _context: [op.attrs["polynomial"](inputs[0])],
+)
+
+
+def _infer_trivial(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    (type_,) = _vectors("vec.trivial", operands, 1)
+    return [type_.replace(secret=True)]
+
+
+# A public vector in the form of a secret one, for a loop that starts from public numbers.
+TRIVIAL = define("vec.trivial", infer=_infer_trivial, meaning=lambda _op, inputs, _context: [inputs[0]])

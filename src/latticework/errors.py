@@ -1,0 +1,91 @@
+"""The errors a user of latticework can meet.
+
+Every one says who, what, which numbers and what to do; those raised while a
+program is traced or compiled also carry the user's own source line in ``at``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class UserError(Exception):
+    """A fault in what the user gave: program, data, parameters, keys or files.
+
+    message   what is wrong, with the numbers and the remedy
+    at        source location (anything with a ``file:line`` text form), or None
+    """
+
+    def __init__(self, message: str, *, at: Any = None) -> None:
+        self.message = message
+        self.at = at
+        super().__init__(f"{at}: {message}" if at is not None else message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.message, None if self.at is None else str(self.at)))
+
+
+def _rebuild(kind: type[UserError], message: str, at: str | None) -> UserError:
+    return kind(message, at=at)
+
+
+class TraceError(UserError, TypeError):
+    """The program does something with a secret that cannot be compiled."""
+
+
+class UnsupportedError(TraceError):
+    """A NumPy function or option that has no encrypted counterpart here."""
+
+
+class ShapeError(UserError, ValueError):
+    """An array has another shape than declared or needed."""
+
+
+class DtypeError(UserError, TypeError):
+    """An array has a dtype that cannot be used."""
+
+
+class RangeError(UserError, ValueError):
+    """A value is NaN, infinite, or outside the range the program was calibrated for."""
+
+
+class LayoutError(UserError, ValueError):
+    """A tensor does not fit the slots, or two layouts cannot be aligned."""
+
+
+class LevelError(UserError, ValueError):
+    """The program needs more levels than there are."""
+
+
+class ScaleError(UserError, ValueError):
+    """Two scales differ where they must be equal."""
+
+
+class PrecisionError(UserError, ValueError):
+    """The precision asked for cannot be reached."""
+
+
+class SecurityError(UserError, ValueError):
+    """A key or parameter set would be below the promised security level."""
+
+
+class MissingKeyError(UserError, KeyError):
+    """An evaluation needs a key that the key set does not hold."""
+
+    __str__ = Exception.__str__
+
+
+class ParameterMismatchError(UserError, ValueError):
+    """A key, ciphertext or plan belongs to other parameters or another key set."""
+
+
+class SecretKeyError(UserError, TypeError):
+    """A secret key was offered where it must never go, or a secret value would leave its owner."""
+
+
+class FormatError(UserError, ValueError):
+    """A file is truncated, altered, of another kind or of an unknown version."""
+
+
+class IrError(UserError, ValueError):
+    """IR text cannot be parsed, or a module does not verify."""

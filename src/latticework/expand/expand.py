@@ -1,0 +1,71 @@
+"""expand: replace symbolic and fused operations by primitives, each with the key it demands.
+
+In:  rlwe + ckks IR with symbolic linear transforms and polynomials.
+Out: rlwe + ckks IR of primitives; every key switch has a key operand.
+Meaning kept: decryption meaning of every value. Rotations that share an operand share its decomposition.
+Cost: O(ops of the result).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from latticework.expand.linear_transform import expand_linear_transform
+from latticework.expand.polynomial import expand_polynomial
+from latticework.expand.primitives import Primitives, cipher
+from latticework.ir import Block, Builder, Module, Op, Value, rebuild
+from latticework.params import ModulusChain
+from latticework.plan.keys import conjugation_element
+
+
+def expand(module: Module, chain: ModulusChain) -> Module:
+    """Primitive operations for a managed module."""
+    turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate")
+    shared: dict[
+        tuple[Value, Block], Value
+    ] = {}  # one decomposition per operand and block: a block dominates only itself
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        builder.loc = op.loc
+        p = Primitives(builder, chain)
+        operands = [mapping[v] for v in op.operands]
+        match op.name:
+            case "ckks.linear_transform":
+                new = expand_linear_transform(
+                    p, operands[0], op.attrs["map"], op.attrs["level"].index, op.attrs["scale"]
+                )
+            case "ckks.polynomial":
+                new = expand_polynomial(
+                    p, operands[0], op.attrs["polynomial"], op.attrs["level"].index, op.attrs["scale"]
+                )
+            case "rlwe.rescale":
+                new = p.mod_down(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
+            case "rlwe.relinearize":
+                new = p.relinearize(operands[0])
+            case "rlwe.rotate" if op.attrs["steps"] % cipher(operands[0]).slots == 0:
+                new = operands[0]
+            case "rlwe.rotate" if turned[op.operands[0]] > 1:
+                place = (operands[0], builder.block)
+                if place not in shared:
+                    shared[place] = p.hoist(operands[0])
+                product = p.key_product(shared[place], op.attrs["steps"], cipher(operands[0]).level)
+                new = _finish(p, operands[0], product)
+            case "rlwe.rotate":
+                key = p.galois_key(op.attrs["steps"], cipher(operands[0]).level)
+                new = builder.build("rlwe.rotate", [operands[0], key], steps=op.attrs["steps"])
+            case "rlwe.conjugate":
+                key = p.key("galois", conjugation_element(chain.ring_degree), cipher(operands[0]).level)
+                product = builder.build("rlwe.key_product", [p.hoist(operands[0]), key])
+                new = _finish(p, operands[0], product)
+            case _:
+                return False
+        if new.origin is None:
+            new.origin = op.result.origin
+        mapping[op.result] = new
+        return True
+
+    return rebuild(module, visit)
+
+
+def _finish(p: Primitives, operand: Value, product: Value) -> Value:
+    return p.mod_down(product, cipher(operand).level.index, cipher(operand).scale)

@@ -1,0 +1,75 @@
+"""The short forms in which expansions are written: one function per primitive step."""
+
+from __future__ import annotations
+
+from latticework.dialects.rlwe import CipherType, Level
+from latticework.ir import Builder, Value
+from latticework.params import ModulusChain
+from latticework.plan.constants import ConstRef
+from latticework.plan.keys import KeySpec, galois_element
+
+
+class Primitives:
+    """Builds primitive operations on ciphertexts of one chain at a builder's insertion point."""
+
+    def __init__(self, builder: Builder, chain: ModulusChain) -> None:
+        self.builder = builder
+        self.chain = chain
+
+    def key(self, kind: str, element: int, level: Level) -> Value:
+        """Demand the key of a Galois element (0 for relinearisation), good for a level."""
+        spec = KeySpec(kind, element, level.track, level.index)
+        return self.builder.build("key.demand", [], spec=spec)
+
+    def galois_key(self, steps: int, level: Level) -> Value:
+        """The key of a left rotation."""
+        return self.key("galois", galois_element(steps, self.chain.ring_degree), level)
+
+    def relinearize(self, x: Value) -> Value:
+        """Degree 2 to degree 1; degree 1 unchanged."""
+        kind = cipher(x)
+        if kind.degree == 1:
+            return x
+        return self.builder.build("rlwe.relinearize", [x, self.key("relin", 0, kind.level)])
+
+    def hoist(self, x: Value) -> Value:
+        """Decompose and raise once, for many key products."""
+        return self.builder.build("rlwe.hoist", [x])
+
+    def key_product(self, digits: Value, steps: int, level: Level) -> Value:
+        """The rotation by `steps` of a hoisted value, still over QP."""
+        return self.builder.build("rlwe.key_product", [digits, self.galois_key(steps, level)])
+
+    def mod_down(self, x: Value, level: int, scale: float) -> Value:
+        """Divide by P (if over QP) and by the primes between x's level and `level`, in one step."""
+        track = cipher(x).level.track
+        return self.builder.build("rlwe.mod_down", [x], level=Level(track, level), scale=scale)
+
+    def encode(self, value: ConstRef, slots: int, level: Level, scale: float, basis: str) -> Value:
+        """A constant as a plaintext at the level, scale and basis of use."""
+        return self.builder.build("rlwe.encode", [], value=value, slots=slots, level=level, scale=scale, basis=basis)
+
+    def mul_int(self, x: Value, factor: int, scale: float) -> Value:
+        """Multiply by an integer; `scale` is the stated scale of the product."""
+        return self.builder.build("rlwe.mul_int", [x], factor=factor, scale=scale)
+
+    def drop(self, x: Value, level: int) -> Value:
+        """Fewer limbs, same scale."""
+        kind = cipher(x)
+        if kind.level.index == level:
+            return x
+        return self.builder.build("rlwe.drop_level", [x], level=Level(kind.level.track, level))
+
+    def add(self, a: Value | None, b: Value) -> Value:
+        """a + b, where None is an empty sum."""
+        return b if a is None else self.builder.build("rlwe.add", [a, b])
+
+    def group(self, level: int, track: int = 0) -> int:
+        """What rescaling this level away divides by."""
+        return self.chain.group_product(level, track)
+
+
+def cipher(value: Value) -> CipherType:
+    """The ciphertext type of a value."""
+    assert isinstance(value.type, CipherType), value.type
+    return value.type

@@ -1,0 +1,32 @@
+"""Programs as users write them: tracing, functions, loops, calibration."""
+
+from latticework.frontend.annotations import Index, Parameter, Secret
+from latticework.frontend.arrays import TracedArray
+from latticework.frontend.calibrate import Approximation, approximate, calibrate, input_ranges
+from latticework.frontend.functions import exp, gelu, polynomial, relu, sigmoid, square, tanh
+from latticework.frontend.indices import TracedIndex
+from latticework.frontend.loops import for_loop
+from latticework.frontend.program import Program, program, trace
+
+__all__ = [
+    "Approximation",
+    "Index",
+    "Parameter",
+    "Program",
+    "Secret",
+    "TracedArray",
+    "TracedIndex",
+    "approximate",
+    "calibrate",
+    "exp",
+    "for_loop",
+    "gelu",
+    "input_ranges",
+    "polynomial",
+    "program",
+    "relu",
+    "sigmoid",
+    "square",
+    "tanh",
+    "trace",
+]

@@ -1,0 +1,89 @@
+"""What a parameter of a program is: secret array, run-time integer, or public weight."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from latticework.errors import ShapeError, TraceError
+from latticework.frontend.location import definition_loc
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Annotation of a secret input: Secret[1, 64], Secret[64], Secret[()] for a scalar; real numbers.
+
+    shape  None for plain `Secret`: taken from the example given to compile
+    """
+
+    shape: tuple[int, ...] | None = None
+
+    def __class_getitem__(cls, shape: Any) -> Secret:
+        extents = shape if isinstance(shape, tuple) else (shape,)
+        if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in extents):
+            raise ShapeError(f"Secret[{shape!r}]: a shape is made of integers >= 1, as in Secret[1, 64] or Secret[()]")
+        return cls(extents)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Annotation of a public integer that is known only at run time, such as a number of iterations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a program.
+
+    kind      Secret, Index, or None for a public weight given to compile
+    default   inspect.Parameter.empty if there is none
+    """
+
+    name: str
+    kind: Secret | Index | None
+    default: Any
+
+
+def parameters_of(function: Callable[..., Any], local_names: Mapping[str, Any]) -> tuple[Parameter, ...]:
+    """The parameters of a user's function; annotations may be strings.
+
+    local_names  variables of the scope the function is defined in, for string annotations
+    """
+    at = definition_loc(function.__code__)
+    found = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise TraceError(
+                f"program {function.__name__}: parameter {parameter} takes any number of arguments; name each one, "
+                "so that every input and weight is known",
+                at=at,
+            )
+        kind = _kind(parameter, function, local_names)
+        if kind is not None and parameter.default is not parameter.empty:
+            raise TraceError(
+                f"program {function.__name__}: input {parameter.name} has a default value; only weights may have one",
+                at=at,
+            )
+        found.append(Parameter(parameter.name, kind, parameter.default))
+    return tuple(found)
+
+
+def _kind(
+    parameter: inspect.Parameter, function: Callable[..., Any], local_names: Mapping[str, Any]
+) -> Secret | Index | None:
+    annotation = parameter.annotation
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, function.__globals__, dict(local_names))
+        except NameError as error:
+            if "Secret" not in annotation and "Index" not in annotation:
+                return None
+            raise TraceError(
+                f"program {function.__name__}: the annotation {annotation!r} of {parameter.name} cannot be read: "
+                f"{error}; names in it must be visible where the program is defined",
+                at=definition_loc(function.__code__),
+            ) from None
+    if annotation is Secret or annotation is Index:
+        return Secret() if annotation is Secret else Index()
+    return annotation if isinstance(annotation, (Secret, Index)) else None

@@ -1,0 +1,236 @@
+"""The arrays a traced program computes with: NumPy's operators, functions and methods, recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from latticework.dialects.tensor import TensorType
+from latticework.errors import DtypeError, TraceError, UnsupportedError
+from latticework.frontend.indices import TracedIndex
+from latticework.frontend.location import user_loc
+from latticework.frontend.tracing import Traced, Tracer
+from latticework.frontend.unsupported import remedy
+from latticework.ir.core import Value
+from latticework.ir.types import INDEX
+from latticework.ops import slice as slicing
+
+_BLEND = "compute both outcomes and blend them: m * a + (1 - m) * b with m a polynomial such as lw.sigmoid(k * x)"
+
+
+class _MissingMethodError(UnsupportedError, AttributeError):
+    """A method that arrays have and secrets do not; hasattr() sees an ordinary missing attribute."""
+
+
+def _binary(function: np.ufunc, *, swapped: bool = False) -> Callable[[TracedArray, Any], Any]:
+    def operator(self: TracedArray, other: Any) -> Any:
+        return self._tracer.call_numpy(function, (other, self) if swapped else (self, other), {})
+
+    return operator
+
+
+def _refused(what: str, advice: str) -> Callable[..., NoReturn]:
+    def refuse(self: TracedArray, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise TraceError(f"{what}, but {self!r} has no value while the program is compiled; {advice}", at=user_loc())
+
+    return refuse
+
+
+class TracedArray(Traced):
+    """A secret array in a program being traced; behaves as an ndarray of float64 without values."""
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "reduce" and ufunc is np.add:
+            return self._tracer.call_numpy(np.sum, inputs, {"axis": 0} | kwargs)
+        if method != "__call__":
+            raise UnsupportedError(
+                f"np.{ufunc.__name__}.{method} is not supported on secret arrays: {remedy(ufunc.__name__)}",
+                at=user_loc(),
+            )
+        return self._tracer.call_numpy(ufunc, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in _ABOUT:
+            return _ABOUT[function](*args, **kwargs)
+        return self._tracer.call_numpy(function, args, kwargs)
+
+    __array__ = _refused(
+        "NumPy asks for the numbers of a secret (np.asarray, np.array, assignment into an array, ndarray.dot)",
+        "use operators and functions on it directly: w @ x, np.sum(x)",
+    )
+    __bool__ = _refused("if, while, and, or, not needs True or False", f"{_BLEND}; loops are lw.for_loop")
+    __float__ = _refused("float() needs a number", "keep computing with arrays, and decrypt the result")
+    __int__ = _refused("int() needs a number", "keep computing with arrays, and decrypt the result")
+    __complex__ = _refused("complex() needs a number", "keep computing with arrays, and decrypt the result")
+    __index__ = _refused(
+        "range(), a subscript or a repeat count needs an integer",
+        "use a public number; one known only at run time is a parameter annotated lw.Index",
+    )
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refused(
+        "a comparison needs numbers", f"secrets cannot be compared; {_BLEND}"
+    )
+    __setitem__ = __delitem__ = _refused(
+        "an element is assigned", "values are immutable here: use a public 0/1 mask, x * (1 - mask) + new * mask"
+    )
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = _refused(
+        "an in-place operator (+=, -=, *=, ...) changes an array that other names may share",
+        "values are immutable here: write x = x + y instead of x += y",
+    )
+    __contains__ = _refused("`in` needs comparisons", f"secrets cannot be compared; {_BLEND}")
+    __hash__ = object.__hash__
+
+    __add__, __radd__ = _binary(np.add), _binary(np.add, swapped=True)
+    __sub__, __rsub__ = _binary(np.subtract), _binary(np.subtract, swapped=True)
+    __mul__, __rmul__ = _binary(np.multiply), _binary(np.multiply, swapped=True)
+    __matmul__, __rmatmul__ = _binary(np.matmul), _binary(np.matmul, swapped=True)
+    __truediv__, __rtruediv__ = _binary(np.divide), _binary(np.divide, swapped=True)
+    __pow__, __rpow__ = _binary(np.power), _binary(np.power, swapped=True)
+    __floordiv__, __rfloordiv__ = _binary(np.floor_divide), _binary(np.floor_divide, swapped=True)
+    __mod__, __rmod__ = _binary(np.remainder), _binary(np.remainder, swapped=True)
+
+    def __neg__(self) -> Any:
+        return self._tracer.call_numpy(np.negative, (self,), {})
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return self._tracer.call_numpy(np.absolute, (self,), {})
+
+    def __round__(self, _digits: int | None = None) -> Any:
+        return self._tracer.call_numpy(np.round, (self,), {})
+
+    def __getitem__(self, index: Any) -> Any:
+        items = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(item, Traced) for item in items):
+            kind = "run-time index" if any(isinstance(item, TracedIndex) for item in items) else "secret"
+            raise TraceError(
+                f"{self!r} is subscripted by a {kind}; which element that is must be known when the program is "
+                "compiled: use a Python loop over a known count (it is unrolled), or a public 0/1 selection",
+                at=user_loc(),
+            )
+        return self._tracer.call(slicing.trace, self, index)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TraceError(f"len() of {self!r}, which is a scalar; it has one value and no axis", at=user_loc())
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TraceError(f"iteration over {self!r}, which is a scalar; use the value itself", at=user_loc())
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if not name.startswith("__") and hasattr(np.ndarray, name):
+            raise _MissingMethodError(f"x.{name} is not supported on secret arrays: {remedy(name)}", at=user_loc())
+        raise AttributeError(f"a secret array has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        origin = self._value.origin
+        name = f" {origin.name}" if origin is not None and origin.name else ""
+        return f"<{'secret' if self._value.is_secret else 'public'} array{name} {self.shape}>"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        kind = self._value.type
+        assert isinstance(kind, TensorType)
+        return kind.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def dtype(self) -> np.dtype[np.float64]:
+        """float64."""
+        return np.dtype(np.float64)
+
+    @property
+    def T(self) -> Any:
+        """Axes reversed."""
+        return self.transpose()
+
+    def transpose(self, *axes: Any) -> Any:
+        """As ndarray.transpose."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return self._tracer.call_numpy(np.transpose, (self, order), {})
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """As ndarray.swapaxes."""
+        return self._tracer.call_numpy(np.swapaxes, (self, axis1, axis2), {})
+
+    def reshape(self, *shape: Any) -> Any:
+        """As ndarray.reshape, in C order."""
+        return self._tracer.call_numpy(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {})
+
+    def ravel(self) -> Any:
+        """As ndarray.ravel."""
+        return self._tracer.call_numpy(np.ravel, (self,), {})
+
+    flatten = ravel
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """As ndarray.squeeze."""
+        return self._tracer.call_numpy(np.squeeze, (self, axis), {})
+
+    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """As ndarray.sum."""
+        return self._tracer.call_numpy(np.sum, (self,), {"axis": axis, "keepdims": keepdims})
+
+    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """As ndarray.mean."""
+        return self._tracer.call_numpy(np.mean, (self,), {"axis": axis, "keepdims": keepdims})
+
+    def dot(self, other: Any) -> Any:
+        """As ndarray.dot."""
+        return self._tracer.call_numpy(np.dot, (self, other), {})
+
+    def copy(self) -> TracedArray:
+        """The array itself, which nothing can change."""
+        return self
+
+    def astype(self, dtype: Any) -> TracedArray:
+        """The array itself for a floating-point dtype; DtypeError otherwise."""
+        if np.dtype(dtype).kind != "f":
+            raise DtypeError(
+                f"astype({np.dtype(dtype)}): {self!r} is real and rounding has no encrypted counterpart; "
+                "convert after decryption",
+                at=user_loc(),
+            )
+        return self
+
+
+def wrap(tracer: Tracer, value: Value) -> Traced:
+    """The user's view of a value."""
+    return TracedIndex(tracer, value) if value.type is INDEX else TracedArray(tracer, value)
+
+
+def _zeros_like(a: TracedArray, dtype: Any = None, order: Any = None, subok: Any = None, shape: Any = None) -> Any:
+    return np.zeros(a.shape if shape is None else shape, dtype or np.float64)
+
+
+def _ones_like(a: TracedArray, dtype: Any = None, order: Any = None, subok: Any = None, shape: Any = None) -> Any:
+    return np.ones(a.shape if shape is None else shape, dtype or np.float64)
+
+
+_ABOUT: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    np.zeros_like: _zeros_like,
+    np.ones_like: _ones_like,
+    np.copy: lambda a, order=None, subok=None: a.copy(),
+}

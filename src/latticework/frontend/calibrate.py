@@ -1,0 +1,183 @@
+"""Calibration: run a module on sample data, note how large values get, and fit activations to where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.approx.chebyshev import Interval, max_error
+from latticework.approx.functions import ACTIVATIONS
+from latticework.dialects.tensor import TensorType
+from latticework.errors import RangeError, ShapeError
+from latticework.ir.builder import Builder
+from latticework.ir.core import Op, Value
+from latticework.ir.interpret import interpret
+from latticework.ir.location import Loc, Origin
+from latticework.ir.module import Module
+from latticework.ir.rewrite import rebuild
+from latticework.ops.apply import APPLY
+from latticework.ops.polynomial import POLYNOMIAL
+from latticework.plan.constants import Polynomial
+
+Sample = Mapping[str, Any]
+
+_KEPT = 1 << 16  # elements kept per activation over all samples: enough for 257 quantiles
+_QUANTILES = 257
+
+
+@dataclass(frozen=True, slots=True)
+class Approximation:
+    """What became of one activation.
+
+    interval   where the polynomial is close to the function; it may be far off outside
+    max_error  largest |polynomial - function| on a fine grid of the interval
+    """
+
+    function: str
+    loc: Loc
+    interval: Interval
+    degree: int
+    max_error: float
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What passed through one value."""
+
+    lo: float = np.inf
+    hi: float = -np.inf
+    elements: list[npt.NDArray[np.float64]] = field(default_factory=list)
+
+    def add(self, array: npt.NDArray[np.float64], keep: int) -> None:
+        """Take note of an array, and keep at most `keep` of its elements, others every time."""
+        self.lo = min(self.lo, float(array.min()))
+        self.hi = max(self.hi, float(array.max()))
+        if keep:
+            step = -(-array.size // keep)
+            self.elements.append(array.reshape(-1)[len(self.elements) % step :: step].copy())
+
+
+def calibrate(module: Module, samples: Sequence[Sample], *, margin: float = 0.1, max_samples: int = 4096) -> Module:
+    """Run the module on samples; returns a copy that knows the magnitudes.
+
+    samples  dictionaries, input name -> array (or integer); at most `max_samples`, evenly spaced, are run
+    margin   by this part of the range seen, intervals reach further on each side
+    returns  Origin.max_abs of every value set to what was seen; every tensor.apply without an interval given one
+    raises   RangeError where data leave the range the user gave; ShapeError for samples that do not fit
+    """
+    module = module.clone()
+    seen = _run(module, samples, max_samples)
+    for value, facts in seen.items():
+        largest = max(abs(facts.lo), abs(facts.hi))
+        origin = value.origin or Origin("", value.owner.loc if isinstance(value.owner, Op) else Loc.unknown())
+        value.origin = replace(origin, max_abs=largest)
+    for op in module.walk():
+        facts_of_operand = seen.get(op.operands[0]) if op.operands else None
+        if facts_of_operand is not None and op.spec is APPLY.spec:
+            _calibrate_activation(op, facts_of_operand, margin)
+        if facts_of_operand is not None and op.spec is POLYNOMIAL.spec and op.attrs["polynomial"].basis == "power":
+            interval = _widened(facts_of_operand, margin)
+            op.attrs["polynomial"] = replace(op.attrs["polynomial"], interval=interval)
+    return module
+
+
+def input_ranges(module: Module, samples: Sequence[Sample]) -> dict[str, Interval]:
+    """Smallest and largest element of each array input over all samples."""
+    ranges: dict[str, Interval] = {}
+    for name, value in zip(module.input_names, module.inputs, strict=True):
+        if isinstance(value.type, TensorType):
+            arrays = [np.asarray(sample[name]) for sample in samples]
+            ranges[name] = (float(min(a.min() for a in arrays)), float(max(a.max() for a in arrays)))
+    return ranges
+
+
+def approximate(module: Module) -> tuple[Module, list[Approximation]]:
+    """Replace every activation by a polynomial on its interval.
+
+    returns  a copy of the module without tensor.apply, and one record per activation in program order
+    raises   RangeError if an interval is missing: neither range= nor calibration data were given
+    """
+    records: list[Approximation] = []
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        if op.spec is not APPLY.spec:
+            return False
+        polynomial, record = _approximation(op)
+        mapping[op.result] = builder.build(POLYNOMIAL.spec, [mapping[op.operands[0]]], polynomial=polynomial)
+        records.append(record)
+        return True
+
+    return rebuild(module, visit), records
+
+
+def _approximation(op: Op) -> tuple[Polynomial, Approximation]:
+    name, degree, interval, samples = (op.attrs[key] for key in ("function", "degree", "interval", "samples"))
+    if interval is None:
+        raise RangeError(
+            f"{name}: the range of its argument is not known; pass calibrate=data to compile, "
+            f"or give it here: lw.{name}(x, range=(-8, 8))",
+            at=op.loc,
+        )
+    activation = ACTIVATIONS[name]
+    polynomial = activation.approximate(interval, degree, None if samples is None else np.array(samples))
+    return polynomial, Approximation(name, op.loc, interval, degree, max_error(polynomial, activation.reference))
+
+
+def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Value, _Seen]:
+    if not len(samples):
+        raise RangeError("calibrate: there are no samples; give at least one set of inputs")
+    seen: dict[Value, _Seen] = {}
+    number = 0
+    keep = max(16, _KEPT // min(len(samples), max_samples))
+    activations = {op.operands[0] for op in module.walk() if op.spec is APPLY.spec}
+
+    def note(value: Value, array: npt.NDArray[Any]) -> None:
+        if not isinstance(value.type, TensorType):
+            return
+        if not np.isfinite(array).all():
+            what = f"input {value.origin.name}" if value.origin and not isinstance(value.owner, Op) else "a value"
+            at = value.owner.loc if isinstance(value.owner, Op) else None
+            raise RangeError(
+                f"calibrate: {what} is NaN or infinite in sample {number}; clean the data, or scale them down if "
+                "the computation overflows",
+                at=at,
+            )
+        seen.setdefault(value, _Seen()).add(array, keep if value in activations else 0)
+
+    for number, sample in _spaced(samples, max_samples):
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                interpret(module, sample, on_value=note)
+        except ShapeError as error:
+            raise ShapeError(f"calibrate: sample {number}: {error.message}", at=error.at) from None
+    return seen
+
+
+def _spaced(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sample]]:
+    numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
+    return ((int(number), samples[number]) for number in numbers)
+
+
+def _calibrate_activation(op: Op, seen: _Seen, margin: float) -> None:
+    interval, wide = op.attrs["interval"], _widened(seen, margin)
+    if interval is None:
+        op.attrs["interval"] = wide
+    elif seen.lo < interval[0] or seen.hi > interval[1]:
+        raise RangeError(
+            f"{op.attrs['function']}: calibration data reach from {seen.lo:.4g} to {seen.hi:.4g} here, outside the "
+            f"given range=({interval[0]:g}, {interval[1]:g}); widen it to ({wide[0]:.4g}, {wide[1]:.4g}), "
+            "or leave range= out",
+            at=op.loc,
+        )
+    quantiles = np.quantile(np.concatenate(seen.elements), np.linspace(0.0, 1.0, _QUANTILES))
+    op.attrs["samples"] = tuple(float(x) for x in quantiles)
+
+
+def _widened(seen: _Seen, margin: float) -> Interval:
+    """The range seen and the margin on each side; an interval also around a constant."""
+    span = (seen.hi - seen.lo) or max(abs(seen.hi), 1.0)
+    return seen.lo - margin * span, seen.hi + margin * span

@@ -1,0 +1,81 @@
+"""Public integers known only at run time: parameters annotated Index, and loop variables."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from latticework.dialects import loop
+from latticework.errors import TraceError
+from latticework.frontend.location import user_loc
+from latticework.frontend.tracing import Traced, user_line
+from latticework.ir.core import OpSpec, Value
+
+_UNKNOWN = "is a run-time index, whose number is not known when the program is compiled"
+
+
+def _refused(what: str, advice: str) -> Callable[..., NoReturn]:
+    def refuse(self: TracedIndex, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise TraceError(f"{what}, but {self!r} {_UNKNOWN}; {advice}", at=user_loc())
+
+    return refuse
+
+
+def _arithmetic(spec: OpSpec, *, swapped: bool = False) -> Callable[[TracedIndex, Any], Any]:
+    def operation(self: TracedIndex, other: Any) -> Any:
+        with user_line():
+            left, right = self._tracer.value_of(self), _index_value(self, other)
+            pair = (right, left) if swapped else (left, right)
+            return self._tracer.wrap(self._tracer.create(spec, pair, {}).result)
+
+    return operation
+
+
+class TracedIndex(Traced):
+    """A run-time integer in a program being traced: adds, subtracts, multiplies, and counts loops."""
+
+    __slots__ = ()
+
+    __add__ = __radd__ = _arithmetic(loop.INDEX_ADD)
+    __sub__, __rsub__ = _arithmetic(loop.INDEX_SUB), _arithmetic(loop.INDEX_SUB, swapped=True)
+    __mul__ = __rmul__ = _arithmetic(loop.INDEX_MUL)
+
+    __index__ = __array__ = _refused(
+        "range(), a subscript of an array or a repeat count needs a Python integer",
+        "count with lw.for_loop, or write a Python loop over a known count (it is unrolled)",
+    )
+    __int__ = __float__ = _refused("a Python number is needed", "count with lw.for_loop")
+    __bool__ = _refused("if, while, and, or, not needs True or False", "do the same work in every iteration")
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refused(
+        "a comparison needs a number", "do the same work in every iteration"
+    )
+    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _refused(
+        "this arithmetic needs a number", "indices can be added, subtracted and multiplied by integers"
+    )
+    __array_ufunc__ = _refused(
+        "arithmetic with arrays needs a number",
+        "the body is compiled once: carry a counter array instead (start at 0.0, return counter + 1)",
+    )
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        origin = self._value.origin
+        return f"index {origin.name}" if origin is not None and origin.name else "an index"
+
+
+def _index_value(index: TracedIndex, other: Any) -> Value:
+    """The value of the other operand; TraceError if it is not an integer."""
+    if isinstance(other, TracedIndex):
+        return index._tracer.value_of(other)
+    try:
+        number = None if isinstance(other, (bool, Traced)) else operator.index(other)
+    except TypeError:
+        number = None
+    if number is None:
+        kind = "secret array" if isinstance(other, Traced) else type(other).__name__
+        raise TraceError(
+            f"{index!r} is combined with a {kind}; an index takes part in integer arithmetic only. "
+            "To use it in array arithmetic carry a counter array instead (start at 0.0, return counter + 1)"
+        )
+    return index._tracer.create(loop.INDEX_CONSTANT, (), {"value": number}).result

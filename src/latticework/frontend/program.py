@@ -1,0 +1,227 @@
+"""Programs: ordinary functions on arrays, callable as such, and traced into a module."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from latticework.dialects import loop
+from latticework.dialects.tensor import TensorType
+from latticework.errors import DtypeError, ShapeError, TraceError
+from latticework.frontend.annotations import Index, Parameter, Secret, parameters_of
+from latticework.frontend.arrays import TracedArray, wrap
+from latticework.frontend.location import definition_loc, user_loc
+from latticework.frontend.plain import plain_array
+from latticework.frontend.tracing import Traced, Tracer, user_line
+from latticework.ir.core import Value
+from latticework.ir.location import Loc, Origin
+from latticework.ir.module import Module
+from latticework.ir.types import INDEX
+
+
+class Program:
+    """A function on arrays that can be compiled to run on encrypted ones.
+
+    Called with NumPy arrays it computes in NumPy what the compiled program computes encrypted, activations exact.
+
+    function    the user's own
+    parameters  in the order of its signature
+    loc         its `def` line
+    """
+
+    def __init__(self, function: Callable[..., Any], local_names: Mapping[str, Any] | None = None) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = function.__name__
+        self.signature = inspect.signature(function)
+        self.loc: Loc = definition_loc(function.__code__)
+        self.parameters: tuple[Parameter, ...] = parameters_of(function, local_names or {})
+
+    @property
+    def inputs(self) -> tuple[Parameter, ...]:
+        """The parameters that are given at run time: secrets and indices."""
+        return tuple(p for p in self.parameters if p.kind is not None)
+
+    @property
+    def weights(self) -> tuple[Parameter, ...]:
+        """The parameters that are given to compile."""
+        return tuple(p for p in self.parameters if p.kind is None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function itself; inputs are checked against the declared shapes."""
+        bound = self.signature.bind(*args, **kwargs)
+        for parameter in self.inputs:
+            bound.arguments[parameter.name] = self._plain_input(parameter, bound.arguments[parameter.name])
+        return self.function(*bound.args, **bound.kwargs)
+
+    def __repr__(self) -> str:
+        return f"<program {self.name}{self.signature} at {self.loc}>"
+
+    def _plain_input(self, parameter: Parameter, given: Any) -> Any:
+        if isinstance(parameter.kind, Index):
+            return given if isinstance(given, Traced) else _integer(self, parameter, given)
+        array = given if isinstance(given, TracedArray) else self._array(parameter, given)
+        assert isinstance(parameter.kind, Secret)
+        check_shape(self, parameter, parameter.kind.shape or array.shape, array.shape, "the argument")
+        return array
+
+    def _array(self, parameter: Parameter, given: Any) -> Any:
+        try:
+            with user_line():
+                return plain_array(given)
+        except DtypeError as error:
+            raise DtypeError(f"program {self.name}, input {parameter.name}: {error.message}", at=error.at) from None
+
+
+def program(function: Callable[..., Any]) -> Program:
+    """Decorator: make a function on arrays a program.
+
+    Parameters annotated Secret[shape] are secret inputs, those annotated Index public run-time integers,
+    all others public weights.
+    """
+    return Program(function, sys._getframe(1).f_locals)
+
+
+def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
+    """Run a program once on symbols; returns what it did as a module of the tensor and loop dialects.
+
+    weights  in the order of the unannotated parameters, or a dictionary by name
+    example  an array, arrays in order, or a dictionary by name: shapes of inputs declared without one;
+             the shapes of the others are checked
+    outputs  one value is named "result", several "result0", "result1"..., those of a dictionary by its keys
+    """
+    module = Module()
+    tracer = Tracer(module, program.name, wrap)
+    arguments: dict[str, Any] = dict(_weights(program, weights))
+    examples = _examples(program, example)
+    for parameter in program.inputs:
+        value = module.body.add_arg(_type(program, parameter, examples), Origin(parameter.name, program.loc))
+        module.input_names.append(parameter.name)
+        arguments[parameter.name] = tracer.wrap(value)
+    bound = program.signature.bind_partial()
+    bound.arguments.update({p.name: arguments[p.name] for p in program.parameters})
+    with tracer.active():
+        outputs = _outputs(program, tracer, program.function(*bound.args, **bound.kwargs))
+        tracer.create(loop.YIELD, [value for _, value in outputs], {}, loc=program.loc)
+    module.outputs = [name for name, _ in outputs]
+    return module
+
+
+def check_shape(
+    program: Program, parameter: Parameter, declared: tuple[int, ...], given: tuple[int, ...], what: str
+) -> None:
+    """ShapeError unless the two shapes of an input are the same."""
+    if declared != given:
+        hint = ""
+        if int(np.prod(declared)) == int(np.prod(given)):
+            hint = f": reshape it to {declared}"
+        elif len(given) == len(declared) and given[1:] == declared[1:]:
+            hint = f": give {declared[0]} at a time"
+        raise ShapeError(
+            f"program {program.name}: {what} for {parameter.name} has shape {given}, declared is {declared}{hint}; "
+            "or change the annotation",
+            at=program.loc,
+        )
+
+
+def _weights(program: Program, given: Any) -> dict[str, Any]:
+    wanted = program.weights
+    names = ", ".join(p.name for p in wanted) or "none"
+    if isinstance(given, np.ndarray) and len(wanted) == 1:
+        given = (given,)
+    if isinstance(given, Mapping):
+        by_name = dict(given)
+    elif isinstance(given, Sequence) and len(given) <= len(wanted):
+        by_name = {p.name: value for p, value in zip(wanted, given, strict=False)}
+    else:
+        count = len(given) if isinstance(given, Sequence) else f"one {type(given).__name__}"
+        raise TraceError(f"program {program.name} has {len(wanted)} weights ({names}), got {count}", at=program.loc)
+    unknown = [name for name in by_name if all(name != p.name for p in wanted)]
+    missing = [p.name for p in wanted if p.name not in by_name and p.default is inspect.Parameter.empty]
+    if unknown or missing:
+        raise TraceError(
+            f"program {program.name} has {len(wanted)} weights ({names}); "
+            f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}. "
+            "Give weights=(...) in that order, or annotate parameters that are encrypted inputs as Secret[shape]",
+            at=program.loc,
+        )
+    return {p.name: by_name.get(p.name, p.default) for p in wanted}
+
+
+def _examples(program: Program, example: Any) -> dict[str, Any]:
+    if example is None:
+        return {}
+    names = [p.name for p in program.inputs if isinstance(p.kind, Secret)]
+    if isinstance(example, Mapping):
+        unknown = [name for name in example if name not in {p.name for p in program.inputs}]
+        if unknown:
+            raise TraceError(
+                f"program {program.name}: example names {', '.join(unknown)}; its inputs are {', '.join(names)}",
+                at=program.loc,
+            )
+        return dict(example)
+    given = list(example) if isinstance(example, tuple) else [example]
+    if len(given) != len(names):
+        raise TraceError(
+            f"program {program.name}: {len(given)} example arrays for {len(names)} secret inputs ({', '.join(names)}); "
+            "give one for each, as a tuple or a dictionary",
+            at=program.loc,
+        )
+    return dict(zip(names, given, strict=True))
+
+
+def _type(program: Program, parameter: Parameter, examples: Mapping[str, Any]) -> Any:
+    if isinstance(parameter.kind, Index):
+        return INDEX
+    assert isinstance(parameter.kind, Secret)
+    shape = parameter.kind.shape
+    if parameter.name in examples:
+        given = np.shape(examples[parameter.name])
+        check_shape(program, parameter, given if shape is None else shape, given, "the example")
+        shape = given
+    if shape is None:
+        raise TraceError(
+            f"program {program.name}: the shape of {parameter.name} is not known; "
+            f"annotate it as {parameter.name}: lw.Secret[1, 64], or give example= to compile",
+            at=program.loc,
+        )
+    return TensorType(shape=tuple(int(n) for n in shape), dtype="float64", secret=True)
+
+
+def _outputs(program: Program, tracer: Tracer, returned: Any) -> list[tuple[str, Value]]:
+    if isinstance(returned, Mapping):
+        named = [(str(name), value) for name, value in returned.items()]
+    elif isinstance(returned, (tuple, list)):
+        named = [(f"result{i}", value) for i, value in enumerate(returned)]
+    else:
+        named = [("result", returned)]
+    outputs = []
+    for name, value in named:
+        if not isinstance(value, TracedArray) or not value._value.is_secret:
+            what = "a run-time index" if isinstance(value, Traced) else f"a {type(value).__name__}"
+            raise TraceError(
+                f"program {program.name} returns {what} as {name}, which depends on no secret input; "
+                "return arrays computed from the inputs, and compute the rest outside the program",
+                at=program.loc,
+            )
+        with user_line(program.loc):
+            outputs.append((name, tracer.value_of(value)))
+    if not outputs:
+        raise TraceError(f"program {program.name} returns nothing; return at least one array", at=program.loc)
+    return outputs
+
+
+def _integer(program: Program, parameter: Parameter, given: Any) -> int:
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise DtypeError(
+            f"program {program.name}: {parameter.name} is an Index and takes an integer, got a {type(given).__name__}",
+            at=user_loc(),
+        ) from None

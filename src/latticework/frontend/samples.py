@@ -1,0 +1,107 @@
+"""Calibration data in the forms users have them, as one dictionary of inputs per run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from latticework.dialects.tensor import TensorType
+from latticework.errors import ShapeError, TraceError
+from latticework.frontend.plain import plain_array
+from latticework.frontend.program import Program
+from latticework.frontend.tracing import user_line
+from latticework.ir import Module
+
+Sample = dict[str, Any]
+Shape = tuple[int, ...]
+
+ASSUMED_TRIPS = 3  # of a run-time loop count that neither the data nor at_most give
+ASSUMED_SAMPLES = 4
+
+
+def samples_of(program: Program, module: Module, data: Any) -> list[Sample]:
+    """One dictionary of inputs per calibration run.
+
+    data    an array for the only secret input, a tuple of arrays in order, or a dictionary by name (which may also
+            give run-time integers). Each array is one value of the input, a stack of them, or for an input of
+            shape (B, ...) any number >= B of rows, of which whole blocks of B are taken.
+    raises  ShapeError if an array fits its input in none of these ways
+    """
+    names = [n for n, v in zip(module.input_names, module.inputs, strict=True) if isinstance(v.type, TensorType)]
+    given = _by_name(program, names, data)
+    stacks = {}
+    for name, value in zip(module.input_names, module.inputs, strict=True):
+        if isinstance(value.type, TensorType):
+            with user_line(program.loc):
+                stacks[name] = _stack(program, name, value.type.shape, plain_array(given[name]))
+    counts = {name: len(stack) for name, stack in stacks.items()}
+    if len(set(counts.values())) > 1:
+        raise ShapeError(f"calibrate: the inputs have different numbers of samples ({counts}); give equally many")
+    indices = {
+        name: int(given.get(name, trip_limit(module, name) or ASSUMED_TRIPS))
+        for name in module.input_names
+        if name not in stacks
+    }
+    total = next(iter(counts.values()), 1)
+    return [{**{name: stack[i] for name, stack in stacks.items()}, **indices} for i in range(total)]
+
+
+def assumed_samples(module: Module) -> list[Sample]:
+    """Stand-ins where no data are given: uniform numbers in [-1, 1], seeded."""
+    rng = np.random.default_rng(0)
+    return [
+        {
+            name: rng.uniform(-1, 1, v.type.shape) if isinstance(v.type, TensorType)
+            else trip_limit(module, name) or ASSUMED_TRIPS
+            for name, v in zip(module.input_names, module.inputs, strict=True)
+        }
+        for _ in range(ASSUMED_SAMPLES)
+    ]  # fmt: skip
+
+
+def trip_limit(module: Module, name: str) -> int | None:
+    """The least at_most of the loops that count to a run-time integer, or None."""
+    value = dict(zip(module.input_names, module.inputs, strict=True))[name]
+    limits = [
+        op.attrs["at_most"]
+        for op in module.walk()
+        if op.name == "loop.for" and op.operands and op.operands[0] is value and op.attrs.get("at_most") is not None
+    ]
+    return min(limits, default=None)
+
+
+def _by_name(program: Program, names: list[str], data: Any) -> dict[str, Any]:
+    if isinstance(data, Mapping):
+        missing = [n for n in names if n not in data]
+        unknown = [n for n in data if n not in {p.name for p in program.inputs}]
+        if missing or unknown:
+            raise TraceError(
+                f"calibrate: missing inputs: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}",
+                at=program.loc,
+            )
+        return dict(data)
+    arrays = data if isinstance(data, tuple) else (data,)
+    if len(arrays) != len(names):
+        raise TraceError(
+            f"calibrate: {len(arrays)} arrays for the {len(names)} secret inputs ({', '.join(names)}) of program "
+            f"{program.name}; give one for each, as a tuple or a dictionary",
+            at=program.loc,
+        )
+    return dict(zip(names, arrays, strict=True))
+
+
+def _stack(program: Program, name: str, shape: Shape, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.shape == shape:
+        return array[None]
+    if array.shape[1:] == shape and array.ndim == len(shape) + 1 and len(array):
+        return array
+    if shape and array.ndim == len(shape) and array.shape[1:] == shape[1:] and len(array) >= shape[0]:
+        blocks = len(array) // shape[0]
+        return array[: blocks * shape[0]].reshape(blocks, *shape)
+    raise ShapeError(
+        f"calibrate: data for {name} have shape {array.shape}; the input has shape {shape}: give that, "
+        f"a stack (samples, {', '.join(map(str, shape))}), or at least {shape[0] if shape else 1} rows",
+        at=program.loc,
+    )

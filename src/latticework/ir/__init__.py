@@ -1,0 +1,74 @@
+"""The intermediate representation: a compact SSA form with regions."""
+
+from latticework.ir.attributes import (
+    attribute_class,
+    attribute_key,
+    is_attribute,
+    print_attribute,
+    register_attribute,
+)
+from latticework.ir.builder import Builder, located
+from latticework.ir.core import (
+    Array,
+    Attrs,
+    Block,
+    Context,
+    Op,
+    OpSpec,
+    Region,
+    Value,
+    attribute,
+    define,
+    spec,
+    walk_block,
+)
+from latticework.ir.interpret import interpret
+from latticework.ir.location import Loc, Origin
+from latticework.ir.module import Module, source_hash
+from latticework.ir.parser import parse_module
+from latticework.ir.passes import Pass, PassEvent, run_passes
+from latticework.ir.printer import print_module
+from latticework.ir.rewrite import rebuild, rebuild_block, replace_all_uses
+from latticework.ir.types import INDEX, IndexType, Type, register_type, type_class
+from latticework.ir.verify import verify
+
+__all__ = [
+    "INDEX",
+    "Array",
+    "Attrs",
+    "Block",
+    "Builder",
+    "Context",
+    "IndexType",
+    "Loc",
+    "Module",
+    "Op",
+    "OpSpec",
+    "Origin",
+    "Pass",
+    "PassEvent",
+    "Region",
+    "Type",
+    "Value",
+    "attribute",
+    "attribute_class",
+    "attribute_key",
+    "define",
+    "interpret",
+    "is_attribute",
+    "located",
+    "parse_module",
+    "print_attribute",
+    "print_module",
+    "rebuild",
+    "rebuild_block",
+    "register_attribute",
+    "register_type",
+    "replace_all_uses",
+    "run_passes",
+    "source_hash",
+    "spec",
+    "type_class",
+    "verify",
+    "walk_block",
+]

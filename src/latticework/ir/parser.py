@@ -1,0 +1,271 @@
+"""Parse the text of a module, as `printer` writes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from latticework.errors import UserError
+from latticework.ir.builder import Builder
+from latticework.ir.core import Array, Block, Op, Region, Value
+from latticework.ir.location import Loc, Origin
+from latticework.ir.module import Module
+from latticework.ir.scanner import Scanner
+from latticework.ir.types import Type
+
+Item = TypeVar("Item")
+
+_VALUE = re.compile(r"%\d++(?:#\d++)?")
+_RESULTS = re.compile(r"%(\d++)(?::(\d++))?")
+_ALIAS = re.compile(r"#(?:loc|origin)\d++")
+
+
+def parse_module(text: str, *, sources: Mapping[str, Array] | None = None) -> Module:
+    """The module of a text.
+
+    sources  arrays by content hash; a source of the text that is not among them is only declared (`Module.absent`)
+    raises   IrError with the line of the text, for bad syntax, types that do not agree and undefined values
+    """
+    parser = _Parser(text)
+    try:
+        return parser.module(sources or {})
+    except RecursionError:
+        parser.error("nested too deeply")
+
+
+class _Parser(Scanner):
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._values: dict[str, Value] = {}
+        self._aliases: dict[str, Loc | Origin] = {}
+
+    def module(self, given: Mapping[str, Array]) -> Module:
+        """The whole text."""
+        self.aliases()
+        self.expect('"module"() ({')
+        body = self.block()
+        for token in (")", "{", "inputs", "="):
+            self.expect(token)
+        inputs = self._list(self.string)
+        for token in (",", "outputs", "="):
+            self.expect(token)
+        module = Module(body, inputs, self._list(self.string))
+        for token in (",", "sources", "="):
+            self.expect(token)
+        for digest, dtype, shape in self._list(self._source):
+            if digest not in given:
+                module.absent[digest] = (dtype, shape)
+            elif (given[digest].dtype.str, given[digest].shape) != (dtype, shape):
+                self.error(f"source {digest} must be {dtype} of shape {shape}")
+            else:
+                module.sources[digest] = given[digest]
+        self.expect("}")
+        self.expect(": () -> ()")
+        self.take("")
+        if self.position != len(self.text):
+            self.fail("the end of the text")
+        return module
+
+    def _list(self, item: Callable[[], Item]) -> list[Item]:
+        """``[item, ...]``."""
+        self.expect("[")
+        items: list[Item] = []
+        while not self.take("]"):
+            if items:
+                self.expect(",")
+            items.append(item())
+        return items
+
+    def _source(self) -> tuple[str, str, tuple[int, ...]]:
+        self.expect("[")
+        digest = self.string()
+        self.expect(",")
+        dtype = self.string()
+        self.expect(",")
+        shape = tuple(self._list(self.integer))
+        self.expect("]")
+        return digest, dtype, shape
+
+    def aliases(self) -> None:
+        """The definitions of locations and origins at the top."""
+        while not self.take('"module"'):
+            name = self.match(_ALIAS, "an alias or the module").group()
+            self.expect("=")
+            if self.take("loc("):
+                self._aliases[name] = self._loc_body()
+            else:
+                self.expect("origin(")
+                self._aliases[name] = self._origin_body()
+        self.position -= len('"module"')
+
+    def _loc_body(self) -> Loc:
+        """What stands between the parentheses of a location, and the closing one."""
+        file = self.string()
+        self.expect(":")
+        line, text, via = self.integer(), "", None
+        if self.take(","):
+            text = self.string()
+            if self.take(","):
+                via = self._loc()
+        self.expect(")")
+        return Loc(file, line, text, via)
+
+    def _origin_body(self) -> Origin:
+        name = self.string()
+        self.expect(",")
+        loc = self._loc()
+        self.expect(",")
+        max_abs = self.attribute()
+        self.expect(",")
+        position = self.attribute()
+        self.expect(")")
+        origin: Origin = self._make(Origin, {"name": name, "loc": loc, "max_abs": max_abs, "position": position})
+        return origin
+
+    def _loc(self) -> Loc:
+        """A location: unknown, an alias, or file and line."""
+        if self.take("unknown"):  # white space is skipped now
+            return Loc.unknown()
+        if self.text.startswith("#", self.position):
+            alias: Loc = self._alias(Loc)
+            return alias
+        file = self.string()
+        self.expect(":")
+        return Loc(file, self.integer())
+
+    def instance(self) -> Any:
+        """An attribute that starts with #: here also the alias of an origin."""
+        if _ALIAS.match(self.text, self.position):
+            return self._alias(Origin)
+        return super().instance()
+
+    def _alias(self, kind: type[Any]) -> Any:
+        """The location or origin of an alias."""
+        name = self.match(_ALIAS, "an alias").group()
+        found = self._aliases.get(name)
+        if not isinstance(found, kind):
+            self.error(f"{name} is not a defined {kind.__name__.lower()}")
+        return found
+
+    def block(self) -> Block:
+        """A block up to and including its closing brace."""
+        block = Block()
+        defined = []
+        if self.take("^bb0("):
+            while not self.take(")"):
+                if block.args:
+                    self.expect(",")
+                defined.append(self._argument(block))
+            self.expect(":")
+        builder = Builder(block)
+        while not self.take("}"):
+            defined.extend(self._op(builder))
+        for name in defined:
+            del self._values[name]
+        return block
+
+    def _argument(self, block: Block) -> str:
+        name = self.match(_VALUE, "a value").group()
+        self.expect(":")
+        value = block.add_arg(self.type())
+        if self.take("loc("):
+            value.origin = self._alias(Origin)
+            self.expect(")")
+        self._define(name, value)
+        return name
+
+    def _define(self, name: str, value: Value) -> None:
+        if name in self._values:
+            self.error(f"{name} is defined twice")
+        self._values[name] = value
+
+    def _op(self, builder: Builder) -> list[str]:
+        """One op; returns the names of its results."""
+        results = None
+        if self.take("%"):
+            self.position -= 1
+            results = self.match(_RESULTS, "a result")
+            self.expect("=")
+        start = self.position
+        kind = self.string()
+        operands = self._operands()
+        regions = self._regions()
+        attrs = self.dictionary("}") if self.take("{") else {}
+        origins = self._origins(attrs)
+        self.expect(":")
+        operand_types, result_types = self._signature()
+        loc = Loc.unknown()
+        if self.take("loc("):
+            loc = self._loc()
+            self.expect(")")
+        if [value.type for value in operands] != operand_types:
+            self.error(f"{kind}: operands are {[value.type for value in operands]}, written as {operand_types}")
+        try:
+            op = builder.create(kind, operands, attrs, regions, loc=loc)
+        except UserError as error:
+            self.position = start
+            self.error(error.message)
+        if [value.type for value in op.results] != result_types:
+            self.error(f"{kind}: results are {[value.type for value in op.results]}, written as {result_types}")
+        if origins and len(origins) != len(op.results):
+            self.error(f"{kind}: has {len(op.results)} results, but {len(origins)} origins")
+        for value, origin in zip(op.results, origins, strict=False):
+            value.origin = origin
+        return self._define_results(op, results)
+
+    def _origins(self, attrs: dict[str, Any]) -> tuple[Origin | None, ...]:
+        """The origins of results among the attributes, taken out of them; empty if there are none."""
+        origins = attrs.pop("lw.origin", ())
+        if type(origins) is not tuple or not all(isinstance(origin, Origin | None) for origin in origins):
+            self.error("lw.origin must be a list of origins or none")
+        return origins
+
+    def _define_results(self, op: Op, results: re.Match[str] | None) -> list[str]:
+        number = int(results.group(2) or 1) if results else 0
+        if number != len(op.results):
+            self.error(f"{op.name}: has {len(op.results)} results, {number} are named")
+        if results is None:
+            return []
+        name = f"%{results.group(1)}"
+        names = [name] if results.group(2) is None else [f"{name}#{i}" for i in range(number)]
+        for name, value in zip(names, op.results, strict=True):
+            self._define(name, value)
+        return names
+
+    def _operands(self) -> list[Value]:
+        self.expect("(")
+        operands: list[Value] = []
+        while not self.take(")"):
+            if operands:
+                self.expect(",")
+            name = self.match(_VALUE, "a value").group()
+            if name not in self._values:
+                self.error(f"{name} is not defined here")
+            operands.append(self._values[name])
+        return operands
+
+    def _regions(self) -> list[Region]:
+        regions: list[Region] = []
+        if self.take("("):
+            while not self.take(")"):
+                if regions:
+                    self.expect(",")
+                self.expect("{")
+                regions.append(Region(self.block()))
+        return regions
+
+    def _signature(self) -> tuple[list[Type], list[Type]]:
+        self.expect("(")
+        operands = self._types()
+        self.expect("->")
+        return operands, self._types() if self.take("(") else [self.type()]
+
+    def _types(self) -> list[Type]:
+        """Types up to and including a closing parenthesis."""
+        types: list[Type] = []
+        while not self.take(")"):
+            if types:
+                self.expect(",")
+            types.append(self.type())
+        return types

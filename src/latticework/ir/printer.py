@@ -1,0 +1,138 @@
+"""Print a module in MLIR's generic syntax; `parser` reads it back exactly.
+
+    #loc0 = loc("model.py":3, "h = x + x")
+    #origin0 = origin("h", #loc0, 0x1.8p+1, none)
+    "module"() ({
+    ^bb0(%0: !vec<...>):
+      %1 = "vec.add"(%0, %0) {lw.origin = [#origin0]} : (!vec<...>, !vec<...>) -> !vec<...> loc("model.py":3)
+      "loop.yield"(%1) : (!vec<...>) -> ()
+    }) {inputs = ["x"], outputs = ["y"], sources = []} : () -> ()
+
+Floats are hexadecimal.  A location with its source line or its caller, and an
+origin, is an alias defined at the top.  Sources are listed by hash, dtype and
+shape; their data is not part of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from latticework.ir.attributes import print_attribute
+from latticework.ir.core import Block, Op, Value
+from latticework.ir.location import Loc, Origin
+from latticework.ir.module import Module
+from latticework.ir.types import Type
+
+
+def print_module(module: Module, *, locations: bool = True) -> str:
+    """The text of a module; without locations and origins if `locations` is False (then not an exact copy)."""
+    printer = _Printer(locations)
+    printer.block(module.body, "")
+    known = {digest: (array.dtype.str, array.shape) for digest, array in module.sources.items()}
+    sources = tuple((digest, *about) for digest, about in sorted({**module.absent, **known}.items()))
+    names = {"inputs": tuple(module.input_names), "outputs": tuple(module.outputs), "sources": sources}
+    lines = [*printer.aliases, '"module"() ({', *printer.lines, f"}}){printer.attributes(names)} : () -> ()", ""]
+    return "\n".join(lines)
+
+
+class _Printer:
+    def __init__(self, locations: bool) -> None:
+        self.lines: list[str] = []
+        self.aliases: list[str] = []
+        self._locations = locations
+        self._names: dict[Value, str] = {}
+        self._types: dict[Type, str] = {}
+        self._locs: dict[Loc, str] = {Loc.unknown(): "unknown"}
+        self._origins: dict[Origin, str] = {}
+        self._num_names = 0
+
+    def block(self, block: Block, indent: str) -> None:
+        """Append the lines of a block."""
+        if block.args:
+            self.lines.append(f"{indent}^bb0({', '.join(map(self._argument, block.args))}):")
+        for op in block.ops:
+            self._op(op, indent + "  ")
+
+    def _argument(self, value: Value) -> str:
+        name = self._names[value] = self._new_name()
+        place = f" loc({self._origin(value.origin)})" if value.origin and self._locations else ""
+        return f"{name}: {self._type(value.type)}{place}"
+
+    def _new_name(self) -> str:
+        self._num_names += 1
+        return f"%{self._num_names - 1}"
+
+    def _op(self, op: Op, indent: str) -> None:
+        operands = ", ".join([self._names[value] for value in op.operands])
+        head = f'{indent}{self._results(op)}"{op.name}"({operands})'
+        if op.regions:
+            for number, region in enumerate(op.regions):
+                self.lines.append(f"{head} ({{" if number == 0 else f"{indent}}}, {{")
+                self.block(region.block, indent)
+            head = f"{indent}}})"
+        if len(op.results) == 1:
+            types = self._type(op.results[0].type)
+        else:
+            types = f"({self._list(op.results)})"
+        signature = f"({self._list(op.operands)}) -> {types}"
+        place = "" if op.loc is Loc.unknown() or not self._locations else f" loc({self._loc(op.loc)})"
+        self.lines.append(f"{head}{self._op_attributes(op)} : {signature}{place}")
+
+    def _results(self, op: Op) -> str:
+        if not op.results:
+            return ""
+        name = self._new_name()
+        if len(op.results) == 1:
+            self._names[op.results[0]] = name
+            return f"{name} = "
+        for value in op.results:
+            self._names[value] = f"{name}#{value.index}"
+        return f"{name}:{len(op.results)} = "
+
+    def _op_attributes(self, op: Op) -> str:
+        text = self.attributes(op.attrs)
+        if not self._locations or all(value.origin is None for value in op.results):
+            return text
+        origins = ", ".join(self._origin(value.origin) for value in op.results)
+        return f"{text[:-1]}, lw.origin = [{origins}]}}" if text else f" {{lw.origin = [{origins}]}}"
+
+    def attributes(self, attrs: dict[str, Any]) -> str:
+        """The dictionary of attributes with a space before it, or nothing."""
+        if not attrs:
+            return ""
+        return " {" + ", ".join([f"{key} = {print_attribute(value)}" for key, value in attrs.items()]) + "}"
+
+    def _list(self, values: Sequence[Value]) -> str:
+        return ", ".join([self._type(value.type) for value in values])
+
+    def _type(self, type: Type) -> str:
+        text = self._types.get(type)
+        if text is None:
+            text = self._types[type] = type.attribute_text()
+        return text
+
+    def _loc(self, loc: Loc) -> str:
+        text = self._locs.get(loc)
+        if text is None:
+            text = f"{print_attribute(loc.file)}:{loc.line}"
+            if loc.text or loc.via:
+                via = f", {self._loc(loc.via)}" if loc.via else ""
+                text = self._alias("loc", f"loc({text}, {print_attribute(loc.text)}{via})")
+            self._locs[loc] = text
+        return text
+
+    def _origin(self, origin: Origin | None) -> str:
+        if origin is None:
+            return "none"
+        text = self._origins.get(origin)
+        if text is None:
+            rest = f"{print_attribute(origin.max_abs)}, {print_attribute(origin.position)}"
+            body = f"origin({print_attribute(origin.name)}, {self._loc(origin.loc)}, {rest})"
+            text = self._origins[origin] = self._alias("origin", body)
+        return text
+
+    def _alias(self, kind: str, text: str) -> str:
+        name = f"#{kind}{len(self.aliases)}"
+        self.aliases.append(f"{name} = {text}")
+        return name

@@ -1,0 +1,187 @@
+"""Scanner of IR text: tokens, attributes and types.
+
+Reads on demand with compiled patterns; the text of a type is remembered, since
+a program has few types and names them often.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+from latticework.errors import IrError, UserError
+from latticework.ir.attributes import attribute_class
+from latticework.ir.location import Loc
+from latticework.ir.types import INDEX, Type, type_class
+
+N = TypeVar("N", int, float)
+
+_SPACE = re.compile(r"\s*+")
+_NAME = re.compile(r"[A-Za-z_][\w.]*+")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
+_FLOAT = re.compile(r"-?0x[01](?:\.[0-9a-f]++)?p[+-]\d++|-?inf\b|nan\b")
+_INT = re.compile(r"-?\d++")
+_QUOTED = r'"(?:[^"\\\n]|\\.)*+"'
+_TYPE = re.compile(rf'!([A-Za-z_][\w.]*+)<(?:[^<>"]++|{_QUOTED}|<(?:[^<>"]++|{_QUOTED})*+>)*+>')
+_WORDS = {"true": True, "false": False, "none": None, "index": INDEX}
+
+
+class Scanner:
+    """A position in a text, which the methods move on; they raise IrError with the line."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self._known_types: dict[str, Type] = {}
+
+    def fail(self, expected: str) -> NoReturn:
+        """Raise the error that something else was expected here."""
+        found = self.text[self.position : self.position + 20].split("\n")[0] or "the end of the line"
+        self.error(f"expected {expected}, found {found!r}")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise an error about this place."""
+        raise IrError(message, at=Loc("IR text", self.text.count("\n", 0, self.position) + 1))
+
+    def take(self, token: str) -> bool:
+        """Skip white space, then `token` if it comes next."""
+        self._skip_space()
+        if self.text.startswith(token, self.position):
+            self.position += len(token)
+            return True
+        return False
+
+    def expect(self, token: str) -> None:
+        """Skip white space and `token`, which must come."""
+        if not self.take(token):
+            self.fail(repr(token))
+
+    def match(self, pattern: re.Pattern[str], expected: str) -> re.Match[str]:
+        """Skip white space and what matches `pattern`, which must come."""
+        self._skip_space()
+        found = pattern.match(self.text, self.position)
+        if found is None:
+            self.fail(expected)
+        self.position = found.end()
+        return found
+
+    def name(self) -> str:
+        """An identifier, which may have dots."""
+        return self.match(_NAME, "a name").group()
+
+    def string(self) -> str:
+        """A JSON string."""
+        try:
+            return str(json.loads(self.match(_STRING, "a string").group()))
+        except json.JSONDecodeError as error:
+            self.error(f"bad string: {error.msg}")
+
+    def integer(self) -> int:
+        """A decimal integer."""
+        return self._number(int, self.match(_INT, "an integer").group())
+
+    def attribute(self) -> Any:
+        """Any attribute value."""
+        self._skip_space()
+        first = self.text[self.position : self.position + 1]
+        if first == '"':
+            return self.string()
+        if first == "[":
+            return self._tuple()
+        if first == "#":
+            return self.instance()
+        if first == "!":
+            return self.type()
+        if found := _FLOAT.match(self.text, self.position):
+            self.position = found.end()
+            return self._number(float.fromhex, found.group())
+        if found := _INT.match(self.text, self.position):
+            self.position = found.end()
+            return self._number(int, found.group())
+        found = _NAME.match(self.text, self.position)
+        if found is None or found.group() not in _WORDS:
+            self.fail("an attribute")
+        self.position = found.end()
+        return _WORDS[found.group()]
+
+    def type(self) -> Type:
+        """A type."""
+        self._skip_space()
+        if self.take("index"):
+            return INDEX
+        whole = _TYPE.match(self.text, self.position)
+        if whole is not None and (known := self._known_types.get(whole.group())):
+            self.position = whole.end()
+            return known
+        self.expect("!")
+        cls = type_class(self._known_name(type_class))
+        made: Type = self._make(cls, self._fields())
+        if whole is not None:
+            self._known_types[whole.group()] = made
+        return made
+
+    def dictionary(self, end: str) -> dict[str, Any]:
+        """``name = attribute, ...`` up to and including `end`."""
+        fields: dict[str, Any] = {}
+        while not self.take(end):
+            if fields:
+                self.expect(",")
+            key = self.name()
+            if key in fields:
+                self.error(f"{key} is given twice")
+            self.expect("=")
+            fields[key] = self.attribute()
+        return fields
+
+    def _number(self, convert: Callable[[str], N], text: str) -> N:
+        try:
+            return convert(text)
+        except (ValueError, OverflowError) as error:
+            self.error(f"bad number: {error}")
+
+    def _fields(self) -> dict[str, Any]:
+        self.expect("<")
+        return self.dictionary(">")
+
+    def _tuple(self) -> tuple[Any, ...]:
+        self.expect("[")
+        items: list[Any] = []
+        while not self.take("]"):
+            if items:
+                self.expect(",")
+            items.append(self.attribute())
+        return tuple(items)
+
+    def instance(self) -> Any:
+        """An attribute that starts with #."""
+        self.expect("#")
+        if self.take("complex<"):
+            real = self._number(float.fromhex, self.match(_FLOAT, "a float").group())
+            self.expect(",")
+            imag = self._number(float.fromhex, self.match(_FLOAT, "a float").group())
+            self.expect(">")
+            return complex(real, imag)
+        cls = attribute_class(self._known_name(attribute_class))
+        return self._make(cls, self._fields())
+
+    def _known_name(self, lookup: Any) -> str:
+        name = self.name()
+        try:
+            lookup(name)
+        except IrError as error:
+            self.error(error.message)
+        return name
+
+    def _make(self, cls: Any, fields: dict[str, Any]) -> Any:
+        try:
+            return cls(**fields)
+        except (UserError, TypeError, ValueError) as error:
+            self.error(f"{cls.__name__}: {getattr(error, 'message', error)}")
+
+    def _skip_space(self) -> None:
+        if self.text[self.position : self.position + 1].isspace():
+            found = _SPACE.match(self.text, self.position)
+            assert found is not None
+            self.position = found.end()

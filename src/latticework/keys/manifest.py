@@ -1,0 +1,82 @@
+"""Collect demands into the key manifest: one key per Galois element, at the highest level of its uses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import log2
+
+from latticework.errors import SecurityError
+from latticework.ir import Module
+from latticework.params import ModulusChain, modulus_limit_bits
+from latticework.plan.keys import KeyManifest, KeySpec, KeyUse, conjugation_element, galois_element
+
+SEED_BYTES = 32
+
+
+def planned_keys(module: Module) -> tuple[KeySpec, ...]:
+    """The keys that serve all demands of an expanded module, ordered by kind and element."""
+    highest: dict[tuple[str, int, int], int] = {}
+    for op in module.walk():
+        if op.name == "key.demand":
+            spec = op.attrs["spec"]
+            identity = (spec.kind, spec.galois_element, spec.track)
+            highest[identity] = max(spec.level, highest.get(identity, 0))
+    found = (KeySpec(kind, element, track, level) for (kind, element, track), level in highest.items())
+    return tuple(sorted(found, key=lambda k: (k.kind != "relin", k.galois_element)))
+
+
+def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> KeyManifest:
+    """The manifest of a module's keys, each checked by itself against the security table.
+
+    raises  SecurityError naming the key whose modulus is too long
+    """
+    uses = Counter((op.attrs["spec"].kind, op.attrs["spec"].galois_element) for op in module.walk()
+                   if op.name == "key.demand")  # fmt: skip
+    steps = _steps_by_element(chain)
+    limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
+    bits = []
+    for key in keys:
+        limbs = chain.tracks[key.track].basis(key.level) + chain.special_limbs
+        bits.append(sum(log2(p) for p in chain.limb_primes(limbs)))
+        if not chain.insecure and (limit is None or bits[-1] > limit):
+            raise SecurityError(
+                f"the {key.kind} key {key.galois_element} would have log2(QP) = {bits[-1]:.1f} at N={chain.ring_degree}; "
+                f"{chain.security_bits}-bit security allows {limit}; use a larger ring_degree"
+            )
+    return KeyManifest(
+        tuple(KeyUse(k, steps.get(k.galois_element), uses[(k.kind, k.galois_element)]) for k in keys),
+        tuple(_stored_bytes(k, chain) for k in keys),
+        tuple(_resident_bytes(k, chain) for k in keys),
+        tuple(bits),
+        limit,
+    )
+
+
+def _rows(key: KeySpec, chain: ModulusChain) -> tuple[int, tuple[int, ...]]:
+    basis = chain.tracks[key.track].basis(key.level)
+    digits = sum(1 for digit in chain.digits if set(digit) & set(basis))
+    return digits, basis + chain.special_limbs
+
+
+def _stored_bytes(key: KeySpec, chain: ModulusChain) -> int:
+    digits, limbs = _rows(key, chain)
+    packed = sum(-(-p.bit_length() * chain.ring_degree // 512) * 64 for p in chain.limb_primes(limbs))
+    return SEED_BYTES + digits * packed
+
+
+def _resident_bytes(key: KeySpec, chain: ModulusChain) -> int:
+    digits, limbs = _rows(key, chain)
+    return 2 * digits * len(limbs) * chain.ring_degree * 8
+
+
+def _steps_by_element(chain: ModulusChain) -> dict[int, int]:
+    half = chain.slots
+    signed = {}
+    element = 1
+    for steps in range(half):
+        signed[element] = steps - half if steps > half // 2 else steps
+        element = element * 5 % (2 * chain.ring_degree)
+    del signed[1]
+    assert galois_element(1, chain.ring_degree) == 5
+    assert conjugation_element(chain.ring_degree) not in signed
+    return signed

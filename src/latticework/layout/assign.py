@@ -1,0 +1,97 @@
+"""assign-layouts: give every secret tensor a layout; conversions become explicit.
+
+In:  tensor IR without layouts.
+Out: tensor IR whose secret types carry a layout; `tensor.convert_layout` where
+     an operand must lie otherwise than it does.
+First version: inputs row-major, repeated to fill; every operation has one rule,
+which keeps data where they are if it can. Cost: O(ops).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from latticework.dialects.tensor import TensorType
+from latticework.ir import Builder, Module, Op, Type, Value, rebuild
+from latticework.layout.layout import Layout, Shape, num_bits
+
+
+@dataclass(frozen=True)
+class Room:
+    """The vector that all tensors of a program share.
+
+    slots  its length, a power of two
+    row    slots kept for the last axis of tensors of two and more axes
+    """
+
+    slots: int
+    row: int
+
+    def row_major(self, shape: Shape) -> Layout:
+        """The default layout of a shape."""
+        return Layout.row_major(shape, self.slots, self.row)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A rule's answer: where each operand has to lie (None: public, or as it is), and where the result then lies."""
+
+    operands: tuple[Layout | None, ...]
+    result: Layout
+
+
+Rule = Callable[[Op, Sequence[Layout | None], Room], Placement]
+
+
+def room_needed(module: Module, extra: Callable[[Op], Sequence[Shape]]) -> Room:
+    """The smallest room in which every secret tensor fits.
+
+    extra  shapes that an operation needs room for besides its operands and results
+    """
+    shapes: list[Shape] = []
+    values = list(module.inputs)
+    for op in module.walk():
+        values += op.results
+        values += [arg for region in op.regions for arg in region.block.args]
+        shapes += extra(op)
+    shapes += [v.type.shape for v in values if isinstance(v.type, TensorType) and v.type.secret]
+    row = 1 << max((num_bits(s[-1]) for s in shapes if s), default=0)
+    padded = [
+        prod(1 << num_bits(n) for n in s[:-1]) * (row if len(s) > 1 else 1 << num_bits(s[-1])) for s in shapes if s
+    ]
+    return Room(max([row, *padded]), row)
+
+
+def assign_layouts(module: Module, room: Room, rules: Mapping[str, Rule]) -> Module:
+    """Layouts for a whole module; `rules` has one per tensor operation."""
+
+    def placed(value: Value) -> Layout | None:
+        return value.type.layout if isinstance(value.type, TensorType) else None
+
+    def converted(builder: Builder, value: Value, layout: Layout | None) -> Value:
+        if layout is None or placed(value) is None or placed(value) == layout:
+            return value
+        return builder.build("tensor.convert_layout", [value], layout=layout)
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        operands = [mapping[v] for v in op.operands]
+        if op.name in rules and op.result.is_secret:
+            rule = rules[op.name](op, [placed(v) for v in operands], room)
+            moved = [converted(builder, v, layout) for v, layout in zip(operands, rule.operands, strict=True)]
+            mapping[op.result] = builder.build(op.spec, moved, **{**op.attrs, "layout": rule.result})
+            return True
+        if op.name == "loop.yield" and op.block is not None and op.block.parent is not None:
+            # A carried value lies at the end of the body as it did at the head.
+            heads = [mapping[a] for a in op.block.args[len(op.block.args) - len(operands) :]]
+            moved = [converted(builder, v, placed(head)) for v, head in zip(operands, heads, strict=True)]
+            builder.create("loop.yield", moved)
+            return True
+        return False
+
+    types: list[Type] = [
+        v.type.replace(layout=room.row_major(v.type.shape)) if isinstance(v.type, TensorType) else v.type
+        for v in module.inputs
+    ]
+    return rebuild(module, visit, input_types=types)

@@ -1,0 +1,133 @@
+"""How many levels values cost, and what that makes of loops.
+
+Levels are counted downwards from 0 at the inputs: a value at -3 has had three
+rescales. A loop whose carried values settle keeps being a loop; one that
+spends levels in every iteration becomes copies, because no type could be
+carried round it without a bootstrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, log2
+
+from latticework.errors import LevelError
+from latticework.ir import Block, Module, Op, Value
+
+Env = dict[Value, int | None]  # level of each value; None = public
+
+MAX_FREE_FACTOR = 1 << 16
+
+
+def program_depth(module: Module) -> int:
+    """Levels that a `vec` module spends on its longest path.
+
+    raises  LevelError for a run-time loop that spends levels without `at_most`
+    """
+    env: Env = {arg: 0 for arg in module.body.args}
+    outputs = block_levels(module.body, env)
+    return -min((level for level in outputs + list(env.values()) if level is not None), default=0)
+
+
+def block_levels(block: Block, env: Env) -> list[int | None]:
+    """Fill `env` with the level of every value of a block; returns the levels of what it yields."""
+    for op in block.ops:
+        if op.name == "loop.yield":
+            return [env[v] for v in op.operands]
+        for result, level in zip(op.results, _op_levels(op, env), strict=True):
+            env[result] = level
+    raise AssertionError("block without loop.yield")
+
+
+def is_free_factor(factor: complex) -> bool:
+    """Whether multiplying by this constant costs no level: small integers."""
+    return complex(factor).imag == 0 and float(complex(factor).real).is_integer() and abs(factor) <= MAX_FREE_FACTOR
+
+
+def polynomial_depth(degree: int) -> int:
+    """Levels of a polynomial on [-1, 1] at optimal depth."""
+    return ceil(log2(degree + 1))
+
+
+@dataclass(frozen=True)
+class LoopPlan:
+    """What becomes of one loop.
+
+    carried  level of each carried value at the loop head (None never occurs)
+    results  level of each result
+    copies   None: stays a loop; else this many copies of the body follow one another
+    guarded  copies run only while their number is below the trip count
+    """
+
+    carried: tuple[int, ...]
+    results: tuple[int, ...]
+    copies: int | None = None
+    guarded: bool = False
+
+
+def plan_loop(op: Op, env: Mapping[Value, int | None]) -> LoopPlan:
+    """Decide between loop and copies, from the levels of the initial values.
+
+    raises  LevelError if a run-time trip count meets a body that spends levels and there is no `at_most`
+    """
+    static_trip, at_most = op.attrs.get("static_trip"), op.attrs.get("at_most")
+    inits = op.operands if static_trip is not None else op.operands[1:]
+    start = tuple(0 if env[v] is None else env[v] or 0 for v in inits)
+    carried = start
+    for _ in range(len(carried) + 1):
+        after = _body_levels(op, env, carried)
+        lowered = tuple(min(a, b) for a, b in zip(carried, after, strict=True))
+        if lowered == carried:
+            return LoopPlan(carried, carried)
+        carried = lowered
+    copies = static_trip if static_trip is not None else at_most
+    if copies is None:
+        spent = max(a - b for a, b in zip(carried, _body_levels(op, env, carried), strict=True))
+        raise LevelError(
+            f"for_loop: the trip count is known only at run time and each iteration spends {spent} "
+            f"level{'s' if spent != 1 else ''}, so no chain of fixed length fits; pass at_most=K (K copies are compiled, "
+            "each run only if needed), or give the trip count as a plain int",
+            at=op.loc,
+        )
+    levels = start
+    for _ in range(copies):
+        after = _body_levels(op, env, levels)
+        # A skipped copy must leave the same types as one that ran.
+        levels = tuple(min(a, b) for a, b in zip(levels, after, strict=True)) if static_trip is None else after
+    return LoopPlan(start, levels, copies, guarded=static_trip is None)
+
+
+def _body_levels(op: Op, env: Mapping[Value, int | None], carried: tuple[int, ...]) -> tuple[int, ...]:
+    block = op.regions[0].block
+    inner: Env = dict(env)
+    inner[block.args[0]] = None
+    for arg, level in zip(block.args[1:], carried, strict=True):
+        inner[arg] = level
+    yielded = block_levels(block, inner)
+    return tuple(before if after is None else after for before, after in zip(carried, yielded, strict=True))
+
+
+def _op_levels(op: Op, env: Env) -> list[int | None]:
+    if op.name == "loop.for":
+        return list(plan_loop(op, env).results)
+    levels = [level for v in op.operands if (level := env[v]) is not None]
+    if not levels:
+        return [None] * len(op.results)
+    return [min(levels) - _cost(op, env)]
+
+
+def _cost(op: Op, env: Env) -> int:
+    if op.name == "vec.linear_transform":
+        return 1
+    if op.name == "vec.polynomial":
+        return polynomial_depth(op.attrs["polynomial"].degree)
+    if op.name == "vec.mul":
+        factors = [v.owner.attrs["value"] for v in op.operands if is_splat(v)]
+        return 0 if factors and is_free_factor(factors[0]) else 1
+    return 0
+
+
+def is_splat(value: Value) -> bool:
+    """Whether a value is one public number in every slot."""
+    return isinstance(value.owner, Op) and value.owner.name == "vec.splat"

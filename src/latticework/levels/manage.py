@@ -1,0 +1,294 @@
+"""manage-levels: give every vector a level and an exact scale, and rescale where the waterline asks.
+
+In:  vec IR (scheme-free) and the modulus chain.
+Out: rlwe + ckks IR. Rescaling and relinearisation are lazy: a product stays at
+its doubled scale and degree while it is only added to its like, and is settled
+(relinearised, rescaled) before anything else reads it. Settled values lie on
+the ladder of canonical scales, and so do carried values, inputs and outputs.
+Meaning kept: the same slot vectors, up to the rounding of constants.
+Source: waterline rescaling as in EVA (PLDI'20); type matching of loops as in HALO (ASPLOS'25).
+Cost: O(ops), times the copies of loops that spend levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from latticework.dialects.rlwe import CipherType, Level
+from latticework.dialects.vec import VecType
+from latticework.ir import INDEX, Block, Builder, Module, Op, Region, Value
+from latticework.levels.depth import is_free_factor, plan_loop, polynomial_depth
+from latticework.params import ModulusChain
+from latticework.plan.constants import ConstRef, splat
+
+SCHEME = "ckks"
+
+
+@dataclass(frozen=True)
+class Public:
+    """A public operand that is encoded where it is used: a gathered vector or one number."""
+
+    value: ConstRef | float
+    slots: int
+
+
+Managed = Value | Public
+
+
+def manage_levels(module: Module, chain: ModulusChain) -> Module:
+    """Rewrite a verified `vec` module for a chain of at least `program_depth(module)` levels."""
+    body = Block()
+    result = Module(body, list(module.input_names), list(module.outputs), dict(module.sources))
+    emitter = _Emitter(Builder(body), chain)
+    env: dict[Value, Managed] = {}
+    for arg in module.body.args:
+        kind = INDEX if arg.type is INDEX else emitter.settled_type(_slots(arg), chain.main.top)
+        env[arg] = body.add_arg(kind, arg.origin)
+    outputs = emitter.block(module.body, env)
+    emitter.builder.create("loop.yield", [emitter.settle(emitter.encrypted(v, chain.main.top)) for v in outputs])
+    return result
+
+
+def _slots(value: Value) -> int:
+    assert isinstance(value.type, VecType)
+    return value.type.slots
+
+
+class _Emitter:
+    """Emits managed code at a builder's insertion point."""
+
+    def __init__(self, builder: Builder, chain: ModulusChain) -> None:
+        self.builder = builder
+        self.chain = chain
+        self.scales = chain.main.scales
+
+    # -- blocks and loops ------------------------------------------------------------------
+
+    def block(self, block: Block, env: dict[Value, Managed]) -> list[Managed]:
+        """Emit a block's operations; returns what it yields."""
+        for op in block.ops:
+            if op.name == "loop.yield":
+                return [env[v] for v in op.operands]
+            self.builder.loc = op.loc
+            for old, new in zip(op.results, self.op(op, env), strict=True):
+                if isinstance(new, Value) and old.origin is not None:
+                    new.origin = old.origin
+                env[old] = new
+        raise AssertionError("block without loop.yield")
+
+    def op(self, op: Op, env: dict[Value, Managed]) -> list[Managed]:
+        """Emit one operation."""
+        if op.name == "loop.for":
+            return self.loop(op, env)
+        if op.name.startswith("loop."):
+            operands = [v for v in (env[v] for v in op.operands) if isinstance(v, Value)]
+            return list(self.builder.create(op.name, operands, dict(op.attrs)).results)
+        operands = [env[v] for v in op.operands]
+        handlers: dict[str, Callable[..., Managed]] = {
+            "vec.add": lambda a, b: self.add("add", a, b),
+            "vec.sub": lambda a, b: self.add("sub", a, b),
+            "vec.neg": lambda a: self.build("rlwe.neg", [a]),
+            "vec.mul": self.mul,
+            "vec.constant": lambda: Public(op.attrs["value"], op.attrs["value"].slots),
+            "vec.splat": lambda: Public(op.attrs["value"], op.attrs["slots"]),
+            "vec.rotate": lambda a: self.build("rlwe.rotate", [self.settle(a)], steps=op.attrs["steps"]),
+            "vec.conjugate": lambda a: self.build("rlwe.conjugate", [self.settle(a)]),
+            "vec.linear_transform": lambda a: self.symbolic("ckks.linear_transform", a, 1, map=op.attrs["map"]),
+            "vec.polynomial": lambda a: self.symbolic(
+                "ckks.polynomial",
+                a,
+                polynomial_depth(op.attrs["polynomial"].degree),
+                polynomial=op.attrs["polynomial"],
+            ),
+        }
+        return [handlers[op.name](*operands)]
+
+    def loop(self, op: Op, env: dict[Value, Managed]) -> list[Managed]:
+        """A loop that keeps its levels stays one; another becomes copies of its body."""
+        top = self.chain.main.top
+        levels = {v: self._relative(m) for v, m in env.items()}
+        plan = plan_loop(op, levels)
+        static_trip = op.attrs.get("static_trip")
+        inits = op.operands if static_trip is not None else op.operands[1:]
+        block = op.regions[0].block
+        carried = [
+            self.at_level(self.encrypted(env[v], top + level), top + level)
+            for v, level in zip(inits, plan.carried, strict=True)
+        ]
+        if plan.copies is None:
+            return self._kept_loop(op, env, carried)
+        trip = None if static_trip is not None else env[op.operands[0]]
+        for copy in range(plan.copies):
+            number = self.build("loop.index_constant", [], value=copy)
+            if not plan.guarded:
+                inner = dict(env)
+                inner.update(zip(block.args, [number, *carried], strict=True))
+                yielded = self.block(block, inner)
+                carried = [
+                    self.settle(self.encrypted(new, old.type.level.index))  # type: ignore[attr-defined]
+                    for new, old in zip(yielded, carried, strict=True)
+                ]
+            else:
+                assert isinstance(trip, Value)
+                carried = self._guarded_copy(block, env, number, trip, carried)
+        return list(carried)
+
+    def _kept_loop(self, op: Op, env: dict[Value, Managed], carried: list[Value]) -> list[Managed]:
+        head = Block()
+        index = head.add_arg(INDEX, None)
+        args = [head.add_arg(v.type, v.origin) for v in carried]
+        inner = dict(env)
+        inner.update(zip(op.regions[0].block.args, [index, *args], strict=True))
+        emitter = _Emitter(Builder(head, op.loc), self.chain)
+        yielded = emitter.block(op.regions[0].block, inner)
+        emitter.builder.create("loop.yield", [emitter.like(v, a.type) for v, a in zip(yielded, args, strict=True)])
+        attrs = {k: op.attrs[k] for k in ("static_trip", "at_most") if op.attrs.get(k) is not None}
+        trip = [] if op.attrs.get("static_trip") is not None else [env[op.operands[0]]]
+        operands = [v for v in trip if isinstance(v, Value)] + carried
+        return list(self.builder.create("loop.for", operands, attrs, [Region(head)]).results)
+
+    def _guarded_copy(
+        self, block: Block, env: dict[Value, Managed], number: Value, trip: Value, carried: list[Value]
+    ) -> list[Value]:
+        """`if number < trip: body, else: carried` with both sides dropped to the same levels."""
+        top = self.chain.main.top
+        run, skip = Block(), Block()
+        run_args = [run.add_arg(v.type, v.origin) for v in carried]
+        inner = dict(env)
+        inner.update(zip(block.args, [number, *run_args], strict=True))
+        place = self.builder.loc
+        runner, skipper = _Emitter(Builder(run, place), self.chain), _Emitter(Builder(skip, place), self.chain)
+        yielded = [
+            runner.settle(runner.encrypted(new, old.type.level.index))  # type: ignore[attr-defined]
+            for new, old in zip(runner.block(block, inner), carried, strict=True)
+        ]
+        levels = [
+            min(a.type.level.index, b.type.level.index)  # type: ignore[attr-defined]
+            for a, b in zip(yielded, carried, strict=True)
+        ]
+        runner.builder.create("loop.yield", [runner.at_level(v, n) for v, n in zip(yielded, levels, strict=True)])
+        skip_args = [skip.add_arg(v.type, v.origin) for v in carried]
+        skipper.builder.create("loop.yield", [skipper.at_level(v, n) for v, n in zip(skip_args, levels, strict=True)])
+        condition = self.build("loop.index_less", [number, trip])
+        assert max(levels, default=0) <= top
+        return list(self.builder.create("loop.if", [condition, *carried], {}, [Region(run), Region(skip)]).results)
+
+    # -- arithmetic --------------------------------------------------------------------------
+
+    def add(self, kind: str, a: Managed, b: Managed) -> Value:
+        """Add or subtract; unsettled operands of one kind stay unsettled."""
+        if isinstance(a, Public):
+            assert isinstance(b, Value)
+            if kind == "add":
+                return self.add(kind, b, a)
+            return self.add("add", self.build("rlwe.neg", [b]), a)
+        if isinstance(b, Public):
+            return self._add_public(kind, a, b)
+        ta, tb = _cipher(a), _cipher(b)
+        if (ta.level, ta.scale) != (tb.level, tb.scale):
+            a, b = self.settle(a), self.settle(b)
+            level = min(_cipher(a).level.index, _cipher(b).level.index)
+            a, b = self.at_level(a, level), self.at_level(b, level)
+        return self.build(f"rlwe.{kind}", [a, b])
+
+    def _add_public(self, kind: str, a: Value, b: Public) -> Value:
+        a = self.settle(a)
+        if isinstance(b.value, ConstRef):
+            return self.build(f"rlwe.{kind}_plain", [a, self.encode(b, _cipher(a).level.index, _cipher(a).scale)])
+        sign = 1 if kind == "add" else -1
+        return self.build("rlwe.add_int", [a], addend=sign * round(b.value * _cipher(a).scale))
+
+    def mul(self, a: Managed, b: Managed) -> Value:
+        """Multiply; the product is left unsettled."""
+        if isinstance(a, Public):
+            a, b = b, a
+        assert isinstance(a, Value)
+        if isinstance(b, Public):
+            return self._mul_public(a, b)
+        if a is b:
+            return self.build("ckks.square", [self.settle(a)])
+        a, b = self.settle(a), self.settle(b)
+        level = min(_cipher(a).level.index, _cipher(b).level.index)
+        return self.build("ckks.mul", [self.at_level(a, level), self.at_level(b, level)])
+
+    def _mul_public(self, a: Value, b: Public) -> Value:
+        if isinstance(b.value, float | int) and is_free_factor(b.value):
+            return self.build("rlwe.mul_int", [a], factor=int(b.value), scale=_cipher(a).scale)
+        a = self.settle(a)
+        kind = _cipher(a)
+        if isinstance(b.value, ConstRef):
+            return self.build("rlwe.mul_plain", [a, self.encode(b, kind.level.index, kind.scale)])
+        return self.build("rlwe.mul_int", [a], factor=round(b.value * kind.scale), scale=float(kind.scale * kind.scale))
+
+    def symbolic(self, name: str, a: Managed, depth: int, **attrs: Any) -> Value:
+        """An operation that is expanded later and ends settled, `depth` levels down."""
+        assert isinstance(a, Value)
+        a = self.settle(a)
+        index = _cipher(a).level.index - depth
+        return self.build(name, [a], level=Level(0, index), scale=self.scales[index], **attrs)
+
+    # -- levels and scales -------------------------------------------------------------------
+
+    def settle(self, value: Managed) -> Value:
+        """Relinearise and rescale what is pending, so that the value lies on the ladder."""
+        assert isinstance(value, Value)
+        kind, origin = _cipher(value), value.origin
+        if kind.degree > 1:
+            value = self.build("rlwe.relinearize", [value])
+        if kind.scale != self.scales[kind.level.index]:
+            value = self.build("rlwe.rescale", [value], scale=self.scales[kind.level.index - 1])
+        value.origin = origin
+        return value
+
+    def at_level(self, value: Value, level: int) -> Value:
+        """Bring a value down to a level, exactly onto its canonical scale."""
+        value = self.settle(value)
+        kind = _cipher(value)
+        if kind.level.index == level:
+            return value
+        if kind.level.index > level + 1:
+            value = self.build("rlwe.drop_level", [value], level=Level(0, level + 1))
+        product = self.scales[level] * self.chain.group_product(level + 1)
+        factor = round(product / kind.scale)
+        value = self.build("rlwe.mul_int", [value], factor=factor, scale=product)
+        return self.build("rlwe.rescale", [value], scale=self.scales[level])
+
+    def like(self, value: Managed, kind: Any) -> Value:
+        """A value as the given settled type."""
+        return self.at_level(self.encrypted(value, kind.level.index), kind.level.index)
+
+    def encrypted(self, value: Managed, level: int) -> Value:
+        """A public value as a trivial ciphertext; others unchanged."""
+        if isinstance(value, Value):
+            return value
+        return self.build("rlwe.trivial", [self.encode(value, level, self.scales[level])])
+
+    def encode(self, public: Public, level: int, scale: float) -> Value:
+        """A public operand at the level and scale of use."""
+        value = public.value if isinstance(public.value, ConstRef) else splat(public.value, public.slots)
+        return self.build(
+            "rlwe.encode", [], value=value, slots=public.slots, level=Level(0, level), scale=scale, basis="Q"
+        )
+
+    def settled_type(self, slots: int, level: int) -> CipherType:
+        """The type of a settled ciphertext at a level."""
+        return CipherType(SCHEME, 1, slots, Level(0, level), self.scales[level], 1, "Q", "main")
+
+    def build(self, name: str, operands: list[Any], **attrs: Any) -> Value:
+        """Create an operation with one result."""
+        return self.builder.build(name, operands, **attrs)
+
+    def _relative(self, value: Managed) -> int | None:
+        """Settled level counted down from the top; None for public values and indices."""
+        if isinstance(value, Public) or not isinstance(value.type, CipherType):
+            return None
+        kind = value.type
+        pending = kind.scale != self.scales[kind.level.index]
+        return kind.level.index - self.chain.main.top - (1 if pending else 0)
+
+
+def _cipher(value: Value) -> CipherType:
+    assert isinstance(value.type, CipherType), value.type
+    return value.type

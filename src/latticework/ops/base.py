@@ -1,0 +1,168 @@
+"""What a tensor operation is: its shape rule, its NumPy meaning, the NumPy calls that trace to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.dialects.tensor import TensorType
+from latticework.errors import DtypeError, ShapeError
+from latticework.ir.core import Op, OpSpec, Value, attribute, define
+from latticework.ir.types import Type
+from latticework.layout.assign import Rule
+
+FloatArray = npt.NDArray[np.float64]
+Shape = tuple[int, ...]
+
+
+class Tracer(Protocol):
+    """Where traced operations go; the front end implements it."""
+
+    def lift(self, operand: object) -> Value:
+        """The IR value of a traced array, or a new constant for a plain operand; values pass through."""
+
+    def plain(self, operand: object) -> FloatArray | None:
+        """A plain operand as a checked array, or None for a traced one."""
+
+    def emit(self, op: TensorOp, *operands: Value, **attrs: Any) -> Value:
+        """Append the operation at the user's current line."""
+
+
+Trace = Callable[..., Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One random use of an operation, for the conformance tests.
+
+    inputs      operands of the operation
+    attrs       its attributes
+    expression  the same result by NumPy, of the inputs; written as a user would where the operation
+                implements NumPy functions, so that it can be traced
+    sources     arrays by content hash that the attributes refer to
+    """
+
+    inputs: tuple[FloatArray, ...]
+    expression: Callable[..., Any]
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    sources: Mapping[str, FloatArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorOp:
+    """A tensor operation.
+
+    name         without the dialect: "add" is tensor.add
+    spec         its entry in the IR's registry
+    reference    (inputs, attrs, sources) -> result, in NumPy
+    numpy        NumPy function or ufunc -> function (tracer, its arguments) that traces a call of it
+    random_case  (rng, slots) -> Case with at most `slots` elements in every tensor
+    own          attributes -> those of the operation itself, checked
+    place        where operands have to lie and the result then lies; None: gone before layouts are assigned
+    lower        (target, operands..., **attributes) -> the vector of the result
+    room         shapes that need room besides those of operands and result
+    """
+
+    name: str
+    spec: OpSpec
+    reference: Callable[[Sequence[FloatArray], Mapping[str, Any], Mapping[str, FloatArray]], FloatArray]
+    random_case: Callable[[np.random.Generator, int], Case]
+    numpy: Mapping[Callable[..., Any], Trace]
+    own: Callable[[Mapping[str, Any]], dict[str, Any]]
+    place: Rule | None
+    lower: Callable[..., Value] | None
+    room: Callable[[Op], Sequence[Shape]]
+
+
+def tensor_op(
+    name: str,
+    *,
+    shape: Callable[..., Shape],
+    meaning: Callable[..., Any] | None = None,
+    attributes: Mapping[str, type] | None = None,
+    secret: bool = False,
+    random_case: Callable[[np.random.Generator, int], Case],
+    numpy: Mapping[Callable[..., Any], Trace] | None = None,
+    place: Rule | None = None,
+    lower: Callable[..., Value] | None = None,
+    room: Callable[[Op], Sequence[Shape]] = lambda op: (),
+) -> TensorOp:
+    """Define tensor.`name`.
+
+    shape       (operand shapes..., **attrs) -> shape of the result; raises ShapeError without a location
+    meaning     (operand arrays..., **attrs) -> result; None for a constant, whose array is sources[attrs["source"]]
+    attributes  their names and classes
+    secret      the result is secret even if no operand is
+    The result is secret if any operand is. An attribute `layout` is not passed on: it is the layout of the result.
+    """
+    kinds = dict(attributes or {})
+
+    def own(attrs: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: attribute(f"tensor.{name}", attrs, key, kind) for key, kind in kinds.items()}
+
+    def infer(operands: Sequence[Value], attrs: Mapping[str, Any], regions: Sequence[Any]) -> list[Type]:
+        types = [_tensor_type(name, operand) for operand in operands]
+        result = shape(*(t.shape for t in types), **own(attrs))
+        if 0 in result:
+            raise ShapeError(f"{name}: the result has shape {result}, which is empty; keep every axis at least 1 long")
+        hidden = secret or any(t.secret for t in types)
+        return [TensorType(shape=result, dtype="float64", secret=hidden, layout=attrs.get("layout"))]
+
+    def reference(
+        inputs: Sequence[FloatArray], attrs: Mapping[str, Any], sources: Mapping[str, FloatArray]
+    ) -> FloatArray:
+        if meaning is None:
+            return sources[attrs["source"]]
+        return np.asarray(meaning(*inputs, **own(attrs)), dtype=np.float64)
+
+    def run(op: Op, inputs: Sequence[FloatArray], context: Any) -> list[FloatArray]:
+        return [reference(inputs, op.attrs, context.sources)]
+
+    spec = define(f"tensor.{name}", infer=infer, meaning=run)
+    return TensorOp(name, spec, reference, random_case, numpy or {}, own, place, lower, room)
+
+
+def broadcast_shape(name: str, a: Shape, b: Shape) -> Shape:
+    """NumPy's broadcasting of two shapes."""
+    rank = max(len(a), len(b))
+    left, right = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
+    for axis, (m, n) in enumerate(zip(left, right, strict=True)):
+        if m != n and 1 not in (m, n):
+            raise ShapeError(
+                f"{name}: shapes {a} and {b} do not broadcast: counted from the end, axis {rank - axis} "
+                f"is {m} long in one and {n} in the other; make the two equal, or one of them 1"
+            )
+    return tuple(n if m == 1 else m for m, n in zip(left, right, strict=True))
+
+
+def normal_axis(name: str, axis: Any, rank: int) -> int:
+    """An axis counted from the front; raises ShapeError outside [-rank, rank)."""
+    if not -rank <= axis < rank:
+        raise ShapeError(f"{name}: axis {axis} does not exist in an array of {rank} axes; use {-rank} to {rank - 1}")
+    return int(axis) % rank
+
+
+def normal_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
+    """Distinct axes counted from the front, in the given order; None means all."""
+    if axes is None:
+        return tuple(range(rank))
+    found = tuple(normal_axis(name, axis, rank) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,)))
+    if len(set(found)) != len(found):
+        raise ShapeError(f"{name}: an axis is repeated in {tuple(axes)}; name every axis once")
+    return found
+
+
+def shape_of(value: Value) -> Shape:
+    """Shape of a tensor value."""
+    shape: Shape = value.type.shape  # type: ignore[attr-defined]
+    return shape
+
+
+def _tensor_type(name: str, operand: Value) -> TensorType:
+    if not isinstance(operand.type, TensorType):
+        raise DtypeError(f"{name}: an operand has type {operand.type}, not a tensor")
+    return operand.type

@@ -1,0 +1,82 @@
+"""lower-to-vectors: tensors with layouts become vectors of slots.
+
+In:  tensor + loop IR, every secret tensor with a layout.
+Out: vec + loop IR; linear maps stay symbolic. Every vector that holds a tensor
+     of the user's program carries its number in the returned table.
+Meaning kept: packing the inputs, running, and unpacking gives the same tensors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.dialects.tensor import TensorType
+from latticework.dialects.vec import VecType
+from latticework.ir import Builder, Loc, Module, Op, Origin, Type, Value, rebuild
+from latticework.ops import ALL_OPS
+from latticework.ops.lowering import Operand, Target
+from latticework.plan.pack import PackMap
+
+_BY_NAME = {op.spec.name: op for op in ALL_OPS}
+
+
+@dataclass(frozen=True)
+class PlacedTensor:
+    """One tensor of the user's program: its name or operation, its line, its place in slots."""
+
+    name: str
+    loc: Loc
+    pack: PackMap
+
+
+def lower_to_vectors(module: Module) -> tuple[Module, list[PlacedTensor], dict[Value, int]]:
+    """The vec form of a module with layouts, the table of its tensors, and which position each value has in it."""
+    tensors: list[PlacedTensor] = []
+    positions: dict[Value, int] = {}
+    public: dict[Value, str] = {}
+
+    def numbered(old: Value, new: Value, name: str, loc: Loc) -> None:
+        if new.origin is not None and new.origin.position is not None:
+            return  # the same vector already is another tensor
+        kind = old.type
+        assert isinstance(kind, TensorType)
+        position = positions[old] = len(tensors)
+        tensors.append(PlacedTensor(name, loc, kind.layout.pack_map(kind.shape)))
+        max_abs = old.origin.max_abs if old.origin is not None else None
+        new.origin = Origin(name, loc, max_abs, (position,))
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        if not op.name.startswith("tensor."):
+            return False
+        if op.name == "tensor.constant":
+            public[op.result] = op.attrs["source"]
+            return True
+        operands = [
+            Operand(v.type.shape, mapping.get(v), v.type.layout, public.get(v))  # type: ignore[attr-defined]
+            for v in op.operands
+        ]
+        kind = op.result.type
+        assert isinstance(kind, TensorType)
+        descriptor = _BY_NAME[op.name]
+        assert descriptor.lower is not None, f"{op.name} is gone before lowering"
+        new = descriptor.lower(
+            Target(kind.shape, kind.layout, builder, module.sources), *operands, **descriptor.own(op.attrs)
+        )
+        name = op.result.origin.name if op.result.origin is not None and op.result.origin.name else descriptor.name
+        numbered(op.result, new, name, op.loc)
+        mapping[op.result] = new
+        return True
+
+    lowered = rebuild(module, visit, input_types=[vector_type(v) for v in module.inputs])
+    for old, new in zip(module.inputs, lowered.inputs, strict=True):
+        if isinstance(old.type, TensorType) and old.origin is not None:
+            new.origin = None
+            numbered(old, new, old.origin.name, old.origin.loc)
+    return lowered, tensors, positions
+
+
+def vector_type(value: Value) -> Type:
+    """The vector type of a tensor with a layout; other types unchanged."""
+    if not isinstance(value.type, TensorType):
+        return value.type
+    return VecType(1, value.type.layout.slots, "real", True)

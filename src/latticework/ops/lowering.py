@@ -1,0 +1,102 @@
+"""What lowering rules are written with: operands, packed constants, linear maps between layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from latticework.ir.builder import Builder
+from latticework.ir.core import Array, Value
+from latticework.layout.layout import Layout, Shape
+from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, is_identity
+from latticework.plan.pack import PackMap
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor operand: a vector with its layout, or a public array in the module's sources."""
+
+    shape: Shape
+    vector: Value | None
+    layout: Layout | None
+    source: str | None
+
+    @property
+    def pack(self) -> PackMap:
+        """How the vector holds the tensor."""
+        assert self.layout is not None
+        return self.layout.pack_map(self.shape)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the result goes: its shape and layout, the builder, and the arrays behind public operands."""
+
+    shape: Shape
+    layout: Layout
+    builder: Builder
+    sources: dict[str, Array]
+
+    @property
+    def pack(self) -> PackMap:
+        """How the result is to be held."""
+        return self.layout.pack_map(self.shape)
+
+    def build(self, name: str, *operands: Value, **attrs: object) -> Value:
+        """A vec operation."""
+        return self.builder.build(name, operands, **attrs)
+
+
+def access(shape: Shape, loops: Sequence[int | None], num_loops: int) -> Access:
+    """Axis i of an array follows loop loops[i]; None, or an axis of length 1, stays at index 0."""
+    rows = []
+    for extent, loop in zip(shape, loops, strict=True):
+        rows.append(tuple(int(loop == j and extent > 1) for j in range(num_loops)))
+    return Access(shape, tuple(rows), (0,) * len(shape))
+
+
+def linear(
+    target: Target,
+    x: Operand,
+    domain: Shape,
+    out: Access,
+    into: Access,
+    source: str | None = None,
+    weights: Access | None = None,
+) -> Value:
+    """out[...] += source[...] * x[...] over a loop nest, as one linear transform, or as nothing if nothing moves."""
+    assert x.vector is not None
+    gather = Gather(domain, target.pack, out, source, weights, x.pack, into)
+    if is_identity(gather):
+        return x.vector
+    return target.build("vec.linear_transform", x.vector, map=LinearMap(target.layout.slots, gather))
+
+
+def moved(target: Target, x: Operand) -> Value:
+    """The same tensor, element by element in C order, in another layout (and shape)."""
+    size = (int(np.prod(target.shape)),)
+    flat = Access(size, ((1,),), (0,))
+    return linear(target, x, size, flat, flat)
+
+
+def packed(target: Target, x: Operand) -> Value:
+    """A public operand broadcast to the result's shape and packed like it; one number becomes a splat."""
+    assert x.source is not None
+    array = target.sources[x.source]
+    slots = target.layout.slots
+    first = float(array.reshape(-1)[0])
+    if np.all(array == first):
+        return target.build("vec.splat", value=first, slots=slots)
+    rank = len(target.shape)
+    loops = list(range(rank - len(x.shape), rank))
+    gather = Gather(
+        target.shape, target.pack, access(target.shape, range(rank), rank), x.source, access(x.shape, loops, rank)
+    )
+    return target.build("vec.constant", value=ConstRef(gather))
+
+
+def operand_vector(target: Target, x: Operand) -> Value:
+    """An operand of an elementwise operation as a vector."""
+    return x.vector if x.vector is not None else packed(target, x)

@@ -1,0 +1,122 @@
+"""tensor.matmul: matrix product by NumPy's rules for vectors, matrices and stacks; either side may be secret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from latticework.errors import ShapeError, UnsupportedError
+from latticework.ir.core import Op, Value
+from latticework.layout.assign import Placement, Room
+from latticework.layout.layout import Layout
+from latticework.ops import mul
+from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of, tensor_op
+from latticework.ops.cases import random_shape
+from latticework.ops.lowering import Operand, Target, access, linear
+from latticework.ops.nest import Nest
+from latticework.ops.reduction import reduced
+
+
+def shape(a: Shape, b: Shape) -> Shape:
+    """Shape of a @ b: a vector on the left is a row, on the right a column, whose axis then disappears."""
+    if not a or not b:
+        raise ShapeError(f"matmul: shapes {a} and {b}: a scalar has no axis to sum over; multiply with *")
+    inner = b[-2] if len(b) > 1 else b[0]
+    if a[-1] != inner:
+        raise ShapeError(
+            f"matmul: shapes {a} and {b} do not fit: the last axis of the left is {a[-1]} long, "
+            f"the {'second last' if len(b) > 1 else 'only'} axis of the right {inner}; transpose one side or reshape"
+        )
+    stack = broadcast_shape("matmul", a[:-2], b[:-2])
+    return stack + a[-2:-1] + (b[-1:] if len(b) > 1 else ())
+
+
+def trace(tracer: Tracer, x1: object, x2: object) -> Value:
+    """np.matmul(x1, x2)."""
+    return tracer.emit(MATMUL, tracer.lift(x1), tracer.lift(x2))
+
+
+def trace_dot(tracer: Tracer, a: object, b: object) -> Value:
+    """np.dot(a, b): the product with a scalar, else the matrix product where the two agree."""
+    left, right = tracer.lift(a), tracer.lift(b)
+    if not shape_of(left) or not shape_of(right):
+        return mul.trace(tracer, left, right)
+    if len(shape_of(right)) > 2:
+        raise UnsupportedError(
+            f"np.dot: shapes {shape_of(left)} and {shape_of(right)}: dot differs from @ where the right side has more "
+            "than two axes; write the product with @"
+        )
+    return trace(tracer, left, right)
+
+
+def random_case(rng: np.random.Generator, slots: int) -> Case:
+    """Vectors, matrices and stacks."""
+    rows, inner, columns = random_shape(rng, slots, 3)
+    stack = random_shape(rng, slots // (rows * inner * columns), 1) if rng.random() < 0.3 else ()
+    a = rng.normal(size=(*stack, *((rows,) if stack or rng.random() < 0.7 else ()), inner))
+    b = rng.normal(size=(inner, *((columns,) if rng.random() < 0.7 else ())))
+    return Case((a, b), lambda x, y: x @ y)
+
+
+def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
+    """By a public matrix: the summed axis makes way for the new one. Of two secrets: a box over all three axes."""
+    nest = Nest.of(*map(shape_of, op.operands))
+    secret = [layout for layout in layouts if layout is not None]
+    if len(secret) == 2:
+        box = _box_layout(nest, room, op)
+        return Placement((box.renumbered(nest.box_axes(0)), box.renumbered(nest.box_axes(1))), nest.boxed_result(box))
+    side = 0 if layouts[0] is not None else 1
+    freed = secret[0].places([nest.summed_axis(side)])
+    result: Layout | None = secret[0].renumbered(nest.out_axes(side))
+    out = shape_of(op.result)
+    for axis in reversed(range(len(out))):
+        if result is not None and out[axis] > 1 and not result.places([axis]):
+            result = result.with_axis(axis, out[axis], freed)
+    return Placement((None, None), result or room.row_major(out))
+
+
+def lower(target: Target, a: Operand, b: Operand) -> Value:
+    """One linear transform by a public matrix; of two secrets a product of vectors and a sum."""
+    nest = Nest.of(a.shape, b.shape)
+    if a.vector is not None and b.vector is not None:
+        assert a.layout is not None and b.layout is not None
+        box = Layout.from_bits(nest.joined_bits(a.layout, b.layout))
+        product = Operand(nest.box, target.build("vec.mul", a.vector, b.vector), box, None)
+        return reduced(target, product, (0,), keepdims=False)
+    x, weights, side = (a, b, 0) if a.vector is not None else (b, a, 1)
+    loops = len(nest.domain)
+    return linear(
+        target, x, nest.domain,
+        access(target.shape, nest.out_loops, loops), access(x.shape, nest.loops(side), loops),
+        weights.source, access(weights.shape, nest.loops(1 - side), loops),
+    )  # fmt: skip
+
+
+def room(op: Op) -> Sequence[Shape]:
+    """Two secrets meet in a box of all three axes."""
+    if not all(v.is_secret for v in op.operands):
+        return ()
+    return (Nest.of(*map(shape_of, op.operands)).box,)
+
+
+def _box_layout(nest: Nest, room: Room, op: Op) -> Layout:
+    if nest.stack:
+        raise UnsupportedError(
+            f"matmul: a stack of products of two secret operands ({nest.a} @ {nest.b}) has no lowering yet; "
+            "write the stack as separate products of matrices",
+            at=op.loc,
+        )
+    return room.row_major(nest.box)
+
+
+MATMUL = tensor_op(
+    "matmul",
+    shape=shape,
+    meaning=np.matmul,
+    random_case=random_case,
+    numpy={np.matmul: trace, np.dot: trace_dot},
+    place=place,
+    lower=lower,
+    room=room,
+)

@@ -1,0 +1,57 @@
+"""tensor.polynomial: one public polynomial of every element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latticework.dialects.constants import Polynomial
+from latticework.ir.core import Value
+from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
+from latticework.ops.cases import random_shape
+from latticework.ops.lowering import Operand, Target, operand_vector
+from latticework.ops.placing import place_same
+
+
+def shape(a: Shape, *, polynomial: Polynomial) -> Shape:
+    """Shape of the operand."""
+    return a
+
+
+def trace(tracer: Tracer, x: object, polynomial: Polynomial) -> Value:
+    """polynomial(x)."""
+    return tracer.emit(POLYNOMIAL, tracer.lift(x), polynomial=polynomial)
+
+
+def random_case(rng: np.random.Generator, slots: int) -> Case:
+    """A cubic in either basis, on values in its interval."""
+    array = rng.uniform(-2.0, 3.0, size=random_shape(rng, slots))
+    coefficients = tuple(float(c) for c in rng.normal(size=4))
+    if rng.random() < 0.5:
+        a, b, c, d = coefficients
+        power = Polynomial(coefficients, (-2.0, 3.0), "power")
+        return Case((array,), lambda x: a + b * x + c * x**2 + d * x**3, {"polynomial": power})
+    chebyshev = Polynomial(coefficients, (-2.0, 3.0))
+    return Case((array,), lambda x: _by_angles(chebyshev, x), {"polynomial": chebyshev})
+
+
+def _by_angles(polynomial: Polynomial, x: FloatArray) -> FloatArray:
+    """By T_k(cos t) = cos(k t), for x inside the interval."""
+    lo, hi = polynomial.interval
+    angle = np.arccos(np.clip((2.0 * x - lo - hi) / (hi - lo), -1.0, 1.0))
+    return np.asarray(sum(c * np.cos(k * angle) for k, c in enumerate(polynomial.coefficients)))
+
+
+def lower(target: Target, a: Operand, polynomial: Polynomial) -> Value:
+    """Slot by slot; symbolic until levels are known."""
+    return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial)
+
+
+POLYNOMIAL = tensor_op(
+    "polynomial",
+    shape=shape,
+    meaning=lambda a, polynomial: polynomial(a),
+    attributes={"polynomial": Polynomial},
+    random_case=random_case,
+    place=place_same,
+    lower=lower,
+)

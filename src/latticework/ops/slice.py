@@ -1,0 +1,164 @@
+"""tensor.slice: NumPy's basic indexing, with integers, slices of any step, None and an ellipsis."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from latticework.errors import ShapeError, UnsupportedError
+from latticework.ir.core import Op, Value
+from latticework.layout.assign import Placement, Room
+from latticework.layout.layout import REPEATED, Layout
+from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
+from latticework.ops.cases import random_shape
+from latticework.ops.lowering import Operand, Target, access, linear
+from latticework.plan.constants import Access
+
+Ints = tuple[int, ...]
+
+
+def shape(a: Shape, *, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> Shape:
+    """Shape of the elements range(starts[i], stops[i], steps[i]) taken along every axis i.
+
+    stops     never counted from the end: -1 with a negative step includes element 0
+    squeezed  operand axes, of which one element is taken, that then disappear
+    new_axes  axes of the result that are new and 1 long
+    """
+    if not len(a) == len(starts) == len(stops) == len(steps):
+        raise ShapeError(f"slice: {len(starts)} ranges for the {len(a)} axes of {a}; give one for every axis")
+    taken = [len(range(*bounds)) for bounds in zip(starts, stops, steps, strict=True)]
+    for axis, (n, start, count, step) in enumerate(zip(a, starts, taken, steps, strict=True)):
+        if count and not (0 <= start < n and 0 <= start + (count - 1) * step < n):
+            raise ShapeError(f"slice: elements {start} to {start + (count - 1) * step} of axis {axis} leave shape {a}")
+    result = [n for axis, n in enumerate(taken) if axis not in squeezed]
+    for axis in sorted(new_axes):
+        result.insert(axis, 1)
+    return tuple(result)
+
+
+def trace(tracer: Tracer, a: object, index: Any) -> Value:
+    """a[index]."""
+    value = tracer.lift(a)
+    attrs = parse_index(shape_of(value), index)
+    whole = all(
+        attrs["starts"][axis] == 0 and attrs["steps"][axis] == 1 and attrs["stops"][axis] == n
+        for axis, n in enumerate(shape_of(value))
+    )
+    if whole and not attrs["squeezed"] and not attrs["new_axes"]:
+        return value
+    return tracer.emit(SLICE, value, **attrs)
+
+
+def trace_flip(tracer: Tracer, m: object, axis: Any = None) -> Value:
+    """np.flip(m, axis)."""
+    value = tracer.lift(m)
+    rank = len(shape_of(value))
+    flipped = normal_axes("flip", axis, rank)
+    return trace(tracer, value, tuple(slice(None, None, -1 if i in flipped else 1) for i in range(rank)))
+
+
+def parse_index(shape: Shape, index: Any) -> dict[str, Ints]:
+    """Attributes of the slice that `index` means on an array of that shape."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    used = sum(1 for item in items if item is not None and item is not Ellipsis)
+    if used > len(shape):
+        raise ShapeError(f"index: {used} subscripts for shape {shape}; give at most {len(shape)}")
+    if sum(1 for item in items if item is Ellipsis) > 1:
+        raise ShapeError("index: more than one ellipsis (...); keep one")
+    if not any(item is Ellipsis for item in items):
+        items.append(Ellipsis)
+    position = next(i for i, item in enumerate(items) if item is Ellipsis)
+    items[position : position + 1] = [slice(None)] * (len(shape) - used)
+    bounds: list[tuple[int, int, int]] = []
+    squeezed: list[int] = []
+    new_axes: list[int] = []
+    for item in items:
+        axis = len(bounds)
+        if item is None:
+            new_axes.append(axis - len(squeezed) + len(new_axes))
+        elif isinstance(item, slice):
+            bounds.append(item.indices(shape[axis]))
+        else:
+            at = _element(item, axis, shape)
+            bounds.append((at, at + 1, 1))
+            squeezed.append(axis)
+    starts, stops, steps = (tuple(b[i] for b in bounds) for i in range(3))
+    return {"starts": starts, "stops": stops, "steps": steps, "squeezed": tuple(squeezed), "new_axes": tuple(new_axes)}
+
+
+def random_case(rng: np.random.Generator, slots: int) -> Case:
+    """A random basic index."""
+    array = rng.normal(size=random_shape(rng, slots, int(rng.integers(1, 4))))
+    index: list[Any] = []
+    for n in array.shape:
+        if rng.random() < 0.2:
+            index.append(None)
+        at, step = int(rng.integers(n)), int(rng.integers(1, 3))
+        kinds = (at, slice(None, at + 1), slice(None, None, -step), slice(at - n, None, step))
+        index.append(kinds[rng.integers(len(kinds))])
+    subscript = tuple(index)
+    return Case((array,), lambda a: a[subscript], parse_index(array.shape, subscript))
+
+
+def _element(item: Any, axis: int, shape: Shape) -> int:
+    if isinstance(item, (bool, np.bool_, list, np.ndarray)):
+        raise UnsupportedError(
+            f"index: a {type(item).__name__} as subscript selects or repeats elements one by one, which has no "
+            "encrypted counterpart here; use slices, or multiply by a 0/1 selection matrix: x @ np.eye(n)[:, chosen]"
+        )
+    try:
+        at = operator.index(item)
+    except TypeError:
+        raise UnsupportedError(
+            f"index: a {type(item).__name__} is no subscript; use integers, slices, None or ..."
+        ) from None
+    n = shape[axis]
+    if not -n <= at < n:
+        raise ShapeError(f"index: {at} is outside axis {axis} of shape {shape}, which is {n} long; use {-n} to {n - 1}")
+    return at % n
+
+
+def _slice(a: FloatArray, *, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> FloatArray:
+    ranges = [np.arange(*bounds) for bounds in zip(starts, stops, steps, strict=True)]
+    taken = np.squeeze(a[np.ix_(*ranges)] if ranges else a, axis=squeezed)
+    return np.expand_dims(taken, new_axes)
+
+
+def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
+    """What is taken keeps its order of address bits; bits that became too heavy repeat."""
+    assert layouts[0] is not None
+    out = shape_of(op.result)
+    kept = _kept_axes(len(shape_of(op.operands[0])), op.attrs["squeezed"], op.attrs["new_axes"])
+    named = layouts[0].renumbered({old: new for new, old in kept.items()})
+    return Placement((None,), named.mapped(lambda bit: bit if bit == REPEATED or bit[1] < out[bit[0]] else REPEATED))
+
+
+def lower(target: Target, a: Operand, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> Value:
+    """One linear transform."""
+    rank = len(target.shape)
+    kept = {old: new for new, old in _kept_axes(len(a.shape), squeezed, new_axes).items()}
+    rows = tuple(tuple(steps[axis] * int(kept.get(axis) == j) for j in range(rank)) for axis in range(len(a.shape)))
+    out = access(target.shape, range(rank), rank)
+    return linear(target, a, target.shape, out, Access(a.shape, rows, starts))
+
+
+def _kept_axes(rank: int, squeezed: Ints, new_axes: Ints) -> dict[int, int]:
+    """Axis of the result -> axis of the operand."""
+    old = [axis for axis in range(rank) if axis not in squeezed]
+    new = [axis for axis in range(len(old) + len(new_axes)) if axis not in new_axes]
+    return dict(zip(new, old, strict=True))
+
+
+SLICE = tensor_op(
+    "slice",
+    shape=shape,
+    meaning=_slice,
+    attributes=dict.fromkeys(("starts", "stops", "steps", "squeezed", "new_axes"), tuple),
+    random_case=random_case,
+    numpy={np.flip: trace_flip},
+    place=place,
+    lower=lower,
+)

@@ -1,0 +1,47 @@
+"""tensor.trivial: a public array in the form of a secret one, for a loop that starts from public numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latticework.ir.core import Value
+from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
+from latticework.ops.cases import random_shape
+from latticework.ops.lowering import Operand, Target, packed
+from latticework.ops.placing import place_row_major
+
+
+def shape(a: Shape) -> Shape:
+    """Shape of the operand."""
+    return a
+
+
+def trace(tracer: Tracer, a: object) -> Value:
+    """The value of a, secret; a itself if it is secret already."""
+    value = tracer.lift(a)
+    return value if value.is_secret else tracer.emit(TRIVIAL, value)
+
+
+def random_case(rng: np.random.Generator, slots: int) -> Case:
+    """An array of any shape."""
+    return Case((rng.normal(size=random_shape(rng, slots)),), np.copy)
+
+
+def _same(a: FloatArray) -> FloatArray:
+    return a
+
+
+def lower(target: Target, a: Operand) -> Value:
+    """The packed array, encrypted trivially where a ciphertext is needed."""
+    return target.build("vec.trivial", packed(target, a))
+
+
+TRIVIAL = tensor_op(
+    "trivial",
+    shape=shape,
+    meaning=_same,
+    secret=True,
+    random_case=random_case,
+    place=place_row_major,
+    lower=lower,
+)

@@ -1,0 +1,16 @@
+"""Parameters: prime chains, security limits, automatic selection. Security decisions live only here and in the core."""
+
+from latticework.params.chain import ModulusChain, Track, next_scale
+from latticework.params.security import modulus_limit_bits, security_levels
+from latticework.params.select import Need, build_chain, select_chain
+
+__all__ = [
+    "ModulusChain",
+    "Need",
+    "Track",
+    "build_chain",
+    "modulus_limit_bits",
+    "next_scale",
+    "security_levels",
+    "select_chain",
+]

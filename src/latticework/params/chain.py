@@ -1,0 +1,92 @@
+"""The modulus chain: which primes make up each level, and the exact scale of each level.
+
+A level is a place on a track of the chain and removes a group of one or two
+primes when it is rescaled; it is never a limb count. Scales are float64
+numbers read as exact, one canonical value per level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import log2, prod
+
+
+@dataclass(frozen=True)
+class Track:
+    """One ladder of levels.
+
+    groups   groups[i]: limb numbers removed when level i is rescaled (groups[0] is what stays)
+    scales   scales[i]: canonical scale of level i
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    scales: tuple[float, ...]
+
+    @property
+    def top(self) -> int:
+        """The highest level."""
+        return len(self.groups) - 1
+
+    def basis(self, level: int) -> tuple[int, ...]:
+        """Q limb numbers of a level, ascending."""
+        return tuple(sorted(limb for group in self.groups[: level + 1] for limb in group))
+
+
+@dataclass(frozen=True)
+class ModulusChain:
+    """All primes of a parameter set and how levels and key-switching digits are cut from them.
+
+    primes    Q limbs; a limb's number is its place here
+    special   P limbs, numbered after the Q limbs
+    digits    partition of the Q limbs for key switching
+    tracks    tracks[0] is the main ladder
+    insecure  True only where the user asked for less than `security_bits` by name
+    """
+
+    ring_degree: int
+    primes: tuple[int, ...]
+    special: tuple[int, ...]
+    digits: tuple[tuple[int, ...], ...]
+    tracks: tuple[Track, ...]
+    security_bits: int = 128
+    insecure: bool = False
+
+    @property
+    def slots(self) -> int:
+        """Number of complex slots, N/2."""
+        return self.ring_degree // 2
+
+    @property
+    def main(self) -> Track:
+        """The ladder that programs run on."""
+        return self.tracks[0]
+
+    @cached_property
+    def log2_qp(self) -> float:
+        """Bits of the product of all primes: what security is counted on."""
+        return sum(log2(p) for p in self.primes + self.special)
+
+    def limb_primes(self, limbs: tuple[int, ...]) -> tuple[int, ...]:
+        """The primes behind limb numbers."""
+        every = self.primes + self.special
+        return tuple(every[i] for i in limbs)
+
+    @property
+    def special_limbs(self) -> tuple[int, ...]:
+        """Numbers of the P limbs."""
+        return tuple(range(len(self.primes), len(self.primes) + len(self.special)))
+
+    def group_product(self, level: int, track: int = 0) -> int:
+        """What rescaling away this level divides by."""
+        return prod(self.limb_primes(self.tracks[track].groups[level]))
+
+    def modulus(self, level: int, track: int = 0) -> int:
+        """Product of the Q limbs of a level."""
+        return prod(self.limb_primes(self.tracks[track].basis(level)))
+
+
+def next_scale(scale: float, other: float, dropped: int) -> float:
+    """The float64 nearest to scale * other / dropped, computed exactly before the one rounding."""
+    return float(Fraction(scale) * Fraction(other) / dropped)

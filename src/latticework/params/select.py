@@ -1,0 +1,149 @@
+"""Automatic parameters: the smallest ring and the shortest chain that fit depth, precision and security."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain as concatenated
+from math import ceil, log2, prod
+
+from latticework import _core
+from latticework.errors import LayoutError, LevelError
+from latticework.params.chain import ModulusChain, Track, next_scale
+from latticework.params.security import modulus_limit_bits
+
+MAX_PRIME_BITS = 49  # so that FP64-FMA arithmetic gives the same residues as integers
+MIN_RING_LOG2, MAX_RING_LOG2 = 10, 17
+DIGIT_GAP_BITS = 4  # P is this much larger than a digit, so that key switching adds little noise
+MAX_SPECIAL = 8
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a program needs of its parameters.
+
+    depth          levels it spends
+    slots          width of its vectors
+    scale_bits     log2 of the scale
+    headroom_bits  bits of q0 above the scale: log2 of the largest value at the lowest level, and a margin
+    """
+
+    depth: int
+    slots: int
+    scale_bits: int
+    headroom_bits: int
+
+
+def select_chain(
+    need: Need, *, ring_degree: int | None = None, security_bits: int = 128, insecure: bool = False
+) -> ModulusChain:
+    """The chain with the smallest ring degree that fits.
+
+    raises  LevelError if no ring degree (or not the one asked for) is large enough; LayoutError if slots do not fit
+    """
+    candidates = [1 << k for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)] if ring_degree is None else [ring_degree]
+    if ring_degree is not None and need.slots > ring_degree // 2:
+        raise LayoutError(
+            f"the program's vectors need {need.slots} slots, but ring_degree={ring_degree} has {ring_degree // 2}; "
+            f"use ring_degree={2 * need.slots} or more, or leave it out"
+        )
+    if need.slots > 1 << (MAX_RING_LOG2 - 1):
+        raise LayoutError(
+            f"the program's vectors need {need.slots} slots; the largest ring (N=2^{MAX_RING_LOG2}) has "
+            f"{1 << (MAX_RING_LOG2 - 1)}: split the tensors, or use a smaller batch"
+        )
+    shortest = 0.0
+    for degree in candidates:
+        if need.slots > degree // 2:
+            continue
+        limit = None if insecure else modulus_limit_bits(degree, security_bits)
+        if limit is None and not insecure:
+            continue
+        if insecure and ring_degree is None and (secure := modulus_limit_bits(degree, security_bits)) is not None:
+            limit = secure  # insecure only relaxes a ring degree that was asked for
+        found = [build_chain(degree, need, special, security_bits, insecure) for special in range(1, MAX_SPECIAL + 1)]
+        shortest = min(c.log2_qp for c in found)
+        fitting = [c for c in found if limit is None or c.log2_qp <= limit]
+        if fitting:
+            return min(fitting, key=key_switch_ntts)
+    where = f"ring_degree={ring_degree}" if ring_degree is not None else f"the largest ring, N=2^{MAX_RING_LOG2},"
+    limit = modulus_limit_bits(candidates[-1], security_bits)
+    raise LevelError(
+        f"the program spends {need.depth} levels of {need.scale_bits} bits, at least {shortest:.0f} bits of modulus with "
+        f"the key-switching prime, but {where} allows {limit} at {security_bits}-bit security; "
+        "use a larger ring_degree, lower polynomial degrees, or a lower precision_bits"
+    )
+
+
+def build_chain(
+    ring_degree: int, need: Need, num_special: int, security_bits: int = 128, insecure: bool = False
+) -> ModulusChain:
+    """The chain for a need with a given number of special primes.
+
+    Primes are picked from the top level down, each nearest to what keeps the
+    next canonical scale at 2^scale_bits, so that the scale never drifts.
+    """
+    supply = PrimeSupply(2 * ring_degree)
+    special = supply.group(2.0**MAX_PRIME_BITS, num_special, below=True)
+    scale = 2.0**need.scale_bits
+    scales, picked = [scale], []
+    for _ in range(need.depth):
+        group = supply.level(scales[-1] * scales[-1] / scale)
+        picked.append(group)
+        scales.append(next_scale(scales[-1], scales[-1], prod(group)))
+    base = supply.level(2.0 ** (need.scale_bits + need.headroom_bits))
+    ordered = [base, *reversed(picked)]
+    starts = [0]
+    for group in ordered:
+        starts.append(starts[-1] + len(group))
+    groups = tuple(tuple(range(a, b)) for a, b in zip(starts, starts[1:], strict=False))
+    primes = tuple(concatenated.from_iterable(ordered))
+    digits = cut_digits(primes, log2(prod(special)) - DIGIT_GAP_BITS)
+    track = Track(groups, tuple(reversed(scales)))
+    return ModulusChain(ring_degree, primes, special, digits, (track,), security_bits, insecure)
+
+
+def cut_digits(primes: tuple[int, ...], limit_bits: float) -> tuple[tuple[int, ...], ...]:
+    """Consecutive limbs joined into digits of at most `limit_bits` (a single limb may exceed it)."""
+    digits: list[list[int]] = []
+    bits = 0.0
+    for limb, prime in enumerate(primes):
+        if not digits or bits + log2(prime) > limit_bits:
+            digits.append([])
+            bits = 0.0
+        digits[-1].append(limb)
+        bits += log2(prime)
+    return tuple(tuple(d) for d in digits)
+
+
+def key_switch_ntts(chain: ModulusChain) -> int:
+    """Number of NTTs of a key switch at the top level: the measure by which special primes are chosen."""
+    limbs, special, digits = len(chain.primes), len(chain.special), len(chain.digits)
+    return limbs + digits * (limbs + special) + 2 * special + 2 * limbs
+
+
+class PrimeSupply:
+    """Primes = 1 mod 2N, each handed out once."""
+
+    def __init__(self, two_n: int) -> None:
+        self.two_n = two_n
+        self.used: set[int] = set()
+
+    def level(self, target: float) -> tuple[int, ...]:
+        """One prime near the target, or two whose product is near it if it exceeds 49 bits."""
+        if log2(target) <= MAX_PRIME_BITS - 0.5:
+            return self.group(target, 1)
+        first = self.group(target**0.5, 1)
+        return first + self.group(target / first[0], 1)
+
+    def group(self, target: float, count: int, *, below: bool = False) -> tuple[int, ...]:
+        """The `count` unused primes nearest to a target (or nearest below it)."""
+        for wanted in (count + len(self.used) + 8, 4 * (count + len(self.used)) + 64):
+            near = [int(p) for p in _core.primes_near(target, self.two_n, wanted)]
+            free = [p for p in near if p not in self.used and (not below or p < target) and p < 1 << MAX_PRIME_BITS]
+            if len(free) >= count:
+                self.used.update(free[:count])
+                return tuple(free[:count])
+        raise LevelError(
+            f"there are not enough primes = 1 mod {self.two_n} near 2^{log2(target):.1f}; "
+            f"use more precision_bits or a smaller ring_degree (about 2^{ceil(log2(self.two_n)) + 6} and up works)"
+        )

@@ -1,0 +1,1 @@
+"""Passes over any dialect: simplifications that keep the meaning of every output."""

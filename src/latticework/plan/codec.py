@@ -1,0 +1,100 @@
+"""Dataclasses to plain data and back, checked field by field: what a plan's metadata is stored as.
+
+Only the listed shapes of types are understood: int, float, bool, str, complex,
+X | None, tuple[X, ...], tuple[X, Y], dataclasses of these, and unions of
+dataclasses that differ in their number of fields. Every mismatch
+names its place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from functools import lru_cache
+from typing import Any
+
+from latticework.errors import FormatError
+
+MAX_ITEMS = 1 << 22
+
+
+def to_data(value: Any) -> Any:
+    """Plain data (None, bool, int, float, str, list) of a value."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, complex):
+        return [value.real, value.imag]
+    if isinstance(value, tuple):
+        return [to_data(item) for item in value]
+    assert dataclasses.is_dataclass(value), type(value)
+    return [to_data(getattr(value, f.name)) for f in dataclasses.fields(value)]
+
+
+def from_data(kind: Any, data: Any, path: str) -> Any:
+    """A value of a type from plain data.
+
+    raises  FormatError naming the place that does not fit
+    """
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (types.UnionType, typing.Union):
+        return _union(args, data, path)
+    if origin is tuple:
+        return _tuple(args, data, path)
+    if kind is float:
+        if isinstance(data, bool) or not isinstance(data, int | float) or not math.isfinite(data):
+            raise _mismatch(path, "a finite number", data)
+        return float(data)
+    if kind is complex:
+        pair = _tuple((float, float), data, path) if isinstance(data, list) else (from_data(float, data, path), 0.0)
+        return complex(*pair) if pair[1] else pair[0]
+    if kind in (int, bool, str):
+        if type(data) is not kind:
+            raise _mismatch(path, kind.__name__, data)
+        return data
+    return _dataclass(kind, data, path)
+
+
+def _union(args: tuple[Any, ...], data: Any, path: str) -> Any:
+    if data is None and type(None) in args:
+        return None
+    kinds = [a for a in args if a is not type(None)]
+    if len(kinds) == 1:
+        return from_data(kinds[0], data, path)
+    for kind in kinds:  # classes of one union differ in their number of fields
+        if isinstance(data, list) and len(_fields(kind)) == len(data):
+            return from_data(kind, data, path)
+    raise _mismatch(path, " or ".join(k.__name__ for k in kinds), data)
+
+
+def _tuple(args: tuple[Any, ...], data: Any, path: str) -> tuple[Any, ...]:
+    if not isinstance(data, list) or len(data) > MAX_ITEMS:
+        raise _mismatch(path, "a list", data)
+    if len(args) == 2 and args[1] is Ellipsis:
+        return tuple(from_data(args[0], item, f"{path}[{i}]") for i, item in enumerate(data))
+    if len(args) != len(data):
+        raise _mismatch(path, f"{len(args)} items", data)
+    return tuple(from_data(a, item, f"{path}[{i}]") for i, (a, item) in enumerate(zip(args, data, strict=True)))
+
+
+def _dataclass(kind: type, data: Any, path: str) -> Any:
+    fields = _fields(kind)
+    if not isinstance(data, list) or len(data) != len(fields):
+        raise _mismatch(path, f"{len(fields)} fields of {kind.__name__}", data)
+    values = [from_data(hint, item, f"{path}.{name}") for (name, hint), item in zip(fields.items(), data, strict=True)]
+    try:
+        return kind(*values)
+    except ValueError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+@lru_cache(maxsize=64)
+def _fields(kind: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
+
+
+def _mismatch(path: str, expected: str, found: Any) -> FormatError:
+    shown = f"{type(found).__name__} of {len(found)}" if isinstance(found, list | str | bytes | dict) else repr(found)
+    return FormatError(f"{path}: expected {expected}, found {shown}; the file was altered or is of another version")

@@ -1,0 +1,174 @@
+"""emit: from expanded IR to a Plan. The only module of `plan` that knows the IR."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from latticework.dialects.key import KeyType
+from latticework.dialects.rlwe import CipherType, DigitsType, PlainType
+from latticework.ir import INDEX, Block, Loc, Module, Op, Type, Value
+from latticework.params import ModulusChain
+from latticework.plan.constants import ConstRef
+from latticework.plan.keys import KeySpec
+from latticework.plan.schema import (
+    CipherKind,
+    DigitsKind,
+    IndexKind,
+    Instruction,
+    KeyKind,
+    Kind,
+    Operand,
+    PlainKind,
+    PlanBlock,
+    SourceLocation,
+)
+
+_INDEX_OPS = {"loop.index_add": "iadd", "loop.index_sub": "isub", "loop.index_mul": "imul", "loop.index_min": "imin",
+              "loop.index_less": "ilt"}  # fmt: skip
+_BASIS = {"Q": 0, "QP": 1}
+UNBOUNDED_TRIPS = (1 << 63) - 1
+
+
+@dataclass
+class Code:
+    """The executable part of a plan, being emitted."""
+
+    chain: ModulusChain
+    keys: tuple[KeySpec, ...]
+    kinds: list[Kind] = field(default_factory=list)
+    registers: list[int] = field(default_factory=list)
+    blocks: list[PlanBlock] = field(default_factory=list)
+    constants: list[ConstRef] = field(default_factory=list)
+    locations: list[SourceLocation] = field(default_factory=list)
+    watch: dict[int, int] = field(default_factory=dict)
+    _numbers: dict[object, int] = field(default_factory=dict)
+    _values: dict[Value, int] = field(default_factory=dict)
+
+    def location(self, loc: Loc) -> int:
+        """Number of a source location."""
+        return self._number("location", SourceLocation(loc.file, loc.line, loc.text), self.locations)
+
+    def _number(self, table: str, item: object, items: list) -> int:  # type: ignore[type-arg]
+        key = (table, item)
+        if key not in self._numbers:
+            self._numbers[key] = len(items)
+            items.append(item)
+        return self._numbers[key]
+
+    def define(self, value: Value) -> int:
+        """A new register for a value."""
+        register = len(self.registers)
+        self.registers.append(self._number("kind", self.kind(value.type), self.kinds))
+        self._values[value] = register
+        origin = value.origin
+        if origin is not None and origin.position is not None and self._settled(value.type):
+            self.watch[register] = origin.position[0]
+        return register
+
+    def _settled(self, kind: Type) -> bool:
+        if not isinstance(kind, CipherType) or kind.degree != 1 or kind.basis != "Q":
+            return False
+        return kind.scale == self.chain.tracks[kind.level.track].scales[kind.level.index]
+
+    def kind(self, kind: Type) -> Kind:
+        """The plan's form of an IR type."""
+        if kind is INDEX:
+            return IndexKind()
+        if isinstance(kind, CipherType):
+            return CipherKind(
+                kind.slots, kind.level.track, kind.level.index, kind.scale, kind.degree, _BASIS[kind.basis]
+            )
+        if isinstance(kind, DigitsType):
+            of = kind.of
+            return DigitsKind(of.slots, of.level.track, of.level.index, of.scale, of.degree)
+        if isinstance(kind, PlainType):
+            return PlainKind(kind.slots, kind.level.track, kind.level.index, kind.scale, _BASIS[kind.basis])
+        assert isinstance(kind, KeyType), kind
+        return KeyKind(self.key_number(kind.spec))
+
+    def key_number(self, spec: KeySpec) -> int:
+        """The key of the plan that serves a demand: same kind and element, level at least as high."""
+        for number, key in enumerate(self.keys):
+            if (key.kind, key.galois_element, key.track) == (spec.kind, spec.galois_element, spec.track):
+                assert key.level >= spec.level
+                return number
+        raise AssertionError(f"no key was planned for {spec}")
+
+    def block(self, block: Block) -> int:
+        """Emit a block; returns its number. Numbers are taken outermost first."""
+        number = len(self.blocks)
+        self.blocks.append(PlanBlock((), ()))
+        arguments = tuple(self.define(arg) for arg in block.args)
+        remaining = Counter(v for op in block.ops for v in _all_operands(op))
+        own: set[Value] = set(block.args)
+        code: list[Instruction] = []
+        for op in block.ops:
+            for nested in _nested_reads(op):
+                remaining[nested] -= 1
+            operands = []
+            for value in op.operands:
+                remaining[value] -= 1
+                operands.append(Operand(self._values[value], remaining[value] == 0 and value in own))
+            if op.name == "loop.for" and op.attrs.get("static_trip") is not None:
+                trips, constant = self.constant_trips(op)
+                code.append(constant)
+                operands.insert(0, Operand(trips, last_use=True))
+            code.append(self.instruction(op, tuple(operands)))
+            own.update(op.results)
+        self.blocks[number] = PlanBlock(arguments, tuple(code))
+        return number
+
+    def constant_trips(self, op: Op) -> tuple[int, Instruction]:
+        """A register that holds the trip count known at compile time, and what sets it."""
+        register = len(self.registers)
+        self.registers.append(self._number("kind", IndexKind(), self.kinds))
+        return register, Instruction("iconst", self.location(op.loc), (), (register,), (op.attrs["static_trip"],))
+
+    def instruction(self, op: Op, operands: tuple[Operand, ...]) -> Instruction:
+        """Emit one operation."""
+        name, immediate = self.opcode(op)
+        results = tuple(self.define(v) for v in op.results)
+        return Instruction(name, self.location(op.loc), operands, results, immediate)
+
+    def opcode(self, op: Op) -> tuple[str, tuple[int, ...]]:
+        """Opcode and immediates of an operation."""
+        attrs = op.attrs
+        match op.name:
+            case "loop.for":
+                static, at_most = attrs.get("static_trip"), attrs.get("at_most")
+                limit = static if static is not None else at_most
+                return "for", (self.block(op.regions[0].block), UNBOUNDED_TRIPS if limit is None else limit)
+            case "loop.if":
+                return "if", (self.block(op.regions[0].block), self.block(op.regions[1].block))
+            case "loop.yield":
+                return "yield", ()
+            case "loop.index_constant":
+                return "iconst", (attrs["value"],)
+            case name if name in _INDEX_OPS:
+                return _INDEX_OPS[name], ()
+            case "rlwe.encode":
+                return "encode", (self._number("constant", attrs["value"], self.constants),)
+            case "key.demand":
+                return "key", (self.key_number(attrs["spec"]),)
+            case "rlwe.mul_int":
+                return "mul_int", (attrs["factor"],)
+            case "rlwe.add_int":
+                return "add_int", (attrs["addend"],)
+            case name:
+                return name.split(".", 1)[1], ()
+
+
+def emit_code(module: Module, chain: ModulusChain, keys: tuple[KeySpec, ...]) -> Code:
+    """Registers, blocks and tables of an expanded module (static trips made explicit first)."""
+    code = Code(chain, keys)
+    code.block(module.body)
+    return code
+
+
+def _nested_reads(op: Op) -> list[Value]:
+    return [v for region in op.regions for inner in region.block.ops for v in _all_operands(inner)]
+
+
+def _all_operands(op: Op) -> list[Value]:
+    return list(op.operands) + _nested_reads(op)

@@ -1,0 +1,66 @@
+"""Which evaluation keys a plan needs: the key manifest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class KeySpec:
+    """The identity of one evaluation key.
+
+    kind            "relin" (switches s^2 to s) or "galois" (switches s to sigma_g^-1(s))
+    galois_element  g, odd, in [1, 2N); 0 for "relin"
+    track, level    the key holds the limbs of this level's basis and the special limbs;
+                    it serves every lower level of the track
+    """
+
+    kind: str
+    galois_element: int
+    track: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """How often a plan uses a key, and at what highest level."""
+
+    spec: KeySpec
+    steps: int | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyManifest:
+    """Every evaluation key of a plan, with its size and its verdict.
+
+    bytes_stored    in a file: a seed and the `b` halves, bit-packed
+    bytes_resident  in memory: both halves as 64-bit words
+    log2_qp         bits of the modulus of each key, checked one by one against `limit_bits`
+    """
+
+    uses: tuple[KeyUse, ...]
+    bytes_stored: tuple[int, ...]
+    bytes_resident: tuple[int, ...]
+    log2_qp: tuple[float, ...]
+    limit_bits: int | None
+
+    @property
+    def total_stored_bytes(self) -> int:
+        """Bytes of the evaluation key file, without its header."""
+        return sum(self.bytes_stored)
+
+    @property
+    def total_resident_bytes(self) -> int:
+        """Bytes of all keys in memory at once."""
+        return sum(self.bytes_resident)
+
+
+def galois_element(steps: int, ring_degree: int) -> int:
+    """5^steps mod 2N: the Galois element of a left rotation by `steps` slots (signed)."""
+    return pow(5, steps % (ring_degree // 2), 2 * ring_degree)
+
+
+def conjugation_element(ring_degree: int) -> int:
+    """2N - 1: the Galois element of complex conjugation."""
+    return 2 * ring_degree - 1

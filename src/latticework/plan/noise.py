@@ -1,0 +1,46 @@
+"""Noise of each primitive step, as the standard deviation of a coefficient.
+
+For uniform ternary secrets (variance 2/3) and centred binomial errors of 21
+pairs (variance 10.5). A slot's real part then deviates by sqrt(slots) times as
+much, divided by the scale: packing n slots uses the subring of degree 2n, and
+only its coefficients are decoded.
+"""
+
+from __future__ import annotations
+
+from math import prod, sqrt
+
+from latticework.params import ModulusChain
+
+ERROR_VARIANCE = 10.5
+SECRET_VARIANCE = 2.0 / 3.0
+ROUNDING_VARIANCE = 1.0 / 12.0
+
+
+def encoding() -> float:
+    """Rounding of an encoded vector."""
+    return sqrt(ROUNDING_VARIANCE)
+
+
+def symmetric_encryption() -> float:
+    """A fresh encryption under the secret key, encoding included."""
+    return sqrt(ERROR_VARIANCE + ROUNDING_VARIANCE)
+
+
+def public_encryption(ring_degree: int) -> float:
+    """A fresh encryption under the public key, encoding included."""
+    return sqrt(ERROR_VARIANCE * (1 + 2 * SECRET_VARIANCE * ring_degree) + ROUNDING_VARIANCE)
+
+
+def mod_down(ring_degree: int) -> float:
+    """Rounding of a rescale or a division by P: (r0 + r1 s) with both uniform in [-1/2, 1/2]."""
+    return sqrt(ROUNDING_VARIANCE * (1 + SECRET_VARIANCE * ring_degree))
+
+
+def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
+    """Errors of the key, weighted by uniform digits, after the division by P."""
+    basis = set(chain.tracks[track].basis(level))
+    digits = [prod(chain.limb_primes(tuple(sorted(basis & set(d))))) for d in chain.digits if basis & set(d)]
+    special = prod(chain.special)
+    variance = sum(chain.ring_degree * ERROR_VARIANCE * (d / special) ** 2 * ROUNDING_VARIANCE for d in digits)
+    return sqrt(variance)

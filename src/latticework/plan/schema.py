@@ -1,0 +1,235 @@
+"""The Plan: the narrow waist between compiler and runtime.
+
+A plan is self-contained: running it needs no compiler. Registers are numbered
+over the whole plan and have static types; loops and branches are blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.params import ModulusChain
+from latticework.plan.constants import ConstRef
+from latticework.plan.keys import KeyManifest, KeySpec
+from latticework.plan.pack import PackMap
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CipherKind:
+    """A ciphertext register. basis: 0 = Q, 1 = QP (still carries the factor P)."""
+
+    slots: int
+    track: int
+    level: int
+    scale: float
+    degree: int
+    basis: int
+
+
+@dataclass(frozen=True, slots=True)
+class DigitsKind:
+    """The hoisted form of a ciphertext of this level, scale and degree."""
+
+    slots: int
+    track: int
+    level: int
+    scale: float
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlainKind:
+    """An encoded constant."""
+
+    slots: int
+    track: int
+    level: int
+    scale: float
+    basis: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyKind:
+    """An evaluation key, by its number in the plan."""
+
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexKind:
+    """A public integer."""
+
+
+Kind = CipherKind | DigitsKind | PlainKind | KeyKind | IndexKind
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A register read, and whether it is not read again."""
+
+    register: int
+    last_use: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One step.
+
+    op         opcode name
+    location   index into the plan's locations
+    immediate  block numbers, constant numbers, integers: as the opcode says
+    """
+
+    op: str
+    location: int
+    operands: tuple[Operand, ...]
+    results: tuple[int, ...]
+    immediate: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBlock:
+    """Straight-line code that ends in `yield`."""
+
+    arguments: tuple[int, ...]
+    code: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SecretInput:
+    """One encrypted input.
+
+    low, high  the calibrated range, margin included; values outside are refused before encryption
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    pack: PackMap
+    level: int
+    scale: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInput:
+    """One public run-time integer, at least 0 and at most `limit` (None: unbounded)."""
+
+    name: str
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One encrypted output.
+
+    error_bound  bound on the absolute error of an element against the polynomial program, by the noise model
+    magnitude    largest absolute value in calibration
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    pack: PackMap
+    level: int
+    scale: float
+    error_bound: float
+    magnitude: float
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else "<unknown>"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorValue:
+    """A tensor of the user's program, for debugging: where it is defined and how it is packed.
+
+    bound  absolute error beyond which it counts as off
+    """
+
+    position: int
+    name: str
+    location: int
+    pack: PackMap
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Approximation:
+    """One function that was replaced by a polynomial."""
+
+    function: str
+    location: int
+    low: float
+    high: float
+    degree: int
+    max_error: float
+
+
+@dataclass(frozen=True)
+class ClientSpec:
+    """All that a client needs: parameters, inputs, outputs, keys. No weights, no code."""
+
+    name: str
+    chain: ModulusChain
+    inputs: tuple[SecretInput | IndexInput, ...]
+    outputs: tuple[Output, ...]
+    manifest: KeyManifest
+    precision_bits: float
+
+    @property
+    def secret_inputs(self) -> tuple[SecretInput, ...]:
+        """The encrypted inputs, in order."""
+        return tuple(i for i in self.inputs if isinstance(i, SecretInput))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A compiled program.
+
+    kinds      register types in use;  registers[r] is the number of r's kind
+    constants  what `encode` instructions gather, from `sources`
+    watch      register -> position of the tensor value that it holds
+    """
+
+    client: ClientSpec
+    kinds: tuple[Kind, ...]
+    registers: tuple[int, ...]
+    blocks: tuple[PlanBlock, ...]
+    keys: tuple[KeySpec, ...]
+    constants: tuple[ConstRef, ...]
+    sources: Mapping[str, npt.NDArray[np.float64]]
+    locations: tuple[SourceLocation, ...]
+    tensors: tuple[TensorValue, ...]
+    watch: Mapping[int, int]
+    approximations: tuple[Approximation, ...] = ()
+    layouts: tuple[tuple[str, str, str], ...] = field(default=())  # (tensor, shape, layout) for the report
+
+    @property
+    def chain(self) -> ModulusChain:
+        """The parameters."""
+        return self.client.chain
+
+    def kind(self, register: int) -> Kind:
+        """The type of a register."""
+        return self.kinds[self.registers[register]]
+
+    def walk(self) -> Iterator[tuple[int, int, Instruction]]:
+        """(block, place, instruction) of all code."""
+        for number, block in enumerate(self.blocks):
+            for place, instruction in enumerate(block.code):
+                yield number, place, instruction

@@ -1,0 +1,212 @@
+"""Plans and client files in the validated container."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latticework import _core
+from latticework.errors import FormatError
+from latticework.params import ModulusChain
+from latticework.params.fingerprint import core_parameters, fingerprint
+from latticework.plan.code import decode_code, encode_code
+from latticework.plan.codec import from_data, to_data
+from latticework.plan.constants import Access, ConstRef, Gather
+from latticework.plan.schema import (
+    FORMAT,
+    Approximation,
+    ClientSpec,
+    IndexKind,
+    KeyKind,
+    Plan,
+    SourceLocation,
+    TensorValue,
+)
+
+PLAN_FILE, CLIENT_FILE = 1, 2  # container kinds
+META, CODE, CONSTANTS, DEBUG, SOURCE = 1, 2, 3, 4, 5  # section kinds
+MAX_GATHER_ITERATIONS = 1 << 28
+
+
+def write_client(spec: ClientSpec, path: Path | None = None) -> bytes | None:
+    """The client file: parameters, inputs, outputs and key manifest; no weights. Bytes if there is no path."""
+    return _write(path, CLIENT_FILE, spec, [])
+
+
+def read_client(source: Path | bytes) -> ClientSpec:
+    """A client file, or the client part of a plan file.
+
+    raises  FormatError
+    """
+    reader = _open(source, [CLIENT_FILE, PLAN_FILE])
+    return _read_meta(reader)
+
+
+def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
+    """The server file. Bytes if there is no path."""
+    gathers = list(dict.fromkeys(c.gather for c in plan.constants))
+    numbers = {gather: i for i, gather in enumerate(gathers)}
+    constants = {
+        "gathers": to_data(tuple(gathers)),
+        "constants": [[numbers[c.gather], c.steps, c.rotate, to_data(complex(c.factor))] for c in plan.constants],
+        "sources": [[name, list(array.shape)] for name, array in plan.sources.items()],
+    }
+    debug = {
+        "locations": to_data(plan.locations),
+        "tensors": to_data(plan.tensors),
+        "watch": [[r, p] for r, p in plan.watch.items()],
+        "approximations": to_data(plan.approximations),
+        "layouts": to_data(plan.layouts),
+    }
+    sections = [
+        (CODE, encode_code(plan)),
+        (CONSTANTS, bytes(_core.cbor_encode(constants))),
+        (DEBUG, bytes(_core.cbor_encode(debug))),
+        *((SOURCE, np.ascontiguousarray(a, dtype="<f8").tobytes()) for a in plan.sources.values()),
+    ]
+    return _write(path, PLAN_FILE, plan.client, sections)
+
+
+def read_plan(source: Path | bytes) -> Plan:
+    """A plan, everything in it checked.
+
+    raises  FormatError
+    """
+    reader = _open(source, [PLAN_FILE])
+    client = _read_meta(reader)
+    if reader.num_sections < 4 or [reader.section_kind(i) for i in range(1, 4)] != [CODE, CONSTANTS, DEBUG]:
+        raise FormatError("plan: sections are missing or out of order; the file was altered")
+    code = reader.section(1)
+    _core.Plan(core_parameters(client.chain), code)  # the core's decoder checks all rules of the code
+    kinds, registers, blocks, keys = decode_code(code)
+    content = _core.cbor_decode(reader.section(2))
+    sources = _sources(reader, _field(content, "sources"))
+    constants = _constants(content, sources)
+    debug = _core.cbor_decode(reader.section(3))
+    locations = from_data(tuple[SourceLocation, ...], _field(debug, "locations"), "locations")
+    plan = Plan(
+        client, kinds, registers, blocks, keys, constants, sources, locations,
+        from_data(tuple[TensorValue, ...], _field(debug, "tensors"), "tensors"),
+        dict(from_data(tuple[tuple[int, int], ...], _field(debug, "watch"), "watch")),
+        from_data(tuple[Approximation, ...], _field(debug, "approximations"), "approximations"),
+        from_data(tuple[tuple[str, str, str], ...], _field(debug, "layouts"), "layouts"),
+    )  # fmt: skip
+    _check_references(plan)
+    return plan
+
+
+def _write(path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]]) -> bytes | None:
+    header = {"format": FORMAT, "name": spec.name}
+    meta = bytes(_core.cbor_encode(to_data(spec)))
+    target = None if path is None else str(path)
+    written = _core.write_container(target, kind, fingerprint(spec.chain), header, [(META, meta), *sections])
+    return None if written is None else bytes(written)
+
+
+def _open(source: Path | bytes, kinds: list[int]) -> _core.ContainerReader:
+    return _core.ContainerReader(source if isinstance(source, bytes) else str(source), kinds=kinds)
+
+
+def _read_meta(reader: _core.ContainerReader) -> ClientSpec:
+    if reader.header.get("format") != FORMAT:
+        raise FormatError(
+            f"plan format {reader.header.get('format')!r}: this version reads format {FORMAT}; recompile the program"
+        )
+    if reader.num_sections < 1 or reader.section_kind(0) != META:
+        raise FormatError("plan: the META section is missing; the file was altered")
+    spec: ClientSpec = from_data(ClientSpec, _core.cbor_decode(reader.section(0)), "meta")
+    _check_chain(spec.chain)
+    if fingerprint(spec.chain) != bytes(reader.parameters):
+        raise FormatError("plan: the parameters are not those the file is labelled with; the file was altered")
+    return spec
+
+
+def _check_chain(chain: ModulusChain) -> None:
+    try:
+        core_parameters(chain)
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"plan: parameters are not valid: {error}") from None
+
+
+def _field(content: Any, name: str) -> Any:
+    if not isinstance(content, dict) or name not in content:
+        raise FormatError(f"plan: field {name!r} is missing; the file was altered")
+    return content[name]
+
+
+def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    shapes = from_data(tuple[tuple[str, tuple[int, ...]], ...], listed, "sources")
+    if reader.num_sections != 4 + len(shapes):
+        raise FormatError(f"plan: {reader.num_sections - 4} source sections for {len(shapes)} sources")
+    found = {}
+    for i, (name, shape) in enumerate(shapes):
+        data = reader.section(4 + i)
+        if min(shape, default=1) < 1 or len(data) != 8 * prod(shape):
+            raise FormatError(f"plan: source {name} has {len(data)} bytes, its shape {shape} needs {8 * prod(shape)}")
+        array = np.frombuffer(data, dtype="<f8").reshape(shape)
+        if not np.isfinite(array).all():
+            raise FormatError(f"plan: source {name} holds values that are not finite")
+        found[name] = array
+    return found
+
+
+def _constants(content: Any, sources: dict[str, Any]) -> tuple[ConstRef, ...]:
+    gathers: tuple[Gather, ...] = from_data(tuple[Gather, ...], _field(content, "gathers"), "gathers")
+    for i, gather in enumerate(gathers):
+        _check_gather(gather, sources, f"gathers[{i}]")
+    listed = _field(content, "constants")
+    constants = []
+    for i, item in enumerate(listed if isinstance(listed, list) else []):
+        path = f"constants[{i}]"
+        number, steps, rotate, factor = from_data(tuple[int, int | None, int, complex], item, path)  # type: ignore[arg-type]
+        if not 0 <= number < len(gathers):
+            raise FormatError(f"{path}: gather {number} of {len(gathers)}")
+        constants.append(ConstRef(gathers[number], steps, rotate, factor))
+    return tuple(constants)
+
+
+def _check_gather(gather: Gather, sources: dict[str, Any], path: str) -> None:
+    if min(gather.domain, default=1) < 1 or prod(gather.domain) > MAX_GATHER_ITERATIONS:
+        raise FormatError(f"{path}: a loop nest of {gather.domain} iterations")
+    if (gather.source is None) != (gather.source_access is None) or (gather.in_pack is None) != (
+        gather.in_access is None
+    ):
+        raise FormatError(f"{path}: accesses do not match what is accessed")
+    sizes: list[tuple[Access | None, int]] = [(gather.out_access, gather.out_pack.size)]
+    if gather.in_pack is not None:
+        sizes.append((gather.in_access, gather.in_pack.size))
+        if gather.in_pack.slots != gather.out_pack.slots:
+            raise FormatError(f"{path}: packed to {gather.in_pack.slots} and {gather.out_pack.slots} slots")
+    if gather.source is not None:
+        if gather.source not in sources:
+            raise FormatError(f"{path}: source {gather.source} is not in the plan")
+        sizes.append((gather.source_access, sources[gather.source].size))
+    for access, size in sizes:
+        assert access is not None
+        rows_fit = len(access.view) == len(access.matrix) == len(access.offset)
+        if not rows_fit or any(len(row) != len(gather.domain) for row in access.matrix) or prod(access.view) != size:
+            raise FormatError(f"{path}: an access with view {access.view} does not fit {size} elements")
+
+
+def _check_references(plan: Plan) -> None:
+    """Numbers that point between parts of the plan."""
+    count = len(plan.locations)
+    for _, _, instruction in plan.walk():
+        if not 0 <= instruction.location < max(count, 1):
+            raise FormatError(f"plan: location {instruction.location} of {count}")
+        if instruction.op == "encode" and not 0 <= instruction.immediate[0] < len(plan.constants):
+            raise FormatError(f"plan: constant {instruction.immediate[0]} of {len(plan.constants)}")
+    arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
+    if len(arguments) != len(plan.client.inputs) or any(isinstance(k, KeyKind) for k in arguments):
+        raise FormatError(f"plan: {len(arguments)} arguments for {len(plan.client.inputs)} inputs")
+    for kind, spec in zip(arguments, plan.client.inputs, strict=True):
+        if isinstance(kind, IndexKind) != (not hasattr(spec, "pack")):
+            raise FormatError(f"plan: input {spec.name!r} does not fit its register")
+    if len(plan.blocks[0].code[-1].operands) != len(plan.client.outputs):
+        raise FormatError("plan: the code yields another number of values than there are outputs")
+    for register, position in plan.watch.items():
+        if not (0 <= register < len(plan.registers) and 0 <= position < len(plan.tensors)):
+            raise FormatError(f"plan: watch {register} -> {position} points outside the plan")

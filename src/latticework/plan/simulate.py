@@ -1,0 +1,217 @@
+"""Run a plan on slot vectors, without any ciphertext: the plan's oracle.
+
+Levels, scales and degrees are checked at every step, values are checked
+against the modulus that has to hold them, and noise can be drawn as modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log2
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import LevelError, RangeError, ScaleError
+from latticework.plan import noise as model
+from latticework.plan.keys import KeySpec
+from latticework.plan.schema import CipherKind, DigitsKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
+
+Slots = npt.NDArray[np.complex128]
+Item = Slots | int | KeySpec
+OnValue = Callable[[int, Slots], None]
+SCALE_TOLERANCE = 2.0**-20
+
+_INDEX = {"iadd": int.__add__, "isub": int.__sub__, "imul": int.__mul__, "imin": min, "ilt": lambda a, b: int(a < b)}
+
+
+def simulate(
+    plan: Plan,
+    inputs: Sequence[npt.ArrayLike | int],
+    *,
+    noise: np.random.Generator | None = None,
+    on_value: OnValue | None = None,
+) -> list[npt.NDArray[np.float64]]:
+    """Packed outputs of a plan, decoded to tensors.
+
+    inputs    a tensor per secret input, an int per index input, in order
+    noise     draw every step's noise from this generator; None: exact arithmetic
+    on_value  called with (register, slot vector) for every ciphertext of basis Q
+    raises    LevelError, ScaleError or RangeError where a step breaks the plan's own rules
+    """
+    run = _Simulation(plan, noise, on_value)
+    items: list[Item] = []
+    for spec, value in zip(plan.client.inputs, inputs, strict=True):
+        if isinstance(spec, IndexInput):
+            items.append(int(value))  # type: ignore[arg-type]
+        else:
+            packed = spec.pack.pack(value).astype(np.complex128)
+            items.append(run.noisy(packed, model.symmetric_encryption(), spec.scale))
+    results = run.block(0, items)
+    return [spec.pack.unpack(np.real(r)) for spec, r in zip(plan.client.outputs, results, strict=True)]  # type: ignore[arg-type]
+
+
+class _Simulation:
+    def __init__(self, plan: Plan, noise: np.random.Generator | None, on_value: OnValue | None) -> None:
+        self.plan = plan
+        self.chain = plan.chain
+        self.noise = noise
+        self.on_value = on_value
+        self.registers: dict[int, Item] = {}
+
+    def block(self, number: int, arguments: Sequence[Item]) -> list[Item]:
+        """Run a block; returns what it yields."""
+        block = self.plan.blocks[number]
+        for register, value in zip(block.arguments, arguments, strict=True):
+            self.write(register, value)
+        for instruction in block.code:
+            operands = [self.registers[o.register] for o in instruction.operands]
+            if instruction.op == "yield":
+                return operands
+            for register, value in zip(instruction.results, self.step(instruction, operands), strict=True):
+                self.write(register, value)
+        raise AssertionError(f"block {number} does not end in yield")
+
+    def write(self, register: int, value: Item) -> None:
+        """Set a register, checking that its modulus can hold the value."""
+        self.registers[register] = value
+        kind = self.plan.kind(register)
+        if isinstance(kind, CipherKind) and kind.basis == 0:
+            assert isinstance(value, np.ndarray)
+            largest = float(np.max(np.abs(value), initial=0.0))
+            room = log2(self.chain.modulus(kind.level, kind.track)) - 1
+            if largest > 0 and log2(largest) + log2(kind.scale) > room:
+                raise RangeError(
+                    f"a value of magnitude {largest:.3g} at scale 2^{log2(kind.scale):.1f} does not fit the modulus of "
+                    f"level {kind.level} (2^{room:.1f}); calibrate with data that cover the values that occur"
+                )
+            if self.on_value is not None:
+                self.on_value(register, value)
+
+    def noisy(self, value: Slots, deviation: float, scale: float) -> Slots:
+        """The value with noise of this coefficient deviation, if noise is drawn."""
+        if self.noise is None:
+            return value
+        sigma = deviation * np.sqrt(value.size) / scale
+        return value + self.noise.normal(0.0, sigma, value.size) + 1j * self.noise.normal(0.0, sigma, value.size)
+
+    def step(self, instruction: Instruction, x: list[Item]) -> list[Item]:
+        """Meaning of one instruction, its rules checked."""
+        op, immediate = instruction.op, instruction.immediate
+        if op == "for":
+            return self.loop(instruction, x)
+        if op == "if":
+            return self.block(immediate[0 if x[0] else 1], x[1:])
+        if op == "iconst":
+            return [immediate[0]]
+        if op in _INDEX:
+            return [_INDEX[op](*x)]  # type: ignore[operator]
+        kind = self.plan.kind(instruction.results[0])
+        if op == "key":
+            assert isinstance(kind, KeyKind)
+            return [self.plan.keys[kind.key]]
+        if op == "encode":
+            assert isinstance(kind, PlainKind)
+            vector = self.plan.constants[immediate[0]].evaluate(self.plan.sources).astype(np.complex128)
+            return [self.noisy(vector, model.encoding(), kind.scale)]
+        if op == "hoist":
+            return [x[0]]
+        assert isinstance(kind, CipherKind)
+        self.check(instruction, kind)
+        return [self.cipher_step(instruction, kind, x)]
+
+    def loop(self, instruction: Instruction, x: list[Item]) -> list[Item]:
+        """A counted loop."""
+        block, limit = instruction.immediate
+        trips, carried = x[0], x[1:]
+        assert isinstance(trips, int)
+        if not 0 <= trips <= limit:
+            raise RangeError(f"for: the trip count is {trips}; this plan allows 0 to {limit}")
+        for i in range(trips):
+            carried = self.block(block, [i, *carried])
+        return carried
+
+    def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Slots:
+        """Slot meaning of an instruction that makes a ciphertext."""
+        op = instruction.op
+        a = x[0]
+        assert isinstance(a, np.ndarray)
+        before = self.plan.kind(instruction.operands[0].register)
+        match op:
+            case "add" | "add_plain":
+                return a + x[1]  # type: ignore[operator, no-any-return]
+            case "sub" | "sub_plain":
+                return a - x[1]  # type: ignore[operator, no-any-return]
+            case "mul" | "mul_plain":
+                return a * x[1]  # type: ignore[operator, no-any-return]
+            case "square":
+                return a * a
+            case "neg":
+                return -a
+            case "mul_int":
+                assert isinstance(before, CipherKind)
+                return a * (instruction.immediate[0] * (before.scale / kind.scale))
+            case "add_int":
+                return a + instruction.immediate[0] / kind.scale
+            case "relabel":
+                assert isinstance(before, CipherKind)
+                return a[np.arange(kind.slots) % before.slots] * (before.scale / kind.scale)
+            case "drop_level" | "trivial":
+                return a
+            case "mod_down":
+                return self.noisy(a, model.mod_down(self.chain.ring_degree), kind.scale)
+            case "key_product" | "rotate" | "relinearize":
+                key = x[1]
+                assert isinstance(key, KeySpec)
+                a = self.noisy(a, model.key_product(self.chain, kind.level, kind.track), kind.scale)
+                if op != "key_product":
+                    a = self.noisy(a, model.mod_down(self.chain.ring_degree), kind.scale)
+                return a if key.kind == "relin" else apply_galois(a, key.galois_element)
+        raise AssertionError(f"no meaning for opcode {op}")
+
+    def check(self, instruction: Instruction, kind: CipherKind) -> None:
+        """Level and scale rules of one instruction."""
+        kinds = [self.plan.kind(o.register) for o in instruction.operands]
+        held = [k for k in kinds if isinstance(k, CipherKind | PlainKind | DigitsKind)]
+        level = min(k.level for k in held)
+        if instruction.op in ("mod_down", "drop_level"):
+            if kind.level > level:
+                raise LevelError(f"{instruction.op}: from level {level} up to {kind.level}")
+        elif any(k.level != kind.level for k in held):
+            raise LevelError(f"{instruction.op}: levels {[k.level for k in held]} give level {kind.level}")
+        expected = self.expected_scale(instruction, kind, held)
+        if expected is not None and abs(expected / kind.scale - 1) > SCALE_TOLERANCE:
+            raise ScaleError(
+                f"{instruction.op}: the scale should be 2^{log2(expected):.6f}, the plan states 2^{log2(kind.scale):.6f}"
+            )
+
+    def expected_scale(
+        self, instruction: Instruction, kind: CipherKind, held: list[CipherKind | PlainKind | DigitsKind]
+    ) -> float | None:
+        """The scale that follows from the operands, or None where it is a free choice."""
+        match instruction.op:
+            case "mul" | "mul_plain":
+                return held[0].scale * held[1].scale
+            case "square":
+                return held[0].scale ** 2
+            case "mod_down":
+                dropped = self.chain.modulus(held[0].level, kind.track) // self.chain.modulus(kind.level, kind.track)
+                return held[0].scale / dropped
+            case "mul_int" | "relabel":
+                return None
+            case _:
+                if len({k.scale for k in held}) > 1 and abs(held[0].scale / held[1].scale - 1) > SCALE_TOLERANCE:
+                    raise ScaleError(f"{instruction.op}: operands at scales {[k.scale for k in held]}")
+                return held[0].scale
+
+
+def apply_galois(x: Slots, element: int) -> Slots:
+    """X -> X^element on a periodic slot vector."""
+    modulus = 4 * x.size
+    residue = element % modulus
+    if residue % 4 == 3:
+        x, residue = np.conj(x), modulus - residue
+    steps, power = 0, 1
+    while power != residue:
+        power, steps = power * 5 % modulus, steps + 1
+    return np.roll(x, -steps)

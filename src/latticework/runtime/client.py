@@ -1,0 +1,189 @@
+"""The client: makes keys, encrypts inputs, decrypts outputs. Needs no weights and no code of the program."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework import _core
+from latticework.errors import DtypeError, RangeError, SecretKeyError, ShapeError, TraceError
+from latticework.params.fingerprint import core_parameters
+from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
+from latticework.plan.serialise import read_client, write_client
+from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role, load_encrypted
+from latticework.runtime.events import Event, OnEvent
+from latticework.runtime.keys import SECRET_FILE, Keys, PublicKeys
+from latticework.runtime.owner import OwnerValue
+
+
+class Client:
+    """The owner of the data.
+
+    spec     inputs, outputs, parameters and key manifest of one program
+    threads  of the arithmetic; 0: one per core
+    """
+
+    def __init__(self, spec: ClientSpec, *, threads: int = 0) -> None:
+        self.spec = spec
+        self.context = _core.Context(core_parameters(spec.chain), "ref", threads)
+        self._encoder = _core.Encoder(self.context)
+        self._encryptor: _core.Encryptor | None = None
+        self._decryptor: _core.Decryptor | None = None
+
+    @classmethod
+    def load(cls, path: str | Path, *, threads: int = 0) -> Client:
+        """From a client file."""
+        return cls(read_client(Path(path)), threads=threads)
+
+    def save(self, path: str | Path) -> None:
+        """Write the client file: all a client needs, no weights, no keys."""
+        write_client(self.spec, Path(path))
+
+    # -- keys --------------------------------------------------------------------------------
+
+    def keygen(self, *, on_event: OnEvent | None = None) -> Keys:
+        """Make a secret key and exactly the evaluation keys of the program's manifest; the client holds them.
+
+        on_event  called after every key
+        raises    SecurityError before any key is made if one would be too weak
+        """
+        generator = _core.KeyGenerator(self.context)
+        started = time.monotonic()
+
+        def made(number: int, count: int, spec: dict[str, Any]) -> None:
+            nonlocal started
+            now = time.monotonic()
+            if on_event is not None:
+                on_event(Event("keys", str(spec["kind"]), number + 1, count, int(spec["level"]), started, now))
+            started = now
+
+        specs = [
+            {"kind": u.spec.kind, "galois_element": u.spec.galois_element, "track": u.spec.track, "level": u.spec.level}
+            for u in self.spec.manifest.uses
+        ]
+        secret = generator.secret_key()
+        evaluation = generator.evaluation_keys(secret, specs, made)
+        keys = Keys(secret, PublicKeys(evaluation, generator.public_key(secret)), self.context)
+        self.use_secret_key(secret)
+        return keys
+
+    def use_secret_key(self, secret: _core.SecretKey) -> None:
+        """Encrypt and decrypt under this key from now on."""
+        self._encryptor = _core.Encryptor(self.context, secret)
+        self._decryptor = _core.Decryptor(self.context, secret)
+
+    def use_public_key(self, key: _core.PublicKey) -> None:
+        """Encrypt for the owner of this key; such a client cannot decrypt."""
+        self._encryptor = _core.Encryptor(self.context, key)
+        self._decryptor = None
+
+    def load_keys(self, path: str | Path) -> None:
+        """Read a secret key file, or that of a folder written by `Keys.save`."""
+        source = Path(path)
+        file = source / SECRET_FILE if source.is_dir() else source
+        self.use_secret_key(_core.load_secret_key(str(file), self.context))
+
+    # -- values ------------------------------------------------------------------------------
+
+    def encrypt(self, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> Encrypted:
+        """Encrypt the inputs of one run, by position or by name; run-time integers travel in the clear.
+
+        raises  ShapeError, DtypeError or RangeError, before anything is encrypted, for inputs that do not fit
+        """
+        given = self._by_name(arrays, named)
+        checked = {i.name: _checked(self.spec, i, given[i.name]) for i in self.spec.inputs}
+        if self._encryptor is None:
+            raise SecretKeyError("the client has no key: call keygen(), or load_keys(folder), first")
+        tensors, integers = {}, {}
+        for spec in self.spec.inputs:
+            value = checked[spec.name]
+            if isinstance(spec, IndexInput):
+                assert isinstance(value, int)
+                integers[spec.name] = value
+            else:
+                plain = self._encoder.encode(spec.pack.pack(value), (0, spec.level), spec.scale)
+                tensors[spec.name] = self._encryptor.encrypt(plain)
+        return Encrypted(INPUTS, self.spec.name, tensors, integers)
+
+    def decrypt(self, encrypted: Encrypted) -> OwnerValue | tuple[OwnerValue, ...] | dict[str, OwnerValue]:
+        """Decrypt the outputs of a run: one value, a tuple, or a dictionary, as the program returned.
+
+        raises  ParameterMismatchError for ciphertexts of other parameters or another key
+        """
+        check_role(encrypted, self.spec, OUTPUTS)
+        if self._decryptor is None:
+            raise SecretKeyError("the client has no secret key, so it cannot decrypt: load_keys(folder) first")
+        missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
+        if missing:
+            raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
+        values = {o.name: self._decrypted(o, encrypted.tensors[o.name]) for o in self.spec.outputs}
+        names = [o.name for o in self.spec.outputs]
+        if names == ["result"]:
+            return values["result"]
+        if names == [f"result{i}" for i in range(len(names))]:
+            return tuple(values.values())
+        return values
+
+    def _decrypted(self, output: Output, ciphertext: _core.Ciphertext) -> OwnerValue:
+        assert self._decryptor is not None
+        if ciphertext.slots != output.pack.slots:
+            raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
+        slots = np.real(self._decryptor.decrypt(ciphertext))
+        return OwnerValue(output.pack.unpack(slots), output.error_bound)
+
+    def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
+        """Read encrypted inputs or outputs of this program."""
+        return load_encrypted(source, self.context)
+
+    def _by_name(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        names = [i.name for i in self.spec.inputs]
+        listed = ", ".join(names)
+        if len(arrays) > len(names):
+            raise TraceError(f"program {self.spec.name} has {len(names)} inputs ({listed}), got {len(arrays)}")
+        given = dict(zip(names, arrays, strict=False))
+        unknown = [n for n in named if n not in names or n in given]
+        given.update(named)
+        missing = [n for n in names if n not in given]
+        if unknown or missing:
+            raise TraceError(
+                f"program {self.spec.name} has the inputs {listed}; missing: {', '.join(missing) or 'none'}; "
+                f"unknown or given twice: {', '.join(unknown) or 'none'}"
+            )
+        return given
+
+    def __repr__(self) -> str:
+        state = "no keys yet" if self._encryptor is None else "with keys"
+        return f"Client({self.spec.name}, N={self.spec.chain.ring_degree}, {state})"
+
+
+def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any) -> Any:
+    """An input, checked against what the program was compiled for."""
+    where = f"program {program.name}, input {spec.name}"
+    if isinstance(spec, IndexInput):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise DtypeError(f"{where}: a run-time integer is needed, got {type(value).__name__}")
+        if value < 0 or (spec.limit is not None and value > spec.limit):
+            limit = "" if spec.limit is None else f" and at most {spec.limit}, the at_most it was compiled for"
+            raise RangeError(f"{where} is {value}; it must be at least 0{limit}")
+        return int(value)
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers (float or integer)")
+    if array.shape != spec.shape:
+        hint = f"; reshape it to {spec.shape}" if array.size == np.prod(spec.shape, dtype=int) else ""
+        raise ShapeError(f"{where} has shape {array.shape}, the program was compiled for {spec.shape}{hint}")
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        bad = int(np.count_nonzero(~np.isfinite(array)))
+        raise RangeError(f"{where}: {bad} of {array.size} values are NaN or infinite; replace them first")
+    if array.min() < spec.low or array.max() > spec.high:
+        raise RangeError(
+            f"{where} reaches from {array.min():.6g} to {array.max():.6g}; the program was calibrated for "
+            f"{spec.low:.6g} to {spec.high:.6g}, and its approximations are wrong outside: "
+            "scale the input, or compile with calibrate= data that cover it"
+        )
+    return array

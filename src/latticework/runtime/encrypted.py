@@ -1,0 +1,85 @@
+"""Encrypted inputs or outputs of a program: what travels between client and server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from latticework import _core
+from latticework.errors import FormatError
+from latticework.plan.schema import ClientSpec
+
+INPUTS, OUTPUTS = "inputs", "outputs"
+
+
+@dataclass(frozen=True)
+class Encrypted:
+    """Named ciphertexts of one program, and its public run-time integers.
+
+    role      "inputs" or "outputs"
+    program   name of the program that they belong to
+    tensors   name -> ciphertext
+    integers  name -> public run-time integer
+    """
+
+    role: str
+    program: str
+    tensors: Mapping[str, _core.Ciphertext]
+    integers: Mapping[str, int]
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the ciphertexts in memory."""
+        return sum(c.num_bytes for c in self.tensors.values())
+
+    def to_bytes(self) -> bytes:
+        """The container that `save` writes."""
+        data = self._write(None)
+        assert data is not None
+        return data
+
+    def save(self, path: str | Path) -> None:
+        """Write to a file, atomically; fresh symmetric ciphertexts are stored as a seed and one polynomial."""
+        self._write(str(path))
+
+    def _write(self, path: str | None) -> bytes | None:
+        extras = {"role": self.role, "program": self.program, "integers": dict(self.integers)}
+        written = _core.save_ciphertexts(path, list(self.tensors.values()), list(self.tensors), extras)
+        return None if written is None else bytes(written)
+
+    def __repr__(self) -> str:
+        names = ", ".join([*self.tensors, *(f"{k}={v}" for k, v in self.integers.items())])
+        return f"Encrypted({self.role} of {self.program}: {names}; {self.num_bytes / 1e6:.2f} MB)"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{name}</td><td>{c.slots} slots</td><td>level {c.level[1]}</td>"
+            f"<td>scale 2^{__import__('math').log2(c.scale):.1f}</td><td>{c.num_bytes / 1e6:.2f} MB</td></tr>"
+            for name, c in self.tensors.items()
+        )
+        return f"<table><caption>{self.role} of {self.program}, encrypted</caption>{rows}</table>"
+
+
+def load_encrypted(source: str | Path | bytes, context: _core.Context) -> Encrypted:
+    """Read what `Encrypted.save` wrote.
+
+    raises  FormatError for a damaged or other file; ParameterMismatchError for other parameters
+    """
+    ciphertexts, names, extras = _core.load_ciphertexts(source if isinstance(source, bytes) else str(source), context)
+    role, program, integers = extras.get("role"), extras.get("program"), extras.get("integers", {})
+    if role not in (INPUTS, OUTPUTS) or not isinstance(program, str) or not isinstance(integers, dict):
+        raise FormatError("the ciphertext file does not say what it holds; write it with Encrypted.save")
+    if any(type(v) is not int for v in integers.values()):
+        raise FormatError("the ciphertext file holds run-time integers that are none; it was altered")
+    return Encrypted(role, program, dict(zip(names, ciphertexts, strict=True)), integers)
+
+
+def check_role(encrypted: Encrypted, spec: ClientSpec, role: str) -> None:
+    """FormatError unless this is the inputs (or outputs) of the program."""
+    if not isinstance(encrypted, Encrypted):
+        raise FormatError(f"expected the encrypted {role} of program {spec.name}, got a {type(encrypted).__name__}")
+    if encrypted.role != role or encrypted.program != spec.name:
+        raise FormatError(
+            f"these are the {encrypted.role} of program {encrypted.program!r}; expected the {role} of {spec.name!r}"
+        )

@@ -1,0 +1,63 @@
+"""Keys of one client: the secret key, and what may be given to servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+from latticework import _core
+from latticework.errors import SecretKeyError
+
+SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"
+
+
+class PublicKeys:
+    """What a server gets: evaluation keys; and the key with which anybody can encrypt for the client."""
+
+    def __init__(self, evaluation: _core.EvaluationKeys, encryption: _core.PublicKey | None) -> None:
+        self.evaluation = evaluation
+        self.encryption = encryption
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes in memory."""
+        return self.evaluation.num_bytes + (self.encryption.num_bytes if self.encryption is not None else 0)
+
+    def save(self, folder: str | Path) -> None:
+        """Write `evaluation.lwkeys` and `public.lwkey` into a folder."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        _core.save_evaluation_keys(str(target / EVALUATION_FILE), self.evaluation)
+        if self.encryption is not None:
+            _core.save_public_key(str(target / PUBLIC_FILE), self.encryption)
+
+    def __repr__(self) -> str:
+        return f"PublicKeys({len(self.evaluation)} evaluation keys, {self.num_bytes / 1e6:.1f} MB in memory)"
+
+
+class Keys:
+    """A client's keys, the secret one included. Never given to a server; `public()` is what a server gets."""
+
+    def __init__(self, secret: _core.SecretKey, public: PublicKeys, context: _core.Context) -> None:
+        self._secret = secret
+        self._public = public
+        self._context = context
+
+    def public(self) -> PublicKeys:
+        """The keys a server computes with; they reveal nothing of the secret."""
+        return self._public
+
+    def save(self, folder: str | Path) -> None:
+        """Write `secret.lwkey` (readable by its owner only) and the public files into a folder."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        self._public.save(target)
+        _core.save_secret_key(str(target / SECRET_FILE), self._secret, self._context)
+
+    def __repr__(self) -> str:
+        return f"Keys(secret hidden; {self._public!r})"
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise SecretKeyError("keys with a secret key are never pickled or copied; save(folder) writes them to files")
+
+    __reduce__ = __getstate__ = __copy__ = __deepcopy__ = __reduce_ex__ = _refuse

@@ -1,0 +1,51 @@
+"""Decrypted values, for the key owner's eyes only.
+
+A raw CKKS decryption carries noise from which its key can be computed (Li and
+Micciancio, Eurocrypt 2021), so a decrypted value must not leave its owner.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import SecretKeyError
+
+_WARNING = (
+    "a decrypted value must not leave the owner of the secret key: its noise reveals the key; "
+    "use .reveal() to look at it, and pass on only what you decide from it"
+)
+
+
+class OwnerValue:
+    """A decrypted tensor. It shows itself only through `reveal`, and refuses to be pickled or converted silently.
+
+    shape        of the tensor
+    error_bound  bound on the error of an element by the noise model
+    """
+
+    __slots__ = ("_array", "error_bound", "shape")
+
+    def __init__(self, array: npt.NDArray[np.float64], error_bound: float) -> None:
+        self._array = array
+        self.shape = array.shape
+        self.error_bound = error_bound
+
+    def reveal(self) -> npt.NDArray[np.float64]:
+        """The tensor, for the owner: do not publish or send its low bits."""
+        return self._array.copy()
+
+    def __repr__(self) -> str:
+        return f"OwnerValue(shape={self.shape}, hidden; .reveal() gives the array, to its owner only)"
+
+    def _repr_html_(self) -> str:
+        return f"<code>OwnerValue(shape={self.shape})</code>: hidden; <code>.reveal()</code> gives the array"
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise SecretKeyError(_WARNING)
+
+    __array__ = __reduce__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
+    __reduce_ex__ = _refuse
+    __float__ = __int__ = __iter__ = __getitem__ = _refuse

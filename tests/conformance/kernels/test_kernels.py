@@ -1,0 +1,205 @@
+"""Transforms, pointwise kernels, automorphisms, import and export: exact against integer definitions."""
+
+import numpy as np
+import pytest
+import ring_oracles as oracle
+from ring_oracles import PRIMES
+
+from latticework import _core
+
+LIMBS = list(range(len(PRIMES)))
+
+
+def test_ring_states_what_it_is(ring, backend):
+    assert (ring.primes, ring.backend) == (PRIMES, backend)
+
+
+@pytest.mark.parametrize(
+    ("degree", "primes", "fault"),
+    [
+        (24, [97], "power of two"),
+        (8, [97], "power of two"),
+        (2**18, [97], "power of two"),
+        (16, [], "primes"),
+        (16, [67], "not 1 modulo"),
+        (16, [33], "not prime"),
+        (16, [97, 97], "more than once"),
+        (16, [2**60 + 33], "2\\^60"),
+    ],
+)
+def test_bad_rings_are_refused(backend, degree, primes, fault):
+    with pytest.raises(ValueError, match=fault):
+        _core.Ring(degree, primes, backend=backend)
+
+
+def test_unknown_backend_is_refused():
+    with pytest.raises(ValueError, match=r"abacus.*choose one of"):
+        _core.Ring(16, [97], backend="abacus")
+
+
+def test_ntt_is_evaluation_at_odd_powers_of_the_smallest_root(ring, rng):
+    roots = [oracle.smallest_root(q, 2 * ring.degree) for q in PRIMES]
+    exponents = oracle.exponents(ring.degree)
+    positions = rng.choice(ring.degree, 8, replace=False)
+    for name, x in oracle.residue_patterns(PRIMES, ring.degree, rng).items():
+        values = ring.ntt(x, LIMBS)
+        for limb, q in enumerate(PRIMES):
+            points = [pow(roots[limb], exponents[j], q) for j in positions]
+            expected = [oracle.evaluate(x[0, limb].tolist(), point, q) for point in points]
+            assert values[0, limb, positions].tolist() == expected, (name, q)
+
+
+def test_intt_undoes_ntt(ring, rng):
+    for name, x in oracle.residue_patterns(PRIMES, ring.degree, rng).items():
+        np.testing.assert_array_equal(ring.intt(ring.ntt(x, LIMBS), LIMBS), x, err_msg=name)
+        np.testing.assert_array_equal(ring.ntt(ring.intt(x, LIMBS), LIMBS), x, err_msg=name)
+
+
+def test_product_in_ntt_domain_is_negacyclic_convolution(make_ring, rng):
+    ring = make_ring(64)
+    patterns = oracle.residue_patterns(PRIMES, ring.degree, rng)
+    b = patterns["random"]
+    for name, a in patterns.items():
+        product = ring.intt(ring.mul(ring.ntt(a, LIMBS), ring.ntt(b, LIMBS), LIMBS), LIMBS)
+        for limb, q in enumerate(PRIMES):
+            expected = oracle.negacyclic_product(a[0, limb].tolist(), b[0, limb].tolist(), q)
+            assert product[0, limb].tolist() == expected, (name, q)
+
+
+def pointwise_cases(ring, x, y, z, scalars):
+    """(kernel name, result, exact value before reduction) for operands x, y, z and one scalar per limb."""
+    a, b, c = oracle.exact(x), oracle.exact(y), oracle.exact(z)
+    s = oracle.column(scalars)
+    return [
+        ("add", ring.add(x, y, LIMBS), a + b),
+        ("sub", ring.sub(x, y, LIMBS), a - b),
+        ("neg", ring.neg(x, LIMBS), -a),
+        ("mul", ring.mul(x, y, LIMBS), a * b),
+        ("mul_add", ring.mul_add(x, y, z, LIMBS), a + b * c),
+        ("mul_scalar", ring.mul_scalar(x, scalars, LIMBS), a * s),
+        ("add_scalar", ring.add_scalar(x, scalars, LIMBS), a + s),
+        ("sub_scale", ring.sub_scale(x, y, scalars, LIMBS), (a - b) * s),
+        ("dot", ring.dot([x, y], [y, z], LIMBS), a * b + b * c),
+    ]
+
+
+def test_pointwise_kernels_on_every_pair_of_patterns(make_ring, rng):
+    ring = make_ring(16)
+    patterns = oracle.residue_patterns(PRIMES, ring.degree, rng)
+    scalars = [int(rng.integers(q)) for q in PRIMES]
+    for x_name, x in patterns.items():
+        for y_name, y in patterns.items():
+            for kernel, result, value in pointwise_cases(ring, x, y, patterns["largest"], scalars):
+                expected = (value % oracle.column(PRIMES)).astype(np.uint64)
+                np.testing.assert_array_equal(result, expected, err_msg=f"{kernel} {x_name} {y_name}")
+
+
+@pytest.mark.parametrize("scalar", ["zero", "one", "largest"])
+def test_extreme_scalars(make_ring, rng, scalar):
+    ring = make_ring(64)
+    x = oracle.random_residues(PRIMES, 64, 2, rng)
+    y = oracle.random_residues(PRIMES, 64, 2, rng)
+    scalars = [{"zero": 0, "one": 1, "largest": q - 1}[scalar] for q in PRIMES]
+    for kernel, result, value in pointwise_cases(ring, x, y, y, scalars):
+        np.testing.assert_array_equal(result, (value % oracle.column(PRIMES)).astype(np.uint64), err_msg=kernel)
+
+
+def test_one_poly_is_broadcast_over_many(make_ring, rng):
+    ring = make_ring(64)
+    one = oracle.random_residues(PRIMES, 64, 1, rng)
+    many = oracle.random_residues(PRIMES, 64, 3, rng)
+    repeated = np.repeat(one, 3, axis=0)
+    for kernel in (ring.add, ring.sub, ring.mul):
+        np.testing.assert_array_equal(kernel(one, many, LIMBS), kernel(repeated, many, LIMBS))
+        np.testing.assert_array_equal(kernel(many, one, LIMBS), kernel(many, repeated, LIMBS))
+    np.testing.assert_array_equal(ring.mul_add(many, one, many, LIMBS), ring.mul_add(many, repeated, many, LIMBS))
+    np.testing.assert_array_equal(
+        ring.dot([one, many], [many, one], LIMBS), ring.dot([many] * 2, [repeated] * 2, LIMBS)
+    )
+
+
+def test_dot_of_many_largest_products_does_not_overflow(make_ring):
+    ring, terms = make_ring(16), 600
+    x = np.array([[[q - 1] * 16 for q in PRIMES]], dtype=np.uint64)
+    result = ring.dot([x] * terms, [x] * terms, LIMBS)
+    assert result[0, :, 0].tolist() == [terms % q for q in PRIMES]  # (q - 1)^2 = 1
+
+
+def test_rows_follow_limb_numbers(make_ring, rng):
+    ring, limbs = make_ring(64), [3, 0, 4]
+    primes = [PRIMES[limb] for limb in limbs]
+    x = oracle.random_residues(primes, 64, 2, rng)
+    np.testing.assert_array_equal(ring.ntt(x, limbs)[:, 1], ring.ntt(x[:, 1:2].copy(), [0])[:, 0])
+    expected = (oracle.exact(x) ** 2 % oracle.column(primes)).astype(np.uint64)
+    np.testing.assert_array_equal(ring.mul(x, x, limbs), expected)
+
+
+def test_automorphism_permutes_the_ntt_like_the_coefficients(ring, rng):
+    x = oracle.random_residues(PRIMES, ring.degree, 2, rng)
+    values = ring.ntt(x, LIMBS)
+    for g in (1, 3, 5, pow(5, 7, 2 * ring.degree), ring.degree + 1, 2 * ring.degree - 1):
+        turned = ring.intt(ring.automorphism(values, g, LIMBS), LIMBS)
+        for poly in range(2):
+            for limb, q in enumerate(PRIMES):
+                assert turned[poly, limb].tolist() == oracle.apply_automorphism(x[poly, limb].tolist(), g, q), (g, q)
+
+
+def test_even_galois_element_is_refused(make_ring):
+    x = np.zeros((1, 1, 16), dtype=np.uint64)
+    for g in (2, 33):
+        with pytest.raises(ValueError, match="odd and below 2N"):
+            make_ring(16).automorphism(x, g, [0])
+
+
+def test_import_signed_reduces_both_signs(ring, rng):
+    values = rng.integers(-(2**62) + 1, 2**62, ring.degree)
+    values[:4] = [0, -1, 2**62 - 1, -(2**62) + 1]
+    expected = (values.astype(object) % oracle.column(PRIMES)).astype(np.uint64)
+    np.testing.assert_array_equal(ring.import_signed(values, LIMBS)[0], expected)
+
+
+def pack(x, widths):
+    """Rows of little endian bit strings, one after the other."""
+    rows = []
+    for poly in x:
+        for row, width in zip(poly, widths, strict=True):
+            number = sum(int(value) << (i * width) for i, value in enumerate(row))
+            rows.append(number.to_bytes(len(row) * width // 8, "little"))
+    return b"".join(rows)
+
+
+@pytest.mark.parametrize("extra_bits", [0, 1, 4])
+def test_packed_rows_are_bit_strings(ring, rng, extra_bits):
+    widths = [q.bit_length() + extra_bits for q in PRIMES]
+    x = oracle.random_residues(PRIMES, ring.degree, 2, rng)
+    data = pack(x, widths)
+    assert ring.export_residues(x, widths, LIMBS) == data
+    np.testing.assert_array_equal(ring.import_residues(data, widths, LIMBS, 2), x)
+
+
+def test_import_refuses_a_residue_that_is_not_reduced(make_ring):
+    ring = make_ring(16)
+    for limb, q in enumerate(PRIMES):
+        for place in (0, 9, 15):
+            x = np.zeros((1, 1, 16), dtype=np.uint64)
+            x[0, 0, place] = q
+            with pytest.raises(ValueError, match="not below the prime"):
+                ring.neg(x, [limb])
+
+
+def test_wrong_shapes_are_refused(make_ring):
+    ring = make_ring(16)
+    x = np.zeros((2, 2, 16), dtype=np.uint64)
+    for array, limbs in ((x, [0]), (np.zeros((2, 2, 64), dtype=np.uint64), [0, 1]), (x, [0, 5])):
+        with pytest.raises(ValueError, match=r"shape|does not exist"):
+            ring.ntt(array, limbs)
+    with pytest.raises(ValueError, match="polys"):
+        ring.add(x, np.zeros((3, 2, 16), dtype=np.uint64), [0, 1])
+
+
+def test_memory_is_accounted_and_returned(make_ring):
+    ring = make_ring(64)
+    assert ring.live_bytes == 0
+    ring.neg(np.zeros((2, 5, 64), dtype=np.uint64), LIMBS)
+    assert ring.live_bytes == 0
+    assert ring.peak_bytes >= 2 * (2 * 5 * 64 * 8)

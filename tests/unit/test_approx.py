@@ -1,0 +1,107 @@
+"""Polynomial approximation: against the angle form of Chebyshev polynomials, known errors, and erf by series."""
+
+import math
+
+import numpy as np
+import pytest
+
+from latticework.approx.chebyshev import fit, interpolate, max_error, to_chebyshev
+from latticework.approx.functions import ACTIVATIONS, gelu, relu, sigmoid
+from latticework.errors import RangeError
+from latticework.plan.constants import Polynomial
+
+
+def by_angles(polynomial, x):
+    lo, hi = polynomial.interval
+    angle = np.arccos(np.clip((2 * x - lo - hi) / (hi - lo), -1, 1))
+    return sum(c * np.cos(k * angle) for k, c in enumerate(polynomial.coefficients))
+
+
+@pytest.mark.parametrize("degree", [1, 2, 5, 16])
+def test_interpolation_meets_the_function_at_the_chebyshev_points(degree):
+    polynomial = interpolate(np.exp, (-1.5, 3.0), degree)
+    t = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    points = 0.75 + 2.25 * t
+    assert polynomial.degree == degree
+    np.testing.assert_allclose(polynomial(points), np.exp(points), rtol=1e-13)
+    np.testing.assert_allclose(by_angles(polynomial, points), np.exp(points), rtol=1e-12)
+
+
+def test_polynomials_are_reproduced_exactly():
+    def cubic(x):
+        return 1.0 - 2.0 * x + 0.5 * x**3
+
+    for approximate in (interpolate, fit):
+        assert max_error(approximate(cubic, (-2.0, 5.0), 3), cubic) < 1e-12
+
+
+def test_error_of_exp_falls_as_the_remainder_bound():
+    for degree in range(2, 12):
+        bound = math.e / (2**degree * math.factorial(degree + 1))
+        error = max_error(interpolate(np.exp, (-1.0, 1.0), degree), np.exp)
+        assert bound / 20 < error < bound
+
+
+def test_max_error_sees_a_kink_at_zero():
+    line = Polynomial((0.5, 0.5), (-1.0, 1.0))  # (1 + t) / 2, which is 1/2 at the kink of relu
+    assert max_error(line, relu) == pytest.approx(0.5, abs=1e-15)
+    skewed = Polynomial((0.4,), (-math.pi, 0.1))
+    assert max_error(skewed, relu) == pytest.approx(0.4, abs=1e-15)
+
+
+def test_power_basis_converts_to_chebyshev():
+    power = Polynomial((1.0, -3.0, 0.0, 2.0), (-1.0, 1.0), "power")
+    x = np.linspace(-4.0, 7.0, 101)
+    converted = to_chebyshev(power, (-4.0, 7.0))
+    assert converted.basis == "chebyshev" and converted.interval == (-4.0, 7.0)
+    np.testing.assert_allclose(by_angles(converted, x), 1 - 3 * x + 2 * x**3, atol=1e-11)
+    moved = to_chebyshev(converted, (-1.0, 2.0))
+    inside = x[(x >= -1.0) & (x <= 2.0)]
+    np.testing.assert_allclose(by_angles(moved, inside), 1 - 3 * inside + 2 * inside**3, atol=1e-11)
+
+
+def test_odd_and_even_functions_keep_exact_zeros():
+    odd = ACTIVATIONS["tanh"].approximate((-4.0, 4.0), 11)
+    assert all(c == 0.0 for c in odd.coefficients[::2])
+    rectifier = ACTIVATIONS["relu"].approximate((-4.0, 4.0), 15)
+    assert all(c == 0.0 for c in rectifier.coefficients[3::2])  # relu = x/2 + |x|/2
+
+
+def test_relu_fitted_to_data_beats_interpolation():
+    samples = np.random.default_rng(5).normal(size=4000)
+    interval = (-4.5, 4.5)
+    plain, fitted = interpolate(relu, interval, 15), fit(relu, interval, 15, samples)
+
+    def rms(polynomial):
+        return float(np.sqrt(np.mean((polynomial(samples) - relu(samples)) ** 2)))
+
+    assert rms(fitted) < 0.7 * rms(plain)
+    assert max_error(fitted, relu) < max_error(plain, relu)
+
+
+def test_fit_ignores_samples_outside_the_interval_but_stays_bounded():
+    fitted = fit(relu, (-1.0, 1.0), 7, np.array([50.0, -50.0]))
+    assert max_error(fitted, relu) < 0.2
+
+
+@pytest.mark.parametrize("name", sorted(ACTIVATIONS))
+def test_default_degrees_are_close_on_moderate_ranges(name):
+    activation = ACTIVATIONS[name]
+    error = max_error(activation.approximate((-4.0, 4.0), activation.degree), activation.reference)
+    assert error < {"relu": 0.09, "gelu": 2e-2}.get(name, 2e-2)
+
+
+def test_references():
+    x = np.array([-800.0, -2.0, 0.0, 0.5, 800.0])
+    np.testing.assert_array_equal(relu(x), [0, 0, 0, 0.5, 800])
+    np.testing.assert_allclose(sigmoid(x), [0, 1 / (1 + math.e**2), 0.5, 1 / (1 + math.exp(-0.5)), 1], atol=1e-16)
+    erf = sum((-1) ** n * (0.5 / math.sqrt(2)) ** (2 * n + 1) / (math.factorial(n) * (2 * n + 1)) for n in range(30))
+    assert gelu(np.array(0.5)) == pytest.approx(0.25 * (1 + 2 / math.sqrt(math.pi) * erf), rel=1e-14)
+    np.testing.assert_allclose(gelu(x)[[0, 2, 4]], [0, 0, 800], atol=1e-15)
+    assert gelu(np.zeros((2, 3))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("interval", [(1.0, 1.0), (2.0, -2.0), (0.0, math.inf), (math.nan, 1.0)])
+def test_intervals_are_checked(interval):
+    with pytest.raises(RangeError, match="lo < hi"):
+        interpolate(np.exp, interval, 3)

@@ -1,0 +1,170 @@
+"""vec and scalar: types of results, meanings against NumPy, refusals."""
+
+import numpy as np
+import pytest
+
+from latticework.dialects import loop, scalar, vec
+from latticework.errors import DtypeError, IrError, ShapeError
+from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
+from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
+from latticework.plan.pack import PackDim, PackMap
+
+SLOTS = 8
+REAL = vec.VecType(1, SLOTS, "real", True)
+COMPLEX = vec.VecType(1, SLOTS, "complex", True)
+
+
+def run(types, build, inputs, sources=()):
+    """Outputs and output types of a module of one op, which verifies and survives its text."""
+    block = Block()
+    arguments = [block.add_arg(t) for t in types]
+    module = Module(block, [f"x{k}" for k in range(len(types))], ["y"])
+    hashes = [module.add_source(source) for source in sources]
+    builder = Builder(block)
+    value = build(builder, *arguments, *hashes)
+    builder.create(loop.YIELD, [value])
+    verify(module)
+    text = print_module(module)
+    assert print_module(parse_module(text, sources=module.sources)) == text
+    return interpret(module, inputs)[0], value.type
+
+
+def vector(rng, kind=REAL):
+    x = rng.standard_normal(SLOTS)
+    return x + 1j * rng.standard_normal(SLOTS) if kind.elem == "complex" else x
+
+
+def packed(source):
+    """A ConstRef to a source of SLOTS elements laid out in order."""
+    pack = PackMap((SLOTS,), SLOTS, (PackDim(0, SLOTS),))
+    access = Access((SLOTS,), ((1,),), (0,))
+    return ConstRef(Gather((SLOTS,), pack, access, source, access))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+@pytest.mark.parametrize(("spec", "function"), [(vec.ADD, np.add), (vec.SUB, np.subtract), (vec.MUL, np.multiply)])
+@pytest.mark.parametrize("kinds", [(REAL, REAL), (REAL, COMPLEX), (COMPLEX, COMPLEX)])
+def test_binary(spec, function, kinds, rng):
+    x, y = (vector(rng, kind) for kind in kinds)
+    got, type_ = run(kinds, lambda b, p, q: b.build(spec, [p, q]), [x, y])
+    np.testing.assert_array_equal(got, function(x, y))
+    assert type_ is (COMPLEX if COMPLEX in kinds else REAL)
+
+
+@pytest.mark.parametrize("steps", [-9, -1, 0, 3, 8])
+def test_unary(steps, rng):
+    x = vector(rng, COMPLEX)
+    got, _ = run([COMPLEX], lambda b, p: b.build(vec.ROTATE, [p], steps=steps), [x])
+    np.testing.assert_array_equal(got, [x[(j + steps) % SLOTS] for j in range(SLOTS)])
+    np.testing.assert_array_equal(run([COMPLEX], lambda b, p: b.build(vec.CONJUGATE, [p]), [x])[0], x.conjugate())
+    np.testing.assert_array_equal(run([COMPLEX], lambda b, p: b.build(vec.NEG, [p]), [x])[0], -x)
+
+
+def test_result_is_secret_if_an_operand_is(rng):
+    public = REAL.replace(secret=False)
+    x = vector(rng)
+    assert run([public, REAL], lambda b, p, q: b.build(vec.MUL, [p, q]), [x, x])[1] is REAL
+    assert run([public, public], lambda b, p, q: b.build(vec.MUL, [p, q]), [x, x])[1] is public
+
+
+def test_one_vector_meets_each_of_an_array(rng):
+    many = REAL.replace(count=3)
+    x, y = rng.standard_normal((3, SLOTS)), vector(rng)
+    got, type_ = run([REAL, many], lambda b, p, q: b.build(vec.SUB, [p, q]), [y, x])
+    np.testing.assert_array_equal(got, y - x)
+    assert type_ is many
+
+
+def test_constants(rng):
+    weights = vector(rng)
+    got, type_ = run([], lambda b, h: b.build(vec.CONSTANT, value=packed(h), slots=SLOTS), [], [weights])
+    np.testing.assert_array_equal(got, weights)
+    assert type_ is REAL.replace(secret=False)
+    for value, elem in ((2.5, "real"), (1j, "complex")):
+        got, type_ = run([], lambda b, v=value: b.build(vec.SPLAT, value=v, slots=SLOTS), [])
+        np.testing.assert_array_equal(got, [value] * SLOTS)
+        assert type_.elem == elem and not type_.secret
+
+
+@pytest.mark.parametrize("factor", [1.0, -2.0, 0.5j])
+def test_linear_transform_is_the_sum_of_its_diagonals(factor, rng):
+    a, b, x = vector(rng), vector(rng), vector(rng, COMPLEX)
+
+    def build(builder, p, first, second):
+        diagonals = (Diagonal(1, packed(first)), Diagonal(-2, packed(second), conj=True))
+        return builder.build(vec.LINEAR_TRANSFORM, [p], map=LinearMap(SLOTS, explicit=diagonals).scaled(factor))
+
+    got, type_ = run([COMPLEX], build, [x], [a, b])
+    np.testing.assert_allclose(got, factor * (a * np.roll(x, -1) + b * np.roll(x.conjugate(), 2)), rtol=1e-14)
+    assert type_ is COMPLEX
+
+
+def test_a_real_map_keeps_real_vectors_real(rng):
+    for factor, elem in ((2.0, "real"), (2j, "complex")):
+        linear_map = LinearMap(SLOTS, explicit=(Diagonal(0, packed(None)),)).scaled(factor)
+        x = vector(rng)
+        got, type_ = run([REAL], lambda b, p, m=linear_map: b.build(vec.LINEAR_TRANSFORM, [p], map=m), [x])
+        np.testing.assert_array_equal(got, factor * x)
+        assert type_.elem == elem and np.iscomplexobj(got) == (elem == "complex")
+
+
+def test_polynomial(rng):
+    x = rng.uniform(-2, 2, SLOTS)
+    polynomial = Polynomial((1.0, -2.0, 0.5), (-2.0, 2.0), "power")
+    got, _ = run([REAL], lambda b, p: b.build(vec.POLYNOMIAL, [p], polynomial=polynomial), [x])
+    np.testing.assert_allclose(got, 1 - 2 * x + 0.5 * x * x, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("types", "spec", "attrs", "error", "message"),
+    [
+        ([REAL], vec.ADD, {}, IrError, "vec.add: takes 2 vectors"),
+        ([REAL, REAL.replace(slots=4)], vec.MUL, {}, ShapeError, "1 x 8 slots and 1 x 4 slots"),
+        ([REAL.replace(count=2), REAL.replace(count=3)], vec.ADD, {}, ShapeError, "2 x 8 slots and 3 x 8"),
+        ([REAL], vec.ROTATE, {}, IrError, "attribute steps is missing"),
+        ([REAL], vec.ROTATE, {"steps": True}, IrError, "steps is true"),
+        ([REAL], vec.SPLAT, {"value": 1.0, "slots": 8}, IrError, "takes 0 vectors"),
+        ([], vec.SPLAT, {"value": 1, "slots": 8}, IrError, "value is 1; it must be a float"),
+        ([], vec.CONSTANT, {"value": packed(None), "slots": 4}, ShapeError, "slots is 4, but its value has 8"),
+        ([], vec.CONSTANT, {"value": 1.0}, IrError, "must be a ConstRef"),
+        ([REAL], vec.LINEAR_TRANSFORM, {"map": LinearMap(4)}, ShapeError, "the map has 4 slots, its operand 8"),
+        ([REAL], vec.POLYNOMIAL, {}, IrError, "attribute polynomial is missing"),
+    ],
+)
+def test_refusals(types, spec, attrs, error, message):
+    block = Block()
+    with pytest.raises(error, match=message):
+        Builder(block).create(spec, [block.add_arg(t) for t in types], attrs)
+
+
+def test_scalar_arithmetic():
+    kind = scalar.ScalarType("float64", True)
+
+    def build(builder, p, q):
+        half = builder.build(scalar.CONSTANT, value=0.5)
+        difference = builder.build(scalar.SUB, [p, builder.build(scalar.NEG, [q])])
+        return builder.build(scalar.MUL, [half, builder.build(scalar.ADD, [difference, q])])
+
+    got, type_ = run([kind, kind], build, [3.0, 4.0])
+    assert got == 0.5 * (3.0 + 4.0 + 4.0) and got.shape == () and type_ is kind
+
+
+def test_scalar_refusals():
+    block = Block()
+    x, n = block.add_arg(scalar.ScalarType("float64", True)), block.add_arg(scalar.ScalarType("int64", True))
+    builder = Builder(block)
+    assert builder.build(scalar.CONSTANT, value=3).type is scalar.ScalarType("int64", False)
+    with pytest.raises(DtypeError, match="float64 and int64"):
+        builder.build(scalar.ADD, [x, n])
+    with pytest.raises(IrError, match="takes 1 scalars"):
+        builder.build(scalar.NEG, [x, x])
+    with pytest.raises(IrError, match="attribute value"):
+        builder.build(scalar.CONSTANT, value="1")
+    with pytest.raises(DtypeError, match="float32"):
+        scalar.ScalarType("float32", True)
+    with pytest.raises(ShapeError, match="one number"):
+        x.type.accept([1.0])

@@ -1,0 +1,175 @@
+"""Calibration and approximation: ranges are those of NumPy, results close to the exact program."""
+
+import numpy as np
+import pytest
+
+from latticework import frontend as lw
+from latticework.errors import RangeError, ShapeError
+from latticework.ir.interpret import interpret
+from latticework.ir.parser import parse_module
+from latticework.ir.printer import print_module
+from latticework.ir.verify import verify
+
+RNG = np.random.default_rng(21)
+WEIGHT = RNG.normal(size=(4, 3))
+DATA = [{"x": row} for row in RNG.normal(size=(300, 1, 4))]
+
+
+@lw.program
+def network(x: lw.Secret[1, 4]):
+    hidden = lw.relu(x @ WEIGHT)
+    return lw.sigmoid(hidden @ WEIGHT.T)
+
+
+def ops_named(module, name):
+    return [op for op in module.walk() if op.name == name]
+
+
+def test_magnitudes_are_recorded():
+    module = lw.trace(network)
+    calibrated = lw.calibrate(module, DATA)
+    inputs = np.concatenate([sample["x"] for sample in DATA])
+    hidden = inputs @ WEIGHT
+    assert calibrated.inputs[0].origin.name == "x"
+    assert calibrated.inputs[0].origin.max_abs == np.abs(inputs).max()
+    product = ops_named(calibrated, "tensor.matmul")[0].result
+    assert product.origin.max_abs == pytest.approx(np.abs(hidden).max(), rel=1e-12)
+    assert product.origin.loc.text == "hidden = lw.relu(x @ WEIGHT)"
+    lo, hi = hidden.min(), hidden.max()
+    relu = ops_named(calibrated, "tensor.apply")[0]
+    assert relu.attrs["interval"] == pytest.approx((lo - 0.1 * (hi - lo), hi + 0.1 * (hi - lo)), rel=1e-12)
+    assert module.inputs[0].origin.max_abs is None  # the module given is left as it was
+    assert ops_named(module, "tensor.apply")[0].attrs["interval"] is None
+
+
+def test_approximated_program_is_close():
+    calibrated = lw.calibrate(lw.trace(network), DATA)
+    module, records = lw.approximate(calibrated)
+    verify(module)
+    assert not ops_named(module, "tensor.apply") and len(ops_named(module, "tensor.polynomial")) == 2
+    assert [(r.function, r.degree) for r in records] == [("relu", 15), ("sigmoid", 11)]
+    assert records[0].loc.text == "hidden = lw.relu(x @ WEIGHT)"
+    assert 0 < records[0].max_error < 0.3 and 0 < records[1].max_error < 0.05
+    errors = [np.abs(interpret(module, s)[0] - network(s["x"])).max() for s in DATA[:50]]
+    assert max(errors) < 0.1
+    relu = ops_named(module, "tensor.polynomial")[0]
+    assert relu.result.origin.max_abs is not None
+
+
+def test_range_given_by_the_user():
+    @lw.program
+    def tight(x: lw.Secret[1, 4]):
+        return lw.tanh(x, range=(-9, 9), degree=21)
+
+    calibrated = lw.calibrate(lw.trace(tight), DATA)
+    _, (record,) = lw.approximate(calibrated)
+    assert record.interval == (-9.0, 9.0) and record.degree == 21
+    lw.approximate(lw.trace(tight))
+
+
+def test_data_outside_the_given_range():
+    @lw.program
+    def narrow(x: lw.Secret[1, 4]):
+        return lw.relu(2 * x, range=(-1, 1))
+
+    reached = 2 * max(sample["x"].max() for sample in DATA)
+    with pytest.raises(RangeError, match=rf"to {reached:.4g} here, outside the given range=\(-1, 1\); widen") as caught:
+        lw.calibrate(lw.trace(narrow), DATA)
+    assert caught.value.at.text == "return lw.relu(2 * x, range=(-1, 1))"
+
+
+def test_no_range_and_no_data():
+    with pytest.raises(RangeError, match=r"relu: the range.*calibrate=data.*lw.relu\(x, range=") as caught:
+        lw.approximate(lw.trace(network))
+    assert caught.value.at.text == "hidden = lw.relu(x @ WEIGHT)"
+
+
+def test_values_in_loops_are_seen_in_every_iteration():
+    @lw.program
+    def growing(x: lw.Secret[2], n: lw.Index):
+        return lw.for_loop(n, lambda i, h: lw.tanh(h + 3.0), x)
+
+    samples = [{"x": np.array([0.0, -1.0]), "n": 4}, {"x": np.array([2.0, 0.5]), "n": 0}]
+    module = lw.calibrate(lw.trace(growing), samples)
+    (apply,) = ops_named(module, "tensor.apply")
+    lo, hi = 2.0, 3.0 + np.tanh(3.0 + np.tanh(3.0 + np.tanh(3.0)))
+    assert apply.attrs["interval"] == pytest.approx((lo - 0.1 * (hi - lo), hi + 0.1 * (hi - lo)))
+    assert module.inputs[0].origin.max_abs == 2.0
+    approximated, _ = lw.approximate(module)
+    verify(approximated)
+    np.testing.assert_allclose(interpret(approximated, samples[0])[0], growing(samples[0]["x"], 4), atol=1e-4)
+
+
+def test_loops_never_entered_leave_the_range_open():
+    @lw.program
+    def skipped(x: lw.Secret[2], n: lw.Index):
+        return lw.for_loop(n, lambda i, h: lw.tanh(h), x)
+
+    module = lw.calibrate(lw.trace(skipped), [{"x": np.ones(2), "n": 0}])
+    with pytest.raises(RangeError, match="range of its argument is not known"):
+        lw.approximate(module)
+
+
+def test_polynomials_of_the_user_get_their_interval():
+    @lw.program
+    def cubic(x: lw.Secret[2]):
+        return lw.polynomial(x, [0, 1, 0, -1])
+
+    module = lw.calibrate(lw.trace(cubic), [{"x": np.array([-3.0, 7.0])}], margin=0.0)
+    polynomial = ops_named(module, "tensor.polynomial")[0].attrs["polynomial"]
+    assert polynomial.interval == (-3.0, 7.0) and polynomial.coefficients == (0.0, 1.0, 0.0, -1.0)
+
+
+def test_constant_data_still_give_an_interval():
+    @lw.program
+    def flat(x: lw.Secret[2]):
+        return lw.sigmoid(x)
+
+    for value in (0.0, -5.0):
+        _, (record,) = lw.approximate(lw.calibrate(lw.trace(flat), [{"x": np.full(2, value)}]))
+        assert record.interval[0] < value < record.interval[1]
+
+
+def test_sampling_is_even_and_capped():
+    @lw.program
+    def same(x: lw.Secret[1]):
+        return lw.tanh(x)
+
+    samples = [{"x": np.array([float(i)])} for i in range(1001)]
+    module = lw.calibrate(lw.trace(same), samples, max_samples=11, margin=0.0)
+    apply = ops_named(module, "tensor.apply")[0]
+    assert apply.attrs["interval"] == (0.0, 1000.0)
+    assert set(apply.attrs["samples"]) >= {0.0, 500.0, 1000.0}
+
+
+def test_bad_samples_are_named():
+    module = lw.trace(network)
+    with pytest.raises(RangeError, match="no samples"):
+        lw.calibrate(module, [])
+    with pytest.raises(ShapeError, match=r"sample 1: input x.*\(4,\)"):
+        lw.calibrate(module, [DATA[0], {"x": np.zeros(4)}])
+    with pytest.raises(RangeError, match="input x is NaN or infinite in sample 2"):
+        lw.calibrate(module, [*DATA[:2], {"x": np.full((1, 4), np.nan)}])
+
+
+def test_overflow_is_located():
+    @lw.program
+    def explosive(x: lw.Secret[1]):
+        return lw.exp(x * 1000.0)
+
+    with pytest.raises(RangeError, match="a value is NaN or infinite in sample 0") as caught:
+        lw.calibrate(lw.trace(explosive), [{"x": np.ones(1)}])
+    assert caught.value.at.text == "return lw.exp(x * 1000.0)"
+
+
+def test_input_ranges():
+    module = lw.trace(network)
+    everything = np.concatenate([sample["x"] for sample in DATA])
+    assert lw.input_ranges(module, DATA) == {"x": (everything.min(), everything.max())}
+
+
+def test_calibrated_modules_print_and_parse():
+    module = lw.calibrate(lw.trace(network), DATA)
+    for stage in (module, lw.approximate(module)[0]):
+        text = print_module(stage)
+        assert print_module(parse_module(text, sources=stage.sources)) == text

@@ -1,0 +1,209 @@
+"""Every mistake in a program is answered with the user's own line, the numbers and a remedy."""
+
+import math
+
+import numpy as np
+import pytest
+
+from latticework import frontend as lw
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UnsupportedError
+
+PLAIN = np.ones((3, 4))
+
+
+def traced(use):
+    """Trace `use` on a secret x (3, 4), a secret scalar s and a run-time index n."""
+
+    @lw.program
+    def holder(x: lw.Secret[3, 4], s: lw.Secret[()], n: lw.Index):
+        use(x, s, n)
+        return x + 1
+
+    return lw.trace(holder)
+
+
+def assign(x):
+    x[0] = 1.0
+
+
+def assign_into(array, value):
+    array[0] = value
+
+
+def add_in_place(target, x):
+    target += x
+
+
+def loop(x, count, body=lambda i, h: h):
+    return lw.for_loop(count, body, x)
+
+
+MISTAKES = {
+    "if": (lambda x, s, n: 1 if s else 2, TraceError, r"if, while.*secret array s.*blend"),
+    "while": (lambda x, s, n: [0 for _ in iter(lambda: bool(x), False)], TraceError, "lw.for_loop"),
+    "and": (lambda x, s, n: s and x, TraceError, "True or False"),
+    "comparison": (lambda x, s, n: x > 0, TraceError, "cannot be compared.*lw.sigmoid"),
+    "equality": (lambda x, s, n: x == PLAIN, TraceError, "cannot be compared"),
+    "array comparison": (
+        lambda x, s, n: np.less(PLAIN, x),
+        UnsupportedError,
+        "np.less is not supported.*cannot be compared",
+    ),
+    "in": (lambda x, s, n: 3 in x, TraceError, "`in` needs"),
+    "max builtin": (lambda x, s, n: max(x[0]), TraceError, "comparison"),
+    "float": (lambda x, s, n: float(s), TraceError, r"float\(\).*secret array s \(\).*decrypt"),
+    "int": (lambda x, s, n: int(s), TraceError, r"int\(\)"),
+    "complex": (lambda x, s, n: complex(s), TraceError, r"complex\(\)"),
+    "range": (lambda x, s, n: range(s), TraceError, "integer.*lw.Index"),
+    "math": (lambda x, s, n: math.sqrt(s), TraceError, "no value"),
+    "item assignment": (lambda x, s, n: assign(x), TraceError, "immutable.*mask"),
+    "assignment into array": (lambda x, s, n: assign_into(np.zeros((3, 4)), x), TraceError, "NumPy asks for"),
+    "in place": (lambda x, s, n: add_in_place(x, 1), TraceError, r"x = x \+ y"),
+    "in place on array": (lambda x, s, n: add_in_place(np.zeros((3, 4)), x), UnsupportedError, r"y = y \+ x"),
+    "out=": (lambda x, s, n: np.add(x, 1, out=PLAIN), UnsupportedError, "out="),
+    "asarray": (lambda x, s, n: np.asarray(x), TraceError, "np.asarray.*operators"),
+    "array of secrets": (lambda x, s, n: np.array([s, s]), TraceError, "np.array"),
+    "list of secrets": (lambda x, s, n: x * [s, s, s, s], TraceError, "np.array"),
+    "ndarray.dot": (lambda x, s, n: np.ones(3).dot(x), TraceError, "w @ x"),
+    "iterate scalar": (lambda x, s, n: list(s), TraceError, "iteration.*scalar"),
+    "len of scalar": (lambda x, s, n: len(s), TraceError, "len"),
+    "too many to unpack": (lambda x, s, n: s[0], ShapeError, r"1 subscripts for shape \(\)"),
+    "index outside": (lambda x, s, n: x[0, 4], ShapeError, r"4 is outside axis 1 of shape \(3, 4\).*-4 to 3"),
+    "empty slice": (lambda x, s, n: x[2:2], ShapeError, r"\(0, 4\).*empty"),
+    "two ellipses": (lambda x, s, n: x[..., ...], ShapeError, "ellipsis"),
+    "boolean mask": (lambda x, s, n: x[np.ones((3, 4), bool)], UnsupportedError, "selection matrix"),
+    "list as index": (lambda x, s, n: x[[0, 2]], UnsupportedError, "list as subscript"),
+    "float as index": (lambda x, s, n: x[1.0], UnsupportedError, "float is no subscript"),
+    "secret as index": (lambda x, s, n: x[s], TraceError, "subscripted by a secret"),
+    "weight by secret": (lambda x, s, n: PLAIN[s], TraceError, "no value"),
+    "shape of add": (lambda x, s, n: x + np.ones((2, 4)), ShapeError, r"\(3, 4\) and \(2, 4\).*3 long.*2 in"),
+    "shape of matmul": (
+        lambda x, s, n: x @ np.ones((3, 2)),
+        ShapeError,
+        r"\(3, 4\) and \(3, 2\).*4 long.*3; transpose",
+    ),
+    "matmul scalar": (lambda x, s, n: x @ 2.0, ShapeError, "multiply with"),
+    "shape of reshape": (lambda x, s, n: x.reshape(5, 2), ShapeError, "12 elements"),
+    "reshape -1": (lambda x, s, n: x.reshape(5, -1), ShapeError, "does not fit"),
+    "reshape order": (lambda x, s, n: np.reshape(x, (4, 3), order="F"), UnsupportedError, "C order"),
+    "axis": (lambda x, s, n: np.sum(x, axis=2), ShapeError, "axis 2 does not exist.*-2 to 1"),
+    "axis twice": (lambda x, s, n: np.sum(x, axis=(0, -2)), ShapeError, "repeated"),
+    "transpose": (lambda x, s, n: np.transpose(x, (0,)), ShapeError, "2 axes"),
+    "squeeze": (lambda x, s, n: np.squeeze(x, 0), ShapeError, "3 long, not 1"),
+    "broadcast_to": (lambda x, s, n: np.broadcast_to(x, (1, 4)), ShapeError, "shrink"),
+    "divide by secret": (lambda x, s, n: x / s, UnsupportedError, "divisor is secret.*1/x"),
+    "secret divisor": (lambda x, s, n: 1 / s, UnsupportedError, "divisor is secret"),
+    "divide by zero": (lambda x, s, n: x / np.array([1, 0, 2, 0]), RangeError, "2 of the divisor's 4 elements"),
+    "power": (lambda x, s, n: x**0.5, UnsupportedError, "exponent is 0.5.*lw.polynomial"),
+    "negative power": (lambda x, s, n: x**-1, UnsupportedError, "-1"),
+    "power array": (lambda x, s, n: x ** np.array([1, 2, 3, 4]), UnsupportedError, r"shape \(4,\)"),
+    "secret power": (lambda x, s, n: 2**x, UnsupportedError, "exponent is secret.*lw.exp"),
+    "floor division": (lambda x, s, n: x // 2, UnsupportedError, "np.floor_divide"),
+    "modulo": (lambda x, s, n: 5 % x, UnsupportedError, "np.remainder"),
+    "abs": (lambda x, s, n: abs(x), UnsupportedError, r"lw.relu\(x\) \+ lw.relu\(-x\)"),
+    "round": (lambda x, s, n: round(s), UnsupportedError, "np.round"),
+    "concatenate": (lambda x, s, n: np.concatenate([x, x]), UnsupportedError, "np.concatenate.*np.eye"),
+    "stack": (lambda x, s, n: np.stack([x, PLAIN]), UnsupportedError, "np.stack"),
+    "where": (lambda x, s, n: np.where(PLAIN, x, 0), UnsupportedError, "mask"),
+    "maximum": (lambda x, s, n: np.maximum(x, 1), UnsupportedError, "lw.relu"),
+    "unknown function": (
+        lambda x, s, n: np.linalg.inv(x),
+        UnsupportedError,
+        r"np\.linalg\.inv is not supported.*supported are",
+    ),
+    "unknown ufunc method": (lambda x, s, n: np.multiply.reduce(x), UnsupportedError, "multiply.reduce"),
+    "unknown option": (lambda x, s, n: np.sum(x, dtype=np.float32), UnsupportedError, "option dtype="),
+    "missing method": (lambda x, s, n: x.argmax(), UnsupportedError, "x.argmax.*after decryption"),
+    "astype": (lambda x, s, n: x.astype(int), DtypeError, "rounding"),
+    "NaN": (
+        lambda x, s, n: x * np.array([1, np.nan, 2, np.inf]),
+        RangeError,
+        r"2 of 4 elements.*first at index \(1,\)",
+    ),
+    "infinite scalar": (lambda x, s, n: x + math.inf, RangeError, "1 of 1 elements"),
+    "object": (lambda x, s, n: x + np.array([None] * 4), DtypeError, "dtype object"),
+    "string": (lambda x, s, n: s * "2", DtypeError, "type str"),
+    "None": (lambda x, s, n: x + None, DtypeError, "NoneType"),
+    "complex operand": (lambda x, s, n: x * 1j, DtypeError, r"\.real"),
+    "ragged": (lambda x, s, n: x * [[1], [1, 2]], DtypeError, "equal length"),
+    "unknown degree": (lambda x, s, n: lw.relu(x, degree=0), RangeError, "degree=0 must be"),
+    "empty range": (lambda x, s, n: lw.tanh(x, range=(2, 1)), RangeError, r"range \(2, 1\)"),
+    "coefficients": (lambda x, s, n: lw.polynomial(x, []), RangeError, r"shape \(0,\)"),
+    "index as weight": (lambda x, s, n: x * n, TraceError, "counter array"),
+    "array by index": (lambda x, s, n: PLAIN * n, TraceError, "index n.*counter array"),
+    "index times secret": (lambda x, s, n: n * x, TraceError, "counter array"),
+    "index times float": (lambda x, s, n: n * 0.5, TraceError, "float.*integer arithmetic"),
+    "index division": (lambda x, s, n: n // 2, TraceError, "added, subtracted and multiplied"),
+    "index as subscript": (lambda x, s, n: x[n], TraceError, "run-time index.*Python loop"),
+    "weight by index": (lambda x, s, n: PLAIN[n], TraceError, "index n.*Python loop"),
+    "range of index": (lambda x, s, n: range(n), TraceError, "lw.for_loop"),
+    "if index": (lambda x, s, n: 1 if n else 2, TraceError, "index n"),
+    "compare index": (lambda x, s, n: n > 2, TraceError, "index n"),
+    "float of index": (lambda x, s, n: float(n), TraceError, "index n"),
+    "secret trip count": (lambda x, s, n: loop(x, s), TraceError, "cannot be secret"),
+    "float trip count": (lambda x, s, n: loop(x, 2.5), DtypeError, "n is a float"),
+    "negative trip count": (lambda x, s, n: loop(x, -1), RangeError, "n is -1"),
+    "body without result": (lambda x, s, n: loop(x, n, lambda i, h: None), TraceError, "returned None"),
+    "body's parameters": (lambda x, s, n: loop(x, n, lambda h: h), TraceError, r"define it as body\(i, carried0\)"),
+    "body returns tuple": (lambda x, s, n: loop(x, n, lambda i, h: (h, h)), TraceError, "returned 2 values"),
+    "body returns too few": (lambda x, s, n: loop((x, s), n, lambda i, h, k: h), TraceError, "2 arrays.*one value"),
+    "body changes shape": (lambda x, s, n: loop(x, n, lambda i, h: h[:2]), ShapeError, r"array h.*\(3, 4\).*\(2, 4\)"),
+    "nothing carried": (lambda x, s, n: loop((), n, lambda i: ()), TraceError, "empty tuple"),
+    "subscript by loop variable": (lambda x, s, n: loop(x, 3, lambda i, h: h + PLAIN[i]), TraceError, "index i"),
+    "loop variable as number": (lambda x, s, n: loop(x, 3, lambda i, h: h * i), TraceError, "counter array"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake(name):
+    use, kind, pattern = MISTAKES[name]
+    with pytest.raises(kind, match=pattern) as caught:
+        traced(use)
+    error = caught.value
+    inner = {
+        function.__code__.co_firstlineno: function.__name__ for function in (assign, assign_into, add_in_place, loop)
+    }
+    assert error.at.file == __file__
+    line = error.at.line
+    assert line == use.__code__.co_firstlineno or line - 1 in inner
+    assert str(error).startswith(f"{__file__}:{line}: ")
+    assert error.at.text
+
+
+def test_missing_attributes_are_ordinary():
+    def use(x, s, n):
+        assert not hasattr(x, "argmax") and not hasattr(x, "no_such_thing")
+        with pytest.raises(AttributeError, match="no attribute 'no_such_thing'"):
+            x.no_such_thing
+
+    traced(use)
+
+
+def test_value_of_a_loop_body_outside_it():
+    def use(x, s, n):
+        kept = []
+        lw.for_loop(3, lambda i, h: kept.append(h) or h + 1, x)
+        return kept[0] + 1
+
+    with pytest.raises(TraceError, match=r"inside the body.*return it") as caught:
+        traced(use)
+    assert caught.value.at.text == "return kept[0] + 1"
+
+
+def test_value_of_an_earlier_run():
+    kept = []
+    traced(lambda x, s, n: kept.append(x))
+    with pytest.raises(TraceError, match="earlier run of program holder") as caught:
+        kept[0] + 1
+    assert caught.value.at.text == "kept[0] + 1"
+    with pytest.raises(TraceError, match="earlier run"):
+        traced(lambda x, s, n: x + kept[0])
+
+
+def test_error_inside_a_function_the_program_calls():
+    def layer(x):
+        return x @ np.ones((5, 2))
+
+    with pytest.raises(ShapeError) as caught:
+        traced(lambda x, s, n: layer(x))
+    assert caught.value.at.text == "return x @ np.ones((5, 2))"

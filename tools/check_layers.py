@@ -1,0 +1,229 @@
+"""Check that the dependency rules of the tree hold: Python imports, C++ includes, no cycles.
+
+    python tools/check_layers.py [--root DIR]
+
+The rules are the tables below; nothing else in this file knows a folder by name. Imports are read from the
+syntax tree, those inside functions included. Importing a submodule also runs the `__init__` of its package; this
+is not counted as a dependency. Exit status 1 if anything is wrong, one line each.
+"""
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+PACKAGE = "latticework"
+DATA = "plan.constants plan.keys plan.pack"  # plain data that compiler and plan share
+PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
+ANYTHING = "*"
+
+# Folder or module -> what it may import, apart from itself and `errors`. The longest name that fits a module
+# decides for it, and a name on the right stands for just the modules that this name decides for.
+MAY_IMPORT = {
+    "errors": "",
+    "ir": "",
+    "plan.pack": "",
+    "plan.constants": "plan.pack",
+    "plan.keys": "",
+    "dialects": f"ir {DATA}",
+    "approx": DATA,
+    "layout": f"ir dialects {DATA}",
+    "circuit": f"ir dialects {DATA}",
+    "levels": f"ir dialects params {DATA}",
+    "keys": f"ir dialects params {DATA}",
+    "expand": f"ir dialects params {DATA}",
+    "passes": f"ir dialects approx {DATA}",
+    "ops": f"ir dialects approx layout {DATA}",
+    "frontend": f"ir dialects approx ops {DATA}",
+    "params": "_core",
+    "plan": f"_core params {DATA}",
+    "plan.emit": f"ir dialects params {PLAN}",
+    "cost": f"params {PLAN}",
+    "report": f"cost {PLAN}",
+    "runtime": f"_core params {PLAN}",
+    "pipeline": ANYTHING,
+    "compile": ANYTHING,
+    "model": ANYTHING,
+    "cli": "__init__ model compile runtime report",
+    "__main__": "cli",
+    "__init__": ANYTHING,
+}
+# Not needed by a plain installation, slow to import: only inside the functions that use them.
+OPTIONAL = {"torch", "onnx", "ray", "sklearn", "matplotlib"}
+
+# C++ folder -> the folders it may include, apart from itself.
+MAY_INCLUDE = {
+    "math": "",
+    "io": "math",
+    "backend": "math",
+    "ring": "math io backend",
+    "rlwe": "math io backend ring",
+    "schemes/*": "math io backend ring rlwe",
+    "circuits": "math io backend ring rlwe schemes/*",
+    "exec": "math io backend ring rlwe schemes/* circuits",
+    "bindings": "math io backend ring rlwe schemes/* circuits exec",
+    "backend/*": "math",
+}
+SEAMS = {"backend/kernels.hpp", "backend/device.hpp", "backend/thread_pool.hpp"}  # what backend/* may see besides
+ENTRY = re.compile(r"backend/[^/]+/backend\.hpp")  # what backend may see of backend/*
+BINDINGS_ONLY = re.compile(r"(nanobind/.*|Python\.h)")
+INCLUDE = re.compile(r'^\s*#\s*include\s+(<(?P<system>[^>]+)>|"(?P<own>[^"]+)")', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported name at its line."""
+
+    line: int
+    name: str
+    in_function: bool
+
+
+def imports_of(tree: ast.Module, package: str, modules: set[str]) -> Iterator[Import]:
+    """Every import in a module; relative ones are resolved against `package`, its dotted package name."""
+    in_function = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(node.lineno, alias.name, id(node) in in_function)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            source = ".".join([*parents, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                yield Import(node.lineno, inner if inner in modules else source, id(node) in in_function)
+
+
+def unit_of(module: str) -> str | None:
+    """The name in MAY_IMPORT that decides for a module, given without the package's name."""
+    parts = module.split(".")
+    prefixes = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return next((prefix for prefix in prefixes if prefix in MAY_IMPORT), None)
+
+
+def may_import(unit: str, target: str) -> bool:
+    """Whether the modules of one unit may import those of another."""
+    allowed = MAY_IMPORT[unit].split()
+    return target in (unit, "errors") or target in allowed or ANYTHING in allowed
+
+
+def in_package(name: str) -> str | None:
+    """A module's name without the package's: `__init__` for the package itself, None for one outside it."""
+    if name == PACKAGE:
+        return "__init__"
+    return name.removeprefix(f"{PACKAGE}.") if name.startswith(f"{PACKAGE}.") else None
+
+
+def check_import(unit: str, found: Import) -> Iterator[str]:
+    """What is wrong with one import, as text to put after `file:line: `."""
+    target = in_package(found.name)
+    optional = found.name.split(".")[0] in OPTIONAL
+    if found.in_function and not optional:
+        yield f"{found.name} is imported inside a function; only {', '.join(sorted(OPTIONAL))} may be"
+    if optional and not found.in_function:
+        yield f"{found.name} is optional; import it inside the function that needs it"
+    if target is None:
+        return
+    to = "_core" if target == "_core" else unit_of(target)
+    if to is None or not may_import(unit, to):
+        yield f"{unit} imports {target}; allowed: {MAY_IMPORT[unit] or 'nothing'} errors"
+
+
+def check_python(root: Path) -> Iterator[str]:
+    """Violations in src/latticework."""
+    source = root / "src" / PACKAGE
+    files = {}
+    for path in sorted(source.rglob("*.py")):
+        dotted = ".".join((PACKAGE, *path.relative_to(source).with_suffix("").parts))
+        files[dotted.removesuffix(".__init__")] = path
+    modules = {*files, f"{PACKAGE}._core"}
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        where = path.relative_to(root)
+        unit = unit_of(in_package(name) or "")
+        if unit is None:
+            yield f"{where}:1: {name} has no rule; give its folder a line in MAY_IMPORT (tools/check_layers.py)"
+            continue
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        found = list(imports_of(ast.parse(path.read_text(), str(path)), package, modules))
+        graph[name] = {i.name for i in found if i.name in files and i.name != name}
+        yield from (f"{where}:{i.line}: {message}" for i in found for message in check_import(unit, i))
+    yield from check_cycle(graph, "imports")
+
+
+def folder_of(path: str) -> str:
+    """The rule that a file under cpp/, or an include path, falls under: `backend/*` for backend/ref/ntt.cpp."""
+    parts = path.split("/")[:-1]
+    if len(parts) > 1 and f"{parts[0]}/*" in MAY_INCLUDE:
+        return f"{parts[0]}/*"
+    return parts[0] if parts else ""
+
+
+def may_include(path: str, include: str) -> bool:
+    """Whether a file may include another; both relative to cpp/."""
+    here, there = folder_of(path), folder_of(include)
+    if path.rpartition("/")[0] == include.rpartition("/")[0]:
+        return True
+    if here == "backend/*":
+        return there == "math" or include in SEAMS
+    if here == "backend":
+        return there == "math" or ENTRY.fullmatch(include) is not None
+    return there != here and there in MAY_INCLUDE[here].split()
+
+
+def check_cpp(root: Path) -> Iterator[str]:
+    """Violations in cpp."""
+    source = root / "cpp"
+    graph: dict[str, set[str]] = {}
+    for path in sorted(p for p in source.rglob("*") if p.suffix in (".hpp", ".cpp", ".def", ".cu", ".inc")):
+        name = path.relative_to(source).as_posix()
+        here = folder_of(name)
+        if here not in MAY_INCLUDE:
+            yield f"cpp/{name}:1: folder {here or 'cpp'} has no rule; give it one in MAY_INCLUDE (tools/check_layers.py)"
+            continue
+        graph[name] = set()
+        text = path.read_text()
+        for match in INCLUDE.finditer(text):
+            include = match["own"] or match["system"]
+            where = f"cpp/{name}:{text.count(chr(10), 0, match.start()) + 1}"
+            if BINDINGS_ONLY.fullmatch(include):
+                if here != "bindings":
+                    yield f"{where}: {here} includes {include}; allowed: in bindings only"
+            elif match["own"]:
+                graph[name].add(include)
+                if not may_include(name, include):
+                    yield f"{where}: {here} includes {include}; allowed: {MAY_INCLUDE[here] or 'nothing'}"
+    yield from check_cycle(graph, "includes")
+
+
+def check_cycle(graph: dict[str, set[str]], verb: str) -> Iterator[str]:
+    """One cycle of a graph, if it has any."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        yield f"cycle: {f' {verb} '.join(reversed(error.args[1]))}"
+
+
+def main() -> int:
+    """Print the violations; 1 if there are any."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    root = parser.parse_args().root.resolve()
+    violations = [*check_python(root), *check_cpp(root)]
+    for violation in violations:
+        print(violation)
+    print(f"layers: {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -21,11 +21,13 @@ class Queue {
   virtual ~Queue() = default;
 };
 
-/// Owning device memory; returned to its device when destroyed. Move only.
+/// Owning device memory; returned to its device when destroyed, which it keeps alive until then: keys and
+/// ciphertexts may outlive the context that made them. Move only.
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(void* data, std::size_t bytes, Device* device) noexcept : data_(data), bytes_(bytes), device_(device) {}
+  Buffer(void* data, std::size_t bytes, std::shared_ptr<Device> device) noexcept
+      : data_(data), bytes_(bytes), device_(std::move(device)) {}
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer moved(std::move(other));
@@ -48,7 +50,7 @@ class Buffer {
  private:
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
-  Device* device_ = nullptr;
+  std::shared_ptr<Device> device_;
 };
 
 /// A point in a queue's order. `ref` queues are synchronous, so their events are always done.
@@ -56,7 +58,7 @@ struct Event {
   std::uint64_t ticket = 0;
 };
 
-class Device {
+class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const noexcept = 0;

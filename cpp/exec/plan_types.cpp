@@ -15,6 +15,13 @@ class TypeRule {
   /// The result's type by rule; `stated` is taken over where the rule leaves it free.
   ValueType result(const ValueType& stated) const {
     switch (instruction_.op) {
+      case Opcode::kIconst:
+      case Opcode::kIadd:
+      case Opcode::kIsub:
+      case Opcode::kImul:
+      case Opcode::kImin:
+      case Opcode::kIlt:
+        return stated;
       case Opcode::kEncode:
         require_index(plan_.num_constants(), "constant");
         return stated;
@@ -45,7 +52,7 @@ class TypeRule {
         require(in(0).basis == Basis::kQ, "the operand must be over Q");
         return in(0);
       default:
-        return key_switch_result(stated);
+        return stated.kind == TypeKind::kIndex ? stated : key_switch_result(stated);
     }
   }
 
@@ -159,7 +166,7 @@ class TypeRule {
         type.kind = TypeKind::kCipher;
         type.degree = 1;
         return type;
-      default:  // index arithmetic
+      default:
         return stated;
     }
   }

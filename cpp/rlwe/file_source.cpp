@@ -27,8 +27,8 @@ Reader open_container(const Source& source, FileKind wanted, const Parameters& p
   Reader reader =
       source.path ? Reader::open(*source.path, expected) : Reader::view(source.bytes, "bytes in memory", expected);
   if (reader.kind() != wanted) {
-    throw Error(ErrorKind::kSecretKey, reader.name() + " is a secret key, where " + to_string(wanted) +
-                                           " is expected; a secret key must never leave its owner");
+    throw Error(ErrorKind::kSecretKey, reader.name() + " is a secret key, not " + to_string(wanted) +
+                                           "; a secret key must never leave its owner");
   }
   check_parameters(reader.parameters(), parameters, reader.name());
   return reader;

@@ -10,7 +10,7 @@ import numpy as np
 
 from latticework.errors import PrecisionError, TraceError, UserError
 from latticework.frontend import Program, input_ranges
-from latticework.frontend.samples import Sample, assumed_samples, samples_of, trip_limit
+from latticework.frontend.samples import Sample, assumed_samples, samples_of
 from latticework.ir import INDEX, Module, interpret
 from latticework.model import Model, Reference
 from latticework.params import ModulusChain, Need, build_chain, modulus_limit_bits, security_levels, select_chain
@@ -235,7 +235,8 @@ def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[
     found: list[SecretInput | IndexInput] = []
     for name, placed, value in zip(module.input_names, vectors.placed.inputs, module.inputs, strict=True):
         if value.type is INDEX:
-            found.append(IndexInput(name, trip_limit(vectors.placed, name)))
+            # Magnitudes and errors are only known for as many iterations as calibration ran.
+            found.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
             continue
         low, high = ranges[name]
         margin = INPUT_MARGIN * ((high - low) or max(abs(high), 1.0))

@@ -58,7 +58,7 @@ def test_secret_key_file_is_private_and_ternary(case, tmp_path):
     decrypted = _core.Decryptor(case.context, again).decrypt(case.encrypt(values))
     np.testing.assert_allclose(decrypted, values, atol=1e-7)
 
-    reader = _core.ContainerReader.open(str(path), kinds=[KIND_SECRET])
+    reader = _core.ContainerReader(path, kinds=[KIND_SECRET])
     codes = unpack(bytes(reader.section(0)), 2, case.n).astype(int)
     counts = np.bincount(codes, minlength=4)
     assert counts[3] == 0 and np.all(np.abs(counts[:3] - case.n / 3) < 6 * (case.n * 2 / 9) ** 0.5)
@@ -69,7 +69,7 @@ def test_secret_key_is_never_taken_for_something_else(case, tmp_path):
     _core.save_secret_key(path, case.secret_key, case.context)
     for load in (_core.load_evaluation_keys, _core.load_public_key, _core.load_ciphertexts):
         for source in (path, path.read_bytes()):
-            with pytest.raises(SecretKeyError, match="is a secret key, where a.* is expected"):
+            with pytest.raises(SecretKeyError, match="is a secret key, not (evaluation keys|a public key|ciphertexts)"):
                 load(source, case.context)
 
 
@@ -78,10 +78,10 @@ def test_secret_key_file_with_a_fourth_value_is_refused(case, tmp_path):
     header = {"key_set": bytes(16)}
     good = b"\x24" * (case.n // 4)  # 0, 1, 2, 0 -> -1, 0, 1, -1
     for data, message in [(b"\xff" + good[1:], "not ternary"), (good[:-1], "expected 256"), (good + b"\0", "expected")]:
-        _core.write_container(str(path), KIND_SECRET, case.parameters.fingerprint, header, [(1, data)])
+        _core.write_container(path, KIND_SECRET, case.parameters.fingerprint, header, [(1, data)])
         with pytest.raises(FormatError, match=message):
             _core.load_secret_key(path, case.context)
-    _core.write_container(str(path), KIND_SECRET, case.parameters.fingerprint, header, [(1, good)])
+    _core.write_container(path, KIND_SECRET, case.parameters.fingerprint, header, [(1, good)])
     _core.load_secret_key(path, case.context)
 
 
@@ -111,7 +111,7 @@ def test_evaluation_keys_round_trip_computes_the_same_bytes(case, files, tmp_pat
 
 def test_a_stored_key_is_half_its_size_and_one_section(case, files):
     data, _ = files["evaluation keys"]
-    reader = _core.ContainerReader.view(data, kinds=[KIND_EVALUATION])
+    reader = _core.ContainerReader(data, kinds=[KIND_EVALUATION])
     assert reader.num_sections == len(case.keys)
     limbs = [5, 6, 0, 1, 2, 3, 4]
     assert len(reader.section(0)) == packed_bytes(case.parameters, limbs, polys=3)
@@ -142,7 +142,7 @@ def test_ciphertexts_round_trip_with_names_and_extras(case, files, tmp_path):
 def test_seeded_ciphertext_is_its_c0_and_expands_to_the_same_bits(case):
     fresh = case.encrypt(np.arange(8.0))
     data = to_bytes(fresh)
-    reader = _core.ContainerReader.view(data, kinds=[KIND_CIPHERTEXTS])
+    reader = _core.ContainerReader(data, kinds=[KIND_CIPHERTEXTS])
     assert len(reader.section(0)) == packed_bytes(case.parameters, case.parameters.basis((0, 4)), polys=1)
     (again,), _, _ = _core.load_ciphertexts(data, case.context)
     once, twice = (to_bytes(case.evaluator.neg(x)) for x in (fresh, again))  # no longer seeded: c1 is written out
@@ -199,8 +199,8 @@ def test_wrong_kind_is_refused(case, files):
 
 
 def sections_of(data: bytes, kind: int) -> tuple[dict, list[tuple[int, bytes]]]:
-    reader = _core.ContainerReader.view(data, kinds=[kind])
-    return reader.header, [(reader.section_info(i)[0], bytes(reader.section(i))) for i in range(reader.num_sections)]
+    reader = _core.ContainerReader(data, kinds=[kind])
+    return reader.header, [(reader.section_kind(i), bytes(reader.section(i))) for i in range(reader.num_sections)]
 
 
 def rebuilt(case, kind: int, header: dict, sections: list[tuple[int, bytes]]) -> bytes:
@@ -272,5 +272,5 @@ def test_missing_file_is_an_os_error(case, tmp_path):
 
 def test_only_the_levels_asked_for_are_stored(case):
     low = _core.KeyGenerator(case.context).evaluation_keys(case.secret_key, [spec("galois", 5, 1)])
-    reader = _core.ContainerReader.view(_core.save_evaluation_keys(None, low), kinds=[KIND_EVALUATION])
+    reader = _core.ContainerReader(_core.save_evaluation_keys(None, low), kinds=[KIND_EVALUATION])
     assert len(reader.section(0)) == packed_bytes(plain_parameters(), [5, 6, 0, 1], polys=1)

@@ -38,7 +38,8 @@ constexpr Kernels kKernels = {
 /// Host memory; the C library's allocator keeps freed blocks for reuse.
 class RefDevice final : public Device {
  public:
-  explicit RefDevice(RefQueue& queue) noexcept : queue_(queue) {}
+  RefDevice(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads)
+      : queue_(ring_degree, primes, threads) {}
 
   std::string_view name() const noexcept override { return "ref"; }
 
@@ -54,7 +55,7 @@ class RefDevice final : public Device {
     std::size_t peak = peak_.load();
     while (peak < live && !peak_.compare_exchange_weak(peak, live)) {
     }
-    return Buffer(data, bytes, this);
+    return Buffer(data, bytes, shared_from_this());
   }
 
   Queue& queue(int) override { return queue_; }
@@ -72,7 +73,7 @@ class RefDevice final : public Device {
     std::free(data);
   }
 
-  RefQueue& queue_;
+  RefQueue queue_;
   std::atomic<std::size_t> live_ = 0;
   std::atomic<std::size_t> peak_ = 0;
 };
@@ -80,15 +81,14 @@ class RefDevice final : public Device {
 class RefBackend final : public Backend {
  public:
   RefBackend(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads)
-      : queue_(ring_degree, primes, threads), device_(queue_) {}
+      : device_(std::make_shared<RefDevice>(ring_degree, primes, threads)) {}
 
   std::string_view name() const noexcept override { return "ref"; }
   const Kernels& kernels() const noexcept override { return kKernels; }
-  Device& device() noexcept override { return device_; }
+  Device& device() noexcept override { return *device_; }
 
  private:
-  RefQueue queue_;
-  RefDevice device_;
+  std::shared_ptr<RefDevice> device_;
 };
 
 }  // namespace

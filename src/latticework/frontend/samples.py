@@ -17,7 +17,7 @@ from latticework.ir import Module
 Sample = dict[str, Any]
 Shape = tuple[int, ...]
 
-ASSUMED_TRIPS = 3  # of a run-time loop count that neither the data nor at_most give
+ASSUMED_TRIPS = 64  # most iterations of a run-time loop that neither the data nor at_most bound
 ASSUMED_SAMPLES = 4
 
 

@@ -93,6 +93,7 @@ class _Emitter:
             "vec.mul": self.mul,
             "vec.constant": lambda: Public(op.attrs["value"], op.attrs["value"].slots),
             "vec.splat": lambda: Public(op.attrs["value"], op.attrs["slots"]),
+            "vec.trivial": lambda a: a,  # encrypted where a ciphertext is needed
             "vec.rotate": lambda a: self.build("rlwe.rotate", [self.settle(a)], steps=op.attrs["steps"]),
             "vec.conjugate": lambda a: self.build("rlwe.conjugate", [self.settle(a)]),
             "vec.linear_transform": lambda a: self.symbolic("ckks.linear_transform", a, 1, map=op.attrs["map"]),

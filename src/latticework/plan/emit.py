@@ -27,7 +27,7 @@ from latticework.plan.schema import (
 _INDEX_OPS = {"loop.index_add": "iadd", "loop.index_sub": "isub", "loop.index_mul": "imul", "loop.index_min": "imin",
               "loop.index_less": "ilt"}  # fmt: skip
 _BASIS = {"Q": 0, "QP": 1}
-UNBOUNDED_TRIPS = (1 << 63) - 1
+UNBOUNDED_TRIPS = 1 << 31  # the core's decoder allows no more
 
 
 @dataclass

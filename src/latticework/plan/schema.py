@@ -119,10 +119,10 @@ class SecretInput:
 
 @dataclass(frozen=True, slots=True)
 class IndexInput:
-    """One public run-time integer, at least 0 and at most `limit` (None: unbounded)."""
+    """One public run-time integer, at least 0 and at most `limit`: the loop counts that the plan was calibrated for."""
 
     name: str
-    limit: int | None
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)

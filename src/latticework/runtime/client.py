@@ -166,9 +166,11 @@ def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any) ->
     if isinstance(spec, IndexInput):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise DtypeError(f"{where}: a run-time integer is needed, got {type(value).__name__}")
-        if value < 0 or (spec.limit is not None and value > spec.limit):
-            limit = "" if spec.limit is None else f" and at most {spec.limit}, the at_most it was compiled for"
-            raise RangeError(f"{where} is {value}; it must be at least 0{limit}")
+        if not 0 <= value <= spec.limit:
+            raise RangeError(
+                f"{where} is {value}; the program was compiled for 0 to {spec.limit}: compile with at_most={value}, or "
+                f"with calibrate={{..., {spec.name!r}: {value}}}"
+            )
         return int(value)
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":

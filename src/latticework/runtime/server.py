@@ -102,9 +102,10 @@ class Server:
             if spec.name not in inputs.integers:
                 raise ShapeError(f"program {self.plan.client.name}: the run-time integer {spec.name} is missing")
             value = inputs.integers[spec.name]
-            if value < 0 or (spec.limit is not None and value > spec.limit):
-                limit = "" if spec.limit is None else f" to {spec.limit}"
-                raise RangeError(f"program {self.plan.client.name}: {spec.name} is {value}; it must be 0{limit} or more")
+            if not 0 <= value <= spec.limit:
+                raise RangeError(
+                    f"program {self.plan.client.name}: {spec.name} is {value}; it was compiled for 0 to {spec.limit}"
+                )
             return value
         if spec.name not in inputs.tensors:
             raise ShapeError(f"program {self.plan.client.name}: the encrypted input {spec.name} is missing")

@@ -1,0 +1,75 @@
+# Each target works in a fresh clone: .venv is made on first use (tools/setup; PYTHON=... chooses the interpreter).
+.DEFAULT_GOAL := help
+IN_VENV := PATH="$(CURDIR)/.venv/bin:$$PATH"
+CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp')
+
+.PHONY: help setup demo test test-slow check lint types layers sizes symbols import-time format asan ubsan tsan clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make .venv with all extras
+	@tools/setup demo dev
+
+demo: ## classify handwritten digits on encrypted pictures
+	@tools/setup demo
+	@$(IN_VENV) python examples/digits.py
+
+test: ## all tests but the slow ones
+	@tools/setup dev
+	@$(IN_VENV) python -m pytest -m "not slow"
+
+test-slow: ## the slow tests
+	@tools/setup dev
+	@$(IN_VENV) python -m pytest -m slow
+
+check: lint types layers sizes symbols import-time test ## everything that has to hold before a change goes in
+
+lint: ## ruff and clang-format, nothing written
+	@tools/setup dev
+	$(IN_VENV) ruff check .
+	$(IN_VENV) ruff format --check .
+	@$(IN_VENV) clang-format --dry-run -Werror $(CPP_FILES)
+
+types: ## mypy, strict
+	@tools/setup dev
+	$(IN_VENV) mypy
+	$(IN_VENV) mypy tools
+
+layers: ## dependency rules and cycles
+	@tools/setup dev
+	$(IN_VENV) python tools/check_layers.py
+
+sizes: ## file and function sizes, duplication, docstrings and annotations
+	@tools/setup dev
+	$(IN_VENV) python tools/check_sizes.py
+
+symbols: ## nothing of an instruction-set-specific file can replace generic code
+	@tools/setup dev
+	$(IN_VENV) python tools/check_symbols.py
+
+import-time: ## the import is quick and takes no optional package along
+	@tools/setup dev
+	$(IN_VENV) python tools/check_import_time.py
+
+format: ## rewrite the sources in the house format
+	@tools/setup dev
+	$(IN_VENV) ruff check --fix-only --quiet .
+	$(IN_VENV) ruff format .
+	@$(IN_VENV) clang-format -i $(CPP_FILES)
+
+asan: ## the tests with addresses checked (memory errors)
+	@tools/setup dev
+	@tools/sanitize address
+
+ubsan: ## the tests with undefined behaviour checked
+	@tools/setup dev
+	@tools/sanitize undefined
+
+tsan: ## the tests with data races checked
+	@tools/setup dev
+	@tools/sanitize thread
+
+clean: ## remove what was built, and .venv
+	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,25 @@
+"""What a plan costs before it runs: time by a calibrated table, operations, keys and memory."""
+
+from latticework.cost.estimate import Bytes, Estimate, OperationCounts, Step, estimate
+from latticework.cost.memory import PeakMemory
+from latticework.cost.model import CostModel
+from latticework.cost.table import CostTable, default_table, parse_table, read_table
+from latticework.cost.work import UNITS, Shape, Work, work
+
+__all__ = [
+    "UNITS",
+    "Bytes",
+    "CostModel",
+    "CostTable",
+    "Estimate",
+    "OperationCounts",
+    "PeakMemory",
+    "Shape",
+    "Step",
+    "Work",
+    "default_table",
+    "estimate",
+    "parse_table",
+    "read_table",
+    "work",
+]

@@ -1,0 +1,166 @@
+"""Peak memory of a run, by following the buffers of live registers through the code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.cost.shapes import cipher_rows, digits_rows, plain_rows, row_bytes, shape_of
+from latticework.cost.trips import Trips
+from latticework.cost.work import Shape
+from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
+
+Buffers = frozenset[int]
+_REPEATS = 2  # from its second trip on, a loop holds the same buffers
+
+
+@dataclass(frozen=True, slots=True)
+class PeakMemory:
+    """Bytes at the worst moment of a run.
+
+    values     ciphertexts, inputs and the scratch of the operation running
+    keys       evaluation keys, all resident
+    constants  encoded constants, all cached
+    """
+
+    values: int
+    keys: int
+    constants: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.values + self.keys + self.constants
+
+
+def peak_value_bytes(plan: Plan, trips: Trips) -> int:
+    """Peak bytes of ciphertexts: live ones, the inputs, and scratch."""
+    return _Liveness(plan, trips).peak()
+
+
+def scratch_rows(op: str, shape: Shape) -> int:
+    """Rows that an operation needs beside its operands and its result."""
+    extended, product = len(shape.digit_limbs) * shape.rows, 2 * shape.rows
+    match op:
+        case "hoist":
+            return shape.q_limbs
+        case "key_product":
+            lower = (shape.polys - 1) * shape.q_limbs
+            return lower if shape.polys == 3 else lower + product
+        case "mod_down":
+            return shape.polys * (shape.rows - shape.kept)
+        case "rotate" | "relinearize":  # the result exists only in the last of the three steps
+            result = 2 * shape.q_limbs
+            lower = (shape.polys - 1) * shape.q_limbs
+            turned = 0 if shape.polys == 3 else product
+            switching = max(extended + product + lower, extended + product + turned)
+            closing = extended + product + 2 * shape.p_limbs + result
+            return max(extended + shape.q_limbs, switching, closing) - result
+    return 0
+
+
+class _Liveness:
+    """Which buffers each register keeps alive; a hoisted value keeps its source, a relabelled one shares it."""
+
+    def __init__(self, plan: Plan, trips: Trips) -> None:
+        self.plan = plan
+        self.trips = trips
+        self.row = row_bytes(plan.chain)
+        self.sizes: list[int] = []
+        self.held: dict[int, Buffers] = {}
+        self.last_touch = _last_touches(plan)
+        self.highest = 0
+        self.inputs: Buffers = frozenset()
+
+    def peak(self) -> int:
+        """Bytes at the worst moment."""
+        arguments = [self.fresh(register) for register in self.plan.blocks[0].arguments]
+        self.inputs = frozenset().union(*arguments)
+        self.measure(0)
+        self.block(0, arguments)
+        return self.highest
+
+    def fresh(self, register: int) -> Buffers:
+        """A new buffer for a register's own rows."""
+        kind, chain = self.plan.kind(register), self.plan.chain
+        if isinstance(kind, CipherKind):
+            rows = cipher_rows(chain, kind)
+        elif isinstance(kind, DigitsKind):
+            rows = digits_rows(chain, kind)
+        else:
+            return frozenset()
+        self.sizes.append(rows * self.row)
+        return frozenset((len(self.sizes) - 1,))
+
+    def measure(self, scratch: int) -> None:
+        """Note the bytes alive now."""
+        alive = self.inputs.union(*self.held.values())
+        self.highest = max(self.highest, sum(self.sizes[b] for b in alive) + scratch)
+
+    def block(self, number: int, arguments: list[Buffers]) -> list[Buffers]:
+        """Run a block once; returns the buffers of what it yields."""
+        block = self.plan.blocks[number]
+        self.held.update(zip(block.arguments, arguments, strict=True))
+        for place, instruction in enumerate(block.code):
+            results = self.step(instruction)
+            if instruction.op == "yield":
+                yielded = [self.held.get(o.register, frozenset()) for o in instruction.operands]
+                self.release(instruction, number, place)
+                return yielded
+            self.held.update(zip(instruction.results, results, strict=True))
+            self.measure(0)
+            self.release(instruction, number, place)
+        raise AssertionError(f"block {number} does not end in yield")
+
+    def step(self, instruction: Instruction) -> list[Buffers]:
+        """Buffers of an instruction's results; its scratch is measured."""
+        op = instruction.op
+        self.trips.note(instruction)
+        operands = [self.held.get(o.register, frozenset()) for o in instruction.operands]
+        if op == "for":
+            return self.loop(instruction, operands[1:])
+        if op == "if":
+            self.give_up(instruction)
+            self.block(instruction.immediate[1], operands[1:])
+            return self.block(instruction.immediate[0], operands[1:])
+        if op == "relabel":
+            return operands
+        results = [self.fresh(register) for register in instruction.results]
+        if results and results[0]:
+            made = sum(self.sizes[b] for b in results[0])
+            self.measure(made + scratch_rows(op, shape_of(self.plan, instruction)) * self.row)
+        return [results[0] | operands[0]] if op == "hoist" else results
+
+    def loop(self, instruction: Instruction, carried: list[Buffers]) -> list[Buffers]:
+        """A counted loop; its operands belong to the first trip."""
+        self.give_up(instruction)
+        for _ in range(min(self.trips.of(instruction), _REPEATS)):
+            carried = self.block(instruction.immediate[0], [frozenset(), *carried])
+        return carried
+
+    def give_up(self, instruction: Instruction) -> None:
+        """Drop the operands that are not read again."""
+        for operand in instruction.operands:
+            if operand.last_use:
+                self.held.pop(operand.register, None)
+
+    def release(self, instruction: Instruction, block: int, place: int) -> None:
+        """Drop what was read, or written, for the last time."""
+        self.give_up(instruction)
+        for register in self.last_touch.get((block, place), ()):
+            self.held.pop(register, None)
+
+
+def _last_touches(plan: Plan) -> dict[tuple[int, int], list[int]]:
+    """Registers that no later instruction of their block touches, by place: results nobody reads."""
+    read = {o.register for _, _, i in plan.walk() for o in i.operands}
+    found: dict[tuple[int, int], list[int]] = {}
+    for block, place, instruction in plan.walk():
+        found[block, place] = [r for r in instruction.results if r not in read]
+    return found
+
+
+def constant_bytes(plan: Plan) -> int:
+    """Bytes of all encoded constants, each held once per level, scale and basis of use."""
+    encoded = {(i.immediate[0], plan.kind(i.results[0])) for _, _, i in plan.walk() if i.op == "encode"}
+    rows = sum(plain_rows(plan.chain, kind) for _, kind in encoded if isinstance(kind, PlainKind))
+    return rows * row_bytes(plan.chain)

@@ -1,0 +1,77 @@
+"""Shapes and sizes of the registers of a plan, from its modulus chain."""
+
+from __future__ import annotations
+
+from latticework.cost.work import Shape
+from latticework.params import ModulusChain
+from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
+
+WORD_BYTES = 8
+ROW_PADDING_WORDS = 8  # the core pads rows off power-of-two strides
+ROW_ALIGNMENT_BITS = 512  # stored rows are padded to 64 bytes
+Held = CipherKind | DigitsKind | PlainKind
+
+
+def q_limbs(chain: ModulusChain, kind: Held) -> int:
+    """Number of Q limbs of a register."""
+    return len(chain.tracks[kind.track].basis(kind.level))
+
+
+def digit_limbs(chain: ModulusChain, kind: Held) -> tuple[int, ...]:
+    """Q limbs of each key-switching digit that a register's level has a part in."""
+    basis = set(chain.tracks[kind.track].basis(kind.level))
+    return tuple(len(basis & set(digit)) for digit in chain.digits if basis & set(digit))
+
+
+def row_bytes(chain: ModulusChain) -> int:
+    """Bytes of one row of residues in memory."""
+    return (chain.ring_degree + ROW_PADDING_WORDS) * WORD_BYTES
+
+
+def cipher_rows(chain: ModulusChain, kind: CipherKind) -> int:
+    """Rows of a ciphertext register."""
+    return (kind.degree + 1) * (q_limbs(chain, kind) + kind.basis * len(chain.special))
+
+
+def digits_rows(chain: ModulusChain, kind: DigitsKind) -> int:
+    """Rows of the extended digits of a hoisted register, its source not counted."""
+    return len(digit_limbs(chain, kind)) * (q_limbs(chain, kind) + len(chain.special))
+
+
+def plain_rows(chain: ModulusChain, kind: PlainKind) -> int:
+    """Rows of an encoded constant."""
+    return q_limbs(chain, kind) + kind.basis * len(chain.special)
+
+
+def stored_bytes(chain: ModulusChain, level: int, track: int, polys: int) -> int:
+    """Bytes of a ciphertext in a file, without the header: rows bit-packed at the width of their primes."""
+    primes = chain.limb_primes(chain.tracks[track].basis(level))
+    rows = (-(-p.bit_length() * chain.ring_degree // ROW_ALIGNMENT_BITS) * (ROW_ALIGNMENT_BITS // 8) for p in primes)
+    return polys * sum(rows)
+
+
+def shape_of(plan: Plan, instruction: Instruction) -> Shape:
+    """The shape that a plan instruction is priced by; operations on keys and integers have an empty one."""
+    chain, op = plan.chain, instruction.op
+    if op == "encode":
+        kind = plan.kind(instruction.results[0])
+        assert isinstance(kind, PlainKind)
+        slots = plan.constants[instruction.immediate[0]].slots
+        return Shape(chain.ring_degree, q_limbs(chain, kind), kind.basis * len(chain.special), slots=slots)
+    source = plan.kind(instruction.operands[0].register) if instruction.operands else None
+    result = plan.kind(instruction.results[0]) if instruction.results else None
+    if op in ("for", "if") or not isinstance(source, Held) or not isinstance(result, CipherKind | DigitsKind):
+        return Shape(chain.ring_degree, 0)
+    switches = op in ("hoist", "key_product", "rotate", "relinearize")
+    over_p = switches or (not isinstance(source, DigitsKind) and source.basis == 1)
+    degree = 1 if isinstance(source, PlainKind) else source.degree
+    if op in ("add", "sub") and isinstance(result, CipherKind):
+        degree = result.degree
+    return Shape(
+        chain.ring_degree,
+        q_limbs(chain, source),
+        len(chain.special) if over_p else 0,
+        digit_limbs(chain, source) if switches else (),
+        q_limbs(chain, result) if op in ("mod_down", "drop_level") else None,
+        degree + 1,
+    )

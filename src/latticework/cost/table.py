@@ -1,0 +1,135 @@
+"""Cost tables: prices of operations on one machine, with where and when they come from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from latticework.cost.work import UNITS
+from latticework.errors import FormatError
+
+FORMAT = 1
+SOURCES = ("measured", "published")
+
+
+@dataclass(frozen=True, slots=True)
+class OpRow:
+    """The measured or published price of one operation; None: holds for any."""
+
+    op: str
+    ring_degree: int
+    q_limbs: int
+    p_limbs: int | None
+    digits: int | None
+    target: int | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """Prices with their provenance.
+
+    machine   cpu and cores (and what else is known)
+    units     unit -> ring degree -> seconds
+    ops       prices of whole operations, preferred to units
+    overhead  operation -> factor on the price that follows from units
+    hash      of the whole content, hexadecimal
+    """
+
+    machine: dict[str, Any]
+    date: str
+    commit: str | None
+    command: str
+    threads: int
+    source: str
+    units: dict[str, dict[int, float]]
+    ops: tuple[OpRow, ...]
+    overhead: dict[str, float]
+    hash: str
+
+
+def parse_table(text: str, name: str = "cost table") -> CostTable:
+    """A table from its JSON text.
+
+    raises  FormatError naming the entry that does not fit
+    """
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"{name}: not JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(f"{name}: not a cost table of format {FORMAT}")
+    try:
+        return CostTable(
+            machine=dict(content["machine"]),
+            date=str(content["date"]),
+            commit=None if content.get("commit") is None else str(content["commit"]),
+            command=str(content["command"]),
+            threads=_whole(content["threads"]),
+            source=_one_of(SOURCES, content["source"]),
+            units=_units(content["units"]),
+            ops=tuple(_op_row(row) for row in content.get("ops", [])),
+            overhead={str(op): _positive(factor) for op, factor in content.get("overhead", {}).items()},
+            hash=hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
+        )
+    except KeyError as error:
+        raise FormatError(f"{name}: field {error} is missing") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise FormatError(f"{name}: {error}") from None
+
+
+def read_table(path: Path) -> CostTable:
+    """A table from a file, as `bench/micro/kernels.py --table` writes it."""
+    return parse_table(path.read_text(encoding="utf-8"), str(path))
+
+
+@lru_cache(maxsize=1)
+def default_table() -> CostTable:
+    """The table that is shipped with the package."""
+    return parse_table(files(__package__).joinpath("tables", "default.json").read_text(encoding="utf-8"), "default.json")
+
+
+def _units(rows: list[dict[str, Any]]) -> dict[str, dict[int, float]]:
+    units: dict[str, dict[int, float]] = {}
+    for row in rows:
+        unit = _one_of(UNITS, row["unit"])
+        units.setdefault(unit, {})[_ring_degree(row["ring_degree"])] = _positive(row["seconds"])
+    return units
+
+
+def _op_row(row: dict[str, Any]) -> OpRow:
+    optional = [None if row.get(name) is None else _whole(row[name]) for name in ("p_limbs", "digits", "target")]
+    return OpRow(
+        str(row["op"]), _ring_degree(row["ring_degree"]), _whole(row["q_limbs"]), *optional, _positive(row["seconds"])
+    )
+
+
+def _one_of(allowed: tuple[str, ...], value: object) -> str:
+    if value not in allowed:
+        raise ValueError(f"{value!r} is not one of {', '.join(allowed)}")
+    return str(value)
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is not a whole number")
+    return value
+
+
+def _ring_degree(value: object) -> int:
+    degree = _whole(value)
+    if degree < 2 or degree & (degree - 1):
+        raise ValueError(f"ring_degree {degree} is not a power of two")
+    return degree
+
+
+def _positive(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise ValueError(f"{value!r} is not a positive number of seconds or a factor")
+    return float(value)

@@ -1,0 +1,118 @@
+"""How much work one operation is, in units that a cost table prices.
+
+A unit is one kernel on one row of N residues, except `fft` (one transform of
+N/2 slots) and `read_byte`. Counts follow the core's algorithms: a lift of k
+limbs to t is k sources, k*t terms and t reductions (priced like a pointwise
+product); an inner product is its terms and one reduction a row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from math import log2
+
+UNITS = (
+    "ntt", "lift_source", "lift_term", "key_mac", "plain_mac", "pointwise", "automorphism", "fft", "expand", "read_byte",
+)  # fmt: skip
+Work = dict[str, float]
+
+_POINTWISE = {"add", "sub", "neg", "add_plain", "sub_plain", "add_int", "mul_int", "mul_plain", "trivial"}
+_FREE = {"key", "relabel", "for", "if", "yield", "iconst", "iadd", "isub", "imul", "imin", "ilt"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the price of one operation depends on.
+
+    q_limbs, p_limbs  limbs of the operand that take part
+    digit_limbs       Q limbs of each key-switching digit in use
+    target            Q limbs of the result, where an operation drops some
+    polys             polynomials of the operand (degree + 1)
+    slots             length of the vector that is encoded
+    """
+
+    ring_degree: int
+    q_limbs: int
+    p_limbs: int = 0
+    digit_limbs: tuple[int, ...] = ()
+    target: int | None = None
+    polys: int = 2
+    slots: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Limbs of one polynomial of the operand."""
+        return self.q_limbs + self.p_limbs
+
+    @property
+    def kept(self) -> int:
+        """Q limbs of the result."""
+        return self.q_limbs if self.target is None else self.target
+
+
+def work(op: str, shape: Shape) -> Work:
+    """Units of one plan instruction. Loops and branches are free: their bodies are counted by themselves."""
+    if op in _FREE:
+        return {}
+    if op in _POINTWISE:
+        return {"pointwise": shape.polys * shape.rows}
+    match op:
+        case "mul" | "square":
+            return {"pointwise": 4 * shape.rows}
+        case "drop_level":
+            return {"pointwise": shape.polys * (shape.kept + shape.p_limbs)}
+        case "encode":
+            half = shape.ring_degree // 2
+            share = shape.slots * max(log2(shape.slots), 1.0) / (half * log2(half)) if shape.slots else 0.0
+            return {"fft": share, "pointwise": shape.rows, "ntt": shape.rows}
+        case "hoist":
+            return _hoist(shape)
+        case "key_product":
+            return _key_product(shape)
+        case "mod_down":
+            return _mod_down(shape)
+        case "rotate" | "relinearize":
+            last = replace(shape, polys=2, target=shape.q_limbs)
+            return add_work(_hoist(shape), _key_product(shape), _mod_down(last))
+    raise ValueError(f"work: there is no opcode {op!r}")
+
+
+def add_work(*parts: Work) -> Work:
+    """The sum of several counts."""
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(part)  # type: ignore[arg-type]
+    return dict(total)
+
+
+def _lift(sources: float, targets: float) -> Work:
+    return {"lift_source": sources, "lift_term": sources * targets, "pointwise": targets}
+
+
+def _hoist(shape: Shape) -> Work:
+    """To coefficients, and every digit to the limbs outside itself: those before and those after in two lifts."""
+    total: Work = {"ntt": shape.q_limbs}
+    before = shape.p_limbs
+    for limbs in shape.digit_limbs:
+        after = shape.rows - before - limbs
+        parts = [_lift(limbs, count) for count in (before, after) if count]
+        total = add_work(total, {"ntt": before + after}, *parts)
+        before += limbs
+    return total
+
+
+def _key_product(shape: Shape) -> Work:
+    """Two inner products, P times the polynomials that are not switched, and for a rotation the automorphism."""
+    rows, kept = shape.rows, shape.polys - 1
+    total: Work = {"key_mac": 2 * rows * len(shape.digit_limbs), "pointwise": 2 * rows + 2 * kept * shape.q_limbs}
+    return total if shape.polys == 3 else add_work(total, {"automorphism": 2 * rows})
+
+
+def _mod_down(shape: Shape) -> Work:
+    dropped = shape.rows - shape.kept
+    if dropped == 0:
+        return {}
+    polys, kept = shape.polys, shape.kept
+    ends: Work = {"ntt": polys * (dropped + kept), "pointwise": polys * kept}
+    return add_work(ends, *([_lift(dropped, kept)] * polys))

@@ -1,0 +1,59 @@
+"""Check that `import latticework` is quick and takes no optional package along.
+
+    python tools/check_import_time.py [--module NAME] [--limit-ms MS]
+
+The time is the median of RUNS fresh processes, without the interpreter's start and without the look for changed C++
+sources that an editable installation adds. Exit status 1 if it is over the limit, or an optional package came along.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+RUNS = 5
+LIMIT_MS = 500.0
+OPTIONAL = ("torch", "onnx", "ray", "sklearn", "matplotlib")
+PROGRAM = """
+import importlib, json, sys, time
+start = time.perf_counter()
+importlib.import_module(sys.argv[1])
+print(json.dumps([1000 * (time.perf_counter() - start), sorted(sys.modules)]))
+"""
+
+
+def import_once(module: str) -> tuple[float, set[str]]:
+    """Milliseconds of one import in a fresh process, and the names of the modules then loaded."""
+    build = Path(__file__).resolve().parent.parent / "build"
+    skipped = os.pathsep.join(str(p) for p in build.glob("*"))  # build folders that need no look for changes
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, module],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "SKBUILD_EDITABLE_SKIP": skipped},
+    )
+    milliseconds, modules = json.loads(run.stdout)
+    return milliseconds, set(modules)
+
+
+def main() -> int:
+    """Measure and judge; 1 if the import fails the check."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--module", default="latticework")
+    parser.add_argument("--limit-ms", type=float, default=LIMIT_MS)
+    arguments = parser.parse_args()
+    results = [import_once(arguments.module) for _ in range(RUNS)]
+    median = statistics.median(milliseconds for milliseconds, _ in results)
+    extra = [name for name in OPTIONAL if name in results[0][1]]
+    print(f"import {arguments.module}: {median:.0f} ms, limit {arguments.limit_ms:.0f}")
+    if extra:
+        print(f"import {arguments.module} loads {', '.join(extra)}; import them where they are used")
+    return 1 if median > arguments.limit_ms or extra else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

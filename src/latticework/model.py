@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.debug import DebugReport, debug_run
-from latticework.ir import Module, Value
+from latticework.ir import Module, Value, interpret
 from latticework.plan.schema import Plan
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
@@ -64,6 +64,15 @@ class Model:
     ) -> list[npt.NDArray[np.float64]]:
         """Run the plan on cleartext slot vectors, levels and scales checked, with modelled noise if asked."""
         return simulate(self.plan, list(inputs), noise=noise)
+
+    def plaintext(self, *inputs: npt.ArrayLike | int) -> list[npt.NDArray[np.float64]]:
+        """The program on cleartext tensors in NumPy, its functions approximated: what encrypted results approach.
+
+        A loaded model does not have the tensor program; then this is the noiseless simulation of its plan.
+        """
+        if self._reference is None:
+            return self.simulate(*inputs)
+        return interpret(self._reference.module, list(inputs))
 
     def debug(self, *inputs: npt.ArrayLike | int, client: Client | None = None, **named: Any) -> DebugReport:
         """Run the program encrypted beside its plaintext; names the first line whose value is off beyond its bound.

@@ -1,0 +1,5 @@
+"""`python -m latticework`: the command line."""
+
+from latticework.cli import main
+
+main()

@@ -1,0 +1,295 @@
+"""The command line: compile, keygen, encrypt, run, decrypt, explain. Each command reads and writes files."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from latticework import __version__
+from latticework.compile import compile as compile_program
+from latticework.errors import DtypeError, FormatError, TraceError, UserError
+from latticework.frontend import Program
+from latticework.progress import ProgressBar
+from latticework.runtime import Client, OwnerValue, Server
+from latticework.runtime.keys import PUBLIC_FILE
+from latticework.runtime.server import DEFAULT_MEMORY
+
+app = typer.Typer(
+    help="Compile NumPy-like programs to run on encrypted data, and run them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+out, err = Console(), Console(stderr=True)
+P = ParamSpec("P")
+
+Target = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
+Threads = Annotated[int, typer.Option(help="Threads; 0: one per core.")]
+
+
+def reported(command: Callable[P, None]) -> Callable[P, None]:
+    """Users' faults end a command with one message and status 1, Ctrl-C with status 130; no traceback."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (UserError, OSError) as error:
+            err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
+            err.print(str(error), markup=False, highlight=False)
+            raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            err.print("interrupted; nothing was written")
+            raise typer.Exit(130) from None
+
+    return run
+
+
+@app.command()
+@reported
+def compile(
+    program: Annotated[str, typer.Argument(help="FILE.py, or FILE.py:NAME if it holds several programs.")],
+    output: Target = Path("model.lwplan"),
+    weights: Annotated[Path | None, typer.Option(help=".npz with one array per weight, by parameter name.")] = None,
+    calibrate: Annotated[Path | None, typer.Option(help=".npy or .npz with data like the inputs.")] = None,
+    precision_bits: Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")] = 12,
+    ring_degree: Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")] = None,
+    security_bits: Annotated[int, typer.Option(help="128, 192 or 256.")] = 128,
+    insecure: Annotated[bool, typer.Option(help="Allow a ring degree below the security asked for.")] = False,
+    report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
+) -> None:
+    """Compile a program: writes the server's plan, and beside it the client file (no weights in it)."""
+    found = load_program(program)
+    with ProgressBar("compiling") as bar:
+        model = compile_program(
+            found,
+            weights=read_arrays(weights) if weights else {},
+            calibrate=read_arrays(calibrate) if calibrate else None,
+            precision_bits=precision_bits,
+            ring_degree=ring_degree,
+            security_bits=security_bits,
+            insecure=insecure,
+            on_event=bar,
+        )
+    client_file = output.with_suffix(".lwclient")
+    model.save(output)
+    model.client().save(client_file)
+    out.print(str(model), highlight=False)
+    out.print(f"wrote {output} (for the server) and {client_file} (for the client)", highlight=False)
+    if report is not None:
+        report.write_text(model.report().html(), encoding="utf-8")
+        out.print(f"wrote {report}", highlight=False)
+
+
+@app.command()
+@reported
+def keygen(
+    client: Annotated[Path, typer.Argument(help="Client file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the keys.")] = Path("keys"),
+    threads: Threads = 0,
+) -> None:
+    """Make a secret key and exactly the evaluation keys that the program needs."""
+    owner = Client.load(client, threads=threads)
+    with ProgressBar("making keys") as bar:
+        keys = owner.keygen(on_event=bar)
+    keys.save(output)
+    out.print(f"wrote {output}/: secret.lwkey stays with you; give evaluation.lwkeys to the server", highlight=False)
+
+
+@app.command()
+@reported
+def encrypt(
+    client: Annotated[Path, typer.Argument(help="Client file.")],
+    inputs: Annotated[list[str], typer.Argument(help="INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer.")],
+    keys: Annotated[Path, typer.Option("--keys", "-k", help="Key folder, secret.lwkey or public.lwkey.")] = Path("keys"),
+    output: Target = Path("inputs.lwct"),
+    threads: Threads = 0,
+) -> None:
+    """Encrypt the inputs of one run."""
+    owner = Client.load(client, threads=threads)
+    positional, named = read_inputs(owner, inputs)
+    load_encryption_key(owner, keys)
+    encrypted = owner.encrypt(*positional, **named)
+    encrypted.save(output)
+    out.print(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB)", highlight=False)
+
+
+@app.command()
+@reported
+def run(
+    plan: Annotated[Path, typer.Argument(help="Plan file.")],
+    inputs: Annotated[Path, typer.Argument(help="Encrypted inputs.")],
+    keys: Annotated[Path, typer.Option("--keys", "-k", help="evaluation.lwkeys, or its folder.")] = Path("keys"),
+    output: Target = Path("outputs.lwct"),
+    memory: Annotated[str, typer.Option(help="Budget for encoded weights.")] = DEFAULT_MEMORY,
+    device: Annotated[str, typer.Option(help="cpu")] = "cpu",
+    threads: Threads = 0,
+) -> None:
+    """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""
+    server = Server.load(plan, keys, memory=memory, device=device, threads=threads)
+    encrypted = server.load_encrypted(inputs)
+    started = time.perf_counter()
+    with ProgressBar("evaluating") as bar:
+        result = server(encrypted, on_event=bar)
+    seconds = time.perf_counter() - started
+    result.save(output)
+    out.print(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB) after {seconds:.2f} s", highlight=False)
+
+
+@app.command()
+@reported
+def decrypt(
+    client: Annotated[Path, typer.Argument(help="Client file.")],
+    outputs: Annotated[Path, typer.Argument(help="Encrypted outputs.")],
+    keys: Annotated[Path, typer.Option("--keys", "-k", help="Key folder, or secret.lwkey.")] = Path("keys"),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help=".npy (or .npz for several outputs); else printed.")
+    ] = None,
+    threads: Threads = 0,
+) -> None:
+    """Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published."""
+    owner = Client.load(client, threads=threads)
+    owner.load_keys(keys)
+    values = owner.decrypt(owner.load_encrypted(outputs))
+    arrays = named_arrays(values)
+    if output is None:
+        for name, value in arrays.items():
+            out.print(f"{name} =\n{np.array2string(value, precision=6, suppress_small=True)}", highlight=False)
+        return
+    write_arrays(output, arrays)
+    out.print(f"wrote {output}, readable by you only; do not publish it", highlight=False)
+
+
+@app.command()
+@reported
+def explain(
+    file: Annotated[Path, typer.Argument(help="Any file of latticework.")],
+    html: Annotated[Path | None, typer.Option(help="Write a plan's report as HTML.")] = None,
+) -> None:
+    """Say what a file is and what is in it; for a plan, the whole report."""
+    from latticework.report import explain_file
+
+    print(explain_file(file))
+    if html is not None:
+        from latticework.model import Model
+
+        html.write_text(Model.load(file).report().html(), encoding="utf-8")
+        out.print(f"wrote {html}", highlight=False)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    print(__version__)
+
+
+def load_program(argument: str) -> Program:
+    """The program of FILE.py[:NAME].
+
+    raises  TraceError if there is none of that name, or several and no name
+    """
+    file, _, name = argument.partition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise TraceError(f"{path} is not a Python file; name it something.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    programs = {k: v for k, v in vars(module).items() if isinstance(v, Program)}
+    if name and name in programs:
+        return programs[name]
+    if not name and len(programs) == 1:
+        return next(iter(programs.values()))
+    listed = ", ".join(programs) or "none"
+    raise TraceError(f"{path} has these programs: {listed}; name one as {path}:NAME (decorated with @lw.program)")
+
+
+def read_arrays(path: Path) -> Any:
+    """An array from .npy, a dictionary of arrays from .npz."""
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise FormatError(f"{path} is not a .npy or .npz file of numbers: {error}") from None
+    if isinstance(loaded, np.ndarray):
+        return loaded
+    with loaded:
+        return {name: loaded[name] for name in loaded.files}
+
+
+def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[str, Any]]:
+    """Positional and named inputs from command-line words."""
+    names = {i.name for i in owner.spec.inputs}
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            named[name] = _input(value)
+        else:
+            read = _input(word)
+            if isinstance(read, dict):
+                named.update(read)
+            else:
+                positional.append(read)
+    return positional, named
+
+
+def _input(word: str) -> Any:
+    if word.lstrip("-").isdigit() and not Path(word).exists():
+        return int(word)
+    return read_arrays(Path(word))
+
+
+def load_encryption_key(owner: Client, keys: Path) -> None:
+    """The secret key of a folder, or the key a file holds."""
+    if keys.name == PUBLIC_FILE:
+        owner.load_public_key(keys)
+    else:
+        owner.load_keys(keys)
+
+
+def named_arrays(values: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """Decrypted values by output name."""
+    if isinstance(values, OwnerValue):
+        return {"result": values.reveal()}
+    if isinstance(values, tuple):
+        return {f"result{i}": v.reveal() for i, v in enumerate(values)}
+    return {name: v.reveal() for name, v in values.items()}
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    """One array as .npy or several as .npz, atomically, readable by the owner only."""
+    import io
+
+    from latticework import _core
+
+    if path.suffix not in (".npy", ".npz"):
+        raise DtypeError(f"{path}: name it .npy, or .npz for several outputs")
+    if path.suffix == ".npy" and len(arrays) != 1:
+        raise DtypeError(f"{path}: {len(arrays)} outputs ({', '.join(arrays)}) do not fit one .npy; name it .npz")
+    buffer = io.BytesIO()
+    if path.suffix == ".npy":
+        np.save(buffer, next(iter(arrays.values())))
+    else:
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    _core.write_file_atomic(str(path), buffer.getvalue(), 0o600)
+
+
+def main() -> None:
+    """Entry point."""
+    app()

@@ -1,0 +1,123 @@
+"""The command line: client and server as separate processes that share nothing but files."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import latticework as lw
+
+PROGRAM = '''
+import latticework as lw
+
+@lw.program
+def score(x: lw.Secret[1, 16], w1, b1, w2):
+    return lw.relu(x @ w1 + b1, degree=7) @ w2
+'''
+
+
+def latticework(folder, *arguments, fails=False):
+    """One process of the command line; its output."""
+    done = subprocess.run(
+        [sys.executable, "-m", "latticework", *map(str, arguments)],
+        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """Files of one whole session: compile, keygen, encrypt, run, each its own process."""
+    folder = tmp_path_factory.mktemp("cli")
+    rng = np.random.default_rng(5)
+    weights = {"w1": rng.normal(size=(16, 8)) / 4, "b1": rng.normal(size=8) / 4, "w2": rng.normal(size=(8, 3)) / 3}
+    data = rng.uniform(0, 1, size=(50, 16))
+    (folder / "program.py").write_text(PROGRAM)
+    np.savez(folder / "weights.npz", **weights)
+    np.save(folder / "data.npy", data)
+    np.save(folder / "x.npy", data[:1])
+    latticework(
+        folder, "compile", "program.py:score", "--weights", "weights.npz", "--calibrate", "data.npy",
+        "--ring-degree", 2048, "--insecure", "-o", "model.lwplan", "--report", "report.html",
+    )  # fmt: skip
+    latticework(folder, "keygen", "model.lwclient", "-o", "keys")
+    latticework(folder, "encrypt", "model.lwclient", "x.npy", "-k", "keys", "-o", "in.lwct")
+    server = folder / "server"  # the server's machine: no secret key anywhere
+    server.mkdir()
+    for name in ("model.lwplan", "keys/evaluation.lwkeys", "in.lwct"):
+        (server / os.path.basename(name)).write_bytes((folder / name).read_bytes())
+    latticework(server, "run", "model.lwplan", "in.lwct", "-k", "evaluation.lwkeys", "-o", "out.lwct")
+    return folder, weights, data
+
+
+def test_decrypted_equals_numpy(session):
+    folder, weights, data = session
+    latticework(folder, "decrypt", "model.lwclient", "server/out.lwct", "-k", "keys", "-o", "y.npy")
+    got = np.load(folder / "y.npy")
+    model = lw.load(folder / "model.lwplan")
+    (want,) = model.simulate(data[:1])
+    assert np.abs(got - want).max() <= model.plan.client.outputs[0].error_bound
+    exact = np.maximum(data[:1] @ weights["w1"] + weights["b1"], 0) @ weights["w2"]
+    assert np.abs(got - exact).max() < 0.1
+    assert stat.S_IMODE((folder / "y.npy").stat().st_mode) == 0o600
+
+
+def test_output_bytes_equal_those_of_the_same_run_in_this_process(session):
+    folder, _, _ = session
+    server = lw.Server.load(folder / "model.lwplan", folder / "keys")
+    outputs = server(server.load_encrypted(folder / "in.lwct"))
+    assert outputs.to_bytes() == (folder / "server" / "out.lwct").read_bytes()
+
+
+def test_client_file_holds_no_weights(session):
+    folder, weights, _ = session
+    client_file = (folder / "model.lwclient").read_bytes()
+    plan_file = (folder / "model.lwplan").read_bytes()
+    assert weights["w1"].astype("<f8").tobytes() in plan_file
+    for array in weights.values():
+        assert array.astype("<f8").tobytes()[:16] not in client_file
+
+
+def test_anyone_can_encrypt_with_the_public_key(session):
+    folder, _, data = session
+    latticework(folder, "encrypt", "model.lwclient", "x=x.npy", "-k", "keys/public.lwkey", "-o", "in2.lwct")
+    latticework(folder, "run", "model.lwplan", "in2.lwct", "-k", "keys", "-o", "out2.lwct")
+    printed = latticework(folder, "decrypt", "model.lwclient", "out2.lwct", "-k", "keys/secret.lwkey")
+    (want,) = lw.load(folder / "model.lwplan").simulate(data[:1])
+    got = np.array([float(v) for v in printed.split("[[")[1].split("]]")[0].split()])
+    assert np.abs(got - want[0]).max() < 1e-2
+
+
+def test_explain_and_report(session):
+    folder, _, _ = session
+    text = latticework(folder, "explain", "model.lwplan")
+    assert "score" in text and "INSECURE" in text
+    assert "secret" in latticework(folder, "explain", "keys/secret.lwkey").lower()
+    html = (folder / "report.html").read_text()
+    assert "<svg" in html and "INSECURE" in html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "model.lwplan", "in.lwct", "-k", "keys/secret.lwkey"], ["secret key"]),
+        (["run", "model.lwclient", "in.lwct", "-k", "keys"], ["client file"]),
+        (["decrypt", "model.lwclient", "in.lwct", "-k", "keys"], ["inputs of program", "outputs"]),
+        (["encrypt", "model.lwclient", "data.npy", "-k", "keys"], ["(50, 16)", "(1, 16)"]),
+        (["encrypt", "model.lwclient", "nothing.npy", "-k", "keys"], ["nothing.npy"]),
+        (["compile", "program.py:scoer"], ["score", "program.py:NAME"]),
+        (["compile", "program.py", "--weights", "data.npy"], ["w1"]),
+        (["keygen", "program.py"], ["program.py"]),
+    ],
+)
+def test_faults_are_one_message_and_status_1(session, arguments, words):
+    folder, _, _ = session
+    printed = latticework(folder, *arguments, "-o", "unwanted.npy", fails=True)
+    for word in words:
+        assert word in printed.replace("\n", " ")
+    assert not (folder / "unwanted.npy").exists()

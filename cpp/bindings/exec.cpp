@@ -67,8 +67,8 @@ std::vector<Input> to_inputs(const nb::list& inputs) {
   return values;
 }
 
-nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& on_event, std::vector<std::uint32_t> watch,
-             const nb::object& on_watch) {
+nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& on_event,
+             std::vector<std::uint32_t> watch, const nb::object& on_watch) {
   Observers observers;
   observers.tick = signal_tick();
   observers.watch = std::move(watch);
@@ -109,13 +109,14 @@ nb::list plan_keys(const Plan& plan) {
 void bind_exec(nb::module_& m) {
   m.def("opcodes", &opcodes, "Opcode name -> number, as plan code has it.");
   nb::class_<Plan>(m, "Plan", "Checked code of one program.")
-      .def("__init__",
-           [](Plan* self, std::shared_ptr<const Parameters> parameters, nb::handle code) {
-             const BytesView view(code);
-             nb::gil_scoped_release released;
-             new (self) Plan(std::move(parameters), view.span());
-           },
-           "parameters"_a, "code"_a)
+      .def(
+          "__init__",
+          [](Plan* self, std::shared_ptr<const Parameters> parameters, nb::handle code) {
+            const BytesView view(code);
+            nb::gil_scoped_release released;
+            new (self) Plan(std::move(parameters), view.span());
+          },
+          "parameters"_a, "code"_a)
       .def_prop_ro("keys", &plan_keys)
       .def_prop_ro("num_constants", &Plan::num_constants)
       .def_prop_ro("num_registers", &Plan::num_registers)

@@ -38,8 +38,8 @@ nb::list tracks_of(const Parameters& parameters) {
 void init_parameters(Parameters* self, std::uint32_t ring_degree, std::vector<std::uint64_t> q,
                      std::vector<std::uint64_t> p, Groups digits, const std::vector<nb::dict>& tracks,
                      std::string secret, std::uint32_t security_bits, bool insecure) {
-  ParameterFields fields{ring_degree, std::move(q), std::move(p), std::move(digits), {},
-                         std::move(secret), security_bits, insecure};
+  ParameterFields fields{ring_degree, std::move(q),      std::move(p),  std::move(digits),
+                         {},          std::move(secret), security_bits, insecure};
   for (const nb::dict& track : tracks) fields.tracks.push_back(track_from(track));
   new (self) Parameters(std::move(fields));
 }
@@ -62,7 +62,8 @@ void bind_context(nb::module_& m) {
   nb::class_<Context>(m, "Context", "Parameters on a backend: owner of tables and memory. threads=0: one per core.")
       .def(
           "__init__",
-          [](Context* self, std::shared_ptr<const Parameters> parameters, const std::string& backend, unsigned threads) {
+          [](Context* self, std::shared_ptr<const Parameters> parameters, const std::string& backend,
+             unsigned threads) {
             nb::gil_scoped_release released;
             new (self) Context(std::move(parameters), backend, threads);
           },
@@ -89,7 +90,8 @@ KeySpec to_spec(const nb::dict& dict) {
   if (kind != "relin" && kind != "galois") {
     throw Error(ErrorKind::kValue, "key kind must be \"relin\" or \"galois\", got \"" + kind + "\"");
   }
-  return {kind == "relin" ? KeyKind::kRelin : KeyKind::kGalois, nb::cast<std::uint64_t>(dict["galois_element"]),
+  return {kind == "relin" ? KeyKind::kRelin : KeyKind::kGalois,
+          nb::cast<std::uint64_t>(dict["galois_element"]),
           {nb::cast<std::uint32_t>(dict["track"]), nb::cast<std::uint32_t>(dict["level"])}};
 }
 
@@ -141,7 +143,8 @@ void bind_parameters(nb::module_& m) {
   nb::class_<Parameters>(m, "Parameters", "The public description of an RLWE instance; immutable.")
       .def("__init__", &init_parameters, "ring_degree"_a, "q"_a, "p"_a, "digits"_a, "tracks"_a, "secret"_a = "ternary",
            "security_bits"_a = 128, "insecure"_a = false)
-      .def_static("from_cbor", [](nb::handle data) { return Parameters::from_cbor(BytesView(data).span()); }, "data"_a)
+      .def_static(
+          "from_cbor", [](nb::handle data) { return Parameters::from_cbor(BytesView(data).span()); }, "data"_a)
       .def("to_cbor", [](const Parameters& self) { return to_bytes(self.to_cbor()); })
       .def_prop_ro("fingerprint", [](const Parameters& self) { return to_bytes(self.fingerprint()); })
       .def_prop_ro("ring_degree", &Parameters::ring_degree)
@@ -153,15 +156,15 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("security_bits", [](const Parameters& self) { return self.fields().security_bits; })
       .def_prop_ro("insecure", &Parameters::insecure)
       .def_prop_ro("digits_above_p", &Parameters::digits_above_p)
-      .def("basis",
-           [](const Parameters& self, LevelPair level) {
-             self.require_level(to_level(level));
-             return self.basis(to_level(level));
-           },
-           "level"_a, "Q limb numbers of a level (track, index), ascending.")
-      .def("__eq__", [](const Parameters& self, const Parameters& other) {
-        return self.fingerprint() == other.fingerprint();
-      })
+      .def(
+          "basis",
+          [](const Parameters& self, LevelPair level) {
+            self.require_level(to_level(level));
+            return self.basis(to_level(level));
+          },
+          "level"_a, "Q limb numbers of a level (track, index), ascending.")
+      .def("__eq__",
+           [](const Parameters& self, const Parameters& other) { return self.fingerprint() == other.fingerprint(); })
       .def("__hash__", [](const Parameters& self) { return nb::hash(to_bytes(self.fingerprint())); })
       .def("__repr__", [](const Parameters& self) {
         return "Parameters(" + short_hex(self.fingerprint()) + ", ring_degree=" + std::to_string(self.ring_degree()) +

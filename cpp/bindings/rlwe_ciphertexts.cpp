@@ -6,6 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+
 #include "bindings/buffers.hpp"
 #include "bindings/cbor_objects.hpp"
 #include "bindings/rlwe_types.hpp"
@@ -52,8 +54,7 @@ nb::object save(nb::handle path, const std::vector<PyCiphertext>& ciphertexts, c
   CiphertextFile file{{}, map_from_python(extras)};
   for (std::size_t i = 0; i < names.size(); ++i) file.ciphertexts.push_back({names[i], ciphertexts[i].value});
   const std::optional<std::string> to = optional_path(path);
-  const std::vector<std::uint8_t> bytes =
-      unlocked([&] { return save_ciphertexts(to, file, *ciphertexts[0].context); });
+  const std::vector<std::uint8_t> bytes = unlocked([&] { return save_ciphertexts(to, file, *ciphertexts[0].context); });
   return saved(to, bytes);
 }
 
@@ -76,15 +77,17 @@ void bind_values(nb::module_& m) {
       .def_prop_ro("basis", [](const PyPlaintext& self) { return basis_name(self.value.basis); })
       .def_prop_ro("num_bytes", [](const PyPlaintext& self) { return self.value.num_bytes(); });
   nb::class_<PyCiphertext>(m, "Ciphertext", "An encrypted slot vector; immutable.")
-      .def_prop_ro("level", [](const PyCiphertext& self) { return to_pair(self.value.level); }, "(track, index)")
+      .def_prop_ro(
+          "level", [](const PyCiphertext& self) { return to_pair(self.value.level); }, "(track, index)")
       .def_prop_ro("scale", [](const PyCiphertext& self) { return self.value.scale; })
       .def_prop_ro("slots", [](const PyCiphertext& self) { return self.value.slots; })
       .def_prop_ro("degree", [](const PyCiphertext& self) { return self.value.degree(); })
       .def_prop_ro("basis", [](const PyCiphertext& self) { return basis_name(self.value.basis); })
       .def_prop_ro("num_bytes", [](const PyCiphertext& self) { return self.value.num_bytes(); })
       .def_prop_ro("key_set", [](const PyCiphertext& self) { return to_bytes(self.value.key_set); })
-      .def_prop_ro("parameters", [](const PyCiphertext& self) { return to_bytes(self.value.parameters); },
-                   "Fingerprint of the parameters.")
+      .def_prop_ro(
+          "parameters", [](const PyCiphertext& self) { return to_bytes(self.value.parameters); },
+          "Fingerprint of the parameters.")
       .def_prop_ro("is_seeded", [](const PyCiphertext& self) { return self.value.seed.has_value(); })
       .def("__repr__", [](const PyCiphertext& self) {
         const Ciphertext& x = self.value;
@@ -98,49 +101,55 @@ void bind_values(nb::module_& m) {
 void bind_ciphertexts(nb::module_& m) {
   bind_values(m);
   nb::class_<PyEncoder>(m, "Encoder")
-      .def("__init__",
-           [](PyEncoder* self, SharedContext context) { new (self) PyEncoder{context, ckks::Encoder(*context)}; },
-           "context"_a)
+      .def(
+          "__init__",
+          [](PyEncoder* self, SharedContext context) { new (self) PyEncoder{context, ckks::Encoder(*context)}; },
+          "context"_a)
       .def("encode", &encode, "values"_a, "level"_a, "scale"_a, "basis"_a = "Q",
            "Real or complex values, a power of two of them, at level (track, index).")
-      .def("decode",
-           [](const PyEncoder& self, nb::ndarray<const double, nb::ndim<1>, nb::c_contig> coefficients, double scale,
-              std::uint32_t slots) {
-             return to_array(self.value.decode({coefficients.data(), coefficients.size()}, scale, slots));
-           },
-           "coefficients"_a, "scale"_a, "slots"_a);
+      .def(
+          "decode",
+          [](const PyEncoder& self, nb::ndarray<const double, nb::ndim<1>, nb::c_contig> coefficients, double scale,
+             std::uint32_t slots) {
+            return to_array(self.value.decode({coefficients.data(), coefficients.size()}, scale, slots));
+          },
+          "coefficients"_a, "scale"_a, "slots"_a);
   nb::class_<PyEncryptor>(m, "Encryptor", "With a SecretKey: seeded symmetric; with a PublicKey: anyone can.")
-      .def("__init__",
-           [](PyEncryptor* self, SharedContext context, std::shared_ptr<const SecretKey> key) {
-             new (self) PyEncryptor{context, Encryptor(*context, std::move(key))};
-           },
-           "context"_a, "key"_a)
-      .def("__init__",
-           [](PyEncryptor* self, SharedContext context, const PyPublicKey& key) {
-             new (self) PyEncryptor{context, Encryptor(*context, key.value)};
-           },
-           "context"_a, "key"_a)
-      .def("encrypt",
-           [](const PyEncryptor& self, const PyPlaintext& message) {
-             return PyCiphertext{self.context, unlocked([&] { return self.value.encrypt(message.value); })};
-           },
-           "plaintext"_a);
+      .def(
+          "__init__",
+          [](PyEncryptor* self, SharedContext context, std::shared_ptr<const SecretKey> key) {
+            new (self) PyEncryptor{context, Encryptor(*context, std::move(key))};
+          },
+          "context"_a, "key"_a)
+      .def(
+          "__init__",
+          [](PyEncryptor* self, SharedContext context, const PyPublicKey& key) {
+            new (self) PyEncryptor{context, Encryptor(*context, key.value)};
+          },
+          "context"_a, "key"_a)
+      .def(
+          "encrypt",
+          [](const PyEncryptor& self, const PyPlaintext& message) {
+            return PyCiphertext{self.context, unlocked([&] { return self.value.encrypt(message.value); })};
+          },
+          "plaintext"_a);
   nb::class_<PyDecryptor>(m, "Decryptor", "Raw decryption, for the owner of the key only.")
-      .def("__init__",
-           [](PyDecryptor* self, SharedContext context, std::shared_ptr<const SecretKey> key) {
-             new (self) PyDecryptor{context, Decryptor(*context, std::move(key))};
-           },
-           "context"_a, "secret_key"_a)
+      .def(
+          "__init__",
+          [](PyDecryptor* self, SharedContext context, std::shared_ptr<const SecretKey> key) {
+            new (self) PyDecryptor{context, Decryptor(*context, std::move(key))};
+          },
+          "context"_a, "secret_key"_a)
       .def("decrypt", &decrypt, "ciphertext"_a, "The slots, complex128.")
-      .def("coefficients",
-           [](const PyDecryptor& self, const PyCiphertext& x) {
-             return to_array(unlocked([&] { return self.value.decrypt(x.value); }));
-           },
-           "ciphertext"_a, "The N coefficients of message * scale + noise, float64.");
+      .def(
+          "coefficients",
+          [](const PyDecryptor& self, const PyCiphertext& x) {
+            return to_array(unlocked([&] { return self.value.decrypt(x.value); }));
+          },
+          "ciphertext"_a, "The N coefficients of message * scale + noise, float64.");
   m.def("save_ciphertexts", &save, "path"_a.none(), "ciphertexts"_a, "names"_a, "extras"_a = nb::dict(),
         "To a file, or the bytes of one if path is None.");
-  m.def("load_ciphertexts", &load, "source"_a, "context"_a,
-        "From a path or from bytes: (ciphertexts, names, extras).");
+  m.def("load_ciphertexts", &load, "source"_a, "context"_a, "From a path or from bytes: (ciphertexts, names, extras).");
 }
 
 }  // namespace lw

@@ -46,33 +46,51 @@ nb::list specs_of(const PyEvaluationKeys& keys) {
 }
 
 void bind_key_files(nb::module_& m) {
-  m.def("save_secret_key", [](nb::handle path, const SecretKey& key, const Context& context) {
-    save_secret_key(to_path(path), key, context.parameters());
-  }, "path"_a, "key"_a, "context"_a, "To a file of mode 0600.");
-  m.def("load_secret_key", [](nb::handle path, const Context& context) {
-    return std::make_shared<SecretKey>(load_secret_key(to_path(path), context.parameters()));
-  }, "path"_a, "context"_a);
-  m.def("save_public_key", [](nb::handle path, const PyPublicKey& key) {
-    const std::optional<std::string> to = optional_path(path);
-    return saved(to, unlocked([&] { return save_public_key(to, *key.value, *key.context); }));
-  }, "path"_a.none(), "key"_a, "To a file, or the bytes of one if path is None.");
-  m.def("load_public_key", [](nb::handle from, SharedContext context) {
-    const SourceView source(from);
-    return PyPublicKey{context, unlocked([&] {
-                         return std::make_shared<const PublicKey>(load_public_key(source.source, *context));
-                       })};
-  }, "source"_a, "context"_a, "From a path, or from bytes.");
-  m.def("save_evaluation_keys", [](nb::handle path, const PyEvaluationKeys& keys) {
-    const std::optional<std::string> to = optional_path(path);
-    return saved(to, unlocked([&] { return save_evaluation_keys(to, *keys.value, *keys.context); }));
-  }, "path"_a.none(), "keys"_a, "To a file, or the bytes of one if path is None.");
-  m.def("load_evaluation_keys", [](nb::handle from, SharedContext context) {
-    const SourceView source(from);
-    return PyEvaluationKeys{context, unlocked([&] {
-                              return std::make_shared<const EvaluationKeys>(
-                                  load_evaluation_keys(source.source, *context, signal_tick()));
-                            })};
-  }, "source"_a, "context"_a, "From a path, or from bytes.");
+  m.def(
+      "save_secret_key",
+      [](nb::handle path, const SecretKey& key, const Context& context) {
+        save_secret_key(to_path(path), key, context.parameters());
+      },
+      "path"_a, "key"_a, "context"_a, "To a file of mode 0600.");
+  m.def(
+      "load_secret_key",
+      [](nb::handle path, const Context& context) {
+        return std::make_shared<SecretKey>(load_secret_key(to_path(path), context.parameters()));
+      },
+      "path"_a, "context"_a);
+  m.def(
+      "save_public_key",
+      [](nb::handle path, const PyPublicKey& key) {
+        const std::optional<std::string> to = optional_path(path);
+        return saved(to, unlocked([&] { return save_public_key(to, *key.value, *key.context); }));
+      },
+      "path"_a.none(), "key"_a, "To a file, or the bytes of one if path is None.");
+  m.def(
+      "load_public_key",
+      [](nb::handle from, SharedContext context) {
+        const SourceView source(from);
+        return PyPublicKey{context, unlocked([&] {
+                             return std::make_shared<const PublicKey>(load_public_key(source.source, *context));
+                           })};
+      },
+      "source"_a, "context"_a, "From a path, or from bytes.");
+  m.def(
+      "save_evaluation_keys",
+      [](nb::handle path, const PyEvaluationKeys& keys) {
+        const std::optional<std::string> to = optional_path(path);
+        return saved(to, unlocked([&] { return save_evaluation_keys(to, *keys.value, *keys.context); }));
+      },
+      "path"_a.none(), "keys"_a, "To a file, or the bytes of one if path is None.");
+  m.def(
+      "load_evaluation_keys",
+      [](nb::handle from, SharedContext context) {
+        const SourceView source(from);
+        return PyEvaluationKeys{context, unlocked([&] {
+                                  return std::make_shared<const EvaluationKeys>(
+                                      load_evaluation_keys(source.source, *context, signal_tick()));
+                                })};
+      },
+      "source"_a, "context"_a, "From a path, or from bytes.");
 }
 
 }  // namespace
@@ -99,20 +117,22 @@ void bind_keys(nb::module_& m) {
       .def_prop_ro("specs", &specs_of)
       .def("__len__", [](const PyEvaluationKeys& self) { return self.value->keys().size(); });
   nb::class_<Owned<KeyGenerator>>(m, "KeyGenerator")
-      .def("__init__",
-           [](Owned<KeyGenerator>* self, SharedContext context) {
-             new (self) Owned<KeyGenerator>{context, KeyGenerator(*context)};
-           },
-           "context"_a)
+      .def(
+          "__init__",
+          [](Owned<KeyGenerator>* self, SharedContext context) {
+            new (self) Owned<KeyGenerator>{context, KeyGenerator(*context)};
+          },
+          "context"_a)
       .def("secret_key",
            [](const Owned<KeyGenerator>& self) { return std::make_shared<SecretKey>(self.value.secret_key()); })
-      .def("public_key",
-           [](const Owned<KeyGenerator>& self, const SecretKey& secret) {
-             return PyPublicKey{self.context, unlocked([&] {
-                                  return std::make_shared<const PublicKey>(self.value.public_key(secret));
-                                })};
-           },
-           "secret_key"_a)
+      .def(
+          "public_key",
+          [](const Owned<KeyGenerator>& self, const SecretKey& secret) {
+            return PyPublicKey{self.context, unlocked([&] {
+                                 return std::make_shared<const PublicKey>(self.value.public_key(secret));
+                               })};
+          },
+          "secret_key"_a)
       .def("evaluation_keys", &generate, "secret_key"_a, "specs"_a, "on_key"_a.none() = nb::none(),
            "One key per spec; on_key(index, count, spec) after each.");
   bind_key_files(m);

@@ -17,7 +17,7 @@
 
 namespace lw {
 
-/// A value whose rows live on the device of a context, which therefore goes last.
+/// A value and the context it works in, which goes last.
 template <typename T>
 struct Owned {
   std::shared_ptr<const Context> context;

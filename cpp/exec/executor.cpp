@@ -12,8 +12,8 @@ void check_cipher(const Ciphertext& x, const ValueType& type, const std::string&
     throw Error(ErrorKind::kLevel, name + " is at " + to_string(x.level) + "; the plan takes " + to_string(type.level));
   }
   if (!scales_match(x.scale, type.scale)) {
-    throw Error(ErrorKind::kScale, name + " has scale " + std::to_string(x.scale) + "; the plan takes " +
-                                       std::to_string(type.scale));
+    throw Error(ErrorKind::kScale,
+                name + " has scale " + std::to_string(x.scale) + "; the plan takes " + std::to_string(type.scale));
   }
   if (x.slots != type.slots || x.degree() != type.degree || x.basis != type.basis) {
     throw Error(ErrorKind::kShape, name + " has " + std::to_string(x.slots) + " slots and degree " +

@@ -15,7 +15,7 @@ namespace lw {
 struct ExecutionEvent {
   const char* op;
   std::uint32_t block, instruction;
-  std::int64_t level;  // index of the level of the first result; -1 if it has none
+  std::int64_t level;              // index of the level of the first result; -1 if it has none
   std::uint64_t start_ns, end_ns;  // steady clock
 };
 

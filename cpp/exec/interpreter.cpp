@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "exec/plan_check.hpp"
 #include "math/error.hpp"
@@ -120,13 +121,15 @@ Interpreter::Values Interpreter::execute(const Instruction& instruction) {
 Interpreter::Values Interpreter::run_for(const Instruction& instruction) {
   const std::int64_t trip = index(instruction.in[0]), max_trip = instruction.imm[1];
   if (trip < 0 || trip > max_trip) {
-    throw Error(ErrorKind::kRange, "for: trip count " + std::to_string(trip) + " is not between 0 and " +
-                                       std::to_string(max_trip));
+    throw Error(ErrorKind::kRange,
+                "for: trip count " + std::to_string(trip) + " is not between 0 and " + std::to_string(max_trip));
   }
   Values carried = take(instruction, 1);
   for (std::int64_t i = 0; i < trip; ++i) {
-    carried.insert(carried.begin(), Value(i));
-    carried = run_block(static_cast<std::uint32_t>(instruction.imm[0]), std::move(carried));
+    Values args(1);
+    args[0] = i;
+    std::move(carried.begin(), carried.end(), std::back_inserter(args));
+    carried = run_block(static_cast<std::uint32_t>(instruction.imm[0]), std::move(args));
   }
   return carried;
 }

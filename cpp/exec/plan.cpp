@@ -75,7 +75,8 @@ KeySpec read_key(cbor::Field field, const Parameters& parameters) {
   field.require_keys({"kind", "galois_element", "track", "level"});
   const std::string_view kind = field["kind"].as_text();
   if (kind != "relin" && kind != "galois") field["kind"].fail("expected \"relin\" or \"galois\"");
-  const KeySpec spec{kind == "relin" ? KeyKind::kRelin : KeyKind::kGalois, field["galois_element"].as_unsigned(),
+  const KeySpec spec{kind == "relin" ? KeyKind::kRelin : KeyKind::kGalois,
+                     field["galois_element"].as_unsigned(),
                      {as_u32(field["track"]), as_u32(field["level"])}};
   try {
     check_spec(spec, parameters);

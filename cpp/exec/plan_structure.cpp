@@ -130,7 +130,8 @@ class StructureCheck {
     check_kinds(in, op.in, "operand", site);
     check_kinds(instruction.out, op.out, "result", site);
     if (instruction.imm.size() != op.num_imm) {
-      site.fail("expected " + std::to_string(op.num_imm) + " immediates, got " + std::to_string(instruction.imm.size()));
+      site.fail("expected " + std::to_string(op.num_imm) + " immediates, got " +
+                std::to_string(instruction.imm.size()));
     }
   }
   void check_kinds(const std::vector<std::uint32_t>& regs, std::string_view kinds, const char* what,

@@ -15,13 +15,6 @@ class TypeRule {
   /// The result's type by rule; `stated` is taken over where the rule leaves it free.
   ValueType result(const ValueType& stated) const {
     switch (instruction_.op) {
-      case Opcode::kIconst:
-      case Opcode::kIadd:
-      case Opcode::kIsub:
-      case Opcode::kImul:
-      case Opcode::kImin:
-      case Opcode::kIlt:
-        return stated;
       case Opcode::kEncode:
         require_index(plan_.num_constants(), "constant");
         return stated;
@@ -30,8 +23,6 @@ class TypeRule {
         return key_type();
       case Opcode::kAdd:
       case Opcode::kSub:
-        require_scales(in(0).scale, in(1).scale);
-        return joined(in(0).scale);
       case Opcode::kAddPlain:
       case Opcode::kSubPlain:
         require_scales(in(0).scale, in(1).scale);
@@ -52,7 +43,7 @@ class TypeRule {
         require(in(0).basis == Basis::kQ, "the operand must be over Q");
         return in(0);
       default:
-        return stated.kind == TypeKind::kIndex ? stated : key_switch_result(stated);
+        return stated.kind == TypeKind::kIndex ? stated : key_switch_result(stated);  // an index is always free
     }
   }
 
@@ -146,8 +137,8 @@ class TypeRule {
     switch (instruction_.op) {
       case Opcode::kModDown:
         require_downward(stated.level);
-        type.scale = divided_scale(plan_.parameters(), type.scale,
-                                   plan_.parameters().dropped(type.level, stated.level));
+        type.scale =
+            divided_scale(plan_.parameters(), type.scale, plan_.parameters().dropped(type.level, stated.level));
         type.basis = Basis::kQ;
         type.level = stated.level;
         return type;
@@ -162,12 +153,10 @@ class TypeRule {
         type.scale = stated.scale;
         type.slots = stated.slots;
         return type;
-      case Opcode::kTrivial:
+      default:  // trivial
         type.kind = TypeKind::kCipher;
         type.degree = 1;
         return type;
-      default:
-        return stated;
     }
   }
   void require_downward(Level to) const {

@@ -19,8 +19,8 @@ std::uint32_t stored_polys(const Ciphertext& x, std::uint32_t degree) { return x
 
 cbor::Value item_value(const NamedCiphertext& item) {
   const Ciphertext& x = item.value;
-  cbor::Map map{{"name", item.name},   {"track", x.level.track}, {"index", x.level.index},
-                {"scale", x.scale},    {"slots", x.slots},       {"degree", x.degree()}};
+  cbor::Map map{{"name", item.name}, {"track", x.level.track}, {"index", x.level.index},
+                {"scale", x.scale},  {"slots", x.slots},       {"degree", x.degree()}};
   if (x.seed) {
     map.add("seed", std::span<const std::uint8_t>(x.seed->seed));
     map.add("object", x.seed->object);
@@ -80,14 +80,14 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
     check_parameters(x.parameters, parameters, "save: ciphertext " + item.name);
     check_key_set(x.key_set, key_set, "save: ciphertext " + item.name);
     if (x.key_set != KeySetId{}) key_set = x.key_set;
-    if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "save: ciphertext " + item.name + " is over QP; mod_down it first");
+    if (x.basis != Basis::kQ)
+      throw Error(ErrorKind::kShape, "save: ciphertext " + item.name + " is over QP; mod_down it first");
     items.push_back(item_value(item));
     layouts.emplace_back(parameters, x.rows->limbs(), stored_polys(x, x.degree()));
     sections.push_back({kRows, layouts.back().bytes()});
   }
-  const cbor::Map header{{"key_set", std::span<const std::uint8_t>(key_set)},
-                         {"ciphertexts", std::move(items)},
-                         {"extras", file.extras}};
+  const cbor::Map header{
+      {"key_set", std::span<const std::uint8_t>(key_set)}, {"ciphertexts", std::move(items)}, {"extras", file.extras}};
   Writer writer = make_writer(path, FileKind::kCiphertexts, parameters, header, sections);
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     const Ciphertext& x = file.ciphertexts[i].value;
@@ -113,8 +113,7 @@ CiphertextFile load_ciphertexts(const Source& source, const Context& context) {
     item.value = read_item(items[i], context, degree);
     item.value.key_set = key_set;
     const std::string what = reader.name() + ": ciphertext " + item.name;
-    item.value.rows =
-        std::make_shared<const PolyRows>(read_rows(item.value, degree, reader.section(i), context, what));
+    item.value.rows = std::make_shared<const PolyRows>(read_rows(item.value, degree, reader.section(i), context, what));
     file.ciphertexts.push_back(std::move(item));
   }
   return file;

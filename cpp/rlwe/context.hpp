@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "rlwe/parameters.hpp"
 #include "ring/ring.hpp"
+#include "rlwe/parameters.hpp"
 
 namespace lw {
 
@@ -26,7 +26,8 @@ std::vector<Run> find_runs(std::span<const std::uint16_t> held, std::span<const 
 class Context {
  public:
   /// backend: a name of backend_names(). threads: 0 = one per core.
-  explicit Context(std::shared_ptr<const Parameters> parameters, std::string_view backend = "ref", unsigned threads = 0);
+  explicit Context(std::shared_ptr<const Parameters> parameters, std::string_view backend = "ref",
+                   unsigned threads = 0);
 
   const Parameters& parameters() const noexcept { return *parameters_; }
   const std::shared_ptr<const Parameters>& shared_parameters() const noexcept { return parameters_; }

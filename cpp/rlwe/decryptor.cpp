@@ -14,7 +14,8 @@ double centred(std::uint64_t x, std::uint64_t q) noexcept {
 }
 
 /// The centred integer that is x0 mod q0 and x1 mod q1. Split at bit 60 around zero, so that small values are exact.
-double centred(std::uint64_t x0, std::uint64_t x1, const Modulus& m0, const Modulus& m1, std::uint64_t inverse) noexcept {
+double centred(std::uint64_t x0, std::uint64_t x1, const Modulus& m0, const Modulus& m1,
+               std::uint64_t inverse) noexcept {
   const U128 product = static_cast<U128>(m0.value()) * m1.value();
   const std::uint64_t high_digit = m1.mul(m1.sub(x1, m1.reduce(x0)), inverse);
   const U128 x = x0 + static_cast<U128>(m0.value()) * high_digit;
@@ -65,7 +66,8 @@ std::vector<double> Decryptor::decrypt(const Ciphertext& x) const {
   const std::uint64_t inverse = limbs.size() == 2 ? m1.inverse(m1.reduce(m0.value())) : 0;
   std::vector<double> coefficients(n);
   for (std::uint32_t i = 0; i < n; ++i) {
-    coefficients[i] = limbs.size() == 1 ? centred(words[i], m0.value()) : centred(words[i], words[n + i], m0, m1, inverse);
+    coefficients[i] =
+        limbs.size() == 1 ? centred(words[i], m0.value()) : centred(words[i], words[n + i], m0, m1, inverse);
   }
   return coefficients;
 }

@@ -25,21 +25,24 @@ void require_scale(double found, double wanted, const char* op) {
 
 void require_same_place(Level a, Basis a_basis, Level b, Basis b_basis, const char* op) {
   if (a == b && a_basis == b_basis) return;
-  fail(ErrorKind::kLevel, op, "operands are at " + to_string(a) + " over " + basis_text(a_basis) + " and " +
-                                  to_string(b) + " over " + basis_text(b_basis) + "; bring both to one level first");
+  fail(ErrorKind::kLevel, op,
+       "operands are at " + to_string(a) + " over " + basis_text(a_basis) + " and " + to_string(b) + " over " +
+           basis_text(b_basis) + "; bring both to one level first");
 }
 
 void require_basis(const Ciphertext& x, Basis basis, const char* op) {
   if (x.basis != basis) {
-    fail(ErrorKind::kShape, op, std::string("the operand is over ") + basis_text(x.basis) + ", not over " +
-                                    basis_text(basis) + (basis == Basis::kQ ? "; mod_down it first" : ""));
+    fail(ErrorKind::kShape, op,
+         std::string("the operand is over ") + basis_text(x.basis) + ", not over " + basis_text(basis) +
+             (basis == Basis::kQ ? "; mod_down it first" : ""));
   }
 }
 
 void require_degree(std::uint32_t degree, std::uint32_t low, std::uint32_t high, const char* op) {
   if (degree >= low && degree <= high) return;
-  fail(ErrorKind::kShape, op, "the operand has degree " + std::to_string(degree) + ", not " + std::to_string(low) +
-                                  (low == high ? "" : " to " + std::to_string(high)));
+  fail(ErrorKind::kShape, op,
+       "the operand has degree " + std::to_string(degree) + ", not " + std::to_string(low) +
+           (low == high ? "" : " to " + std::to_string(high)));
 }
 
 void require_downward(Level from, Level to, const Parameters& parameters, const char* op) {
@@ -199,8 +202,7 @@ Ciphertext Evaluator::mod_down(const Ciphertext& x, Level to, double scale) cons
 Ciphertext Evaluator::rescale(const Ciphertext& x) const {
   if (x.level.index == 0) fail(ErrorKind::kLevel, "rescale", "the ciphertext is at level 0, the last one");
   const Level to{x.level.track, x.level.index - 1};
-  return mod_down(
-      x, to, divided_scale(context_.parameters(), x.scale, context_.parameters().dropped(x.level, to)));
+  return mod_down(x, to, divided_scale(context_.parameters(), x.scale, context_.parameters().dropped(x.level, to)));
 }
 
 Ciphertext Evaluator::trivial(const Plaintext& p) const {

@@ -10,12 +10,9 @@ namespace {
 constexpr std::uint16_t kCoefficients = 1, kRows = 2;  // section kinds
 
 cbor::Value spec_value(const EvaluationKey& key) {
-  return cbor::Array{static_cast<std::uint8_t>(key.spec.kind),
-                     key.spec.galois_element,
-                     key.spec.level.track,
-                     key.spec.level.index,
-                     std::span<const std::uint8_t>(key.seed.seed),
-                     key.seed.object};
+  return cbor::Array{
+      static_cast<std::uint8_t>(key.spec.kind),     key.spec.galois_element, key.spec.level.track, key.spec.level.index,
+      std::span<const std::uint8_t>(key.seed.seed), key.seed.object};
 }
 
 /// A key without its rows.
@@ -93,13 +90,16 @@ PublicKey load_public_key(const Source& source, const Context& context) {
   reader.header().require_keys({"key_set", "seed"});
   const Ring& ring = context.ring();
   const LimbList limbs = context.parameters().all_q();
-  PublicKey key{read_key_set(reader.header()["key_set"]), context.parameters().fingerprint(),
-                {read_hash(reader.header()["seed"]), 0}, nullptr, nullptr};
+  PublicKey key{read_key_set(reader.header()["key_set"]),
+                context.parameters().fingerprint(),
+                {read_hash(reader.header()["seed"]), 0},
+                nullptr,
+                nullptr};
   const PackedLayout layout(context.parameters(), limbs, 1);
   key.b = std::make_shared<const PolyRows>(layout.unpack(ring, reader.section(0), reader.name()));
-  auto a = std::make_shared<PolyRows>(ring, limbs, 1u);
-  expand_uniform(ring, a->rows(), StreamDomain::kPublicKey, key.seed);
-  key.a = std::move(a);
+  PolyRows a(ring, limbs, 1);
+  expand_uniform(ring, a.rows(), StreamDomain::kPublicKey, key.seed);
+  key.a = std::make_shared<const PolyRows>(std::move(a));
   return key;
 }
 
@@ -135,7 +135,7 @@ EvaluationKeys load_evaluation_keys(const Source& source, const Context& context
     const PackedLayout layout(parameters, limbs, static_cast<std::uint32_t>(key.digits.size()));
     const std::string what = reader.name() + ": " + describe(key.spec, parameters.ring_degree());
     key.b = std::make_shared<const PolyRows>(layout.unpack(context.ring(), reader.section(i), what));
-    key.a = expand_key(context.ring(), limbs, key.digits, key.seed);
+    key.a = std::make_shared<const PolyRows>(expand_key(context.ring(), limbs, key.digits, key.seed));
     keys.add(std::make_shared<const EvaluationKey>(std::move(key)));
     call(tick);
   }

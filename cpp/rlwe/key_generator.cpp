@@ -69,12 +69,12 @@ PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
   check_security(parameters, limbs, "public key");
   const Ring& ring = context_.ring();
   PublicKey key{secret.id(), parameters.fingerprint(), {os_entropy(), 0}, nullptr, nullptr};
-  auto a = std::make_shared<PolyRows>(ring, limbs, 1u), b = std::make_shared<PolyRows>(ring, limbs, 1u);
-  expand_uniform(ring, a->rows(), StreamDomain::kPublicKey, key.seed);
-  fill_error(ring, b->rows(), PrivateSeed(), 0);
-  mask(ring, b->rows(), a->rows(), secret.ntt(ring, limbs)->rows());
-  key.a = std::move(a);
-  key.b = std::move(b);
+  PolyRows a(ring, limbs, 1), b(ring, limbs, 1);
+  expand_uniform(ring, a.rows(), StreamDomain::kPublicKey, key.seed);
+  fill_error(ring, b.rows(), PrivateSeed(), 0);
+  mask(ring, b.rows(), a.rows(), secret.ntt(ring, limbs)->rows());
+  key.a = std::make_shared<const PolyRows>(std::move(a));
+  key.b = std::make_shared<const PolyRows>(std::move(b));
   return key;
 }
 
@@ -85,21 +85,21 @@ EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const KeySpe
   const std::vector<DigitPart> parts = digit_parts(parameters, q);
   EvaluationKey key{spec, secret.id(), seed, {}, nullptr, nullptr};
   for (const DigitPart& part : parts) key.digits.push_back(part.number);
-  key.a = expand_key(ring, limbs, key.digits, seed);
+  key.a = std::make_shared<const PolyRows>(expand_key(ring, limbs, key.digits, seed));
 
   const SecretRows target = target_secret(context_, secret, spec, limbs);
   const SecretRows payload = scaled_payload(context_, secret, spec, q);
   const PrivateSeed error_seed;
-  auto b = std::make_shared<PolyRows>(ring, limbs, static_cast<std::uint32_t>(parts.size()));
+  PolyRows b(ring, limbs, static_cast<std::uint32_t>(parts.size()));
   for (std::uint32_t d = 0; d < parts.size(); ++d) {
-    const Rows row = b->rows(d, 1, 0, limbs.size());
+    const Rows row = b.rows(d, 1, 0, limbs.size());
     fill_error(ring, row, error_seed, parts[d].number);
-    mask(ring, row, std::as_const(*key.a).rows(d, 1, 0, limbs.size()), target->rows());
+    mask(ring, row, key.a->rows(d, 1, 0, limbs.size()), target->rows());
     const std::size_t first = find_runs(q, parts[d].limbs).front().first_in, count = parts[d].limbs.size();
-    const Rows gadget = b->rows(d, 1, parameters.num_p() + first, count);
+    const Rows gadget = b.rows(d, 1, parameters.num_p() + first, count);
     ring.kernels().add(ring.queue(), gadget, gadget, std::as_const(*payload).rows(0, 1, first, count));
   }
-  key.b = std::move(b);
+  key.b = std::make_shared<const PolyRows>(std::move(b));
   return key;
 }
 

@@ -1,6 +1,7 @@
 #include "rlwe/key_switch.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lw {
 namespace {
@@ -24,7 +25,8 @@ LimbList without(const LimbList& held, const LimbList& kept) {
 }
 
 /// Lifts one digit into rows [first, first + count) of its extended poly and transforms them.
-void lift_digit(const Ring& ring, PolyRows& out, std::uint32_t d, std::size_t first, std::size_t count, ConstRows digit) {
+void lift_digit(const Ring& ring, PolyRows& out, std::uint32_t d, std::size_t first, std::size_t count,
+                ConstRows digit) {
   if (count == 0) return;
   const Rows rows = out.rows(d, 1, first, count);
   ring.kernels().lift(ring.queue(), rows, digit, ring.lift_table(digit.limbs, rows.limbs));

@@ -72,8 +72,8 @@ std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const
 struct EvaluationKey {
   KeySpec spec;
   KeySetId id{};
-  SeedRef seed;                         // of the a halves
-  std::vector<std::uint32_t> digits;    // digit number of each poly
+  SeedRef seed;                       // of the a halves
+  std::vector<std::uint32_t> digits;  // digit number of each poly
   std::shared_ptr<const PolyRows> b, a;
 
   std::size_t num_bytes() const noexcept { return b->bytes() + a->bytes(); }

@@ -47,7 +47,8 @@ void check_digits(const ParameterFields& f) {
       ++next;
     }
   }
-  require(next == f.q.size(), "digits cover " + std::to_string(next) + " of " + std::to_string(f.q.size()) + " Q limbs");
+  require(next == f.q.size(),
+          "digits cover " + std::to_string(next) + " of " + std::to_string(f.q.size()) + " Q limbs");
 }
 
 void check_track(const ParameterFields& f, const Track& track, const std::string& name) {
@@ -57,8 +58,8 @@ void check_track(const ParameterFields& f, const Track& track, const std::string
                                                           " scales");
   std::int64_t last = -1;
   for (const LimbList& group : track.groups) {
-    require(group.size() == 1 || group.size() == 2, name + ": a group has " + std::to_string(group.size()) +
-                                                        " limbs; 1 or 2 are allowed");
+    require(group.size() == 1 || group.size() == 2,
+            name + ": a group has " + std::to_string(group.size()) + " limbs; 1 or 2 are allowed");
     for (const std::uint16_t limb : group) {
       require(limb < f.q.size(), name + ": there is no Q limb " + std::to_string(limb));
       require(limb > last, name + ": limb " + std::to_string(limb) + " follows " + std::to_string(last) +

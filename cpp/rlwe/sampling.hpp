@@ -15,7 +15,9 @@ class PrivateSeed {
  public:
   PrivateSeed();
   explicit PrivateSeed(std::span<const std::uint8_t, 32> bytes);  // for tests with known answers
-  std::span<const std::uint8_t, 32> bytes() const noexcept { return std::span<const std::uint8_t, 32>(bytes_.data(), 32); }
+  std::span<const std::uint8_t, 32> bytes() const noexcept {
+    return std::span<const std::uint8_t, 32>(bytes_.data(), 32);
+  }
 
  private:
   SecretBuffer<std::uint8_t> bytes_;
@@ -31,7 +33,8 @@ SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& see
 /// Rows that hold a secret: overwritten with zeros before their memory is given back. Move only.
 class SecretRows {
  public:
-  SecretRows(const Ring& ring, LimbList limbs, std::uint32_t polys) : ring_(&ring), rows_(ring, std::move(limbs), polys) {}
+  SecretRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
+      : ring_(&ring), rows_(ring, std::move(limbs), polys) {}
   SecretRows(SecretRows&&) = default;
   SecretRows& operator=(SecretRows&&) = delete;
   ~SecretRows();

@@ -25,8 +25,7 @@ void check_security(const Parameters& parameters, std::span<const std::uint16_t>
   std::snprintf(used_text, sizeof used_text, "%.1f", used);
   const std::string allowed = limit ? "at most " + std::to_string(*limit) : std::string("none");
   throw Error(ErrorKind::kSecurity, std::string(what) + ": its modulus has " + used_text + " bits, where N = " +
-                                        std::to_string(degree) + " allows " + allowed + " for " +
-                                        std::to_string(bits) +
+                                        std::to_string(degree) + " allows " + allowed + " for " + std::to_string(bits) +
                                         "-bit security; use a larger ring degree, fewer levels or fewer special "
                                         "primes (insecure=True is for tests only)");
 }

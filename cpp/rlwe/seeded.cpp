@@ -3,15 +3,14 @@
 namespace lw {
 
 void expand_uniform(const Ring& ring, Rows out, StreamDomain domain, const SeedRef& seed, std::uint32_t digit) {
-  ring.kernels().expand_uniform(ring.queue(), out,
-                                {seed.seed, static_cast<std::uint32_t>(domain), seed.object, digit});
+  ring.kernels().expand_uniform(ring.queue(), out, {seed.seed, static_cast<std::uint32_t>(domain), seed.object, digit});
 }
 
-std::shared_ptr<const PolyRows> expand_key(const Ring& ring, const LimbList& limbs,
-                                           std::span<const std::uint32_t> digits, const SeedRef& seed) {
-  auto a = std::make_shared<PolyRows>(ring, limbs, static_cast<std::uint32_t>(digits.size()));
+PolyRows expand_key(const Ring& ring, const LimbList& limbs, std::span<const std::uint32_t> digits,
+                    const SeedRef& seed) {
+  PolyRows a(ring, limbs, static_cast<std::uint32_t>(digits.size()));
   for (std::uint32_t d = 0; d < digits.size(); ++d) {
-    expand_uniform(ring, a->rows(d, 1, 0, limbs.size()), StreamDomain::kEvaluationKey, seed, digits[d]);
+    expand_uniform(ring, a.rows(d, 1, 0, limbs.size()), StreamDomain::kEvaluationKey, seed, digits[d]);
   }
   return a;
 }

@@ -1,7 +1,6 @@
 // Public uniform polynomials from their seeds: the same when made and when loaded.
 #pragma once
 
-#include <memory>
 #include <span>
 
 #include "ring/uniform.hpp"
@@ -13,7 +12,7 @@ namespace lw {
 void expand_uniform(const Ring& ring, Rows out, StreamDomain domain, const SeedRef& seed, std::uint32_t digit = 0);
 
 /// The a halves of an evaluation key, one poly per digit number.
-std::shared_ptr<const PolyRows> expand_key(const Ring& ring, const LimbList& limbs,
-                                           std::span<const std::uint32_t> digits, const SeedRef& seed);
+PolyRows expand_key(const Ring& ring, const LimbList& limbs, std::span<const std::uint32_t> digits,
+                    const SeedRef& seed);
 
 }  // namespace lw

@@ -1,5 +1,6 @@
 #include "schemes/ckks/encoder.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <string>
@@ -52,7 +53,11 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
   PolyRows rows(ring, context_.limbs(level, basis), 1);
   ring.kernels().import_signed(ring.queue(), rows.rows(), coefficients.span());
   ring.kernels().ntt(ring.queue(), rows.rows());
-  return {std::make_shared<const PolyRows>(std::move(rows)), level, basis, scale, static_cast<std::uint32_t>(n),
+  return {std::make_shared<const PolyRows>(std::move(rows)),
+          level,
+          basis,
+          scale,
+          static_cast<std::uint32_t>(n),
           context_.parameters().fingerprint()};
 }
 

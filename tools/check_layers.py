@@ -43,13 +43,14 @@ MAY_IMPORT = {
     "plan": f"_core params {DATA}",
     "plan.emit": f"ir dialects params {PLAN}",
     "cost": f"params {PLAN}",
-    "report": f"cost {PLAN}",
+    "report": f"_core params cost {PLAN}",
     "runtime": f"_core params {PLAN}",
     "debug": f"ir runtime {PLAN}",
+    "progress": "ir runtime",
     "pipeline": ANYTHING,
     "compile": ANYTHING,
     "model": ANYTHING,
-    "cli": "__init__ model compile runtime report",
+    "cli": "__init__ _core model compile runtime report progress",
     "__main__": "cli",
     "__init__": ANYTHING,
 }
@@ -72,7 +73,7 @@ MAY_INCLUDE = {
 SEAMS = {"backend/kernels.hpp", "backend/device.hpp", "backend/thread_pool.hpp"}  # what backend/* may see besides
 ENTRY = re.compile(r"backend/[^/]+/backend\.hpp")  # what backend may see of backend/*
 BINDINGS_ONLY = re.compile(r"(nanobind/.*|Python\.h)")
-INCLUDE = re.compile(r'^\s*#\s*include\s+(<(?P<system>[^>]+)>|"(?P<own>[^"]+)")', re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(<(?P<system>[^>]+)>|"(?P<own>[^"]+)")', re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import SecretKeyError
 from latticework.ir import Module, Value, interpret
 from latticework.plan.schema import Plan, SourceLocation
 from latticework.plan.simulate import simulate
 from latticework.runtime import Client, Server
-from latticework.runtime.client import Client as _Client
 
 FLOOR = 2.0**-40  # relative: float64 arithmetic of the two sides may differ by this
 
@@ -65,14 +64,13 @@ class DebugReport:
             lines.append("every value is within its bound")
         else:
             lines.append(
-                f"first off: {first.location}: {first.location.text.strip()}\n  {first.name} differs by {first.error:.3g} "
-                f"from its plaintext; the noise model allows {first.bound:.3g}"
+                f"first off: {first.location}: {first.location.text.strip()}\n"
+                f"  {first.name} differs by {first.error:.3g} from its plaintext, "
+                f"the noise model allows {first.bound:.3g}"
             )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         return f"<pre>{escape(str(self))}</pre>"
 
 
@@ -90,12 +88,12 @@ def debug_run(
 
     reference  the tensor program; without it (a loaded plan) the noiseless simulation of the plan itself
     """
-    assert isinstance(client, _Client)
-    keys = client.keygen()
+    values = client.checked(inputs, named)
+    if client._encryptor is None:
+        client.keygen()
+    keys = client.public_keys()
     decryptor = client._decryptor
-    if decryptor is None:
-        raise SecretKeyError("debug needs a client with a secret key; call keygen() or load_keys(folder)")
-    values = client._by_name(inputs, named)
+    assert decryptor is not None
     ordered = [values[i.name] for i in plan.client.inputs]
     expected = _of_simulation(plan, ordered) if reference is None else _of_tensors(*reference, values)
     seen: dict[int, int] = defaultdict(int)
@@ -112,12 +110,16 @@ def debug_run(
         got = tensor.pack.unpack(np.real(decryptor.decrypt(ciphertext)))
         rows.append(
             DebugRow(
-                tensor.name, plan.locations[tensor.location], tensor.pack.shape,
-                float(np.max(np.abs(got - want))), tensor.bound, float(np.max(np.abs(want))),
-            )  # fmt: skip
+                tensor.name,
+                plan.locations[tensor.location],
+                tensor.pack.shape,
+                float(np.max(np.abs(got - want))),
+                tensor.bound,
+                float(np.max(np.abs(want))),
+            )
         )
 
-    server = Server(plan, keys.public())
+    server = Server(plan, keys)
     server.run(client.encrypt(**values), watch=list(plan.watch), on_watch=compare)
     return DebugReport(tuple(rows))
 

@@ -1,4 +1,4 @@
-"""Golden texts of passes: NAME.txt holds cases of input and output of the PASS of latticework.passes.NAME.
+"""Golden texts of passes: NAME.txt holds cases of input and output of the pass of that name in latticework.passes.
 
 A case is `// what it shows`, the input, a line `// =>`, the output.
 """
@@ -24,7 +24,7 @@ def cases():
 
 @pytest.mark.parametrize(("name", "before", "after"), list(cases()))
 def test_output_is_as_written(name, before, after):
-    step = importlib.import_module(f"latticework.passes.{name}").PASS
+    step = importlib.import_module(f"latticework.passes.{name.replace('-', '_')}").PASS
     assert step.name == name
     module = parse_module(before)
     verify(module)

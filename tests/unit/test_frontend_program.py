@@ -166,7 +166,7 @@ def test_programs_that_cannot_be():
 @pytest.mark.parametrize(
     ("returned", "pattern"),
     [
-        (lambda x, n: None, "returns a NoneType as result"),
+        (lambda x, n: None, "returns None as result"),
         (lambda x, n: (x, np.ones(2)), "returns a ndarray as result1"),
         (lambda x, n: {"y": n}, "returns a run-time index as y"),
         (lambda x, n: (), "returns nothing"),

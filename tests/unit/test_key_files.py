@@ -69,7 +69,9 @@ def test_secret_key_is_never_taken_for_something_else(case, tmp_path):
     _core.save_secret_key(path, case.secret_key, case.context)
     for load in (_core.load_evaluation_keys, _core.load_public_key, _core.load_ciphertexts):
         for source in (path, path.read_bytes()):
-            with pytest.raises(SecretKeyError, match="is a secret key, not (evaluation keys|a public key|ciphertexts)"):
+            with pytest.raises(
+                SecretKeyError, match=r"is a secret key, not (evaluation keys|a public key|ciphertexts)"
+            ):
                 load(source, case.context)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from latticework.cost.shapes import cipher_rows, digits_rows, plain_rows, row_bytes, shape_of
-from latticework.cost.trips import Trips
+from latticework.cost.trips import Trips, inner_blocks
 from latticework.cost.work import Shape
 from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
 
@@ -66,15 +67,17 @@ class _Liveness:
         self.trips = trips
         self.row = row_bytes(plan.chain)
         self.sizes: list[int] = []
+        self.holders: list[int] = []
         self.held: dict[int, Buffers] = {}
         self.last_touch = _last_touches(plan)
+        self.alive = 0
         self.highest = 0
-        self.inputs: Buffers = frozenset()
 
     def peak(self) -> int:
         """Bytes at the worst moment."""
         arguments = [self.fresh(register) for register in self.plan.blocks[0].arguments]
-        self.inputs = frozenset().union(*arguments)
+        for i, buffers in enumerate(arguments):
+            self.hold(-1 - i, buffers)  # the caller keeps the inputs
         self.measure(0)
         self.block(0, arguments)
         return self.highest
@@ -89,24 +92,40 @@ class _Liveness:
         else:
             return frozenset()
         self.sizes.append(rows * self.row)
+        self.holders.append(0)
         return frozenset((len(self.sizes) - 1,))
 
-    def measure(self, scratch: int) -> None:
-        """Note the bytes alive now."""
-        alive = self.inputs.union(*self.held.values())
-        self.highest = max(self.highest, sum(self.sizes[b] for b in alive) + scratch)
+    def hold(self, register: int, buffers: Buffers) -> None:
+        """Set a register."""
+        for buffer in buffers:
+            self.alive += 0 if self.holders[buffer] else self.sizes[buffer]
+            self.holders[buffer] += 1
+        self.drop(register)
+        self.held[register] = buffers
+
+    def drop(self, register: int) -> None:
+        """Clear a register, if it holds anything."""
+        for buffer in self.held.pop(register, ()):
+            self.holders[buffer] -= 1
+            self.alive -= 0 if self.holders[buffer] else self.sizes[buffer]
+
+    def measure(self, more: int) -> None:
+        """Note the bytes alive now, and so many more."""
+        self.highest = max(self.highest, self.alive + more)
 
     def block(self, number: int, arguments: list[Buffers]) -> list[Buffers]:
         """Run a block once; returns the buffers of what it yields."""
         block = self.plan.blocks[number]
-        self.held.update(zip(block.arguments, arguments, strict=True))
+        for register, buffers in zip(block.arguments, arguments, strict=True):
+            self.hold(register, buffers)
         for place, instruction in enumerate(block.code):
             results = self.step(instruction)
             if instruction.op == "yield":
                 yielded = [self.held.get(o.register, frozenset()) for o in instruction.operands]
                 self.release(instruction, number, place)
                 return yielded
-            self.held.update(zip(instruction.results, results, strict=True))
+            for register, buffers in zip(instruction.results, results, strict=True):
+                self.hold(register, buffers)
             self.measure(0)
             self.release(instruction, number, place)
         raise AssertionError(f"block {number} does not end in yield")
@@ -141,21 +160,36 @@ class _Liveness:
         """Drop the operands that are not read again."""
         for operand in instruction.operands:
             if operand.last_use:
-                self.held.pop(operand.register, None)
+                self.drop(operand.register)
 
     def release(self, instruction: Instruction, block: int, place: int) -> None:
-        """Drop what was read, or written, for the last time."""
+        """Drop what is not touched again."""
         self.give_up(instruction)
         for register in self.last_touch.get((block, place), ()):
-            self.held.pop(register, None)
+            self.drop(register)
 
 
 def _last_touches(plan: Plan) -> dict[tuple[int, int], list[int]]:
-    """Registers that no later instruction of their block touches, by place: results nobody reads."""
-    read = {o.register for _, _, i in plan.walk() for o in i.operands}
-    found: dict[tuple[int, int], list[int]] = {}
-    for block, place, instruction in plan.walk():
-        found[block, place] = [r for r in instruction.results if r not in read]
+    """Registers by the place in their own block where they are touched for the last time, by inner blocks included."""
+    home: dict[int, int] = {}
+    last: dict[int, int] = {}
+    position: dict[int, int] = {}
+
+    def visit(number: int) -> None:
+        home.update((register, number) for register in plan.blocks[number].arguments)
+        last.update((register, 0) for register in plan.blocks[number].arguments)
+        for place, instruction in enumerate(plan.blocks[number].code):
+            position[number] = place
+            last.update((o.register, position[home[o.register]]) for o in instruction.operands)
+            for inner in inner_blocks(instruction):
+                visit(inner)
+            home.update((register, number) for register in instruction.results)
+            last.update((register, place) for register in instruction.results)
+
+    visit(0)
+    found: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for register, place in last.items():
+        found[home[register], place].append(register)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log2
 from pathlib import Path
 
@@ -49,7 +50,7 @@ class CostModel:
         """
         prices = self.table.units.get(unit)
         if not prices:
-            raise FormatError(f"the cost table of {self.table.date} has no price for the unit {unit!r}; measure it again")
+            raise FormatError(f"the cost table of {self.table.date} has no price for {unit!r}; measure it again")
         if ring_degree in prices:
             return prices[ring_degree]
         nearest = min(prices, key=lambda known: (abs(log2(known / ring_degree)), known))
@@ -80,7 +81,7 @@ def _interpolated(rows: list[OpRow], q_limbs: int) -> float:
         return first.seconds * q_limbs / first.q_limbs
     if q_limbs >= last.q_limbs:
         return last.seconds * q_limbs / last.q_limbs
-    low, high = next((a, b) for a, b in zip(rows, rows[1:], strict=False) if a.q_limbs <= q_limbs <= b.q_limbs)
+    low, high = next((a, b) for a, b in pairwise(rows) if a.q_limbs <= q_limbs <= b.q_limbs)
     if low.q_limbs == high.q_limbs:
         return low.seconds
     share = (q_limbs - low.q_limbs) / (high.q_limbs - low.q_limbs)

@@ -92,7 +92,8 @@ def read_table(path: Path) -> CostTable:
 @lru_cache(maxsize=1)
 def default_table() -> CostTable:
     """The table that is shipped with the package."""
-    return parse_table(files(__package__).joinpath("tables", "default.json").read_text(encoding="utf-8"), "default.json")
+    table = files(__package__).joinpath("tables", "default.json")
+    return parse_table(table.read_text(encoding="utf-8"), table.name)
 
 
 def _units(rows: list[dict[str, Any]]) -> dict[str, dict[int, float]]:
@@ -104,9 +105,17 @@ def _units(rows: list[dict[str, Any]]) -> dict[str, dict[int, float]]:
 
 
 def _op_row(row: dict[str, Any]) -> OpRow:
-    optional = [None if row.get(name) is None else _whole(row[name]) for name in ("p_limbs", "digits", "target")]
+    def optional(name: str) -> int | None:
+        return None if row.get(name) is None else _whole(row[name])
+
     return OpRow(
-        str(row["op"]), _ring_degree(row["ring_degree"]), _whole(row["q_limbs"]), *optional, _positive(row["seconds"])
+        op=str(row["op"]),
+        ring_degree=_ring_degree(row["ring_degree"]),
+        q_limbs=_whole(row["q_limbs"]),
+        p_limbs=optional("p_limbs"),
+        digits=optional("digits"),
+        target=optional("target"),
+        seconds=_positive(row["seconds"]),
     )
 
 

@@ -50,3 +50,10 @@ class Trips:
             return limit
         self.unbounded.add(loop.location)
         return 1
+
+
+def inner_blocks(instruction: Instruction) -> tuple[int, ...]:
+    """Numbers of the blocks that an instruction runs."""
+    if instruction.op == "for":
+        return instruction.immediate[:1]
+    return instruction.immediate if instruction.op == "if" else ()

@@ -8,12 +8,13 @@ product); an inner product is its terms and one reduction a row.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from math import log2
 
 UNITS = (
-    "ntt", "lift_source", "lift_term", "key_mac", "plain_mac", "pointwise", "automorphism", "fft", "expand", "read_byte",
+    "ntt", "lift_source", "lift_term", "key_mac", "plain_mac",
+    "pointwise", "automorphism", "fft", "expand", "read_byte",
 )  # fmt: skip
 Work = dict[str, float]
 
@@ -80,9 +81,10 @@ def work(op: str, shape: Shape) -> Work:
 
 def add_work(*parts: Work) -> Work:
     """The sum of several counts."""
-    total: Counter[str] = Counter()
+    total: dict[str, float] = defaultdict(float)
     for part in parts:
-        total.update(part)  # type: ignore[arg-type]
+        for unit, count in part.items():
+            total[unit] += count
     return dict(total)
 
 

@@ -51,7 +51,7 @@ def expand(module: Module, chain: ModulusChain) -> Module:
                 product = p.key_product(shared[place], op.attrs["steps"], cipher(operands[0]).level)
                 new = _finish(p, operands[0], product)
             case "rlwe.rotate":
-                key = p.galois_key(op.attrs["steps"], cipher(operands[0]).level)
+                key = p.galois_key(op.attrs["steps"], cipher(operands[0]).slots, cipher(operands[0]).level)
                 new = builder.build("rlwe.rotate", [operands[0], key], steps=op.attrs["steps"])
             case "rlwe.conjugate":
                 key = p.key("galois", conjugation_element(chain.ring_degree), cipher(operands[0]).level)

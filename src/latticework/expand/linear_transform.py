@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import gcd, isqrt
 
 from latticework.errors import UnsupportedError
-from latticework.expand.primitives import Primitives, cipher
+from latticework.expand.primitives import Primitives, cipher, signed_steps
 from latticework.ir import Value
 from latticework.plan.constants import ConstRef, LinearMap
 
@@ -53,6 +53,8 @@ def expand_linear_transform(p: Primitives, x: Value, linear_map: LinearMap, leve
             inner_q = p.add(inner_q, p.mod_down(inner_qp, kind.level.index, cipher(inner_qp).scale))
         assert inner_q is not None
         over_qp = p.add(over_qp, p.key_product(p.hoist(inner_q), giant, kind.level))
+    if over_qp is None and over_q is None:
+        over_q = p.mul_int(x, 0, kind.scale * plain_scale)
     parts = [p.mod_down(part, level, scale) for part in (over_qp, over_q) if part is not None]
     return parts[0] if len(parts) == 1 else p.add(parts[0], parts[1])
 
@@ -62,34 +64,32 @@ def _by_giant(linear_map: LinearMap) -> dict[int, list[tuple[int, ConstRef]]]:
     diagonals = linear_map.diagonals
     if any(d.conj for d in diagonals):
         raise UnsupportedError("a linear map on the conjugate is not supported here; split it into real parts")
-    signed = {_signed(d.steps, linear_map.slots): d.values for d in diagonals}
-    width = baby_count(signed, linear_map.slots)
+    slots = linear_map.slots
+    signed = sorted(((signed_steps(d.steps, slots), d.values) for d in diagonals), key=lambda item: item[0])
+    width = baby_count({steps for steps, _ in signed}, slots)
     grouped: dict[int, list[tuple[int, ConstRef]]] = defaultdict(list)
-    for steps in sorted(signed):
+    for steps, values in signed:
         baby = steps % width
-        grouped[steps - baby].append((baby, signed[steps]))
+        grouped[signed_steps(steps - baby, slots)].append((baby, values))
     return grouped
 
 
 def baby_count(steps: Iterable[int], slots: int) -> int:
-    """The baby-step width (a multiple of the steps' common divisor) with the cheapest set of rotations."""
+    """The baby-step width with the cheapest set of rotations: a multiple of the steps' common divisor.
+
+    returns  `slots` where no giant steps are best
+    """
     present = list(steps)
     unit = gcd(slots, *present)
     widest = 4 * isqrt(slots // unit) + 4
     best, best_cost = unit, float("inf")
-    for width in (unit * k for k in range(1, widest + 1)):
+    for width in (*(unit * k for k in range(1, widest + 1)), slots):
         babies = {s % width for s in present} - {0}
-        giants = {s - s % width for s in present} - {0}
+        giants = {signed_steps(s - s % width, slots) for s in present} - {0}
         cost = BABY_COST * len(babies) + GIANT_COST * len(giants)
         if cost < best_cost:
             best, best_cost = width, cost
     return best
-
-
-def _signed(steps: int, slots: int) -> int:
-    """The representative of a rotation in (-slots/2, slots/2]."""
-    steps %= slots
-    return steps - slots if steps > slots // 2 else steps
 
 
 def _rotated(values: ConstRef, steps: int) -> ConstRef:

@@ -26,6 +26,9 @@ def expand_polynomial(p: Primitives, x: Value, polynomial: Polynomial, level: in
     assert polynomial.basis == "chebyshev"
     assert polynomial.interval == (-1.0, 1.0)
     coefficients = trimmed(polynomial.coefficients)
+    if len(coefficients) == 1:
+        nothing = p.mul_int(p.drop(x, level), 0, scale)
+        return _Evaluation(p, x, 1).add_constant(nothing, coefficients[0])
     limit = cheapest_baby_limit(p, x, coefficients, level, scale)
     return _Evaluation(p, x, limit).settled(coefficients, level, scale)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.dialects.rlwe import CipherType, Level
+from latticework.dialects.rlwe import CipherType, DigitsType, Level
 from latticework.ir import Builder, Value
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef
@@ -21,9 +21,9 @@ class Primitives:
         spec = KeySpec(kind, element, level.track, level.index)
         return self.builder.build("key.demand", [], spec=spec)
 
-    def galois_key(self, steps: int, level: Level) -> Value:
-        """The key of a left rotation."""
-        return self.key("galois", galois_element(steps, self.chain.ring_degree), level)
+    def galois_key(self, steps: int, slots: int, level: Level) -> Value:
+        """The key of a left rotation of vectors of `slots` slots; steps that are equal modulo `slots` share one."""
+        return self.key("galois", galois_element(signed_steps(steps, slots), self.chain.ring_degree), level)
 
     def relinearize(self, x: Value) -> Value:
         """Degree 2 to degree 1; degree 1 unchanged."""
@@ -38,7 +38,9 @@ class Primitives:
 
     def key_product(self, digits: Value, steps: int, level: Level) -> Value:
         """The rotation by `steps` of a hoisted value, still over QP."""
-        return self.builder.build("rlwe.key_product", [digits, self.galois_key(steps, level)])
+        kind = digits.type
+        assert isinstance(kind, DigitsType), kind
+        return self.builder.build("rlwe.key_product", [digits, self.galois_key(steps, kind.of.slots, level)])
 
     def mod_down(self, x: Value, level: int, scale: float) -> Value:
         """Divide by P (if over QP) and by the primes between x's level and `level`, in one step."""
@@ -67,6 +69,12 @@ class Primitives:
     def group(self, level: int, track: int = 0) -> int:
         """What rescaling this level away divides by."""
         return self.chain.group_product(level, track)
+
+
+def signed_steps(steps: int, slots: int) -> int:
+    """The representative of a rotation in (-slots/2, slots/2]."""
+    steps %= slots
+    return steps - slots if steps > slots // 2 else steps
 
 
 def cipher(value: Value) -> CipherType:

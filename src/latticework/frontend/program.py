@@ -204,17 +204,31 @@ def _outputs(program: Program, tracer: Tracer, returned: Any) -> list[tuple[str,
     outputs = []
     for name, value in named:
         if not isinstance(value, TracedArray) or not value._value.is_secret:
-            what = "a run-time index" if isinstance(value, Traced) else f"a {type(value).__name__}"
-            raise TraceError(
-                f"program {program.name} returns {what} as {name}, which depends on no secret input; "
-                "return arrays computed from the inputs, and compute the rest outside the program",
-                at=program.loc,
-            )
+            raise TraceError(f"program {program.name} returns {_unfit(name, value)}", at=program.loc)
         with user_line(program.loc):
             outputs.append((name, tracer.value_of(value)))
     if not outputs:
         raise TraceError(f"program {program.name} returns nothing; return at least one array", at=program.loc)
+    names = [name for name, _ in outputs]
+    if len(set(names)) < len(names):
+        raise TraceError(
+            f"program {program.name} returns two outputs of the same name (of {', '.join(names)}); rename one",
+            at=program.loc,
+        )
     return outputs
+
+
+def _unfit(name: str, value: Any) -> str:
+    """What a returned value is that cannot be an output, and what to return instead."""
+    if value is None:
+        return f"None as {name}; return arrays computed from the inputs"
+    if isinstance(value, (tuple, list, Mapping)):
+        return f"a {type(value).__name__} as {name}, inside another; return one flat tuple or dictionary of arrays"
+    what = "a run-time index" if isinstance(value, Traced) else f"a {type(value).__name__}"
+    return (
+        f"{what} as {name}, which depends on no secret input; return arrays computed from the inputs, "
+        "and compute the rest outside the program"
+    )
 
 
 def _integer(program: Program, parameter: Parameter, given: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.dialects.tensor import TensorType
-from latticework.errors import ShapeError, TraceError
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend.plain import plain_array
 from latticework.frontend.program import Program
 from latticework.frontend.tracing import user_line
@@ -35,15 +35,14 @@ def samples_of(program: Program, module: Module, data: Any) -> list[Sample]:
     for name, value in zip(module.input_names, module.inputs, strict=True):
         if isinstance(value.type, TensorType):
             with user_line(program.loc):
-                stacks[name] = _stack(program, name, value.type.shape, plain_array(given[name]))
+                stacks[name] = _stack(program, name, value.type.shape, _data(name, given[name]))
     counts = {name: len(stack) for name, stack in stacks.items()}
     if len(set(counts.values())) > 1:
-        raise ShapeError(f"calibrate: the inputs have different numbers of samples ({counts}); give equally many")
-    indices = {
-        name: int(given.get(name, trip_limit(module, name) or ASSUMED_TRIPS))
-        for name in module.input_names
-        if name not in stacks
-    }
+        listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
+        raise ShapeError(
+            f"calibrate: the inputs have different numbers of samples ({listed}); give equally many", at=program.loc
+        )
+    indices = {name: _trips(program, module, name, given) for name in module.input_names if name not in stacks}
     total = next(iter(counts.values()), 1)
     return [{**{name: stack[i] for name, stack in stacks.items()}, **indices} for i in range(total)]
 
@@ -90,6 +89,31 @@ def _by_name(program: Program, names: list[str], data: Any) -> dict[str, Any]:
             at=program.loc,
         )
     return dict(zip(names, arrays, strict=True))
+
+
+def _data(name: str, given: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = plain_array(given)
+    except (DtypeError, RangeError) as error:
+        raise type(error)(f"calibrate: data for {name}: {error.message}") from None
+    if not array.size:
+        raise RangeError(f"calibrate: the data for {name} are empty (shape {array.shape}); give at least one sample")
+    return array
+
+
+def _trips(program: Program, module: Module, name: str, given: Mapping[str, Any]) -> int:
+    """The run-time integer to calibrate with: the largest that the compiled program will take."""
+    limit = trip_limit(module, name)
+    value = given.get(name, limit or ASSUMED_TRIPS)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise DtypeError(
+            f"calibrate: {name} is a {type(value).__name__}; give the largest whole number that it will have",
+            at=program.loc,
+        )
+    if value < 0 or (limit is not None and value > limit):
+        allowed = "0 or more" if limit is None else f"0 to {limit}, which at_most of its loop allows"
+        raise RangeError(f"calibrate: {name} is {value}; give {allowed}", at=program.loc)
+    return int(value)
 
 
 def _stack(program: Program, name: str, shape: Shape, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -51,7 +51,7 @@ class Layout:
     def parse(text: str) -> Layout:
         """The layout of a text such as `[R:2][0:4][1:8:2]`; LayoutError if it is not one."""
         bits: list[Bit] = []
-        if _DIM.sub("", text):
+        if _DIM.sub("", text) and text != "[]":
             raise LayoutError(
                 f"{text!r} is not a layout; write dims as [axis:extent], [axis:extent:stride] or [R:extent]"
             )
@@ -60,7 +60,12 @@ class Layout:
                 raise LayoutError(f"{text!r}: extent {extent} is not a power of two")
             axis = REPEAT if name == "R" else int(name)
             weight = int(stride or 1)
+            if weight < 1:
+                raise LayoutError(f"{text!r}: stride {weight} is not at least 1")
             bits += [(axis, 1 if axis == REPEAT else weight << k) for k in range(num_bits(int(extent)))]
+        walked = [bit for bit in bits if bit != REPEATED]
+        if len(set(walked)) != len(walked):
+            raise LayoutError(f"{text!r} walks the same elements twice; write [R:extent] to repeat")
         return Layout.from_bits(bits)
 
     @staticmethod

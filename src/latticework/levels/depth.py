@@ -86,8 +86,8 @@ def plan_loop(op: Op, env: Mapping[Value, int | None]) -> LoopPlan:
         spent = max(a - b for a, b in zip(carried, _body_levels(op, env, carried), strict=True))
         raise LevelError(
             f"for_loop: the trip count is known only at run time and each iteration spends {spent} "
-            f"level{'s' if spent != 1 else ''}, so no chain of fixed length fits; pass at_most=K (K copies are compiled, "
-            "each run only if needed), or give the trip count as a plain int",
+            f"level{'s' if spent != 1 else ''}, so no chain of fixed length fits; pass at_most=K (K copies are "
+            "compiled, each run only if needed), or give the trip count as a plain int",
             at=op.loc,
         )
     levels = start
@@ -112,9 +112,9 @@ def _op_levels(op: Op, env: Env) -> list[int | None]:
     if op.name == "loop.for":
         return list(plan_loop(op, env).results)
     levels = [level for v in op.operands if (level := env[v]) is not None]
-    if not levels:
+    if not levels and is_public(op):
         return [None] * len(op.results)
-    return [min(levels) - _cost(op, env)]
+    return [min(levels, default=0) - _cost(op, env)]
 
 
 def _cost(op: Op, env: Env) -> int:
@@ -123,9 +123,14 @@ def _cost(op: Op, env: Env) -> int:
     if op.name == "vec.polynomial":
         return polynomial_depth(op.attrs["polynomial"].degree)
     if op.name == "vec.mul":
-        factors = [v.owner.attrs["value"] for v in op.operands if is_splat(v)]
+        factors = [v.owner.attrs["value"] for v in op.operands if isinstance(v.owner, Op) and is_splat(v)]
         return 0 if factors and is_free_factor(factors[0]) else 1
     return 0
+
+
+def is_public(op: Op) -> bool:
+    """Whether an op without encrypted operands needs no ciphertext; `vec.trivial` is encrypted where it is used."""
+    return op.name == "vec.trivial" or not any(v.is_secret for v in op.results)
 
 
 def is_splat(value: Value) -> bool:

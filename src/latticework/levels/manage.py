@@ -18,12 +18,15 @@ from typing import Any
 
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.vec import VecType
-from latticework.ir import INDEX, Block, Builder, Module, Op, Region, Value
-from latticework.levels.depth import is_free_factor, plan_loop, polynomial_depth
+from latticework.errors import ScaleError
+from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
+from latticework.levels.depth import is_free_factor, is_public, plan_loop, polynomial_depth
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, splat
 
 SCHEME = "ckks"
+INTEGER_BITS = 62  # of the integers that the core multiplies by and adds
+MAX_ADDENDS = 16
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,10 @@ class _Emitter:
         if op.name.startswith("loop."):
             operands = [v for v in (env[v] for v in op.operands) if isinstance(v, Value)]
             return list(self.builder.create(op.name, operands, dict(op.attrs)).results)
-        operands = [env[v] for v in op.operands]
+        managed = [env[v] for v in op.operands]
+        if not is_public(op) and not any(isinstance(v, Value) for v in managed):
+            first = next(i for i, v in enumerate(op.operands) if v.is_secret)
+            managed[first] = self.encrypted(managed[first], self.chain.main.top)
         handlers: dict[str, Callable[..., Managed]] = {
             "vec.add": lambda a, b: self.add("add", a, b),
             "vec.sub": lambda a, b: self.add("sub", a, b),
@@ -104,7 +110,7 @@ class _Emitter:
                 polynomial=op.attrs["polynomial"],
             ),
         }
-        return [handlers[op.name](*operands)]
+        return [handlers[op.name](*managed)]
 
     def loop(self, op: Op, env: dict[Value, Managed]) -> list[Managed]:
         """A loop that keeps its levels stays one; another becomes copies of its body."""
@@ -199,7 +205,9 @@ class _Emitter:
         if isinstance(b.value, ConstRef):
             return self.build(f"rlwe.{kind}_plain", [a, self.encode(b, _cipher(a).level.index, _cipher(a).scale)])
         sign = 1 if kind == "add" else -1
-        return self.build("rlwe.add_int", [a], addend=sign * round(b.value * _cipher(a).scale))
+        for addend in split_integer(sign * round(b.value * _cipher(a).scale), self.builder.loc):
+            a = self.build("rlwe.add_int", [a], addend=addend)
+        return a
 
     def mul(self, a: Managed, b: Managed) -> Value:
         """Multiply; the product is left unsettled."""
@@ -221,7 +229,11 @@ class _Emitter:
         kind = _cipher(a)
         if isinstance(b.value, ConstRef):
             return self.build("rlwe.mul_plain", [a, self.encode(b, kind.level.index, kind.scale)])
-        return self.build("rlwe.mul_int", [a], factor=round(b.value * kind.scale), scale=float(kind.scale * kind.scale))
+        first = 1 << max(round(abs(b.value) * kind.scale).bit_length() - INTEGER_BITS, 0)
+        if first > 1:  # the exact factor 2^k first, so that the rest fits in the core's integers
+            a = self.build("rlwe.mul_int", [a], factor=first, scale=kind.scale)
+        factor = round(b.value / first * kind.scale)
+        return self.build("rlwe.mul_int", [a], factor=factor, scale=float(kind.scale * kind.scale))
 
     def symbolic(self, name: str, a: Managed, depth: int, **attrs: Any) -> Value:
         """An operation that is expanded later and ends settled, `depth` levels down."""
@@ -288,6 +300,23 @@ class _Emitter:
         kind = value.type
         pending = kind.scale != self.scales[kind.level.index]
         return kind.level.index - self.chain.main.top - (1 if pending else 0)
+
+
+def split_integer(number: int, loc: Loc | None) -> list[int]:
+    """Integers of the core's size that add up to a number.
+
+    raises  ScaleError where it takes more than 16 of them
+    """
+    largest = (1 << INTEGER_BITS) - 1
+    count = max(-(-abs(number) // largest), 1)
+    if count > MAX_ADDENDS:
+        raise ScaleError(
+            f"a number to be added becomes the integer {number:.3g}, more than {MAX_ADDENDS} * 2^{INTEGER_BITS} at its "
+            "scale; scale the values down, or lower precision_bits",
+            at=loc,
+        )
+    share, rest = divmod(number, count)
+    return [share + (i < rest) for i in range(count)]
 
 
 def _cipher(value: Value) -> CipherType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain as concatenated
+from itertools import pairwise
 from math import ceil, log2, prod
 
 from latticework import _core
@@ -12,6 +13,7 @@ from latticework.params.chain import ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits
 
 MAX_PRIME_BITS = 49  # so that FP64-FMA arithmetic gives the same residues as integers
+MAX_BASE_BITS = 2 * MAX_PRIME_BITS - 1  # of the lowest level: two primes
 MIN_RING_LOG2, MAX_RING_LOG2 = 10, 17
 DIGIT_GAP_BITS = 4  # P is this much larger than a digit, so that key switching adds little noise
 MAX_SPECIAL = 8
@@ -51,7 +53,8 @@ def select_chain(
             f"the program's vectors need {need.slots} slots; the largest ring (N=2^{MAX_RING_LOG2}) has "
             f"{1 << (MAX_RING_LOG2 - 1)}: split the tensors, or use a smaller batch"
         )
-    shortest = 0.0
+    least = (need.depth + 1) * need.scale_bits + need.headroom_bits  # without key switching
+    shortest = float(least + MAX_PRIME_BITS)
     for degree in candidates:
         if need.slots > degree // 2:
             continue
@@ -60,6 +63,8 @@ def select_chain(
             continue
         if insecure and ring_degree is None and (secure := modulus_limit_bits(degree, security_bits)) is not None:
             limit = secure  # insecure only relaxes a ring degree that was asked for
+        if limit is not None and least > limit:
+            continue
         found = [build_chain(degree, need, special, security_bits, insecure) for special in range(1, MAX_SPECIAL + 1)]
         shortest = min(c.log2_qp for c in found)
         fitting = [c for c in found if limit is None or c.log2_qp <= limit]
@@ -68,8 +73,8 @@ def select_chain(
     where = f"ring_degree={ring_degree}" if ring_degree is not None else f"the largest ring, N=2^{MAX_RING_LOG2},"
     limit = modulus_limit_bits(candidates[-1], security_bits)
     raise LevelError(
-        f"the program spends {need.depth} levels of {need.scale_bits} bits, at least {shortest:.0f} bits of modulus with "
-        f"the key-switching prime, but {where} allows {limit} at {security_bits}-bit security; "
+        f"the program spends {need.depth} levels of {need.scale_bits} bits, at least {shortest:.0f} bits of modulus "
+        f"with the key-switching prime, but {where} allows {limit} at {security_bits}-bit security; "
         "use a larger ring_degree, lower polynomial degrees, or a lower precision_bits"
     )
 
@@ -82,6 +87,11 @@ def build_chain(
     Primes are picked from the top level down, each nearest to what keeps the
     next canonical scale at 2^scale_bits, so that the scale never drifts.
     """
+    if need.scale_bits + need.headroom_bits > MAX_BASE_BITS:
+        raise LevelError(
+            f"values of {need.headroom_bits} bits at a scale of 2^{need.scale_bits} do not fit the lowest level, which "
+            f"holds {MAX_BASE_BITS} bits; scale the outputs down, or lower precision_bits"
+        )
     supply = PrimeSupply(2 * ring_degree)
     special = supply.group(2.0**MAX_PRIME_BITS, num_special, below=True)
     scale = 2.0**need.scale_bits
@@ -95,7 +105,7 @@ def build_chain(
     starts = [0]
     for group in ordered:
         starts.append(starts[-1] + len(group))
-    groups = tuple(tuple(range(a, b)) for a, b in zip(starts, starts[1:], strict=False))
+    groups = tuple(tuple(range(a, b)) for a, b in pairwise(starts))
     primes = tuple(concatenated.from_iterable(ordered))
     digits = cut_digits(primes, log2(prod(special)) - DIGIT_GAP_BITS)
     track = Track(groups, tuple(reversed(scales)))

@@ -62,6 +62,9 @@ def _scaled(value: Value, factor: float, builder: Builder, mapping: dict[Value, 
             return builder.build(op.spec, [mapping[op.operands[0]]], map=op.attrs["map"].scaled(factor))
         case "vec.mul":
             public = 0 if not op.operands[0].is_secret else 1
+            if _is(op.operands[public], "vec.splat") and _absorbs(op.operands[1 - public], op):
+                inner = op.operands[public].owner.attrs["value"]  # type: ignore[union-attr]
+                return _scaled(op.operands[1 - public], factor * inner, builder, mapping)
             operands = [mapping[v] for v in op.operands]
             operands[public] = _scaled(op.operands[public], factor, builder, mapping)
             return builder.build(op.spec, operands)

@@ -96,7 +96,7 @@ class ConstRef:
             else:
                 np.add.at(vector, entries.out_slot, sources[source].reshape(-1)[entries.source_index])
         if self.rotate % self.slots:
-            vector = np.roll(vector, -self.rotate)
+            vector = np.roll(vector, -(self.rotate % self.slots))
         return vector if self.factor == 1.0 else vector * self.factor
 
 
@@ -213,10 +213,12 @@ def _entries(gather: Gather) -> dict[int, _Entries]:
         steps = _nearest_steps(gather.in_pack.slots_of_element()[in_element], out_slot, gather.in_pack.slots)
     source_index = np.broadcast_to(source_index[:, None], out_slot.shape)
     steps, out_slot, source_index = steps.reshape(-1), out_slot.reshape(-1), source_index.reshape(-1)
+    if not steps.size:
+        return {}
     order = np.argsort(steps, kind="stable")
     keys, starts = np.unique(steps[order], return_index=True)
     parts = np.split(order, starts[1:])
-    return {int(k): _Entries(out_slot[p], source_index[p]) for k, p in zip(keys, parts, strict=True) if p.size}
+    return {int(k): _Entries(out_slot[p], source_index[p]) for k, p in zip(keys, parts, strict=True)}
 
 
 def _nearest_steps(in_slots: IntArray, out_slot: IntArray, slots: int) -> IntArray:

@@ -104,12 +104,12 @@ class Code:
         own: set[Value] = set(block.args)
         code: list[Instruction] = []
         for op in block.ops:
-            for nested in _nested_reads(op):
-                remaining[nested] -= 1
+            nested = Counter(_nested_reads(op))
             operands = []
             for value in op.operands:
-                remaining[value] -= 1
+                remaining[value] -= 1  # what the op's own blocks read comes after its operands
                 operands.append(Operand(self._values[value], remaining[value] == 0 and value in own))
+            remaining.subtract(nested)
             if op.name == "loop.for" and op.attrs.get("static_trip") is not None:
                 trips, constant = self.constant_trips(op)
                 code.append(constant)

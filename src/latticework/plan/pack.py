@@ -52,6 +52,11 @@ class PackMap:
     dims: tuple[PackDim, ...]
 
     def __post_init__(self) -> None:
+        if min(self.shape, default=1) < 1 or self.size > self.slots:
+            raise ValueError(f"{self}: shape {self.shape} does not fit {self.slots} slots")
+        for dim in self.dims:
+            if not GAP <= dim.axis < len(self.shape) or dim.extent < 1 or not 1 <= dim.stride <= self.slots:
+                raise ValueError(f"{self}: {dim} is not a dimension of a tensor of shape {self.shape}")
         if prod(d.extent for d in self.dims) != self.slots:
             raise ValueError(f"{self}: the extents multiply to {prod(d.extent for d in self.dims)}, not {self.slots}")
 
@@ -86,7 +91,7 @@ class PackMap:
 
 @lru_cache(maxsize=512)
 def _element_of_slot(pack: PackMap) -> IntArray:
-    grid = np.indices(tuple(d.extent for d in pack.dims)).reshape(len(pack.dims), -1)
+    grid = np.indices(tuple(d.extent for d in pack.dims)).reshape(len(pack.dims), pack.slots)
     used = np.ones(pack.slots, dtype=bool)
     coordinates = np.zeros((len(pack.shape), pack.slots), dtype=np.int64)
     for dim, digit in zip(pack.dims, grid, strict=True):

@@ -12,15 +12,14 @@ from latticework import _core
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters, fingerprint
+from latticework.plan.check import check_chain, check_client, check_constant, check_gather, check_references
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
-from latticework.plan.constants import Access, ConstRef, Gather
+from latticework.plan.constants import ConstRef, Gather
 from latticework.plan.schema import (
     FORMAT,
     Approximation,
     ClientSpec,
-    IndexKind,
-    KeyKind,
     Plan,
     SourceLocation,
     TensorValue,
@@ -28,7 +27,6 @@ from latticework.plan.schema import (
 
 PLAN_FILE, CLIENT_FILE = 1, 2  # container kinds
 META, CODE, CONSTANTS, DEBUG, SOURCE = 1, 2, 3, 4, 5  # section kinds
-MAX_GATHER_ITERATIONS = 1 << 28
 
 
 def write_client(spec: ClientSpec, path: Path | None = None) -> bytes | None:
@@ -84,7 +82,7 @@ def read_plan(source: Path | bytes) -> Plan:
     kinds, registers, blocks, keys = decode_code(code)
     content = _core.cbor_decode(reader.section(2))
     sources = _sources(reader, _field(content, "sources"))
-    constants = _constants(content, sources)
+    constants = _constants(content, sources, client.chain.slots)
     debug = _core.cbor_decode(reader.section(3))
     locations = from_data(tuple[SourceLocation, ...], _field(debug, "locations"), "locations")
     plan = Plan(
@@ -94,7 +92,7 @@ def read_plan(source: Path | bytes) -> Plan:
         from_data(tuple[Approximation, ...], _field(debug, "approximations"), "approximations"),
         from_data(tuple[tuple[str, str, str], ...], _field(debug, "layouts"), "layouts"),
     )  # fmt: skip
-    _check_references(plan)
+    check_references(plan)
     return plan
 
 
@@ -121,10 +119,12 @@ def _read_meta(reader: _core.ContainerReader) -> ClientSpec:
     _check_chain(spec.chain)
     if fingerprint(spec.chain) != bytes(reader.parameters):
         raise FormatError("plan: the parameters are not those the file is labelled with; the file was altered")
+    check_client(spec)
     return spec
 
 
 def _check_chain(chain: ModulusChain) -> None:
+    check_chain(chain)
     try:
         core_parameters(chain)
     except (ValueError, TypeError) as error:
@@ -153,60 +153,15 @@ def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray
     return found
 
 
-def _constants(content: Any, sources: dict[str, Any]) -> tuple[ConstRef, ...]:
+def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[ConstRef, ...]:
     gathers: tuple[Gather, ...] = from_data(tuple[Gather, ...], _field(content, "gathers"), "gathers")
     for i, gather in enumerate(gathers):
-        _check_gather(gather, sources, f"gathers[{i}]")
-    listed = _field(content, "constants")
+        check_gather(gather, sources, slots, f"gathers[{i}]")
+    listed = from_data(tuple[tuple[int, int | None, int, complex], ...], _field(content, "constants"), "constants")
     constants = []
-    for i, item in enumerate(listed if isinstance(listed, list) else []):
-        path = f"constants[{i}]"
-        number, steps, rotate, factor = from_data(tuple[int, int | None, int, complex], item, path)  # type: ignore[arg-type]
+    for i, (number, steps, rotate, factor) in enumerate(listed):
         if not 0 <= number < len(gathers):
-            raise FormatError(f"{path}: gather {number} of {len(gathers)}")
+            raise FormatError(f"constants[{i}]: gather {number} of {len(gathers)}")
         constants.append(ConstRef(gathers[number], steps, rotate, factor))
+        check_constant(constants[-1], f"constants[{i}]")
     return tuple(constants)
-
-
-def _check_gather(gather: Gather, sources: dict[str, Any], path: str) -> None:
-    if min(gather.domain, default=1) < 1 or prod(gather.domain) > MAX_GATHER_ITERATIONS:
-        raise FormatError(f"{path}: a loop nest of {gather.domain} iterations")
-    if (gather.source is None) != (gather.source_access is None) or (gather.in_pack is None) != (
-        gather.in_access is None
-    ):
-        raise FormatError(f"{path}: accesses do not match what is accessed")
-    sizes: list[tuple[Access | None, int]] = [(gather.out_access, gather.out_pack.size)]
-    if gather.in_pack is not None:
-        sizes.append((gather.in_access, gather.in_pack.size))
-        if gather.in_pack.slots != gather.out_pack.slots:
-            raise FormatError(f"{path}: packed to {gather.in_pack.slots} and {gather.out_pack.slots} slots")
-    if gather.source is not None:
-        if gather.source not in sources:
-            raise FormatError(f"{path}: source {gather.source} is not in the plan")
-        sizes.append((gather.source_access, sources[gather.source].size))
-    for access, size in sizes:
-        assert access is not None
-        rows_fit = len(access.view) == len(access.matrix) == len(access.offset)
-        if not rows_fit or any(len(row) != len(gather.domain) for row in access.matrix) or prod(access.view) != size:
-            raise FormatError(f"{path}: an access with view {access.view} does not fit {size} elements")
-
-
-def _check_references(plan: Plan) -> None:
-    """Numbers that point between parts of the plan."""
-    count = len(plan.locations)
-    for _, _, instruction in plan.walk():
-        if not 0 <= instruction.location < max(count, 1):
-            raise FormatError(f"plan: location {instruction.location} of {count}")
-        if instruction.op == "encode" and not 0 <= instruction.immediate[0] < len(plan.constants):
-            raise FormatError(f"plan: constant {instruction.immediate[0]} of {len(plan.constants)}")
-    arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
-    if len(arguments) != len(plan.client.inputs) or any(isinstance(k, KeyKind) for k in arguments):
-        raise FormatError(f"plan: {len(arguments)} arguments for {len(plan.client.inputs)} inputs")
-    for kind, spec in zip(arguments, plan.client.inputs, strict=True):
-        if isinstance(kind, IndexKind) != (not hasattr(spec, "pack")):
-            raise FormatError(f"plan: input {spec.name!r} does not fit its register")
-    if len(plan.blocks[0].code[-1].operands) != len(plan.client.outputs):
-        raise FormatError("plan: the code yields another number of values than there are outputs")
-    for register, position in plan.watch.items():
-        if not (0 <= register < len(plan.registers) and 0 <= position < len(plan.tensors)):
-            raise FormatError(f"plan: watch {register} -> {position} points outside the plan")

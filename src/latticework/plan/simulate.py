@@ -21,6 +21,7 @@ Slots = npt.NDArray[np.complex128]
 Item = Slots | int | KeySpec
 OnValue = Callable[[int, Slots], None]
 SCALE_TOLERANCE = 2.0**-20
+MAX_COEFFICIENT = 2.0**62  # of an encoded vector, whose coefficients are at most its largest slot
 
 _INDEX = {"iadd": int.__add__, "isub": int.__sub__, "imul": int.__mul__, "imin": min, "ilt": lambda a, b: int(a < b)}
 
@@ -113,6 +114,12 @@ class _Simulation:
         if op == "encode":
             assert isinstance(kind, PlainKind)
             vector = self.plan.constants[immediate[0]].evaluate(self.plan.sources).astype(np.complex128)
+            largest = float(np.max(np.abs(vector)))
+            if largest * kind.scale >= MAX_COEFFICIENT:
+                raise RangeError(
+                    f"encode: a public number of magnitude {largest:.3g} at scale 2^{log2(kind.scale):.1f} is more "
+                    "than the encoder's 2^62; scale the weights down, or lower precision_bits"
+                )
             return [self.noisy(vector, model.encoding(), kind.scale)]
         if op == "hoist":
             return [x[0]]
@@ -139,11 +146,11 @@ class _Simulation:
         before = self.plan.kind(instruction.operands[0].register)
         match op:
             case "add" | "add_plain":
-                return a + x[1]  # type: ignore[operator, no-any-return]
+                return a + x[1]  # type: ignore[operator]
             case "sub" | "sub_plain":
-                return a - x[1]  # type: ignore[operator, no-any-return]
+                return a - x[1]  # type: ignore[operator]
             case "mul" | "mul_plain":
-                return a * x[1]  # type: ignore[operator, no-any-return]
+                return a * x[1]  # type: ignore[operator]
             case "square":
                 return a * a
             case "neg":
@@ -182,7 +189,8 @@ class _Simulation:
         expected = self.expected_scale(instruction, kind, held)
         if expected is not None and abs(expected / kind.scale - 1) > SCALE_TOLERANCE:
             raise ScaleError(
-                f"{instruction.op}: the scale should be 2^{log2(expected):.6f}, the plan states 2^{log2(kind.scale):.6f}"
+                f"{instruction.op}: the scale should be 2^{log2(expected):.6f}, "
+                f"the plan states 2^{log2(kind.scale):.6f}"
             )
 
     def expected_scale(

@@ -10,13 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.errors import DtypeError, RangeError, SecretKeyError, ShapeError, TraceError
-from latticework.params.fingerprint import core_parameters
+from latticework.errors import (
+    DtypeError,
+    ParameterMismatchError,
+    RangeError,
+    SecretKeyError,
+    ShapeError,
+    TraceError,
+    UserError,
+)
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import read_client, write_client
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
-from latticework.runtime.keys import SECRET_FILE, Keys, PublicKeys
+from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
+from latticework.runtime.options import open_context
 from latticework.runtime.owner import OwnerValue
 
 
@@ -29,10 +37,11 @@ class Client:
 
     def __init__(self, spec: ClientSpec, *, threads: int = 0) -> None:
         self.spec = spec
-        self.context = _core.Context(core_parameters(spec.chain), "ref", threads)
+        self.context = open_context(spec.chain, "cpu", threads)
         self._encoder = _core.Encoder(self.context)
         self._encryptor: _core.Encryptor | None = None
         self._decryptor: _core.Decryptor | None = None
+        self._secret: _core.SecretKey | None = None
 
     @classmethod
     def load(cls, path: str | Path, *, threads: int = 0) -> Client:
@@ -51,7 +60,18 @@ class Client:
         on_event  called after every key
         raises    SecurityError before any key is made if one would be too weak
         """
-        generator = _core.KeyGenerator(self.context)
+        secret = _core.KeyGenerator(self.context).secret_key()
+        keys = Keys(secret, self._public_keys(secret, on_event), self.context)
+        self.use_secret_key(secret)
+        return keys
+
+    def public_keys(self, *, on_event: OnEvent | None = None) -> PublicKeys:
+        """Make the public keys of the program's manifest anew, for the secret key that the client holds."""
+        if self._secret is None:
+            raise SecretKeyError("the client has no secret key to make keys for: keygen(), or load_keys(folder), first")
+        return self._public_keys(self._secret, on_event)
+
+    def _public_keys(self, secret: _core.SecretKey, on_event: OnEvent | None) -> PublicKeys:
         started = time.monotonic()
 
         def made(number: int, count: int, spec: dict[str, Any]) -> None:
@@ -65,27 +85,36 @@ class Client:
             {"kind": u.spec.kind, "galois_element": u.spec.galois_element, "track": u.spec.track, "level": u.spec.level}
             for u in self.spec.manifest.uses
         ]
-        secret = generator.secret_key()
-        evaluation = generator.evaluation_keys(secret, specs, made)
-        keys = Keys(secret, PublicKeys(evaluation, generator.public_key(secret)), self.context)
-        self.use_secret_key(secret)
-        return keys
+        generator = _core.KeyGenerator(self.context)
+        return PublicKeys(generator.evaluation_keys(secret, specs, made), generator.public_key(secret))
 
     def use_secret_key(self, secret: _core.SecretKey) -> None:
         """Encrypt and decrypt under this key from now on."""
+        if not isinstance(secret, _core.SecretKey):
+            raise UserError(
+                f"use_secret_key takes a SecretKey, got {type(secret).__name__}; load_keys(folder) reads one"
+            )
         self._encryptor = _core.Encryptor(self.context, secret)
         self._decryptor = _core.Decryptor(self.context, secret)
+        self._secret = secret
 
     def use_public_key(self, key: _core.PublicKey) -> None:
         """Encrypt for the owner of this key; such a client cannot decrypt."""
+        if not isinstance(key, _core.PublicKey):
+            raise UserError(
+                f"use_public_key takes a PublicKey, got {type(key).__name__}: give it keys.public().encryption, "
+                "or read its file with load_public_key(path)"
+            )
         self._encryptor = _core.Encryptor(self.context, key)
-        self._decryptor = None
+        self._secret = self._decryptor = None
 
     def load_keys(self, path: str | Path) -> None:
         """Read a secret key file, or that of a folder written by `Keys.save`."""
-        source = Path(path)
-        file = source / SECRET_FILE if source.is_dir() else source
-        self.use_secret_key(_core.load_secret_key(str(file), self.context))
+        self.use_secret_key(_core.load_secret_key(file_in(path, SECRET_FILE), self.context))
+
+    def load_public_key(self, path: str | Path) -> None:
+        """Read a public key file, or that of a folder, to encrypt for its owner."""
+        self.use_public_key(_core.load_public_key(file_in(path, PUBLIC_FILE), self.context))
 
     # -- values ------------------------------------------------------------------------------
 
@@ -94,8 +123,7 @@ class Client:
 
         raises  ShapeError, DtypeError or RangeError, before anything is encrypted, for inputs that do not fit
         """
-        given = self._by_name(arrays, named)
-        checked = {i.name: _checked(self.spec, i, given[i.name]) for i in self.spec.inputs}
+        checked = self.checked(arrays, named)
         if self._encryptor is None:
             raise SecretKeyError("the client has no key: call keygen(), or load_keys(folder), first")
         tensors, integers = {}, {}
@@ -115,8 +143,10 @@ class Client:
         raises  ParameterMismatchError for ciphertexts of other parameters or another key
         """
         check_role(encrypted, self.spec, OUTPUTS)
-        if self._decryptor is None:
+        if self._secret is None:
             raise SecretKeyError("the client has no secret key, so it cannot decrypt: load_keys(folder) first")
+        for name, ciphertext in encrypted.tensors.items():
+            self._check_origin(f"program {self.spec.name}, output {name}", ciphertext)
         missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
@@ -127,6 +157,20 @@ class Client:
         if names == [f"result{i}" for i in range(len(names))]:
             return tuple(values.values())
         return values
+
+    def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
+        assert self._secret is not None
+        ours, key_set = self.context.parameters.fingerprint, self._secret.key_set
+        if ciphertext.parameters != ours:
+            raise ParameterMismatchError(
+                f"{where} is encrypted under parameters {ciphertext.parameters[:8].hex()}, this client has "
+                f"{ours[:8].hex()}: use the client of the plan that the server ran"
+            )
+        if any(ciphertext.key_set) and ciphertext.key_set != key_set:  # no key: a trivial encryption
+            raise ParameterMismatchError(
+                f"{where} is encrypted under key set {ciphertext.key_set[:8].hex()}, this client has the secret key of "
+                f"{key_set[:8].hex()}: use the client that encrypted the inputs, or load_keys(folder) of its keys"
+            )
 
     def _decrypted(self, output: Output, ciphertext: _core.Ciphertext) -> OwnerValue:
         assert self._decryptor is not None
@@ -139,11 +183,16 @@ class Client:
         """Read encrypted inputs or outputs of this program."""
         return load_encrypted(source, self.context)
 
+    def checked(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """The inputs of one run by name, as float64 arrays and integers; raises as `encrypt`."""
+        given = self._by_name(arrays, named)
+        return {i.name: _checked(self.spec, i, given[i.name]) for i in self.spec.inputs}
+
     def _by_name(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         names = [i.name for i in self.spec.inputs]
         listed = ", ".join(names)
         if len(arrays) > len(names):
-            raise TraceError(f"program {self.spec.name} has {len(names)} inputs ({listed}), got {len(arrays)}")
+            raise TraceError(f"program {self.spec.name} has the inputs {listed}; got {len(arrays)} values")
         given = dict(zip(names, arrays, strict=False))
         unknown = [n for n in named if n not in names or n in given]
         given.update(named)
@@ -157,7 +206,8 @@ class Client:
 
     def __repr__(self) -> str:
         state = "no keys yet" if self._encryptor is None else "with keys"
-        return f"Client({self.spec.name}, N={self.spec.chain.ring_degree}, {state})"
+        insecure = ", INSECURE" if self.spec.chain.insecure else ""
+        return f"Client({self.spec.name}, N={self.spec.chain.ring_degree}{insecure}, {state})"
 
 
 def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any) -> Any:
@@ -165,20 +215,28 @@ def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any) ->
     where = f"program {program.name}, input {spec.name}"
     if isinstance(spec, IndexInput):
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise DtypeError(f"{where}: a run-time integer is needed, got {type(value).__name__}")
-        if not 0 <= value <= spec.limit:
-            raise RangeError(
-                f"{where} is {value}; the program was compiled for 0 to {spec.limit}: compile with at_most={value}, or "
-                f"with calibrate={{..., {spec.name!r}: {value}}}"
+            raise DtypeError(
+                f"{where} is a {type(value).__name__}; give a whole number, such as a number of iterations"
             )
+        if not 0 <= value <= spec.limit:
+            remedy = "give a number in this range"
+            if value > 0:
+                remedy = (
+                    f"compile with calibrate={{..., {spec.name!r}: {value}}} (and at_most={value} of its loop) for more"
+                )
+            raise RangeError(f"{where} is {value}; the program was compiled for 0 to {spec.limit}: {remedy}")
         return int(value)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
     if array.dtype.kind not in "fiub":
         raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers (float or integer)")
     if array.shape != spec.shape:
         hint = f"; reshape it to {spec.shape}" if array.size == np.prod(spec.shape, dtype=int) else ""
         raise ShapeError(f"{where} has shape {array.shape}, the program was compiled for {spec.shape}{hint}")
-    array = array.astype(np.float64)
+    with np.errstate(over="ignore"):
+        array = array.astype(np.float64)
     if not np.isfinite(array).all():
         bad = int(np.count_nonzero(~np.isfinite(array)))
         raise RangeError(f"{where}: {bad} of {array.size} values are NaN or infinite; replace them first")

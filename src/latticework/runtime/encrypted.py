@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import log2
 from pathlib import Path
 
 from latticework import _core
@@ -11,6 +13,7 @@ from latticework.errors import FormatError
 from latticework.plan.schema import ClientSpec
 
 INPUTS, OUTPUTS = "inputs", "outputs"
+_MAKE = {INPUTS: "encrypt it with client.encrypt", OUTPUTS: "run the server on encrypted inputs"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Encrypted:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{name}</td><td>{c.slots} slots</td><td>level {c.level[1]}</td>"
-            f"<td>scale 2^{__import__('math').log2(c.scale):.1f}</td><td>{c.num_bytes / 1e6:.2f} MB</td></tr>"
+            f"<td>scale 2^{log2(c.scale):.1f}</td><td>{c.num_bytes / 1e6:.2f} MB</td></tr>"
             for name, c in self.tensors.items()
         )
         return f"<table><caption>{self.role} of {self.program}, encrypted</caption>{rows}</table>"
@@ -66,7 +69,9 @@ def load_encrypted(source: str | Path | bytes, context: _core.Context) -> Encryp
 
     raises  FormatError for a damaged or other file; ParameterMismatchError for other parameters
     """
-    ciphertexts, names, extras = _core.load_ciphertexts(source if isinstance(source, bytes) else str(source), context)
+    ciphertexts, names, extras = _core.load_ciphertexts(
+        source if isinstance(source, bytes) else os.fspath(source), context
+    )
     role, program, integers = extras.get("role"), extras.get("program"), extras.get("integers", {})
     if role not in (INPUTS, OUTPUTS) or not isinstance(program, str) or not isinstance(integers, dict):
         raise FormatError("the ciphertext file does not say what it holds; write it with Encrypted.save")
@@ -78,8 +83,15 @@ def load_encrypted(source: str | Path | bytes, context: _core.Context) -> Encryp
 def check_role(encrypted: Encrypted, spec: ClientSpec, role: str) -> None:
     """FormatError unless this is the inputs (or outputs) of the program."""
     if not isinstance(encrypted, Encrypted):
-        raise FormatError(f"expected the encrypted {role} of program {spec.name}, got a {type(encrypted).__name__}")
-    if encrypted.role != role or encrypted.program != spec.name:
+        remedy = "read it with load_encrypted" if isinstance(encrypted, bytes | str | Path) else _MAKE[role]
         raise FormatError(
-            f"these are the {encrypted.role} of program {encrypted.program!r}; expected the {role} of {spec.name!r}"
+            f"expected the encrypted {role} of program {spec.name}, got {type(encrypted).__name__}: {remedy} first"
+        )
+    if encrypted.role != role:
+        remedy = "run them on the server first" if role == OUTPUTS else "they are for client.decrypt"
+        raise FormatError(f"these are the {encrypted.role} of program {encrypted.program}, not its {role}: {remedy}")
+    if encrypted.program != spec.name:
+        raise FormatError(
+            f"these are the {role} of program {encrypted.program!r}; expected those of {spec.name!r}: "
+            "use the plan and client of the same program"
         )

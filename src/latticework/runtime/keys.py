@@ -11,6 +11,12 @@ from latticework.errors import SecretKeyError
 SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"
 
 
+def file_in(path: str | Path, name: str) -> str:
+    """The file at a path, or the one of that name if the path is a folder."""
+    source = Path(path)
+    return str(source / name if source.is_dir() else source)
+
+
 class PublicKeys:
     """What a server gets: evaluation keys; and the key with which anybody can encrypt for the client."""
 

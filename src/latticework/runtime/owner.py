@@ -14,8 +14,8 @@ import numpy.typing as npt
 from latticework.errors import SecretKeyError
 
 _WARNING = (
-    "a decrypted value must not leave the owner of the secret key: its noise reveals the key; "
-    "use .reveal() to look at it, and pass on only what you decide from it"
+    "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "
+    "owner, because its noise reveals the key; pass on only what you decide from it"
 )
 
 
@@ -48,4 +48,12 @@ class OwnerValue:
 
     __array__ = __reduce__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
     __reduce_ex__ = _refuse
-    __float__ = __int__ = __iter__ = __getitem__ = _refuse
+    __float__ = __int__ = __complex__ = __bool__ = __len__ = __iter__ = __getitem__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __array_ufunc__ = __array_function__ = _refuse
+    __hash__ = object.__hash__
+
+    def __format__(self, spec: str) -> str:
+        """As repr; a number format is refused."""
+        return self._refuse() if spec else repr(self)

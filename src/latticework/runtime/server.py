@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.errors import RangeError, SecretKeyError, ShapeError, UserError
-from latticework.params.fingerprint import core_parameters
+from latticework.errors import ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
+from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.code import encode_code
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import read_plan
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
-from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys
-
-DEVICES = {"cpu": "ref"}  # device name -> backend
-DEFAULT_MEMORY = "4GB"
-_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in
+from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
+from latticework.runtime.options import open_context, parse_bytes
 
 
 class Server:
@@ -38,33 +35,40 @@ class Server:
     def __init__(
         self, plan: Plan, keys: PublicKeys, *, memory: str | int = DEFAULT_MEMORY, device: str = "cpu", threads: int = 0
     ) -> None:
-        if isinstance(keys, Keys | _core.SecretKey):
-            raise SecretKeyError(
-                f"the server of {plan.client.name} was given a secret key; a server must never hold one: "
-                "give it keys.public()"
-            )
-        if not isinstance(keys, PublicKeys):
-            raise UserError(f"the server of {plan.client.name} needs PublicKeys, got a {type(keys).__name__}")
-        if device not in DEVICES:
-            raise UserError(f"device={device!r} is not available; choose one of: {', '.join(DEVICES)}")
         self.plan = plan
-        self.context = _core.Context(core_parameters(plan.chain), DEVICES[device], threads)
+        _check_keys(plan, keys)
+        budget_bytes = parse_bytes(memory)
+        self.context = open_context(plan.chain, device, threads)
         code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
+        self._key_set = keys.evaluation.key_set
         self._executor = _core.Executor(
-            self.context, code, keys.evaluation, self._constant, constant_budget_bytes=parse_bytes(memory)
+            self.context, code, keys.evaluation, self._constant, constant_budget_bytes=budget_bytes
         )
 
     @classmethod
     def load(
-        cls, plan: str | Path, keys: str | Path, *, memory: str | int = DEFAULT_MEMORY, device: str = "cpu",
+        cls,
+        plan: str | Path,
+        keys: str | Path,
+        *,
+        memory: str | int = DEFAULT_MEMORY,
+        device: str = "cpu",
         threads: int = 0,
     ) -> Server:
-        """From a plan file and an evaluation key file (or the folder that holds one)."""
+        """From a plan file and an evaluation key file (or the folder that holds one).
+
+        raises  FormatError for damaged files or files of another kind; SecretKeyError for a secret key file
+        """
         program = read_plan(Path(plan))
-        context = _core.Context(core_parameters(program.chain), "ref", threads)
-        source = Path(keys)
-        file = source / EVALUATION_FILE if source.is_dir() else source
-        evaluation = _core.load_evaluation_keys(str(file), context)
+        context = open_context(program.chain, device, threads)
+        file = file_in(keys, EVALUATION_FILE)
+        try:
+            evaluation = _core.load_evaluation_keys(file, context)
+        except SecretKeyError:
+            raise SecretKeyError(
+                f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give the "
+                f"server {EVALUATION_FILE}, which keys.public().save(folder) writes"
+            ) from None
         return cls(program, PublicKeys(evaluation, None), memory=memory, device=device, threads=threads)
 
     def __call__(self, inputs: Encrypted, *, on_event: OnEvent | None = None) -> Encrypted:
@@ -109,26 +113,49 @@ class Server:
             return value
         if spec.name not in inputs.tensors:
             raise ShapeError(f"program {self.plan.client.name}: the encrypted input {spec.name} is missing")
-        return inputs.tensors[spec.name]
+        ciphertext = inputs.tensors[spec.name]
+        self._check_origin(f"program {self.plan.client.name}, input {spec.name}", ciphertext)
+        return ciphertext
+
+    def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
+        if ciphertext.parameters != self.context.parameters.fingerprint:
+            raise ParameterMismatchError(
+                f"{where} was encrypted under parameters {ciphertext.parameters[:8].hex()}, this plan has "
+                f"{self.context.parameters.fingerprint[:8].hex()}: encrypt with the client of this plan"
+            )
+        if any(ciphertext.key_set) and ciphertext.key_set != self._key_set:  # no key: a trivial encryption
+            raise ParameterMismatchError(
+                f"{where} was encrypted under key set {ciphertext.key_set[:8].hex()}, the server has the keys of "
+                f"{self._key_set[:8].hex()}: give it keys.public() of the client that encrypted"
+            )
 
     def __repr__(self) -> str:
-        return f"Server({self.plan.client.name}, N={self.plan.chain.ring_degree}, {len(self.plan.keys)} keys)"
+        insecure = ", INSECURE" if self.plan.chain.insecure else ""
+        return f"Server({self.plan.client.name}, N={self.plan.chain.ring_degree}{insecure}, {len(self.plan.keys)} keys)"
 
 
-def parse_bytes(text: str | int) -> int:
-    """A number of bytes from 4000000000, "4GB" or "512MiB"."""
-    if isinstance(text, int):
-        return text
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
-    if match is None or match[2].upper().removesuffix("YTES") not in _UNITS:
-        raise UserError(f"{text!r} is not an amount of memory; write it as 4GB, 512MiB or a number of bytes")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+def _check_keys(plan: Plan, keys: PublicKeys) -> None:
+    """What a server is given as keys: public ones, of the plan's parameters."""
+    who = f"the server of {plan.client.name}"
+    if isinstance(keys, Keys | _core.SecretKey):
+        raise SecretKeyError(f"{who} was given a secret key; a server must never hold one: give it keys.public()")
+    if not isinstance(keys, PublicKeys):
+        raise UserError(
+            f"{who} takes public keys, got {type(keys).__name__}: give it keys.public(), "
+            "or read files with Server.load(plan_file, key_folder)"
+        )
+    ours, theirs = fingerprint(plan.chain), keys.evaluation.parameters
+    if ours != theirs:
+        raise ParameterMismatchError(
+            f"{who} was given keys of parameters {theirs[:8].hex()}, its plan has {ours[:8].hex()}: "
+            "make the keys with the client of this plan; compiling anew may change the parameters"
+        )
 
 
 def _listener(plan: Plan, on_event: OnEvent | None) -> Callable[..., None] | None:
     if on_event is None:
         return None
-    total = len(plan.blocks[0].code)
+    total, done = len(plan.blocks[0].code) - 1, 0  # a block ends in `yield`, which is no step
 
     def listen(op: str, block: int, instruction: int, level: int, start_ns: int, end_ns: int) -> None:
         nonlocal done
@@ -136,5 +163,4 @@ def _listener(plan: Plan, on_event: OnEvent | None) -> Callable[..., None] | Non
             done = instruction + 1
         on_event(Event("evaluate", op, done, total, level, start_ns * 1e-9, end_ns * 1e-9))
 
-    done = 0
     return listen

@@ -1,0 +1,246 @@
+"""What a plan costs: predicted time, operations, bytes and peak memory, from register types alone."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from latticework.cost.memory import PeakMemory, constant_bytes, peak_value_bytes
+from latticework.cost.model import CostModel
+from latticework.cost.shapes import shape_of, stored_bytes
+from latticework.cost.trips import Trips
+from latticework.cost.work import Shape, Work, add_work, work
+from latticework.plan.schema import CipherKind, DigitsKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction of the code in the order it first runs, with all its runs together.
+
+    level    of its result; None where it has none
+    times    how often it runs
+    seconds  predicted for all runs; an encoding is counted once, for it is cached
+    """
+
+    block: int
+    place: int
+    op: str
+    location: int
+    level: int | None
+    times: int
+    seconds: float
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class OperationCounts:
+    """Operations of one run, loops multiplied out.
+
+    rotations            products with a Galois key, hoisted ones included
+    key_switches         rotations and relinearisations
+    encodes              different encoded constants
+    rescales, mod_downs  divisions by primes of a level, and by P (then perhaps also by primes of levels), as
+                         instructions of their own: every fused key switch has one more inside
+    """
+
+    rotations: int = 0
+    relinearizations: int = 0
+    key_switches: int = 0
+    hoists: int = 0
+    ciphertext_products: int = 0
+    plaintext_products: int = 0
+    integer_products: int = 0
+    encodes: int = 0
+    rescales: int = 0
+    mod_downs: int = 0
+    additions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Sizes of what is sent and kept, without headers.
+
+    inputs_fresh      encrypted inputs as a client sends them: a seed and one polynomial
+    inputs_evaluated  the same if made by another computation or with a public key: two polynomials
+    keys_stored       evaluation keys in a file;  keys_resident  in memory
+    constants         all encoded constants
+    """
+
+    inputs_fresh: int
+    inputs_evaluated: int
+    outputs: int
+    keys_stored: int
+    keys_resident: int
+    constants: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The predicted cost of one run on one thread.
+
+    seconds           of the first run
+    encode_seconds    the part of it for encoding constants, which later runs save
+    key_load_seconds  once per start, before the first run: reading and expanding the evaluation keys
+    by_op             seconds per opcode;  by_location  seconds per source location; each sums to `seconds`
+    key_uses          products with each key, by its number in the plan
+    trips             values assumed for run-time trip counts;  unbounded  locations of loops counted as one trip
+    """
+
+    steps: tuple[Step, ...]
+    seconds: float
+    encode_seconds: float
+    key_load_seconds: float
+    by_op: dict[str, float]
+    by_location: dict[int, float]
+    counts: OperationCounts
+    units: Work
+    key_uses: dict[int, int]
+    bytes: Bytes
+    memory: PeakMemory
+    trips: dict[str, int]
+    unbounded: tuple[int, ...]
+
+    @property
+    def warm_seconds(self) -> float:
+        """A run whose constants are already encoded."""
+        return self.seconds - self.encode_seconds
+
+
+def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = None) -> Estimate:
+    """Predict one run of a plan.
+
+    trips  values of index inputs by name; without one, its limit; without a limit, the loop counts as one trip.
+           Of two branches the slower is counted
+    """
+    known = Trips(plan, trips)
+    walk = _Walk(plan, model, known)
+    steps = tuple(walk.block(0, 1))
+    by_op: dict[str, float] = defaultdict(float)
+    by_location: dict[int, float] = defaultdict(float)
+    for step in steps:
+        by_op[step.op] += step.seconds
+        by_location[step.location] += step.seconds
+    sizes = _bytes(plan)
+    return Estimate(
+        steps,
+        sum(step.seconds for step in steps),
+        by_op.get("encode", 0.0),
+        key_load_seconds(plan, model),
+        dict(by_op),
+        dict(by_location),
+        count_operations(plan, steps),
+        add_work(*(step.work for step in steps)),
+        _key_uses(plan, steps),
+        sizes,
+        PeakMemory(peak_value_bytes(plan, Trips(plan, trips)), sizes.keys_resident, sizes.constants),
+        known.assumed,
+        tuple(sorted(known.unbounded)),
+    )
+
+
+class _Walk:
+    """Follows the code once, pricing each instruction by how often it runs."""
+
+    def __init__(self, plan: Plan, model: CostModel, trips: Trips) -> None:
+        self.plan = plan
+        self.model = model
+        self.trips = trips
+        self.prices: dict[tuple[str, Shape], float] = {}
+        self.encoded: set[tuple[int, object]] = set()
+
+    def block(self, number: int, times: int) -> Iterator[Step]:
+        """Steps of a block that runs so many times."""
+        for place, instruction in enumerate(self.plan.blocks[number].code):
+            self.trips.note(instruction)
+            yield self.step(number, place, instruction, times)
+            if instruction.op == "for":
+                yield from self.block(instruction.immediate[0], times * self.trips.of(instruction))
+            elif instruction.op == "if":
+                branches = [list(self.block(b, times)) for b in instruction.immediate]
+                yield from max(branches, key=lambda steps: sum(s.seconds for s in steps))
+
+    def step(self, block: int, place: int, instruction: Instruction, times: int) -> Step:
+        """One instruction, priced."""
+        shape = shape_of(self.plan, instruction)
+        key = (instruction.op, shape)
+        if key not in self.prices:
+            self.prices[key] = self.model.seconds(*key)
+        paid = times
+        if instruction.op == "encode":
+            constant = (instruction.immediate[0], self.plan.kind(instruction.results[0]))
+            paid = int(times > 0 and constant not in self.encoded)
+            self.encoded.update([constant] if paid else [])
+        units = {unit: count * paid for unit, count in work(*key).items()}
+        return Step(
+            block, place, instruction.op, instruction.location, self.level(instruction), times,
+            paid * self.prices[key], units,
+        )  # fmt: skip
+
+    def level(self, instruction: Instruction) -> int | None:
+        """Level of the result."""
+        for register in instruction.results:
+            kind = self.plan.kind(register)
+            if isinstance(kind, CipherKind | DigitsKind | PlainKind):
+                return kind.level
+        return None
+
+
+def count_operations(plan: Plan, steps: tuple[Step, ...]) -> OperationCounts:
+    """Operations by kind."""
+    found: Counter[str] = Counter()
+    for step in steps:
+        instruction = plan.blocks[step.block].code[step.place]
+        for name in _counted_as(plan, instruction):
+            found[name] += step.times
+    found["encodes"] = sum(1 for step in steps if step.op == "encode" and step.work.get("ntt"))
+    return OperationCounts(**{f.name: found[f.name] for f in fields(OperationCounts)})
+
+
+def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
+    match instruction.op:
+        case "key_product" | "rotate" | "relinearize":
+            key = plan.kind(instruction.operands[1].register)
+            assert isinstance(key, KeyKind)
+            turns = plan.keys[key.key].kind == "galois"
+            return "key_switches", "rotations" if turns else "relinearizations"
+        case "mod_down":
+            source = plan.kind(instruction.operands[0].register)
+            return ("mod_downs" if isinstance(source, CipherKind) and source.basis else "rescales",)
+        case "mul" | "square":
+            return ("ciphertext_products",)
+        case "mul_plain":
+            return ("plaintext_products",)
+        case "mul_int":
+            return ("integer_products",)
+        case "add" | "sub" | "add_plain" | "sub_plain" | "add_int":
+            return ("additions",)
+        case "hoist":
+            return ("hoists",)
+    return ()
+
+
+def key_load_seconds(plan: Plan, model: CostModel) -> float:
+    """Reading all evaluation keys, and expanding their seeded halves."""
+    chain = plan.chain
+    rows = sum(size // (2 * 8 * chain.ring_degree) for size in plan.client.manifest.bytes_resident)
+    read: Work = {"expand": rows, "read_byte": plan.client.manifest.total_stored_bytes}
+    return model.work_seconds(read, chain.ring_degree)
+
+
+def _key_uses(plan: Plan, steps: tuple[Step, ...]) -> dict[int, int]:
+    uses: Counter[int] = Counter()
+    for step in steps:
+        if step.op in ("key_product", "rotate", "relinearize"):
+            key = plan.kind(plan.blocks[step.block].code[step.place].operands[1].register)
+            assert isinstance(key, KeyKind)
+            uses[key.key] += step.times
+    return dict(uses)
+
+
+def _bytes(plan: Plan) -> Bytes:
+    chain, client = plan.chain, plan.client
+    fresh = sum(stored_bytes(chain, i.level, 0, 1) for i in client.inputs if not isinstance(i, IndexInput))
+    outputs = sum(stored_bytes(chain, o.level, 0, 2) for o in client.outputs)
+    keys = client.manifest
+    return Bytes(fresh, 2 * fresh, outputs, keys.total_stored_bytes, keys.total_resident_bytes, constant_bytes(plan))

@@ -1,0 +1,152 @@
+"""What a file's plan or client part has to obey beyond its form: numbers in range, parts that agree with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import FormatError
+from latticework.params import ModulusChain
+from latticework.plan.constants import Access, ConstRef, Gather
+from latticework.plan.pack import PackMap
+from latticework.plan.schema import CipherKind, ClientSpec, IndexInput, IndexKind, Kind, Output, Plan, SecretInput
+
+MAX_LOOPS = 16
+MAX_GATHER_ITERATIONS = 1 << 26
+MAX_ITERATIONS_PER_ITEM = 256  # a matrix product within 2^16 slots uses every element at most 2^8 times on average
+MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
+
+
+def check_chain(chain: ModulusChain) -> None:
+    """FormatError unless the numbers of a chain are of a size that the core's checks can be given."""
+    limbs = [limb for groups in (chain.digits, *(t.groups for t in chain.tracks)) for group in groups for limb in group]
+    if any(not 0 <= limb < len(chain.primes) for limb in limbs):
+        raise FormatError(f"plan: a limb number is outside the {len(chain.primes)} primes")
+    if any(not 0 < n < 1 << 62 for n in (chain.ring_degree, chain.security_bits, *chain.primes, *chain.special)):
+        raise FormatError("plan: a prime, the ring degree or the security level is no positive number of 62 bits")
+
+
+def check_client(spec: ClientSpec) -> None:
+    """FormatError unless inputs, outputs and manifest fit the parameters."""
+    tensors: tuple[SecretInput | Output, ...] = (*spec.secret_inputs, *spec.outputs)
+    for tensor in tensors:
+        _check_tensor(tensor, spec.chain)
+    for value in spec.inputs:
+        if isinstance(value, IndexInput) and not 0 <= value.limit <= MAX_INDEX:
+            raise FormatError(f"plan: input {value.name!r} goes up to {value.limit}")
+        if isinstance(value, SecretInput) and value.low > value.high:
+            raise FormatError(f"plan: input {value.name!r} ranges from {value.low} to {value.high}")
+    for names in ([i.name for i in spec.inputs], [o.name for o in spec.outputs]):
+        if len(set(names)) != len(names):
+            raise FormatError(f"plan: a name stands twice in {', '.join(names)}")
+    manifest = spec.manifest
+    if {len(manifest.bytes_stored), len(manifest.bytes_resident), len(manifest.log2_qp)} != {len(manifest.uses)}:
+        raise FormatError("plan: the key manifest has columns of different lengths")
+
+
+def check_pack(pack: PackMap, path: str) -> None:
+    """FormatError unless every element has as many slots as every other."""
+    try:
+        pack.slots_of_element()
+    except ValueError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str) -> None:
+    """FormatError unless a gather reads and writes inside its tensors, and is no more work than such tensors can be."""
+    if (gather.source is None) != (gather.source_access is None) or (gather.in_pack is None) != (
+        gather.in_access is None
+    ):
+        raise FormatError(f"{path}: accesses do not match what is accessed")
+    if gather.out_pack.slots > slots:
+        raise FormatError(f"{path}: packed to {gather.out_pack.slots} slots, the ring has {slots}")
+    check_pack(gather.out_pack, path)
+    sizes: list[tuple[Access | None, int]] = [(gather.out_access, gather.out_pack.size)]
+    if gather.in_pack is not None:
+        sizes.append((gather.in_access, gather.in_pack.size))
+        if gather.in_pack.slots != gather.out_pack.slots:
+            raise FormatError(f"{path}: packed to {gather.in_pack.slots} and {gather.out_pack.slots} slots")
+        check_pack(gather.in_pack, path)
+    if gather.source is not None:
+        if gather.source not in sources:
+            raise FormatError(f"{path}: source {gather.source} is not in the plan")
+        sizes.append((gather.source_access, sources[gather.source].size))
+    limit = min(MAX_GATHER_ITERATIONS, MAX_ITERATIONS_PER_ITEM * sum(size for _, size in sizes))
+    domain = gather.domain
+    if len(domain) > MAX_LOOPS or min(domain, default=1) < 1 or prod(domain) > limit:
+        raise FormatError(f"{path}: a loop nest of {_shown(domain)} iterations")
+    for access, size in sizes:
+        assert access is not None
+        _check_access(access, len(domain), size, path)
+
+
+def check_constant(constant: ConstRef, path: str) -> None:
+    """FormatError unless steps and rotation are of a size that index arithmetic holds."""
+    if max(abs(constant.rotate), abs(constant.steps or 0)) >= MAX_INDEX:
+        raise FormatError(f"{path}: steps {constant.steps}, rotated by {constant.rotate}")
+
+
+def check_references(plan: Plan) -> None:
+    """FormatError unless all numbers that point between the parts of a plan point inside them."""
+    count = len(plan.locations)
+    for _, _, instruction in plan.walk():
+        if not 0 <= instruction.location < count:
+            raise FormatError(f"plan: location {instruction.location} of {count}")
+        if instruction.op == "encode":
+            number, kind = instruction.immediate[0], plan.kind(instruction.results[0])
+            if not 0 <= number < len(plan.constants):
+                raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
+            if plan.constants[number].slots != kind.slots:  # type: ignore[union-attr]
+                raise FormatError(f"plan: constant {number} has another number of slots than its use")
+    arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
+    _check_border("input", plan.client.inputs, arguments)
+    _check_border("output", plan.client.outputs, [plan.kind(o.register) for o in plan.blocks[0].code[-1].operands])
+    if sorted(plan.keys, key=repr) != sorted((use.spec for use in plan.client.manifest.uses), key=repr):
+        raise FormatError("plan: the code's keys are not those of the manifest")
+    for tensor in plan.tensors:
+        if not 0 <= tensor.location < count:
+            raise FormatError(f"plan: location {tensor.location} of {count}")
+        check_pack(tensor.pack, f"tensor {tensor.name!r}")
+    for register, position in plan.watch.items():
+        if not (0 <= register < len(plan.registers) and 0 <= position < len(plan.tensors)):
+            raise FormatError(f"plan: watch {register} -> {position} points outside the plan")
+
+
+def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain) -> None:
+    path = f"plan: {tensor.name!r}"
+    if tensor.shape != tensor.pack.shape or tensor.pack.slots > chain.slots:
+        raise FormatError(f"{path} of shape {tensor.shape} does not fit its packing {tensor.pack} or the ring")
+    if not 0 <= tensor.level <= chain.main.top or not tensor.scale > 0:
+        raise FormatError(f"{path} lies at level {tensor.level}, scale {tensor.scale}; the chain has {chain.main.top}")
+    check_pack(tensor.pack, path)
+
+
+def _check_access(access: Access, num_loops: int, size: int, path: str) -> None:
+    fits = len(access.view) == len(access.matrix) == len(access.offset) <= MAX_LOOPS
+    if not fits or any(len(row) != num_loops for row in access.matrix) or prod(access.view) != size:
+        raise FormatError(f"{path}: an access with view {_shown(access.view)} does not fit {size} elements")
+    numbers = (*access.view, *access.offset, *(weight for row in access.matrix for weight in row))
+    if min(access.view, default=1) < 1 or max(map(abs, numbers), default=0) >= MAX_INDEX:
+        raise FormatError(f"{path}: an access with view {_shown(access.view)} uses indices out of range")
+
+
+def _check_border(what: str, specs: Iterable[SecretInput | IndexInput | Output], kinds: list[Kind]) -> None:
+    """Registers at the border of a plan are as the client part describes them."""
+    listed = list(specs)
+    if len(kinds) != len(listed):
+        raise FormatError(f"plan: the code has {len(kinds)} {what}s, the plan describes {len(listed)}")
+    for spec, kind in zip(listed, kinds, strict=True):
+        if isinstance(spec, IndexInput):
+            fits = isinstance(kind, IndexKind)
+        else:
+            place = (spec.pack.slots, 0, spec.level, spec.scale)
+            fits = isinstance(kind, CipherKind) and (kind.slots, kind.track, kind.level, kind.scale) == place
+        if not fits:
+            raise FormatError(f"plan: {what} {spec.name!r} does not fit its register")
+
+
+def _shown(numbers: tuple[int, ...]) -> str:
+    return str(numbers) if len(numbers) <= MAX_LOOPS else f"({numbers[0]}, ... {len(numbers)} in all)"

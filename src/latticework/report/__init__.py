@@ -1,0 +1,7 @@
+"""Reports on compiled programs, as text and as one self-contained HTML page."""
+
+from latticework.report.build import build_client_report, build_report
+from latticework.report.explain import explain_file
+from latticework.report.report import Report
+
+__all__ = ["Report", "build_client_report", "build_report", "explain_file"]

@@ -1,0 +1,230 @@
+"""From a plan to a report: every number that is shown is computed here."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from math import log2
+
+from latticework.cost import CostModel, Estimate, estimate
+from latticework.cost.shapes import stored_bytes
+from latticework.params import ModulusChain
+from latticework.plan.keys import KeyUse
+from latticework.plan.pack import PackMap
+from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput, SourceLocation
+from latticework.report.data import (
+    ApproximationRow,
+    Execution,
+    InputRow,
+    KeyRow,
+    LayoutGroup,
+    LevelRow,
+    Line,
+    Moment,
+    OutputRow,
+    Security,
+)
+from latticework.report.families import family_of
+from latticework.report.quantities import duration
+from latticework.report.report import Report
+
+
+def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str, int] | None = None) -> Report:
+    """The report of a plan.
+
+    model  prices; the shipped table if not given
+    trips  values of run-time trip counts by name; their limits if not given
+    """
+    model = model or CostModel.load()
+    cost = estimate(plan, model, trips)
+    execution = Execution(
+        cost,
+        tuple(_approximations(plan)),
+        tuple(_layouts(plan)),
+        tuple(_lines(plan, cost)),
+        tuple(_timeline(cost)),
+        sum(len(block.code) for block in plan.blocks),
+        table_text(model),
+    )
+    return _report(plan.client, execution, cost.key_uses, tuple(_plan_notes(plan, cost, model)))
+
+
+def build_client_report(spec: ClientSpec) -> Report:
+    """The report of a client file: parameters, inputs, outputs and keys."""
+    return _report(spec, None, {}, (_BOUND_NOTE,))
+
+
+def table_text(model: CostModel) -> str:
+    """The cost table in a few words."""
+    table = model.table
+    cpu = table.machine.get("cpu", "an unnamed machine")
+    threads = "1 thread" if table.threads == 1 else f"{table.threads} threads"
+    return f"{table.source} on {cpu}, {table.machine.get('cores', '?')} cores, {threads}, {table.date}"
+
+
+_BOUND_NOTE = (
+    "Error bounds are eight standard deviations of modelled noise, drawn in simulations of the calibration data; "
+    "they are against the program with its functions approximated, and are not proofs."
+)
+
+
+def _plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
+    notes = [
+        f"Times are predicted, not measured: work counted from the plan, priced by the cost table {table_text(model)} "
+        f"(table {model.table_hash[:12]}). They are for one thread of a quiet machine; "
+        "another machine needs its own table.",
+        f"The first run also encodes constants ({duration(cost.encode_seconds)}); this assumes that they stay cached. "
+        f"Loading the keys takes {duration(cost.key_load_seconds)} once.",
+        "Peak memory is live ciphertexts at the worst moment with that operation's scratch, plus all keys and all "
+        "encoded constants; the process itself and the weights come on top.",
+        _BOUND_NOTE,
+    ]
+    for name, value in cost.trips.items():
+        notes.append(f"The run-time count {name} is taken as {value}.")
+    for location in cost.unbounded:
+        notes.append(f"The loop at {_location(plan, location)} has no limit: one trip of it is counted.")
+    if any(step.op == "if" for step in cost.steps):
+        notes.append("Of two branches the slower one is counted.")
+    return notes
+
+
+def _report(client: ClientSpec, execution: Execution | None, uses: dict[int, int], notes: tuple[str, ...]) -> Report:
+    chain, manifest = client.chain, client.manifest
+    return Report(
+        client.name,
+        Security(chain.ring_degree, chain.log2_qp, manifest.limit_bits, chain.security_bits, chain.insecure),
+        client.precision_bits,
+        tuple(_levels(chain)),
+        tuple(log2(p) for p in chain.special),
+        chain.digits,
+        tuple(_input(chain, spec) for spec in client.inputs),
+        tuple(
+            OutputRow(
+                o.name, o.shape, str(o.pack), o.pack.slots, o.level, stored_bytes(chain, o.level, 0, 2),
+                o.error_bound, o.magnitude,
+            )
+            for o in client.outputs
+        ),
+        tuple(
+            KeyRow(
+                _key_kind(use.spec.kind, use.steps), use.steps, use.spec.level,
+                uses.get(i, 0) if execution is not None else use.count,
+                manifest.bytes_stored[i], manifest.bytes_resident[i], manifest.log2_qp[i],
+            )
+            for i, use in sorted(enumerate(manifest.uses), key=lambda item: _key_order(item[1]))
+        ),
+        execution,
+        notes,
+    )  # fmt: skip
+
+
+def _key_kind(kind: str, steps: int | None) -> str:
+    if kind == "relin":
+        return "relinearisation"
+    return "conjugation" if steps is None else "rotation"
+
+
+def _key_order(use: KeyUse) -> tuple[bool, bool, int, int]:
+    """Relinearisation, rotations by length, conjugation."""
+    steps = use.steps or 0
+    return use.spec.kind != "relin", use.steps is None, abs(steps), steps
+
+
+def _levels(chain: ModulusChain) -> list[LevelRow]:
+    """Levels of the main track from the top down."""
+    track = chain.main
+    digit_of = {limb: number for number, digit in enumerate(chain.digits) for limb in digit}
+    return [
+        LevelRow(
+            level,
+            track.groups[level],
+            tuple(log2(p) for p in chain.limb_primes(track.groups[level])),
+            track.scales[level],
+            log2(chain.modulus(level)),
+            tuple(dict.fromkeys(digit_of[limb] for limb in track.groups[level])),
+        )
+        for level in range(track.top, -1, -1)
+    ]
+
+
+def _input(chain: ModulusChain, spec: SecretInput | IndexInput) -> InputRow:
+    if isinstance(spec, IndexInput):
+        return InputRow(spec.name, (), "", 0, None, None, None, spec.limit, 0)
+    fresh = stored_bytes(chain, spec.level, 0, 1)
+    return InputRow(
+        spec.name, spec.shape, str(spec.pack), spec.pack.slots, spec.level, spec.low, spec.high, None, fresh
+    )
+
+
+def _place(plan: Plan, location: int) -> SourceLocation | None:
+    return plan.locations[location] if location < len(plan.locations) else None
+
+
+def _location(plan: Plan, location: int) -> str:
+    """file:line, the folder left out."""
+    place = _place(plan, location)
+    if place is None or not place.file:
+        return "unknown"
+    return f"{place.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{place.line}"
+
+
+def _source_text(plan: Plan, location: int) -> str:
+    place = _place(plan, location)
+    return place.text.strip() if place is not None else ""
+
+
+def _approximations(plan: Plan) -> list[ApproximationRow]:
+    return [
+        ApproximationRow(
+            a.function, _location(plan, a.location), _source_text(plan, a.location), a.low, a.high, a.degree,
+            a.max_error,
+        )
+        for a in plan.approximations
+    ]  # fmt: skip
+
+
+def _layouts(plan: Plan) -> list[LayoutGroup]:
+    """Layouts in order of first appearance, each with the tensors that have it."""
+    named = [(spec.name, spec.pack) for spec in plan.client.secret_inputs]
+    named += [(tensor.name, tensor.pack) for tensor in plan.tensors]
+    named += [(output.name, output.pack) for output in plan.client.outputs]
+    tensors: dict[PackMap, list[str]] = defaultdict(list)
+    for name, pack in named:
+        tensors[pack].append(name)
+    return [LayoutGroup(tuple(dict.fromkeys(names)), pack.shape, str(pack), pack) for pack, names in tensors.items()]
+
+
+def _lines(plan: Plan, cost: Estimate) -> list[Line]:
+    """Lines of the program by descending time."""
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
+    families: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    first: dict[tuple[str, str], int] = {}
+    for step in cost.steps:
+        line = (_location(plan, step.location), _source_text(plan, step.location))
+        first.setdefault(line, step.location)
+        seconds[line] += step.seconds
+        families[line][family_of(step.op)] += step.seconds
+    found = [Line(first[line], *line, seconds[line], dict(families[line])) for line in first if seconds[line] > 0]
+    return sorted(found, key=lambda line: -line.seconds)
+
+
+def _timeline(cost: Estimate) -> list[Moment]:
+    """Steps that take time, like neighbours merged."""
+    found: list[Moment] = []
+    for step in cost.steps:
+        if step.seconds <= 0:
+            continue
+        moment = Moment(family_of(step.op), step.op, step.level, step.location, step.seconds, step.times, 1)
+        if found and _alike(found[-1], moment):
+            last = found.pop()
+            op = last.op if moment.op in last.op.split(", ") else f"{last.op}, {moment.op}"
+            moment = Moment(
+                last.family, op, last.level, last.location, last.seconds + step.seconds, last.trips,
+                last.instructions + 1,
+            )  # fmt: skip
+        found.append(moment)
+    return found
+
+
+def _alike(a: Moment, b: Moment) -> bool:
+    return (a.family, a.level, a.location, a.trips) == (b.family, b.level, b.location, b.trips)

@@ -1,0 +1,160 @@
+"""What a report says, as plain data; how it looks is decided elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.cost import Estimate
+from latticework.plan.pack import PackMap
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What the parameters promise.
+
+    bits   security level asked for;  limit_bits  largest log2(QP) for it, None where the table has no entry
+    """
+
+    ring_degree: int
+    log2_qp: float
+    limit_bits: int | None
+    bits: int
+    insecure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRow:
+    """One level of the main track: the primes that rescaling it removes, and what is left below it."""
+
+    level: int
+    limbs: tuple[int, ...]
+    prime_bits: tuple[float, ...]
+    scale: float
+    log2_modulus: float
+    digits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InputRow:
+    """One input; a public integer has a limit only."""
+
+    name: str
+    shape: tuple[int, ...]
+    layout: str
+    slots: int
+    level: int | None
+    low: float | None
+    high: float | None
+    limit: int | None
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRow:
+    """One output with its predicted error."""
+
+    name: str
+    shape: tuple[int, ...]
+    layout: str
+    slots: int
+    level: int
+    bytes: int
+    error_bound: float
+    magnitude: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """One evaluation key. steps: of a rotation; None for relinearisation and conjugation."""
+
+    kind: str
+    steps: int | None
+    level: int
+    uses: int
+    stored_bytes: int
+    resident_bytes: int
+    log2_qp: float
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximationRow:
+    """One function replaced by a polynomial, and the user's line."""
+
+    function: str
+    where: str
+    text: str
+    low: float
+    high: float
+    degree: int
+    max_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutGroup:
+    """Tensors that are laid out alike."""
+
+    tensors: tuple[str, ...]
+    shape: tuple[int, ...]
+    layout: str
+    pack: PackMap
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the user's program with its share of the predicted time, by family of operations."""
+
+    location: int
+    where: str
+    text: str
+    seconds: float
+    by_family: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A stretch of code for the timeline: one or more like instructions in a row.
+
+    trips  how often it runs
+    """
+
+    family: str
+    op: str
+    level: int | None
+    location: int
+    seconds: float
+    trips: int
+    instructions: int
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What running the code takes; a client file does not say."""
+
+    estimate: Estimate
+    approximations: tuple[ApproximationRow, ...]
+    layouts: tuple[LayoutGroup, ...]
+    lines: tuple[Line, ...]
+    timeline: tuple[Moment, ...]
+    instructions: int
+    table: str
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A compiled program, described.
+
+    execution  None for a client file, which holds no code
+    notes      what the numbers rest on
+    """
+
+    name: str
+    security: Security
+    precision_bits: float
+    levels: tuple[LevelRow, ...]
+    special_bits: tuple[float, ...]
+    digits: tuple[tuple[int, ...], ...]
+    inputs: tuple[InputRow, ...]
+    outputs: tuple[OutputRow, ...]
+    keys: tuple[KeyRow, ...]
+    execution: Execution | None
+    notes: tuple[str, ...]

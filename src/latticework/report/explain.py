@@ -1,0 +1,92 @@
+"""What is in a file: any container that latticework writes, told in text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from latticework import _core
+from latticework.plan.serialise import CODE as CODE_SECTION
+from latticework.plan.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
+from latticework.report.build import build_client_report, build_report
+from latticework.report.quantities import count, size
+from latticework.report.text import WIDTH, clip, columns
+
+_KINDS = {
+    _core.FileKind.PLAN: "plan (for the server: code, weights and all that a client needs)",
+    _core.FileKind.CLIENT: "client file (parameters, inputs, outputs and keys; no code, no weights)",
+    _core.FileKind.SECRET_KEY: "SECRET KEY: whoever has this file can decrypt. Never send it",
+    _core.FileKind.PUBLIC_KEY: "public key (encrypts; safe to send)",
+    _core.FileKind.EVALUATION_KEYS: "evaluation keys (for the server; safe to send)",
+    _core.FileKind.CIPHERTEXTS: "ciphertexts",
+}
+_PLAN_SECTIONS = {
+    META: "interface", CODE_SECTION: "code", CONSTANTS: "constants", DEBUG: "debug tables", SOURCE: "weights",
+}  # fmt: skip
+_MAX_SECTIONS = 24
+_MAX_ITEMS = 8
+
+
+def explain_file(path: str | Path) -> str:
+    """Kind, parameters, header and sections of a file; for plans and client files the whole report.
+
+    Everything in the file is verified on the way.
+    raises  FormatError if it is damaged or is no file of latticework
+    """
+    path = Path(path)
+    reader = _core.ContainerReader(str(path), kinds=[int(kind) for kind in _KINDS])
+    reader.verify_all()
+    kind = _core.FileKind(reader.kind)
+    facts = [
+        ("file", path.name),
+        ("kind", _KINDS[kind]),
+        ("size", size(path.stat().st_size)),
+        ("format", f"minor version {reader.minor_version}"),
+        ("parameters", bytes(reader.parameters).hex()),
+    ]
+    lines = [f"  {name:<12}{value}" for name, value in facts]
+    lines += ["", "Header", *_header(reader.header)]
+    lines += ["", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
+    text = "\n".join(clip(line.rstrip(), WIDTH) for line in lines) + "\n"
+    if kind == _core.FileKind.PLAN:
+        return text + "\n" + build_report(read_plan(path)).text()
+    if kind == _core.FileKind.CLIENT:
+        return text + "\n" + build_client_report(read_client(path)).text()
+    return text
+
+
+def _header(header: dict[str, Any]) -> list[str]:
+    lines = []
+    for name, value in header.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict | list):
+            lines.append(f"  {name}: {count(len(value))}")
+            lines += [f"    {shown(item)}" for item in value[:_MAX_ITEMS]]
+            lines += [f"    and {count(len(value) - _MAX_ITEMS)} more"] if len(value) > _MAX_ITEMS else []
+        else:
+            lines.append(f"  {name}: {shown(value)}")
+    return lines or ["  (empty)"]
+
+
+def shown(value: Any) -> str:
+    """A header value on one line; bytes as hexadecimal, long ones shortened."""
+    if isinstance(value, bytes):
+        return value.hex() if len(value) <= 16 else f"{value[:16].hex()}… ({len(value)} bytes)"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {shown(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        more = f", … ({count(len(value))})" if len(value) > _MAX_ITEMS else ""
+        return "[" + ", ".join(map(shown, value[:_MAX_ITEMS])) + more + "]"
+    return str(value)
+
+
+def _sections(reader: _core.ContainerReader, kind: _core.FileKind) -> list[str]:
+    names = _PLAN_SECTIONS if kind in (_core.FileKind.PLAN, _core.FileKind.CLIENT) else {1: "rows"}
+    total = reader.num_sections
+    rows = [
+        [names.get(reader.section_kind(i), f"kind {reader.section_kind(i)}"), size(reader.section_bytes(i))]
+        for i in range(min(total, _MAX_SECTIONS))
+    ]
+    if total > _MAX_SECTIONS:
+        rest = sum(reader.section_bytes(i) for i in range(_MAX_SECTIONS, total))
+        rows.append([f"{count(total - _MAX_SECTIONS)} more", size(rest)])
+    return columns(("content", "bytes"), rows)

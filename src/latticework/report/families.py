@@ -1,0 +1,28 @@
+"""Opcodes by what they spend their time on: the colours of a report."""
+
+from __future__ import annotations
+
+FAMILIES = ("switch", "divide", "product", "plain", "add", "encode", "other")
+LABELS = {
+    "switch": "key switching",
+    "divide": "rescale, mod down",
+    "product": "ciphertext product",
+    "plain": "plaintext product",
+    "add": "addition",
+    "encode": "encoding",
+    "other": "other",
+}
+_MEMBERS = {
+    "switch": ("hoist", "key_product", "rotate", "relinearize"),
+    "divide": ("mod_down",),
+    "product": ("mul", "square"),
+    "plain": ("mul_plain", "mul_int"),
+    "add": ("add", "sub", "neg", "add_plain", "sub_plain", "add_int"),
+    "encode": ("encode", "trivial"),
+}
+_FAMILY = {op: family for family, members in _MEMBERS.items() for op in members}
+
+
+def family_of(op: str) -> str:
+    """The family of an opcode."""
+    return _FAMILY.get(op, "other")

@@ -1,0 +1,248 @@
+"""A report as HTML: one page without network or script, light or dark as the reader has it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache
+from importlib.resources import files
+
+from latticework.report.bars import legend, stacked_bar
+from latticework.report.data import Contents, Execution, KeyRow
+from latticework.report.families import FAMILIES, LABELS
+from latticework.report.markup import code, escape, facts, section, table, whole
+from latticework.report.quantities import (
+    count,
+    duration,
+    power_of_two,
+    real,
+    relative_bits,
+    shape,
+    share,
+    size,
+    small,
+)
+from latticework.report.slot_grid import slot_grid
+from latticework.report.timeline import timeline
+from latticework.report.wording import insecure_warning, key_text, operation_rows
+
+MAX_LISTED_KEYS = 12
+
+
+def render_page(report: Contents) -> str:
+    """The whole page."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(report.name)} · latticework report</title>"
+        "<style>body{margin:0;background:#fff}@media (prefers-color-scheme:dark){body{background:#15181e}}</style>"
+        f"</head><body>{render_fragment(report)}</body></html>\n"
+    )
+
+
+def render_fragment(report: Contents) -> str:
+    """The report for a notebook cell."""
+    parts = [_title(report), _figures(report), _interface(report)]
+    if report.execution is not None:
+        parts += _execution(report.execution)
+    parts += [_keys(report), _chain(report)]
+    notes = "".join(f"<li>{escape(note)}</li>" for note in report.notes)
+    parts.append(section("Notes", f'<ul class="notes">{notes}</ul>'))
+    return f'<style>{_style()}</style><article class="lw-report">{"".join(parts)}</article>'
+
+
+@lru_cache(maxsize=1)
+def _style() -> str:
+    return files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+
+
+def _title(report: Contents) -> str:
+    banner = ""
+    if report.security.insecure:
+        banner = f'<div class="alarm" role="alert">{escape(insecure_warning(report.security))}</div>'
+    return f"<header><h1>{escape(report.name)}</h1><p>compiled to run on encrypted data</p></header>{banner}"
+
+
+def _figures(report: Contents) -> str:
+    """What one wants to know first."""
+    security = report.security
+    limit = "no known limit" if security.limit_bits is None else f"limit {security.limit_bits}"
+    verdict = "INSECURE" if security.insecure else f"{security.bits}-bit"
+    items = [
+        ("Security", verdict, f"N = {count(security.ring_degree)}, log₂ QP = {security.log2_qp:.1f}, {limit}"),
+        ("Precision", _worst_bits(report), f"{report.precision_bits:g} bits asked"),
+    ]
+    if report.execution is not None:
+        cost = report.execution.estimate
+        items += [
+            ("Predicted time", duration(cost.seconds), f"{duration(cost.warm_seconds)} once constants are encoded"),
+            ("Predicted peak memory", size(cost.memory.total), f"keys {size(cost.memory.keys)} of it"),
+        ]
+    stored, resident = (sum(k.stored_bytes for k in report.keys), sum(k.resident_bytes for k in report.keys))
+    items += [
+        ("Evaluation keys", str(len(report.keys)), f"{size(stored)} to send, {size(resident)} in memory"),
+        ("Levels", str(len(report.levels) - 1), f"{sum(len(r.limbs) for r in report.levels)} primes and "
+         f"{len(report.special_bits)} special"),
+    ]  # fmt: skip
+    return facts(items)
+
+
+def _worst_bits(report: Contents) -> str:
+    bits = [relative_bits(o.error_bound, o.magnitude) for o in report.outputs]
+    known = [b for b in bits if b is not None]
+    return f"{min(known):.1f} bits" if known else "not known"
+
+
+def _interface(report: Contents) -> str:
+    inputs = []
+    for i in report.inputs:
+        if i.low is None or i.high is None:
+            limit = "any" if i.limit is None else f"0 to {count(i.limit)}"
+            inputs.append([code(i.name), "public integer", "", "", "", limit, ""])
+        else:
+            span = f"{real(i.low)} to {real(i.high)}"
+            inputs.append(
+                [
+                    code(i.name),
+                    whole(shape(i.shape)),
+                    whole(i.layout),
+                    count(i.slots),
+                    str(i.level),
+                    span,
+                    size(i.bytes),
+                ]
+            )
+    head = ("input", "shape", "layout", "slots", "level", "range accepted", "sent")
+    outputs = []
+    for o in report.outputs:
+        bits = relative_bits(o.error_bound, o.magnitude)
+        outputs.append(
+            [code(o.name), whole(shape(o.shape)), whole(o.layout), count(o.slots), str(o.level), small(o.error_bound),
+             "" if bits is None else f"{bits:.1f} bits of {real(o.magnitude)}", size(o.bytes)]
+        )  # fmt: skip
+    out_head = ("output", "shape", "layout", "slots", "level", "error at most", "relative", "sent")
+    body = table(head, inputs, numbers=(3, 4, 5, 6)) + "<br>" + table(out_head, outputs, numbers=(3, 4, 5, 6, 7))
+    return section("Inputs and outputs", body)
+
+
+def _execution(execution: Execution) -> list[str]:
+    parts = [_timeline(execution), _time(execution)]
+    if execution.approximations:
+        rows = [
+            [escape(a.function), code(a.text), escape(a.where), f"{real(a.low)} to {real(a.high)}", str(a.degree),
+             small(a.max_error)]
+            for a in execution.approximations
+        ]  # fmt: skip
+        head = ("function", "line", "where", "range", "degree", "max error")
+        parts.append(
+            section("Approximations", table(head, rows, numbers=(3, 4, 5)), "functions replaced by polynomials")
+        )
+    parts.append(_layouts(execution))
+    operations = table(
+        ("operation", "count"), [[escape(n), count(v)] for n, v in operation_rows(execution.estimate.counts)],
+        numbers=(1,),
+    )  # fmt: skip
+    memory = execution.estimate.memory
+    kinds = (("ciphertexts and scratch", memory.values), ("keys", memory.keys), ("constants", memory.constants))
+    used = table(
+        ("part", "at peak"), [[escape(name), size(part)] for name, part in kinds], numbers=(1,),
+        foot=("total", size(memory.total)),
+    )  # fmt: skip
+    both = section("Operations", operations, f"{count(execution.instructions)} instructions") + section("Memory", used)
+    return [*parts, f'<div class="columns">{both}</div>']
+
+
+def _timeline(execution: Execution) -> str:
+    drawing = timeline(execution)
+    if not drawing:
+        return ""
+    families = {m.family for m in execution.timeline}
+    return section("Levels over predicted time", drawing + legend(families))
+
+
+def _time(execution: Execution) -> str:
+    cost = execution.estimate
+    totals = {f: sum(line.by_family.get(f, 0.0) for line in execution.lines) for f in FAMILIES}
+    longest = max((line.seconds for line in execution.lines), default=0.0)
+    rows = [
+        [f'<span class="code">{escape(line.text or "(no source)")}</span>', escape(line.where),
+         stacked_bar(line.by_family, longest), duration(line.seconds), share(line.seconds, cost.seconds)]
+        for line in execution.lines
+    ]  # fmt: skip
+    kinds = [
+        [f'<i class="dot b-{f}"></i>{escape(LABELS[f])}', duration(s), share(s, cost.seconds)]
+        for f, s in totals.items()
+        if s > 0
+    ]
+    body = (
+        stacked_bar(totals, cost.seconds, "bar stack")
+        + table(("line", "where", "", "time", "share"), rows, numbers=(3, 4))
+        + "<br>"
+        + table(("kind of operation", "time", "share"), kinds, numbers=(1, 2), narrow=True)
+    )
+    return section("Predicted time", body, f"{duration(cost.seconds)} on one thread, constants encoded on the way")
+
+
+def _layouts(execution: Execution) -> str:
+    figures = []
+    for i, group in enumerate(execution.layouts):
+        names = ", ".join(group.tensors)
+        figures.append(
+            f"<figure><figcaption>{code(group.layout)} <span>shape {shape(group.shape)}</span><br>"
+            f'<span class="soft">{escape(names)}</span></figcaption>'
+            f"{slot_grid(group.pack, f'lw-hatch-{i}')}</figure>"
+        )
+    note = "slots row by row, coloured by element; hatched slots hold none"
+    return section("Layouts", f'<div class="grids">{"".join(figures)}</div>', note)
+
+
+def _keys(report: Contents) -> str:
+    security = report.security
+    note = (
+        "" if security.insecure or security.limit_bits is None else f"log₂ QP of each is at most {security.limit_bits}"
+    )
+    total = (count(sum(k.uses for k in report.keys)), "", size(sum(k.stored_bytes for k in report.keys)),
+             size(sum(k.resident_bytes for k in report.keys)))  # fmt: skip
+    rows = [[escape(key_text(k)), str(k.level), *_key_cells([k])] for k in report.keys]
+    columns = ("uses", "log₂ QP", "stored", "in memory")
+    every = table(("key", "level", *columns), rows, numbers=range(1, 6), foot=("total", "", *total))
+    if len(report.keys) <= MAX_LISTED_KEYS:
+        return section("Evaluation keys", every, note)
+    groups: dict[tuple[str, int], list[KeyRow]] = defaultdict(list)
+    for key in report.keys:
+        groups[key.kind, key.level].append(key)
+    rows = [[escape(kind), str(level), str(len(keys)), *_key_cells(keys)] for (kind, level), keys in groups.items()]
+    foot = ("total", "", str(len(report.keys)), *total)
+    listed = f"<details><summary>All {len(report.keys)} keys</summary>{every}</details>"
+    by_kind = table(("kind", "level", "keys", *columns), rows, numbers=range(1, 7), foot=foot)
+    return section("Evaluation keys", by_kind + listed, note)
+
+
+def _key_cells(keys: list[KeyRow]) -> list[str]:
+    return [
+        count(sum(k.uses for k in keys)),
+        f"{max(k.log2_qp for k in keys):.0f}",
+        size(sum(k.stored_bytes for k in keys)),
+        size(sum(k.resident_bytes for k in keys)),
+    ]
+
+
+def _chain(report: Contents) -> str:
+    rows = [
+        [str(row.level), "".join(f'<span class="chip">q<sub>{limb}</sub> {bits:.2f}</span>'
+         for limb, bits in zip(row.limbs, row.prime_bits, strict=True)),
+         _power(row.scale), f"{row.log2_modulus:.1f}", ", ".join(map(str, row.digits))]
+        for row in report.levels
+    ]  # fmt: skip
+    head = ("level", "primes, bits", "scale", "log₂ Q", "digit")
+    special = "".join(
+        f'<span class="chip">p<sub>{i}</sub> {bits:.2f}</span>' for i, bits in enumerate(report.special_bits)
+    )
+    under = f'<p style="margin-top:10px">Special primes {special}</p>'
+    note = f"{len(report.digits)} key-switching digits" if len(report.digits) != 1 else "one key-switching digit"
+    return section("Modulus chain", table(head, rows, numbers=(2, 3, 4)) + under, note)
+
+
+def _power(value: float) -> str:
+    base, _, exponent = power_of_two(value).partition("^")
+    return f"{base}<sup>{exponent}</sup>" if exponent else base

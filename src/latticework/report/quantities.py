@@ -1,0 +1,72 @@
+"""Numbers as people read them: with a unit, and no more digits than they mean."""
+
+from __future__ import annotations
+
+from math import log2
+
+_BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def count(value: int) -> str:
+    """12,345."""
+    return f"{value:,}"
+
+
+def size(value: float) -> str:
+    """Bytes in powers of 1000: 1.23 MB."""
+    unit = 0
+    while round(value, 3 if unit else 0) >= 999.5 and unit < len(_BYTE_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.0f} B" if unit == 0 else f"{_three_digits(value)} {_BYTE_UNITS[unit]}"
+
+
+def duration(seconds: float) -> str:
+    """1.23 s, 45.6 ms; minutes and hours from two minutes on."""
+    if seconds >= 7200:
+        return f"{_three_digits(seconds / 3600)} h"
+    if seconds >= 120:
+        return f"{_three_digits(seconds / 60)} min"
+    if seconds < 0.5e-9:
+        return "0 s"
+    for unit, name in _TIME_UNITS:
+        if seconds >= 0.9995 * unit:
+            return f"{_three_digits(seconds / unit)} {name}"
+    return f"{_three_digits(seconds / 1e-9)} ns"
+
+
+def power_of_two(value: float) -> str:
+    """2^40 or 2^25.99."""
+    return f"2^{log2(value):.2f}".removesuffix("0").removesuffix(".0") if value > 0 else "0"
+
+
+def small(value: float) -> str:
+    """An error or a bound: 6.8e-05."""
+    return "0" if value == 0 else f"{value:.2g}"
+
+
+def real(value: float) -> str:
+    """A value of the user's data: four significant digits."""
+    return f"{value:.4g}"
+
+
+def share(part: float, whole: float) -> str:
+    """A percentage."""
+    percent = 100 * part / whole if whole > 0 else 0.0
+    return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.1f} %"
+
+
+def shape(dimensions: tuple[int, ...]) -> str:
+    """Extents with a multiplication sign between them."""
+    return " \N{MULTIPLICATION SIGN} ".join(map(str, dimensions)) or "scalar"
+
+
+def relative_bits(bound: float, magnitude: float) -> float | None:
+    """Bits of a value of this magnitude that an error bound leaves right; None where either is 0."""
+    return log2(magnitude / bound) if bound > 0 and magnitude > 0 else None
+
+
+def _three_digits(value: float) -> str:
+    if value >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

@@ -1,0 +1,28 @@
+"""A report: its contents, and the forms it can be read in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.report.data import Contents
+from latticework.report.html import render_fragment, render_page
+from latticework.report.text import render_text
+
+
+@dataclass(frozen=True)
+class Report(Contents):
+    """A compiled program, described; `print` it, write `html()` to a file, or let a notebook show it."""
+
+    def text(self) -> str:
+        """The report in at most 100 columns."""
+        return render_text(self)
+
+    def html(self) -> str:
+        """The report as one page that needs no network and no script."""
+        return render_page(self)
+
+    def _repr_html_(self) -> str:
+        return render_fragment(self)
+
+    def __str__(self) -> str:
+        return self.text()

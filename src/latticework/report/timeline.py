@@ -1,0 +1,143 @@
+"""The level timeline: predicted time to the right, level upwards, colour by family, source lines below.
+
+Horizontal lengths are percentages and vertical ones pixels, so that the drawing
+fills any width and its text keeps its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+from math import floor, log10
+
+from latticework.report.data import Execution, Moment
+from latticework.report.markup import escape, percent
+from latticework.report.quantities import count, duration
+
+TOP = 22  # room for loop marks
+BAND = 20
+AXIS = 24
+MAX_MOMENTS = 1500
+LABEL_SHARE = 0.1  # a source line shorter than this share of the width gets no label
+
+
+def timeline(execution: Execution) -> str:
+    """The drawing, as HTML with two SVGs: level names, and the plot."""
+    moments = _visible(execution.timeline)
+    levels = [m.level for m in moments if m.level is not None]
+    if not levels:
+        return ""
+    low, high = min(levels), max(levels)
+    row = max(7, min(22, 280 // (high - low + 1)))
+    bottom = TOP + row * (high - low + 1)
+    height = bottom + 8 + BAND + AXIS
+    total = sum(m.seconds for m in moments)
+    parts = [_rule(TOP + row * i) for i in range(high - low + 2)]
+    parts += _blocks(moments, total, lambda level: TOP + row * (high - level), row)
+    parts += _loops(moments, total)
+    parts += _band(execution, moments, total, bottom + 8)
+    parts += _axis(total, bottom + 8 + BAND)
+    gutter = _gutter(low, high, row, bottom)
+    return (
+        f'<div class="timeline"><svg width="62" height="{height}" aria-hidden="true">{gutter}</svg>'
+        f'<svg width="100%" height="{height}" role="img" aria-label="Level and predicted time of every instruction">'
+        f"{''.join(parts)}</svg></div>"
+    )
+
+
+def _visible(moments: tuple[Moment, ...]) -> tuple[Moment, ...]:
+    """All moments, or the longest of very many, in order."""
+    if len(moments) <= MAX_MOMENTS:
+        return moments
+    shortest = sorted((m.seconds for m in moments), reverse=True)[MAX_MOMENTS - 1]
+    return tuple(m for m in moments if m.seconds >= shortest)
+
+
+def _rule(y: float) -> str:
+    return f'<line class="rule" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
+
+
+def _blocks(moments: tuple[Moment, ...], total: float, top_of: Callable[[int], int], row: int) -> list[str]:
+    parts, start, level = [], 0.0, 0
+    for moment in moments:
+        level = moment.level if moment.level is not None else level
+        number = "" if moment.instructions == 1 else f", {count(moment.instructions)} instructions"
+        trips = "" if moment.trips == 1 else f", {count(moment.trips)} trips"
+        title = f"{moment.op}, level {level}{number}{trips}: {duration(moment.seconds)}"
+        parts.append(
+            f'<rect class="f-{moment.family}" x="{percent(start, total)}" y="{top_of(level) + 1}" '
+            f'width="{percent(moment.seconds, total)}" height="{row - 1}"><title>{escape(title)}</title></rect>'
+        )
+        start += moment.seconds
+    return parts
+
+
+def _loops(moments: tuple[Moment, ...], total: float) -> list[str]:
+    """A bracket over every stretch that runs more than once."""
+    parts, start = [], 0.0
+    for trips, group in groupby(moments, key=lambda m: m.trips):
+        length = sum(m.seconds for m in group)
+        if trips > 1:
+            left, right = percent(start, total), percent(start + length, total)
+            middle = percent(start + length / 2, total)
+            parts.append(
+                f'<line class="loop" x1="{left}" x2="{right}" y1="{TOP - 5}" y2="{TOP - 5}"/>'
+                f'<text x="{middle}" y="{TOP - 9}" text-anchor="middle">{count(trips)} trips</text>'
+            )
+        start += length
+    return parts
+
+
+def _band(execution: Execution, moments: tuple[Moment, ...], total: float, y: int) -> list[str]:
+    """The user's source lines that the moments above them come from."""
+    names = {line.location: line for line in execution.lines}
+    parts, start = [], 0.0
+    shade: dict[int, int] = {}
+    for location, group in groupby(moments, key=lambda m: m.location):
+        length = sum(m.seconds for m in group)
+        line = names.get(location)
+        where = line.where if line else "unknown"
+        text = f"{where}  {line.text}" if line else where
+        tone = shade.setdefault(location, len(shade) % 2)
+        left = percent(start, total)
+        parts.append(
+            f'<rect class="band{tone}" x="{left}" y="{y}" width="{percent(length, total)}" height="{BAND}">'
+            f"<title>{escape(text)}: {duration(length)}</title></rect>"
+        )
+        if length >= LABEL_SHARE * total:
+            number = where.rsplit(":", 1)[-1]
+            parts.append(f'<text class="label" x="{left}" dx="6" y="{y + 14}">line {escape(number)}</text>')
+        start += length
+    return parts
+
+
+def _axis(total: float, y: int) -> list[str]:
+    """Ticks at round times."""
+    step = _round_step(total / 5)
+    parts = []
+    for i in range(floor(total / step) + 1):
+        x = percent(i * step, total)
+        parts.append(f'<line class="rule" x1="{x}" x2="{x}" y1="{y}" y2="{y + 5}"/>')
+        if i * step <= 0.95 * total:
+            anchor = "start" if i == 0 else "middle"
+            label = "0" if i == 0 else duration(i * step)
+            parts.append(f'<text x="{x}" y="{y + 18}" text-anchor="{anchor}">{label}</text>')
+    return parts
+
+
+def _round_step(value: float) -> float:
+    """The 1, 2 or 5 times a power of ten at or above a value."""
+    power = 10.0 ** floor(log10(value))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= value * 0.999)
+
+
+def _gutter(low: int, high: int, row: int, bottom: int) -> str:
+    """Names of the levels, thinned out where rows are narrow."""
+    every = max(1, -(-14 // row))
+    parts = [
+        f'<text x="52" y="{TOP + row * (high - level) + row / 2 + 4}" text-anchor="end">{name}</text>'
+        for level in range(high, low - 1, -every)
+        for name in [f"level {level}"]
+    ]
+    parts.append(f'<text x="52" y="{bottom + 22}" text-anchor="end">source</text>')
+    return "".join(parts)

@@ -1,0 +1,50 @@
+"""Phrases that the text and the page share."""
+
+from __future__ import annotations
+
+from latticework.cost import OperationCounts
+from latticework.report.data import KeyRow, Security
+
+_OPERATIONS = (
+    ("rotations", "rotations"),
+    ("relinearisations", "relinearizations"),
+    ("key switches, all", "key_switches"),
+    ("hoisted decompositions", "hoists"),
+    ("ciphertext \N{MULTIPLICATION SIGN} ciphertext", "ciphertext_products"),
+    ("ciphertext \N{MULTIPLICATION SIGN} plaintext", "plaintext_products"),
+    ("ciphertext \N{MULTIPLICATION SIGN} integer", "integer_products"),
+    ("rescales", "rescales"),
+    ("divisions by P", "mod_downs"),
+    ("additions", "additions"),
+    ("constants encoded", "encodes"),
+)
+
+
+def operation_rows(counts: OperationCounts) -> list[tuple[str, int]]:
+    """(name, count) of every kind of operation."""
+    return [(name, getattr(counts, field)) for name, field in _OPERATIONS]
+
+
+def security_text(security: Security) -> str:
+    """The security line."""
+    limit = "no known limit" if security.limit_bits is None else f"limit {security.limit_bits}"
+    verdict = "INSECURE" if security.insecure else f"{security.bits}-bit classical, ternary secret"
+    return f"{verdict}; N = {security.ring_degree}, log2(QP) = {security.log2_qp:.1f} ({limit})"
+
+
+def insecure_warning(security: Security) -> str:
+    """The banner of a parameter set that was asked for with insecure=True."""
+    limit = (
+        f"no modulus is known to give {security.bits}-bit security at this ring degree"
+        if security.limit_bits is None
+        else f"{security.bits}-bit security allows {security.limit_bits}"
+    )
+    return (
+        f"INSECURE: compiled with insecure=True. log2(QP) = {security.log2_qp:.1f} at N = {security.ring_degree}; "
+        f"{limit}. Anyone may be able to read what is encrypted. Only for tests with data that are not secret."
+    )
+
+
+def key_text(key: KeyRow) -> str:
+    """A key by name: rotation +5."""
+    return key.kind if key.steps is None else f"{key.kind} {key.steps:+d}"

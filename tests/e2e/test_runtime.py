@@ -1,0 +1,300 @@
+"""Running plans: the same bytes whatever the machine, round trips through files, events, and debugging."""
+
+import dataclasses
+import hashlib
+import inspect
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from e2e_cases import INSECURE_SMALL, Deployed, uniform
+
+import latticework as lw
+from latticework.errors import RangeError, SecretKeyError, ShapeError
+from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+
+HIDDEN, OUT = uniform((8, 6), 2), uniform((6, 3), 3)
+
+
+@lw.program
+def mlp(x: lw.Secret[4, 8], w1, w2):
+    hidden = x @ w1
+    active = np.square(hidden)
+    shifted = active - 0.5
+    return shifted @ w2
+
+
+@lw.program
+def repeated(x: lw.Secret[4], n: lw.Index):
+    return lw.for_loop(n, lambda i, y: y + x, x)
+
+
+def compiled_mlp():
+    return lw.compile(mlp, weights=(HIDDEN, OUT), calibrate=uniform((80, 8)), **INSECURE_SMALL)
+
+
+@pytest.fixture(scope="module")
+def deployed_mlp():
+    return Deployed(compiled_mlp(), uniform((80, 8)))
+
+
+@pytest.fixture(scope="module")
+def run(deployed_mlp):
+    """Encrypted inputs, and the bytes of the outputs of one run on them."""
+    inputs = deployed_mlp.client.encrypt(deployed_mlp.data[:4])
+    return inputs, deployed_mlp.server(inputs).to_bytes()
+
+
+# The same bytes
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"memory": 0}, {"memory": "100KB"}], ids=str)
+def test_outputs_are_the_same_bytes_on_every_machine(deployed_mlp, run, options):
+    inputs, expected = run
+    server = deployed_mlp.model.server(deployed_mlp.keys.public(), **options)
+    for _ in range(2):
+        assert server(inputs).to_bytes() == expected
+    budget = {0: 0, "100KB": 100_000}.get(options.get("memory"), 1 << 40)
+    assert server._executor.cached_constant_bytes <= budget
+
+
+def test_compilation_is_deterministic(deployed_mlp):
+    first, second = write_plan(deployed_mlp.model.plan), write_plan(compiled_mlp().plan)
+    assert first == second
+
+
+def test_fresh_encryptions_differ(deployed_mlp):
+    x = deployed_mlp.data[:4]
+    assert deployed_mlp.client.encrypt(x).to_bytes() != deployed_mlp.client.encrypt(x).to_bytes()
+
+
+IN_ANOTHER_PROCESS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+import latticework as lw
+plan, keys, inputs, outputs = sys.argv[1:]
+server = lw.Server.load(plan, keys, threads=1)
+server(server.load_encrypted(inputs)).save(outputs)
+"""
+
+
+def test_a_server_in_another_process_gives_the_same_bytes(deployed_mlp, run, tmp_path):
+    inputs, expected = run
+    plan, keys, sent, received = (tmp_path / name for name in ("mlp.lwplan", "keys", "in.lwct", "out.lwct"))
+    deployed_mlp.model.save(plan)
+    deployed_mlp.keys.public().save(keys)
+    inputs.save(sent)
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS, *map(str, (plan, keys, sent, received))]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert received.read_bytes() == expected
+    got = deployed_mlp.client.decrypt(deployed_mlp.client.load_encrypted(received))
+    want = ((deployed_mlp.data[:4] @ HIDDEN) ** 2 - 0.5) @ OUT
+    assert np.max(np.abs(got.reveal() - want)) <= got.error_bound
+
+
+# Round trips
+
+
+def test_plans_and_clients_round_trip(deployed_mlp, tmp_path):
+    model, path = deployed_mlp.model, tmp_path / "program"
+    model.save(path)
+    again = lw.load(path)
+    assert path.read_bytes() == write_plan(model.plan) == write_plan(again.plan)
+    assert repr(again) == repr(model) and read_plan(path).client == model.plan.client
+    deployed_mlp.client.save(path)
+    assert path.read_bytes() == write_client(model.plan.client)
+    assert read_client(path) == model.plan.client == lw.Client.load(path).spec
+    assert stat.S_IMODE(path.stat().st_mode) & 0o400
+
+
+def test_client_files_hold_no_weights(deployed_mlp, tmp_path):
+    plan, client = tmp_path / "plan", tmp_path / "client"
+    deployed_mlp.model.save(plan)
+    deployed_mlp.client.save(client)
+    for weights in (HIDDEN, OUT):
+        assert weights.tobytes() in plan.read_bytes() and weights.tobytes() not in client.read_bytes()
+        assert weights.tobytes()[:16] not in client.read_bytes()
+
+
+def test_ciphertexts_round_trip(deployed_mlp, run, tmp_path):
+    inputs, expected = run
+    for data in (inputs.to_bytes(), expected):
+        path = tmp_path / "ciphertexts"
+        again = deployed_mlp.client.load_encrypted(data)
+        again.save(path)
+        assert again.to_bytes() == path.read_bytes() == data == deployed_mlp.server.load_encrypted(path).to_bytes()
+        assert again.program == "mlp"
+
+
+def test_keys_round_trip(deployed_mlp, run, tmp_path):
+    inputs, expected = run
+    folder = tmp_path / "a" / "b"
+    deployed_mlp.keys.save(folder)
+    assert sorted(p.name for p in folder.iterdir()) == ["evaluation.lwkeys", "public.lwkey", "secret.lwkey"]
+    assert stat.S_IMODE((folder / "secret.lwkey").stat().st_mode) == 0o600
+    for source in (folder, folder / "secret.lwkey"):
+        client = deployed_mlp.model.client(threads=1)
+        client.load_keys(source)
+        outputs = client.load_encrypted(expected)
+        np.testing.assert_array_equal(
+            client.decrypt(outputs).reveal(), deployed_mlp.client.decrypt(outputs).reveal(), strict=True
+        )
+    deployed_mlp.model.save(tmp_path / "plan")
+    for source in (folder, folder / "evaluation.lwkeys"):
+        assert lw.Server.load(tmp_path / "plan", source, threads=1)(inputs).to_bytes() == expected
+
+
+def test_public_folders_hold_no_secret(deployed_mlp, tmp_path):
+    deployed_mlp.keys.save(tmp_path / "mine")
+    deployed_mlp.keys.public().save(tmp_path / "theirs")
+    assert sorted(p.name for p in (tmp_path / "theirs").iterdir()) == ["evaluation.lwkeys", "public.lwkey"]
+    secret = (tmp_path / "mine" / "secret.lwkey").read_bytes()[-512:]  # of the packed coefficients
+    assert not any(secret in p.read_bytes() for p in (tmp_path / "theirs").iterdir())
+
+
+def test_public_keys_are_made_anew_for_a_loaded_secret_key(deployed_mlp, run, tmp_path):
+    deployed_mlp.keys.save(tmp_path)
+    client = deployed_mlp.model.client(threads=1)
+    with pytest.raises(SecretKeyError, match=r"no secret key to make keys for: keygen\(\), or load_keys"):
+        client.public_keys()
+    client.load_keys(tmp_path)
+    outputs = deployed_mlp.model.server(client.public_keys(), threads=1)(run[0])
+    got = deployed_mlp.client.decrypt(outputs)
+    assert np.max(np.abs(got.reveal() - ((deployed_mlp.data[:4] @ HIDDEN) ** 2 - 0.5) @ OUT)) <= got.error_bound
+
+
+def test_plan_files_of_one_program_have_one_hash(deployed_mlp, tmp_path):
+    """So that two sides can compare what they hold."""
+    hashes = set()
+    for i in range(2):
+        deployed_mlp.model.save(tmp_path / str(i))
+        hashes.add(hashlib.sha256((tmp_path / str(i)).read_bytes()).hexdigest())
+    assert len(hashes) == 1
+
+
+# Events
+
+
+def check_order(events, stage):
+    assert events and {e.stage for e in events} == {stage}
+    assert len({e.total for e in events}) == 1 and events[-1].done == events[-1].total
+    assert all(a.done <= b.done and a.end <= b.end for a, b in pairwise(events))
+    assert all(0 <= e.done <= e.total and e.start <= e.end for e in events)
+
+
+def test_events_of_key_generation(deployed_mlp):
+    events = []
+    keys = deployed_mlp.model.client(threads=1).keygen(on_event=events.append)
+    check_order(events, "keys")
+    assert [e.done for e in events] == list(range(1, len(keys.public().evaluation) + 1))
+    assert {e.op for e in events} == {"relin", "galois"} and all(e.level >= 0 for e in events)
+
+
+def test_events_of_evaluation(deployed_mlp, run):
+    events = []
+    deployed_mlp.server(run[0], on_event=events.append)
+    check_order(events, "evaluate")
+    assert [e.done for e in events] == list(range(1, len(events) + 1))
+    assert {"encode", "mul_plain", "mod_down"} <= {e.op for e in events}
+
+
+def test_events_of_loops():
+    data = uniform((20, 4))
+    deployed = Deployed(lw.compile(repeated, calibrate={"x": data, "n": 5}, **INSECURE_SMALL), data)
+    adds = {}
+    for n in (0, 2, 5):
+        events = []
+        deployed.server(deployed.client.encrypt(data[0], n), on_event=events.append)
+        check_order(events, "evaluate")
+        adds[n] = sum(e.op == "add" for e in events)
+    assert adds[2] - adds[0] == 2 and adds[5] - adds[0] == 5
+
+
+def test_errors_of_listeners_end_the_run_and_leave_the_server_usable(deployed_mlp, run):
+    def fail(event):
+        raise ZeroDivisionError(event.op)
+
+    with pytest.raises(ZeroDivisionError):
+        deployed_mlp.server(run[0], on_event=fail)
+    with pytest.raises(ZeroDivisionError):
+        deployed_mlp.model.client(threads=1).keygen(on_event=fail)
+    assert deployed_mlp.server(run[0]).to_bytes() == run[1]
+
+
+# Debugging
+
+
+def altered(model, change):
+    """The model with one weight of its plan changed by `change`."""
+    name = next(name for name, array in model.plan.sources.items() if array.shape == change.shape)
+    plan = dataclasses.replace(model.plan, sources=dict(model.plan.sources) | {name: model.plan.sources[name] + change})
+    return lw.Model(plan, model._reference)
+
+
+def text_of(line):
+    lines, first = inspect.getsourcelines(mlp.function)
+    return next((first + i, t.strip()) for i, t in enumerate(lines) if line in t)
+
+
+def test_debug_of_a_right_plan(deployed_mlp):
+    report = deployed_mlp.model.debug(deployed_mlp.data[:4])
+    assert report.first_off is None and str(report).endswith("every value is within its bound")
+    lines = [row.location.line for row in report.rows]
+    assert lines == sorted(lines) and {text_of("x @ w1")[0], text_of("shifted @ w2")[0]} <= set(lines)
+    assert all(row.location.file == __file__ and row.error <= row.bound for row in report.rows if row.bound)
+    assert "every value is within" in report._repr_html_()
+
+
+@pytest.mark.parametrize(("shape", "line"), [((8, 6), "x @ w1"), ((6, 3), "shifted @ w2")])
+def test_debug_names_the_line_of_an_altered_weight(deployed_mlp, shape, line):
+    change = np.zeros(shape)
+    change[2, 1] = 0.05
+    report = altered(deployed_mlp.model, change).debug(deployed_mlp.data[:4])
+    number, text = text_of(line)
+    first = report.first_off
+    assert first is not None and first.location.line == number and first.error > first.bound
+    assert f"first off: {__file__}:{number}: {text}" in str(report) and "<-- off" in str(report)
+    assert "the noise model allows" in str(report)
+
+
+def test_debug_of_a_loaded_model_compares_with_its_simulation(deployed_mlp, tmp_path):
+    deployed_mlp.model.save(tmp_path / "plan")
+    report = lw.load(tmp_path / "plan").debug(deployed_mlp.data[:4])
+    assert report.first_off is None and len(report.rows) >= 3
+    assert {row.location.line for row in report.rows} >= {text_of("x @ w1")[0]}
+
+
+def test_debug_with_the_client_of_the_user_keeps_its_key(deployed_mlp, run):
+    client = deployed_mlp.client
+    before = client.decrypt(client.load_encrypted(run[1])).reveal()
+    assert deployed_mlp.model.debug(deployed_mlp.data[:4], client=client).first_off is None
+    np.testing.assert_array_equal(client.decrypt(client.load_encrypted(run[1])).reveal(), before)
+
+
+def test_debug_checks_inputs_first(deployed_mlp):
+    with pytest.raises(ShapeError, match=r"input x has shape \(3, 8\)"):
+        deployed_mlp.model.debug(np.zeros((3, 8)))
+    with pytest.raises(RangeError, match="input x reaches from 9 to 9"):
+        deployed_mlp.model.debug(x=np.full((4, 8), 9.0))
+
+
+# One server, many callers
+
+
+def test_a_server_is_called_from_several_threads(deployed_mlp, run):
+    inputs, expected = run
+    with ThreadPoolExecutor(4) as pool:
+        assert {o.to_bytes() for o in pool.map(deployed_mlp.server, [inputs] * 8)} == {expected}
+
+
+def test_several_servers_of_several_clients(deployed_mlp):
+    sides = [Deployed(deployed_mlp.model, deployed_mlp.data) for _ in range(2)]
+    for i, side in enumerate(sides):
+        x = side.data[4 * i : 4 * i + 4]
+        np.testing.assert_allclose(side.run(x).reveal(), ((x @ HIDDEN) ** 2 - 0.5) @ OUT, atol=2.0**-12 * 8)

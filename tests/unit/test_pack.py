@@ -1,0 +1,99 @@
+"""PackMap: which slot holds which element, against counting in Python."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from latticework.layout.layout import Layout
+from latticework.plan.pack import GAP, REPEAT, PackDim, PackMap
+
+SHAPES = [(), (1,), (1, 1), (3,), (4,), (2, 3), (5, 1), (1, 7), (2, 3, 5), (3, 1, 2), (2, 2, 2, 2), (64,), (16, 3)]
+
+
+def elements_by_counting(pack):
+    """Flat element of every slot, from nested Python loops over the dimensions."""
+    found = []
+    for digits in itertools.product(*(range(d.extent) for d in pack.dims)):
+        at = [0] * len(pack.shape)
+        gap = False
+        for dim, digit in zip(pack.dims, digits, strict=True):
+            if dim.axis >= 0:
+                at[dim.axis] += digit * dim.stride
+            gap = gap or (dim.axis == GAP and digit > 0)
+        flat = 0
+        for index, extent in zip(at, pack.shape, strict=True):
+            flat = flat * extent + index
+        inside = all(index < extent for index, extent in zip(at, pack.shape, strict=True))
+        found.append(flat if inside and not gap else -1)
+    return found
+
+
+def packs():
+    for shape in SHAPES:
+        for slots in (64, 128):
+            yield Layout.row_major(shape, slots, 8 if len(shape) > 1 and shape[-1] > 4 else 4).pack_map(shape)
+    yield PackMap((), 1, ())
+    yield PackMap((1,), 1, ())
+    yield PackMap((4, 4), 32, (PackDim(1, 2, 2), PackDim(REPEAT, 2), PackDim(0, 4), PackDim(1, 2)))
+    yield PackMap((3,), 16, (PackDim(GAP, 2), PackDim(0, 4), PackDim(GAP, 2)))
+    yield PackMap((6,), 8, (PackDim(0, 2), PackDim(0, 4, 2)))
+
+
+@pytest.mark.parametrize("pack", list(packs()), ids=lambda p: f"{p.shape}{p}")
+def test_slots_are_those_of_nested_loops(pack):
+    elements = elements_by_counting(pack)
+    assert pack.element_of_slot().tolist() == elements
+    slots = pack.slots_of_element()
+    for element in range(pack.size):
+        assert slots[element].tolist() == [s for s, e in enumerate(elements) if e == element]
+
+
+@pytest.mark.parametrize("pack", list(packs()), ids=lambda p: f"{p.shape}{p}")
+def test_unpack_undoes_pack_whatever_lies_in_padding(pack):
+    x = np.random.default_rng(1).normal(size=pack.shape)
+    slots = pack.pack(x)
+    assert slots.shape == (pack.slots,)
+    empty = pack.element_of_slot() < 0
+    assert not slots[empty].any()
+    slots[empty] = 1e9
+    np.testing.assert_array_equal(pack.unpack(slots), x)
+    assert pack.unpack(slots).shape == pack.shape
+
+
+def test_every_copy_is_equal():
+    pack = PackMap((3,), 16, (PackDim(REPEAT, 2), PackDim(0, 4), PackDim(REPEAT, 2)))
+    slots = pack.pack([1.0, 2.0, 3.0])
+    assert slots.tolist() == [1, 1, 2, 2, 3, 3, 0, 0] * 2
+
+
+@pytest.mark.parametrize(
+    ("shape", "slots", "dims"),
+    [
+        ((4,), 8, (PackDim(0, 4),)),  # too few slots
+        ((9,), 8, (PackDim(0, 8),)),  # more elements than slots
+        ((1 << 40,), 8, (PackDim(0, 8),)),
+        ((0,), 4, (PackDim(0, 4),)),
+        ((-4,), 4, (PackDim(0, 4),)),
+        ((4,), 4, (PackDim(1, 4),)),  # no such axis
+        ((4,), 4, (PackDim(-3, 4),)),
+        ((4,), 4, (PackDim(0, -2), PackDim(0, -2))),
+        ((4,), 4, (PackDim(0, 4, 0),)),
+        ((4,), 4, (PackDim(0, 4, 1 << 62),)),
+    ],
+)
+def test_impossible_maps_are_refused_when_made(shape, slots, dims):
+    with pytest.raises(ValueError, match=r"slots|dimension|extents"):
+        PackMap(shape, slots, dims)
+
+
+def test_maps_that_leave_elements_out_or_hold_them_unevenly_are_refused_when_used():
+    with pytest.raises(ValueError, match="evenly"):
+        PackMap((4,), 4, (PackDim(0, 2), PackDim(REPEAT, 2))).unpack(np.zeros(4))
+    with pytest.raises(ValueError, match="evenly"):
+        PackMap((3,), 4, (PackDim(0, 2), PackDim(0, 2))).unpack(np.zeros(4))
+
+
+def test_pack_checks_the_number_of_elements():
+    with pytest.raises(ValueError, match="3 elements"):
+        PackMap((4,), 4, (PackDim(0, 4),)).pack([1, 2, 3])

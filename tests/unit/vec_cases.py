@@ -1,0 +1,138 @@
+"""Small vec programs, small INSECURE chains, and what the middle of the compiler makes of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from latticework.dialects import ckks, key, loop, rlwe, vec  # noqa: F401  (defines the ops)
+from latticework.expand import expand
+from latticework.ir import INDEX, Block, Builder, Module, Region, Value, run_passes, verify
+from latticework.keys import manifest, planned_keys
+from latticework.levels import manage_levels, program_depth
+from latticework.params import ModulusChain, Need, build_chain
+from latticework.passes import cse, dce
+from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, Polynomial
+from latticework.plan.emit import emit_code
+from latticework.plan.pack import PackDim, PackMap
+from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
+
+SLOTS = 16
+
+
+def small_chain(depth: int, *, ring_degree: int = 1024, scale_bits: int = 40, headroom_bits: int = 12) -> ModulusChain:
+    """A chain of this depth, insecure because the ring is small."""
+    need = Need(depth, min(SLOTS, ring_degree // 2), scale_bits, headroom_bits)
+    return build_chain(ring_degree, need, 2, insecure=True)
+
+
+def line(slots: int = SLOTS) -> PackMap:
+    """A tensor of one axis that fills its vector."""
+    return PackMap((slots,), slots, (PackDim(0, slots),))
+
+
+class Vectors:
+    """A vec module being written."""
+
+    def __init__(self, secrets: int = 1, *, slots: int = SLOTS, trips: bool = False) -> None:
+        names = [f"x{i}" for i in range(secrets)] + ["n"] * trips
+        self.module = Module(input_names=names)
+        self.slots = slots
+        self.kind = vec.VecType(1, slots, "real", True)
+        self.x = [self.module.body.add_arg(self.kind) for _ in range(secrets)]
+        self.n = self.module.body.add_arg(INDEX) if trips else None
+        self.builder = Builder(self.module.body)
+
+    def op(self, name: str, *operands: Value, **attrs: object) -> Value:
+        return self.builder.build(f"vec.{name}", list(operands), **attrs)
+
+    def splat(self, value: float) -> Value:
+        return self.op("splat", value=float(value), slots=self.slots)
+
+    def constant(self, array: np.ndarray) -> Value:
+        return self.op("constant", value=ConstRef(gather_of(array, self.module)))
+
+    def matrix(self, x: Value, matrix: np.ndarray) -> Value:
+        return self.op("linear_transform", x, map=map_of(matrix, self.module))
+
+    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+        return self.op("polynomial", x, polynomial=Polynomial(tuple(map(float, coefficients)), (-1.0, 1.0)))
+
+    def loop(
+        self, body: Callable[..., Sequence[Value]], inits: Sequence[Value], trips: int | Value, at_most: int | None = None
+    ) -> list[Value]:
+        block = Block()
+        index = block.add_arg(INDEX)
+        args = [block.add_arg(v.type) for v in inits]
+        outer, self.builder = self.builder, Builder(block)
+        self.builder.create("loop.yield", list(body(index, *args)))
+        self.builder = outer
+        known = isinstance(trips, int)
+        attrs = {"static_trip": trips if known else None, "at_most": at_most}
+        operands = [*inits] if known else [trips, *inits]
+        return list(self.builder.create("loop.for", operands, attrs, [Region(block)]).results)
+
+    def done(self, *outputs: Value) -> Module:
+        self.builder.create("loop.yield", list(outputs))
+        self.module.outputs = [f"y{i}" for i in range(len(outputs))]
+        verify(self.module)
+        return self.module
+
+
+def gather_of(array: np.ndarray, module: Module) -> Gather:
+    """A constant vector of the module."""
+    n = array.size
+    walk = Access((n,), ((1,),), (0,))
+    return Gather((n,), line(n), walk, module.add_source(array), walk)
+
+
+def map_of(matrix: np.ndarray, module: Module) -> LinearMap:
+    """The linear map of a square matrix between full vectors."""
+    n = len(matrix)
+    row, column = Access((n,), ((1, 0),), (0,)), Access((n,), ((0, 1),), (0,))
+    both = Access((n, n), ((1, 0), (0, 1)), (0, 0))
+    return LinearMap(n, Gather((n, n), line(n), row, module.add_source(matrix), both, line(n), column))
+
+
+def managed(module: Module, chain: ModulusChain | None = None) -> Module:
+    """The module with levels and scales, on a chain just long enough if none is given."""
+    result = manage_levels(module, chain or small_chain(program_depth(module)))
+    verify(result)
+    return result
+
+
+def expanded(module: Module, chain: ModulusChain) -> Module:
+    """The module as primitives."""
+    result = expand(managed(module, chain), chain)
+    verify(result)
+    return run_passes(result, (cse.PASS, dce.PASS))
+
+
+def plan_of(module: Module, chain: ModulusChain) -> Plan:
+    """A plan of the module, its inputs and outputs the vectors themselves."""
+    primitives = expanded(module, chain)
+    keys = planned_keys(primitives)
+    code = emit_code(primitives, chain, keys)
+    inputs, outputs = [], []
+    for name, value in zip(primitives.input_names, primitives.inputs, strict=True):
+        kind = value.type
+        if kind is INDEX:
+            inputs.append(IndexInput(name, 8))
+        else:
+            inputs.append(SecretInput(name, (kind.slots,), line(kind.slots), kind.level.index, kind.scale, -4.0, 4.0))
+    for name, value in zip(primitives.outputs, primitives.body.terminator.operands, strict=True):
+        kind = value.type
+        outputs.append(Output(name, (kind.slots,), line(kind.slots), kind.level.index, kind.scale, 0.0, 1.0))
+    client = ClientSpec("case", chain, tuple(inputs), tuple(outputs), manifest(primitives, keys, chain), 12.0)
+    sources = {name: np.asarray(array, dtype=np.float64) for name, array in primitives.sources.items()}
+    return Plan(
+        client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
+        sources, tuple(code.locations), (), {},
+    )  # fmt: skip
+
+
+def counted(module: Module) -> Counter[str]:
+    """How often each op stands in a module."""
+    return Counter(op.name for op in module.walk())

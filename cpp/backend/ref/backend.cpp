@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
 
 #include "backend/ref/kernels.hpp"
 #include "backend/ref/queue.hpp"
@@ -35,7 +38,50 @@ constexpr Kernels kKernels = {
     .unembed = unembed,
 };
 
-/// Host memory; the C library's allocator keeps freed blocks for reuse.
+/// Freed blocks by size, kept for the next request of that size: the C library would return blocks of a megabyte to
+/// the system each time, and the page faults of getting them back cost more than the arithmetic on them.
+class FreeBlocks {
+ public:
+  ~FreeBlocks() {
+    for (auto& [bytes, blocks] : blocks_) {
+      for (void* block : blocks) std::free(block);
+    }
+  }
+  /// A kept block of this size, or nullptr.
+  void* take(std::size_t bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto place = blocks_.find(bytes);
+    if (place == blocks_.end() || place->second.empty()) return nullptr;
+    void* block = place->second.back();
+    place->second.pop_back();
+    kept_bytes_ -= bytes;
+    return block;
+  }
+  /// Keeps a block, or frees it where enough are kept.
+  void give(void* block, std::size_t bytes) noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      if (kept_bytes_ + bytes <= kMostKept) {
+        try {
+          blocks_[bytes].push_back(block);
+          kept_bytes_ += bytes;
+          return;
+        } catch (const std::bad_alloc&) {  // no room for the list: free the block instead
+        }
+      }
+    }
+    std::free(block);
+  }
+
+ private:
+  static constexpr std::size_t kMostKept = std::size_t{256} << 20;
+
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<void*>> blocks_;
+  std::size_t kept_bytes_ = 0;
+};
+
+/// Host memory.
 class RefDevice final : public Device {
  public:
   RefDevice(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads)
@@ -44,9 +90,9 @@ class RefDevice final : public Device {
   std::string_view name() const noexcept override { return "ref"; }
 
   Buffer allocate(std::size_t bytes) override {
-    constexpr std::size_t kAlignment = 64;
-    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-    void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+    const std::size_t size = rounded(bytes);
+    void* data = free_.take(size);
+    if (data == nullptr && size >= bytes) data = std::aligned_alloc(kAlignment, size);
     if (data == nullptr) {
       throw Error(ErrorKind::kOutOfMemory, "ref device: no memory for " + std::to_string(bytes) + " bytes, " +
                                                std::to_string(live_bytes()) + " in use; lower the memory budget");
@@ -70,10 +116,16 @@ class RefDevice final : public Device {
  private:
   void release(void* data, std::size_t bytes) noexcept override {
     live_.fetch_sub(bytes);
-    std::free(data);
+    free_.give(data, rounded(bytes));
+  }
+
+  static constexpr std::size_t kAlignment = 64;
+  static std::size_t rounded(std::size_t bytes) noexcept {
+    return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   }
 
   RefQueue queue_;
+  FreeBlocks free_;
   std::atomic<std::size_t> live_ = 0;
   std::atomic<std::size_t> peak_ = 0;
 };

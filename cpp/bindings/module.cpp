@@ -2,6 +2,7 @@
 #include "bindings/bindings.hpp"
 
 NB_MODULE(_core, m) {
+  nanobind::set_leak_warnings(false);  // interpreter shutdown order, not leaks: types outlive cached instances
   m.doc() = "The compiled core of latticework: rings, keys, ciphertexts, containers and the plan executor.";
   lw::bind_errors(m);
   lw::bind_io(m);

@@ -20,18 +20,35 @@ std::array<std::uint8_t, kSize> read_array(cbor::Field field) {
 
 }  // namespace
 
-Reader open_container(const Source& source, FileKind wanted, const Parameters& parameters) {
+namespace {
+
+Reader open_kind(const Source& source, FileKind kind) {
   Expected expected;
-  expected.kinds = {wanted};
-  if (wanted != FileKind::kSecretKey) expected.kinds.push_back(FileKind::kSecretKey);
-  Reader reader =
-      source.path ? Reader::open(*source.path, expected) : Reader::view(source.bytes, "bytes in memory", expected);
-  if (reader.kind() != wanted) {
-    throw Error(ErrorKind::kSecretKey, reader.name() + " is a secret key, not " + to_string(wanted) +
-                                           "; a secret key must never leave its owner");
+  expected.kinds = {kind};
+  return source.path ? Reader::open(*source.path, expected) : Reader::view(source.bytes, "bytes in memory", expected);
+}
+
+bool is_secret_key(const Source& source) {
+  try {
+    open_kind(source, FileKind::kSecretKey);
+    return true;
+  } catch (const Error&) {
+    return false;
   }
-  check_parameters(reader.parameters(), parameters, reader.name());
-  return reader;
+}
+
+}  // namespace
+
+Reader open_container(const Source& source, FileKind wanted, const Parameters& parameters) {
+  try {
+    Reader reader = open_kind(source, wanted);
+    check_parameters(reader.parameters(), parameters, reader.name());
+    return reader;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kFormat || wanted == FileKind::kSecretKey || !is_secret_key(source)) throw;
+  }
+  throw Error(ErrorKind::kSecretKey, source.path.value_or("what was given") + " is a secret key, not " +
+                                         to_string(wanted) + "; a secret key must never leave its owner");
 }
 
 Writer make_writer(const std::optional<std::string>& path, FileKind kind, const Parameters& parameters,

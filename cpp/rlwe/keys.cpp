@@ -74,7 +74,8 @@ std::shared_ptr<const EvaluationKey> EvaluationKeys::find(const KeySpec& spec, c
 void check_parameters(const Fingerprint& found, const Parameters& expected, const std::string& what) {
   if (found == expected.fingerprint()) return;
   throw Error(ErrorKind::kParameterMismatch, what + " belongs to parameters " + short_hex(found) +
-                                                 "; these are parameters " + short_hex(expected.fingerprint()));
+                                                 "; these are parameters " + short_hex(expected.fingerprint()) +
+                                                 ": use plan, keys and data of one compiled program");
 }
 
 void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import sys
 import time
 from collections.abc import Callable
@@ -14,13 +15,14 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from latticework import __version__
+from latticework import Program, __version__, _core
 from latticework.compile import compile as compile_program
 from latticework.errors import DtypeError, FormatError, TraceError, UserError
-from latticework.frontend import Program
+from latticework.model import Model
 from latticework.progress import ProgressBar
+from latticework.report import explain_file
 from latticework.runtime import Client, OwnerValue, Server
-from latticework.runtime.keys import PUBLIC_FILE
+from latticework.runtime.keys import PUBLIC_FILE, refuse_existing_key
 from latticework.runtime.server import DEFAULT_MEMORY
 
 app = typer.Typer(
@@ -45,7 +47,7 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except (UserError, OSError) as error:
             err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
-            err.print(str(error), markup=False, highlight=False)
+            err.print(str(error), markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             err.print("interrupted; nothing was written")
@@ -98,6 +100,7 @@ def keygen(
     threads: Threads = 0,
 ) -> None:
     """Make a secret key and exactly the evaluation keys that the program needs."""
+    refuse_existing_key(output)
     owner = Client.load(client, threads=threads)
     with ProgressBar("making keys") as bar:
         keys = owner.keygen(on_event=bar)
@@ -176,12 +179,8 @@ def explain(
     html: Annotated[Path | None, typer.Option(help="Write a plan's report as HTML.")] = None,
 ) -> None:
     """Say what a file is and what is in it; for a plan, the whole report."""
-    from latticework.report import explain_file
-
     print(explain_file(file))
     if html is not None:
-        from latticework.model import Model
-
         html.write_text(Model.load(file).report().html(), encoding="utf-8")
         out.print(f"wrote {html}", highlight=False)
 
@@ -274,10 +273,6 @@ def named_arrays(values: Any) -> dict[str, np.ndarray[Any, Any]]:
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
     """One array as .npy or several as .npz, atomically, readable by the owner only."""
-    import io
-
-    from latticework import _core
-
     if path.suffix not in (".npy", ".npz"):
         raise DtypeError(f"{path}: name it .npy, or .npz for several outputs")
     if path.suffix == ".npy" and len(arrays) != 1:

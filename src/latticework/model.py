@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,9 @@ from latticework.ir import Module, Value, interpret
 from latticework.plan.schema import Plan
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
+from latticework.report import Report, build_report
 from latticework.runtime import Client, PublicKeys, Server
 from latticework.runtime.server import DEFAULT_MEMORY
-
-if TYPE_CHECKING:
-    from latticework.report import Report
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,6 @@ class Model:
 
     def report(self) -> Report:
         """Layouts, levels, operations, keys, bytes and predicted time: `print` it, or write `report().html()`."""
-        from latticework.report import build_report
-
         return build_report(self.plan)
 
     def simulate(

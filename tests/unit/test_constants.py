@@ -142,9 +142,7 @@ def test_explicit_diagonals_add_to_those_of_the_gather_and_may_conjugate():
     x = RNG.normal(size=32) + 1j * RNG.normal(size=32)
     expected = 3 * x + 1j * np.roll(x, -3) + np.conj(np.roll(x, -1))
     np.testing.assert_allclose(LinearMap(32, identity, 1.0, extra).apply(x, {}), expected, atol=1e-13)
-    np.testing.assert_allclose(
-        LinearMap(32, identity, 1.0, extra).scaled(0.5).apply(x, {}), 0.5 * expected, atol=1e-13
-    )
+    np.testing.assert_allclose(LinearMap(32, identity, 1.0, extra).scaled(0.5).apply(x, {}), 0.5 * expected, atol=1e-13)
 
 
 def test_identity_is_recognised_only_where_nothing_moves():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from vec_cases import SLOTS, Vectors, counted, expanded, managed, map_of, plan_of, small_chain
+from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import ScaleError, UnsupportedError

@@ -51,7 +51,7 @@ def test_the_manifest_lists_exactly_the_keys_used(seed):
     assert tuple(u.spec for u in plan.client.manifest.uses) == plan.keys
     for k in plan.keys:
         assert (k.kind == "relin") == (k.galois_element == 0)
-        assert k.kind == "relin" or k.galois_element % 2 == 1 and 1 < k.galois_element < 2 * chain.ring_degree
+        assert k.kind == "relin" or (k.galois_element % 2 == 1 and 1 < k.galois_element < 2 * chain.ring_degree)
 
 
 def test_a_program_without_key_switches_needs_no_keys():

@@ -128,7 +128,9 @@ def test_large_numbers_are_split_into_integers_that_the_core_holds():
     chain = small_chain(1, scale_bits=50, headroom_bits=40)
     v = Vectors(1)
     module = v.done(
-        v.op("mul", v.x[0], v.splat(1234567.5)), v.op("add", v.x[0], v.splat(-9999.5)), v.op("add", v.x[0], v.splat(5e3))
+        v.op("mul", v.x[0], v.splat(1234567.5)),
+        v.op("add", v.x[0], v.splat(-9999.5)),
+        v.op("add", v.x[0], v.splat(5e3)),
     )
     result = managed(module, chain)
     numbers = [op.attrs.get("factor", op.attrs.get("addend")) for op in result.walk() if op.name.endswith("_int")]

@@ -61,7 +61,11 @@ class Vectors:
         return self.op("polynomial", x, polynomial=Polynomial(tuple(map(float, coefficients)), (-1.0, 1.0)))
 
     def loop(
-        self, body: Callable[..., Sequence[Value]], inits: Sequence[Value], trips: int | Value, at_most: int | None = None
+        self,
+        body: Callable[..., Sequence[Value]],
+        inits: Sequence[Value],
+        trips: int | Value,
+        at_most: int | None = None,
     ) -> list[Value]:
         block = Block()
         index = block.add_arg(INDEX)

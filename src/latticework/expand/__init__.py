@@ -1,5 +1,5 @@
 """Linear transforms, polynomials and key switches as primitive operations: the one place where they become so."""
 
-from latticework.expand.expand import expand
+from latticework.expand.module import expand
 
 __all__ = ["expand"]

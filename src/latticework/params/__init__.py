@@ -2,9 +2,10 @@
 
 from latticework.params.chain import ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits, security_levels
-from latticework.params.select import Need, build_chain, select_chain
+from latticework.params.select import MAX_SLOTS, Need, build_chain, select_chain
 
 __all__ = [
+    "MAX_SLOTS",
     "ModulusChain",
     "Need",
     "Track",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain as concatenated
 from itertools import pairwise
 from math import ceil, log2, prod
@@ -17,6 +17,8 @@ MAX_BASE_BITS = 2 * MAX_PRIME_BITS - 1  # of the lowest level: two primes
 MIN_RING_LOG2, MAX_RING_LOG2 = 10, 17
 DIGIT_GAP_BITS = 4  # P is this much larger than a digit, so that key switching adds little noise
 MAX_SPECIAL = 8
+MAX_SLOTS = 1 << (MAX_RING_LOG2 - 1)
+SUPPLY_BITS = 12  # primes = 1 mod 2N are scarce below 2^(log2 N + this)
 
 
 @dataclass(frozen=True)
@@ -48,35 +50,37 @@ def select_chain(
             f"the program's vectors need {need.slots} slots, but ring_degree={ring_degree} has {ring_degree // 2}; "
             f"use ring_degree={2 * need.slots} or more, or leave it out"
         )
-    if need.slots > 1 << (MAX_RING_LOG2 - 1):
+    if need.slots > MAX_SLOTS:
         raise LayoutError(
-            f"the program's vectors need {need.slots} slots; the largest ring (N=2^{MAX_RING_LOG2}) has "
-            f"{1 << (MAX_RING_LOG2 - 1)}: split the tensors, or use a smaller batch"
+            f"the program's vectors need {need.slots} slots; the largest ring (N=2^{MAX_RING_LOG2}) has {MAX_SLOTS}: "
+            "split the tensors, or use a smaller batch"
         )
-    least = (need.depth + 1) * need.scale_bits + need.headroom_bits  # without key switching
-    shortest = float(least + MAX_PRIME_BITS)
     for degree in candidates:
-        if need.slots > degree // 2:
+        limit = modulus_limit_bits(degree, security_bits)
+        unlimited = insecure and ring_degree is not None  # a ring degree that was asked for may be too small
+        if need.slots > degree // 2 or (limit is None and not unlimited):
             continue
-        limit = None if insecure else modulus_limit_bits(degree, security_bits)
-        if limit is None and not insecure:
+        here = replace(need, scale_bits=max(need.scale_bits, (degree - 1).bit_length() + SUPPLY_BITS))
+        if not unlimited and limit is not None and _least_bits(here) > limit:
             continue
-        if insecure and ring_degree is None and (secure := modulus_limit_bits(degree, security_bits)) is not None:
-            limit = secure  # insecure only relaxes a ring degree that was asked for
-        if limit is not None and least > limit:
-            continue
-        found = [build_chain(degree, need, special, security_bits, insecure) for special in range(1, MAX_SPECIAL + 1)]
-        shortest = min(c.log2_qp for c in found)
-        fitting = [c for c in found if limit is None or c.log2_qp <= limit]
+        found = [build_chain(degree, here, special, security_bits, insecure) for special in range(1, MAX_SPECIAL + 1)]
+        fitting = [c for c in found if unlimited or (limit is not None and c.log2_qp <= limit)]
         if fitting:
-            return min(fitting, key=key_switch_ntts)
+            chosen = min(fitting, key=key_switch_ntts)
+            return replace(chosen, insecure=limit is None or chosen.log2_qp > limit)
+    largest = candidates[-1]
+    here = replace(need, scale_bits=max(need.scale_bits, (largest - 1).bit_length() + SUPPLY_BITS))
     where = f"ring_degree={ring_degree}" if ring_degree is not None else f"the largest ring, N=2^{MAX_RING_LOG2},"
-    limit = modulus_limit_bits(candidates[-1], security_bits)
     raise LevelError(
-        f"the program spends {need.depth} levels of {need.scale_bits} bits, at least {shortest:.0f} bits of modulus "
-        f"with the key-switching prime, but {where} allows {limit} at {security_bits}-bit security; "
-        "use a larger ring_degree, lower polynomial degrees, or a lower precision_bits"
+        f"the program spends {here.depth} levels of {here.scale_bits} bits, at least {_least_bits(here)} bits of "
+        f"modulus with the key-switching prime, but {where} allows {modulus_limit_bits(largest, security_bits)} at "
+        f"{security_bits}-bit security; use a larger ring_degree, lower polynomial degrees, or a lower precision_bits"
     )
+
+
+def _least_bits(need: Need) -> int:
+    """Bits of modulus that a need takes at least: its levels, the lowest one, one special prime."""
+    return (need.depth + 1) * need.scale_bits + need.headroom_bits + MAX_PRIME_BITS
 
 
 def build_chain(

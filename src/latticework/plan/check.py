@@ -43,6 +43,13 @@ def check_client(spec: ClientSpec) -> None:
         if len(set(names)) != len(names):
             raise FormatError(f"plan: a name stands twice in {', '.join(names)}")
     manifest = spec.manifest
+    for use in manifest.uses:
+        key = use.spec
+        is_element = key.galois_element % 2 == 1 and 1 < key.galois_element < 2 * spec.chain.ring_degree
+        if not (is_element if key.kind == "galois" else key.kind == "relin" and key.galois_element == 0):
+            raise FormatError(f"plan: no key is of kind {key.kind!r} with galois element {key.galois_element}")
+        if not (0 <= key.track < len(spec.chain.tracks) and 0 <= key.level < len(spec.chain.tracks[key.track].groups)):
+            raise FormatError(f"plan: a key is at track {key.track}, level {key.level}, which the parameters lack")
     if {len(manifest.bytes_stored), len(manifest.bytes_resident), len(manifest.log2_qp)} != {len(manifest.uses)}:
         raise FormatError("plan: the key manifest has columns of different lengths")
 

@@ -29,7 +29,9 @@ def to_data(value: Any) -> Any:
     if isinstance(value, tuple):
         return [to_data(item) for item in value]
     assert dataclasses.is_dataclass(value), type(value)
-    return [to_data(getattr(value, f.name)) for f in dataclasses.fields(value)]
+    # A whole number in a field of floats is stored as it will be read, so that equal values give equal bytes.
+    items = ((hint, getattr(value, name)) for name, hint in _fields(type(value)).items())
+    return [to_data(float(item) if hint is float else item) for hint, item in items]
 
 
 def from_data(kind: Any, data: Any, path: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from latticework import _core
-from latticework.errors import FormatError
+from latticework.errors import FormatError, SecretKeyError
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.check import check_chain, check_client, check_constant, check_gather, check_references
@@ -105,7 +105,22 @@ def _write(path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[
 
 
 def _open(source: Path | bytes, kinds: list[int]) -> _core.ContainerReader:
-    return _core.ContainerReader(source if isinstance(source, bytes) else str(source), kinds=kinds)
+    given = source if isinstance(source, bytes) else str(source)
+    try:
+        return _core.ContainerReader(given, kinds=kinds)
+    except FormatError:
+        if not _is_secret_key(given):
+            raise
+    name = "what was given" if isinstance(source, bytes) else source
+    raise SecretKeyError(f"{name} is a secret key, not a plan; it must never leave its owner, least of all to a server")
+
+
+def _is_secret_key(source: str | bytes) -> bool:
+    try:
+        _core.ContainerReader(source, kinds=[_core.FileKind.SECRET_KEY])
+    except FormatError:
+        return False
+    return True
 
 
 def _read_meta(reader: _core.ContainerReader) -> ClientSpec:

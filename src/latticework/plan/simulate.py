@@ -12,7 +12,7 @@ from math import log2
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import LevelError, RangeError, ScaleError
+from latticework.errors import LevelError, RangeError, ScaleError, UserError
 from latticework.plan import noise as model
 from latticework.plan.keys import KeySpec
 from latticework.plan.schema import CipherKind, DigitsKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
@@ -69,8 +69,13 @@ class _Simulation:
             operands = [self.registers[o.register] for o in instruction.operands]
             if instruction.op == "yield":
                 return operands
-            for register, value in zip(instruction.results, self.step(instruction, operands), strict=True):
-                self.write(register, value)
+            try:
+                for register, value in zip(instruction.results, self.step(instruction, operands), strict=True):
+                    self.write(register, value)
+            except UserError as error:
+                if error.at is not None:
+                    raise
+                raise type(error)(error.message, at=self.plan.locations[instruction.location]) from None
         raise AssertionError(f"block {number} does not end in yield")
 
     def write(self, register: int, value: Item) -> None:

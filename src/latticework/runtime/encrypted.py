@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log2
 from pathlib import Path
+from typing import NoReturn
 
 from latticework import _core
 from latticework.errors import FormatError
@@ -50,6 +51,9 @@ class Encrypted:
         extras = {"role": self.role, "program": self.program, "integers": dict(self.integers)}
         written = _core.save_ciphertexts(path, list(self.tensors.values()), list(self.tensors), extras)
         return None if written is None else bytes(written)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Encrypted is not pickled; send to_bytes(), and read it with load_encrypted of client or server")
 
     def __repr__(self) -> str:
         names = ", ".join([*self.tensors, *(f"{k}={v}" for k, v in self.integers.items())])

@@ -17,6 +17,15 @@ def file_in(path: str | Path, name: str) -> str:
     return str(source / name if source.is_dir() else source)
 
 
+def refuse_existing_key(folder: Path) -> None:
+    """FileExistsError if a folder holds a secret key."""
+    if (folder / SECRET_FILE).exists():
+        raise FileExistsError(
+            f"{folder / SECRET_FILE} exists; whatever was encrypted with that key could not be decrypted without it: "
+            "choose another folder, or move the key away"
+        )
+
+
 class PublicKeys:
     """What a server gets: evaluation keys; and the key with which anybody can encrypt for the client."""
 
@@ -37,6 +46,9 @@ class PublicKeys:
         if self.encryption is not None:
             _core.save_public_key(str(target / PUBLIC_FILE), self.encryption)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("PublicKeys are not pickled; save(folder) writes them, and Server.load reads them")
+
     def __repr__(self) -> str:
         return f"PublicKeys({len(self.evaluation)} evaluation keys, {self.num_bytes / 1e6:.1f} MB in memory)"
 
@@ -54,8 +66,12 @@ class Keys:
         return self._public
 
     def save(self, folder: str | Path) -> None:
-        """Write `secret.lwkey` (readable by its owner only) and the public files into a folder."""
+        """Write `secret.lwkey` (readable by its owner only) and the public files into a folder.
+
+        raises  FileExistsError if the folder holds a secret key already: what was encrypted with it would be lost
+        """
         target = Path(folder)
+        refuse_existing_key(target)
         target.mkdir(parents=True, exist_ok=True)
         self._public.save(target)
         _core.save_secret_key(str(target / SECRET_FILE), self._secret, self._context)

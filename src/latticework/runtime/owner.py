@@ -23,7 +23,8 @@ class OwnerValue:
     """A decrypted tensor. It shows itself only through `reveal`, and refuses to be pickled or converted silently.
 
     shape        of the tensor
-    error_bound  bound on the error of an element by the noise model
+    error_bound  bound on the error of an element by the noise model, against the program with its functions
+                 approximated (the approximation errors themselves are in the model's report)
     """
 
     __slots__ = ("_array", "error_bound", "shape")

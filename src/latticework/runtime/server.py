@@ -157,10 +157,11 @@ def _listener(plan: Plan, on_event: OnEvent | None) -> Callable[..., None] | Non
         return None
     total, done = len(plan.blocks[0].code) - 1, 0  # a block ends in `yield`, which is no step
 
-    def listen(op: str, block: int, instruction: int, level: int, start_ns: int, end_ns: int) -> None:
+    def listen(op: str, block: int, instruction: int, level: int, *clock_ns: int) -> None:
         nonlocal done
         if block == 0:
             done = instruction + 1
-        on_event(Event("evaluate", op, done, total, level, start_ns * 1e-9, end_ns * 1e-9))
+        start, end = (t * 1e-9 for t in clock_ns)
+        on_event(Event("evaluate", op, done, total, level, start, end))
 
     return listen

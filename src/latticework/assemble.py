@@ -1,0 +1,79 @@
+"""assemble: put what the stages left together as one self-contained Plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from latticework.frontend import input_ranges
+from latticework.frontend.samples import Sample
+from latticework.ir import INDEX, Module
+from latticework.plan.schema import (
+    Approximation,
+    ClientSpec,
+    IndexInput,
+    Output,
+    Plan,
+    SecretInput,
+    TensorValue,
+)
+from latticework.stages import Lowered, Traced, Vectors
+
+INPUT_MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
+
+
+def to_plan(
+    name: str, traced: Traced, vectors: Vectors, lowered: Lowered, samples: list[Sample], precision_bits: float
+) -> Plan:
+    """All parts of a plan but the error bounds, which come from simulating it."""
+    code = lowered.code
+    client = ClientSpec(
+        name,
+        code.chain,
+        _inputs(vectors, lowered, samples),
+        _outputs(vectors, lowered),
+        lowered.manifest,
+        precision_bits,
+    )
+    tensors = tuple(
+        TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors)
+    )
+    approximations = tuple(
+        Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error) for f in traced.fitted
+    )
+    used = {c.gather.source for c in code.constants if c.gather.source is not None}
+    sources = {name: np.asarray(lowered.module.sources[name], dtype=np.float64) for name in sorted(used)}
+    layouts = tuple((t.name, str(t.pack.shape), str(t.pack)) for t in vectors.tensors)
+    return Plan(
+        client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
+        sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
+    )  # fmt: skip
+
+
+def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[SecretInput | IndexInput, ...]:
+    module: Module = lowered.module
+    ranges = input_ranges(vectors.placed, samples)
+    found: list[SecretInput | IndexInput] = []
+    for name, placed, value in zip(module.input_names, vectors.placed.inputs, module.inputs, strict=True):
+        if value.type is INDEX:
+            # Magnitudes and errors are only known for as many iterations as calibration ran.
+            found.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
+            continue
+        low, high = ranges[name]
+        margin = INPUT_MARGIN * ((high - low) or max(abs(high), 1.0))
+        kind: Any = value.type
+        pack = placed.type.layout.pack_map(placed.type.shape)  # type: ignore[attr-defined]
+        found.append(SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, low - margin, high + margin))
+    return tuple(found)
+
+
+def _outputs(vectors: Vectors, lowered: Lowered) -> tuple[Output, ...]:
+    found = []
+    names = lowered.module.outputs
+    pairs = zip(vectors.placed.body.terminator.operands, lowered.module.body.terminator.operands, strict=True)
+    for name, (placed, value) in zip(names, pairs, strict=True):
+        kind: Any = value.type
+        pack = placed.type.layout.pack_map(placed.type.shape)  # type: ignore[attr-defined]
+        found.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 0.0))
+    return tuple(found)

@@ -1,0 +1,50 @@
+"""What the stages of the pipeline hand to each other, where that is more than a module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.frontend.calibrate import Approximation as Fitted
+from latticework.ir import Module, Value
+from latticework.ops.lower import PlacedTensor
+from latticework.plan.emit import Code
+from latticework.plan.keys import KeyManifest
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A program as tensors: calibrated, its functions approximated.
+
+    module   tensor + loop IR, outputs equal to NumPy's up to the approximations
+    fitted   one record per approximated function
+    """
+
+    module: Module
+    fitted: list[Fitted]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """A program as slot vectors.
+
+    placed     tensor IR with layouts: the reference that runs beside the plan
+    module     vec IR
+    tensors    the program's tensors by position;  positions: which value of `placed` each is
+    depth      levels it spends
+    """
+
+    placed: Module
+    module: Module
+    tensors: list[PlacedTensor]
+    positions: dict[Value, int]
+    depth: int
+    slots: int
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program as primitives for one modulus chain."""
+
+    module: Module
+    code: Code
+    manifest: KeyManifest

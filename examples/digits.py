@@ -111,7 +111,9 @@ def main():
     console = Console(highlight=False, width=100)
     weights, x_train, x_test, y_test, accuracy = train()
     images, labels = x_test[:NUM_IMAGES], y_test[:NUM_IMAGES]
-    console.print(f"trained a 64-{HIDDEN}-10 ReLU network on scikit-learn's digits: {accuracy:.1%} right on test images")
+    console.print(
+        f"trained a 64-{HIDDEN}-10 ReLU network on scikit-learn's digits: {accuracy:.1%} right on test images"
+    )
 
     batch, logits, batch_times, batch_sizes = run(score_batch, images, weights, x_train, console)
     single, one, single_times, single_sizes = run(score, images[:1], weights, x_train, console)
@@ -124,9 +126,9 @@ def main():
         f"ReLU approximated on [{fitted.low:.2f}, {fitted.high:.2f}] by degree {fitted.degree}, "
         f"off by at most {fitted.max_error:.3f}\n"
     )
-    agreed = compare(
-        console, labels, score_batch(images, *weights), batch.plaintext(images)[0], logits
-    ) and bool((np.abs(one - single.plaintext(images[:1])[0]).max() <= 0.01 * np.abs(one).max()))
+    agreed = compare(console, labels, score_batch(images, *weights), batch.plaintext(images)[0], logits) and bool(
+        np.abs(one - single.plaintext(images[:1])[0]).max() <= 0.01 * np.abs(one).max()
+    )
 
     summary = Table(title="times and sizes", pad_edge=False)
     for heading in ("", "one image", f"{NUM_IMAGES} images at once"):

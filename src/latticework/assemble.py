@@ -36,9 +36,7 @@ def to_plan(
         lowered.manifest,
         precision_bits,
     )
-    tensors = tuple(
-        TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors)
-    )
+    tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
     approximations = tuple(
         Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error) for f in traced.fitted
     )

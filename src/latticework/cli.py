@@ -113,7 +113,9 @@ def keygen(
 def encrypt(
     client: Annotated[Path, typer.Argument(help="Client file.")],
     inputs: Annotated[list[str], typer.Argument(help="INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer.")],
-    keys: Annotated[Path, typer.Option("--keys", "-k", help="Key folder, secret.lwkey or public.lwkey.")] = Path("keys"),
+    keys: Annotated[Path, typer.Option("--keys", "-k", help="Key folder, secret.lwkey or public.lwkey.")] = Path(
+        "keys"
+    ),
     output: Target = Path("inputs.lwct"),
     threads: Threads = 0,
 ) -> None:

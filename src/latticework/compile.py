@@ -57,7 +57,9 @@ def compile(
 
 def _check_options(precision_bits: float, ring_degree: int | None, security_bits: int, insecure: bool) -> None:
     if isinstance(precision_bits, bool) or not isinstance(precision_bits, int | float):
-        raise PrecisionError(f"compile: precision_bits={precision_bits!r}; give a number from 1 to {MAX_PRECISION_BITS}")
+        raise PrecisionError(
+            f"compile: precision_bits={precision_bits!r}; give a number from 1 to {MAX_PRECISION_BITS}"
+        )
     if not 1 <= precision_bits <= MAX_PRECISION_BITS:
         raise PrecisionError(f"compile: precision_bits={precision_bits}; give 1 to {MAX_PRECISION_BITS}")
     if security_bits not in security_levels():

@@ -33,7 +33,7 @@ OnEvent = Callable[[PassEvent], None]
 
 def to_tensors(program: Program, weights: object, example: object) -> Module:
     """Trace a program."""
-    module = trace(program, weights, example)  # type: ignore[arg-type]
+    module = trace(program, weights, example)
     verify(module)
     return module
 

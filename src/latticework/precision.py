@@ -18,9 +18,10 @@ from latticework.frontend import Program
 from latticework.frontend.samples import Sample
 from latticework.ir import interpret
 from latticework.params import ModulusChain, Need, build_chain, select_chain
-from latticework.pipeline import OnEvent, Traced, Vectors, to_plan, to_primitives
+from latticework.pipeline import OnEvent, to_plan, to_primitives
 from latticework.plan.schema import CipherKind, Plan
 from latticework.plan.simulate import simulate
+from latticework.stages import Traced, Vectors
 
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
 FIRST_HEADROOM_BITS = 14
@@ -82,9 +83,7 @@ class Search:
     def plan(self, chain: ModulusChain) -> Plan:
         """The plan for a chain, without error bounds."""
         lowered = to_primitives(self.vectors, chain, self.on_event)
-        return to_plan(
-            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits
-        )
+        return to_plan(self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits)
 
     def missing_bits(self, plan: Plan) -> int:
         """Bits by which the modelled error exceeds what was asked for (negative: bits to spare)."""

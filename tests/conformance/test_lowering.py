@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from latticework.dialects.tensor import TensorType
 from latticework.dialects import loop  # noqa: F401  (registers loop.yield)
+from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, interpret, verify
 from latticework.layout import assign_layouts, room_needed
 from latticework.ops import ALL_OPS

@@ -10,20 +10,24 @@ import pytest
 
 import latticework as lw
 
-PROGRAM = '''
+PROGRAM = """
 import latticework as lw
 
 @lw.program
 def score(x: lw.Secret[1, 16], w1, b1, w2):
     return lw.relu(x @ w1 + b1, degree=7) @ w2
-'''
+"""
 
 
 def latticework(folder, *arguments, fails=False):
     """One process of the command line; its output."""
     done = subprocess.run(
         [sys.executable, "-m", "latticework", *map(str, arguments)],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
     assert "Traceback" not in done.stderr

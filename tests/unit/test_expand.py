@@ -150,7 +150,7 @@ def test_baby_count_is_the_best_of_all_widths():
         steps = [int(s) for s in rng.choice(64, int(rng.integers(1, 40)), replace=False) - 31]
         chosen = baby_count(steps, 64)
 
-        def rotations(width):
+        def rotations(width, steps=steps):
             babies, giants = {s % width for s in steps} - {0}, {(s - s % width) % 64 for s in steps} - {0}
             return len(babies) + 3 * len(giants)
 

@@ -1,4 +1,4 @@
-"""The key manifest: exactly the keys that are used, at the highest level of their uses, each within the security table."""
+"""The key manifest: exactly the keys that are used, at the highest level of their uses, each one secure."""
 
 from dataclasses import replace
 from math import log2, prod

@@ -53,7 +53,7 @@ def test_what_is_no_layout_is_refused(text):
     if text == "":
         assert Layout.parse(text) == Layout.parse("[]")
         return
-    with pytest.raises(LayoutError, match="layout|power of two|stride|twice"):
+    with pytest.raises(LayoutError, match=r"layout|power of two|stride|twice"):
         Layout.parse(text)
 
 

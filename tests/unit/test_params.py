@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_an_error_that_says_what_to_do():
         select_chain(Need(50, 64, 40, 10), ring_degree=8192)
     with pytest.raises(LevelError, match=r"N=2\^17"):
         select_chain(Need(200, 64, 40, 10))
-    with pytest.raises(LayoutError, match="1024 slots.*1024 has 512.*ring_degree=2048"):
+    with pytest.raises(LayoutError, match=r"1024 slots.*1024 has 512.*ring_degree=2048"):
         select_chain(Need(1, 1024, 40, 10), ring_degree=1024)
     with pytest.raises(LayoutError, match="largest ring"):
         select_chain(Need(1, 1 << 17, 40, 10))

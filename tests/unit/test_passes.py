@@ -26,27 +26,37 @@ def agrees(module, *passes, tolerance=1e-12):
     return result
 
 
+def chain(v, y):
+    """y times 0.3, 0.7 and 0.9, one after the other."""
+    for factor in (0.3, 0.7, 0.9):
+        y = v.op("mul", y, v.splat(factor))
+    return y
+
+
+def maps(v):
+    """A x0 - A x1."""
+    return v.op("add", v.matrix(v.x[0], MATRIX), v.op("neg", v.matrix(v.x[1], MATRIX)))
+
+
+def scaled(v, y):
+    return v.op("mul", y, v.splat(0.3))
+
+
 FOLDED = {
-    "map": (lambda v: v.op("mul", v.matrix(v.x[0], MATRIX), v.splat(0.3)), 1),
-    "affine map": (
-        lambda v: v.op("mul", v.splat(0.3), v.op("sub", v.constant(MATRIX[0]), v.matrix(v.x[0], MATRIX))), 1,
-    ),
-    "sum of maps": (
-        lambda v: v.op("mul", v.op("add", v.matrix(v.x[0], MATRIX), v.op("neg", v.matrix(v.x[1], MATRIX))), v.splat(3.5)),
-        1,
-    ),
-    "weighted": (lambda v: v.op("mul", v.op("mul", v.x[0], v.constant(MATRIX[0])), v.splat(0.3)), 1),
-    "chain": (
-        lambda v: v.op("mul", v.op("mul", v.op("mul", v.matrix(v.x[0], MATRIX), v.splat(0.3)), v.splat(0.7)), v.splat(0.9)),
-        1,
-    ),
-    "chain of numbers": (lambda v: v.op("mul", v.op("mul", v.op("mul", v.x[0], v.splat(0.3)), v.splat(0.7)), v.splat(0.9)), 1),
+    "map": (lambda v: scaled(v, v.matrix(v.x[0], MATRIX)), 1),
+    "number first": (lambda v: v.op("mul", v.splat(0.3), v.matrix(v.x[0], MATRIX)), 1),
+    "affine map": (lambda v: scaled(v, v.op("sub", v.constant(MATRIX[0]), v.matrix(v.x[0], MATRIX))), 1),
+    "sum of maps": (lambda v: scaled(v, maps(v)), 1),
+    "weighted": (lambda v: scaled(v, v.op("mul", v.x[0], v.constant(MATRIX[0]))), 1),
+    "chain": (lambda v: chain(v, v.matrix(v.x[0], MATRIX)), 1),
+    "chain of numbers": (lambda v: chain(v, v.x[0]), 1),
     "a term that cannot": (
-        lambda v: v.op("mul", v.op("add", v.op("mul", v.x[0], v.x[1]), v.matrix(v.x[0], MATRIX)), v.splat(0.3)), 2,
+        lambda v: scaled(v, v.op("add", v.op("mul", v.x[0], v.x[1]), v.matrix(v.x[0], MATRIX))),
+        2,
     ),
-    "shifted by a number": (lambda v: v.op("mul", v.op("add", v.matrix(v.x[0], MATRIX), v.splat(2.0)), v.splat(0.3)), 1),
-    "square": (lambda v: v.op("mul", v.op("mul", v.x[0], v.x[0]), v.splat(0.3)), 2),
-}  # fmt: skip
+    "shifted by a number": (lambda v: scaled(v, v.op("add", v.matrix(v.x[0], MATRIX), v.splat(2.0))), 1),
+    "square": (lambda v: scaled(v, v.op("mul", v.x[0], v.x[0])), 2),
+}
 
 
 @pytest.mark.parametrize("name", FOLDED)

@@ -26,7 +26,7 @@ def small_plan():
     plan = plan_of(v.done(y, v.op("sub", v.x[1], v.op("mul", v.constant(MATRIX[2]), v.x[0]))), small_chain(2))
     return replace(
         plan,
-        locations=plan.locations + (SourceLocation("program.py", 3, "y = W @ x"),),
+        locations=(*plan.locations, SourceLocation("program.py", 3, "y = W @ x")),
         tensors=(TensorValue(0, "y", 0, PackMap((SLOTS,), SLOTS, (PackDim(0, SLOTS),)), 0.5),),
         watch={0: 0},
         approximations=(Approximation("relu", 0, -1.0, 1.0, 15, 0.1),),
@@ -216,7 +216,7 @@ def test_forged_content_is_a_format_error(name):
 def test_another_format_is_refused_by_number():
     reader = _core.ContainerReader(DATA, kinds=[1])
     sections = [(reader.section_kind(i), reader.section(i)) for i in range(reader.num_sections)]
-    with pytest.raises(FormatError, match="format 9.*recompile"):
+    with pytest.raises(FormatError, match=r"format 9.*recompile"):
         read_plan(_core.write_container(None, 1, reader.parameters, {**reader.header, "format": 9}, sections))
 
 

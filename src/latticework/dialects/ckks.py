@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from latticework.dialects.constants import LinearMap, Polynomial
 from latticework.dialects.rlwe_types import CipherType, Level, check_level, stated_scale, take
-from latticework.dialects.vec import apply_map
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Attrs, Region, Type, Value, attribute, define
 
@@ -61,7 +60,7 @@ def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Re
 LINEAR_TRANSFORM = define(
     "ckks.linear_transform",
     infer=_infer_linear,
-    meaning=lambda op, inputs, context: [apply_map(op.attrs["map"], inputs[0], context.sources)],
+    meaning=lambda op, inputs, context: [op.attrs["map"].apply(inputs[0], context.sources)],
 )
 
 

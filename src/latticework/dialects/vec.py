@@ -131,16 +131,6 @@ def map_is_real(linear_map: LinearMap) -> bool:
     return not any(isinstance(factor, complex) for factor in factors)
 
 
-def apply_map(linear_map: LinearMap, x: Array, sources: dict[str, Array]) -> Array:
-    """y[j] = sum over diagonals of values[j] * x[j + steps], of conj(x) where the diagonal says so."""
-    dtype = x.dtype if map_is_real(linear_map) else np.complex128
-    total: Array = np.zeros(x.shape, dtype=dtype)
-    for diagonal in linear_map.diagonals:
-        operand = np.conj(x) if diagonal.conj else x
-        total += diagonal.values.evaluate(sources) * np.roll(operand, -diagonal.steps, axis=-1)
-    return total
-
-
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
     (type_,) = _vectors("vec.linear_transform", operands, 1)
     linear_map = attribute("vec.linear_transform", attrs, "map", LinearMap)
@@ -152,7 +142,7 @@ def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Re
 LINEAR_TRANSFORM = define(
     "vec.linear_transform",
     infer=_infer_linear,
-    meaning=lambda op, inputs, context: [apply_map(op.attrs["map"], inputs[0], context.sources)],
+    meaning=lambda op, inputs, context: [op.attrs["map"].apply(inputs[0], context.sources)],
 )
 
 

@@ -30,8 +30,10 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
 
     raises  SecurityError naming the key whose modulus is too long
     """
-    uses = Counter((op.attrs["spec"].kind, op.attrs["spec"].galois_element) for op in module.walk()
-                   if op.name == "key.demand")  # fmt: skip
+    uses: Counter[tuple[str, int]] = Counter()
+    for op in module.walk():
+        if op.name == "key.demand":
+            uses[op.attrs["spec"].kind, op.attrs["spec"].galois_element] += len(op.result.uses)
     steps = _steps_by_element(chain)
     limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
     bits = []
@@ -40,8 +42,8 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
         bits.append(sum(log2(p) for p in chain.limb_primes(limbs)))
         if not chain.insecure and (limit is None or bits[-1] > limit):
             raise SecurityError(
-                f"the {key.kind} key {key.galois_element} would have log2(QP) = {bits[-1]:.1f} at N={chain.ring_degree}; "
-                f"{chain.security_bits}-bit security allows {limit}; use a larger ring_degree"
+                f"the {key.kind} key {key.galois_element} would have log2(QP) = {bits[-1]:.1f} at "
+                f"N={chain.ring_degree}; {chain.security_bits}-bit security allows {limit}; use a larger ring_degree"
             )
     return KeyManifest(
         tuple(KeyUse(k, steps.get(k.galois_element), uses[(k.kind, k.galois_element)]) for k in keys),

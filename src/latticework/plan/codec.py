@@ -28,9 +28,10 @@ def to_data(value: Any) -> Any:
         return [value.real, value.imag]
     if isinstance(value, tuple):
         return [to_data(item) for item in value]
-    assert dataclasses.is_dataclass(value), type(value)
+    assert dataclasses.is_dataclass(value) and not isinstance(value, type), type(value)
+    kind: type = type(value)
     # A whole number in a field of floats is stored as it will be read, so that equal values give equal bytes.
-    items = ((hint, getattr(value, name)) for name, hint in _fields(type(value)).items())
+    items = ((hint, getattr(value, name)) for name, hint in _fields(kind).items())
     return [to_data(float(item) if hint is float else item) for hint, item in items]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from latticework.plan.pack import REPEAT, FloatArray, IntArray, PackDim, PackMap
 
 Sources = Mapping[str, npt.NDArray[np.float64]]
+SlotArray = npt.NDArray[Any]  # float64, or complex128 where a factor is complex
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,9 @@ class ConstRef:
         """Length of the vector."""
         return self.gather.out_pack.slots
 
-    def evaluate(self, sources: Sources) -> npt.NDArray[np.float64] | npt.NDArray[np.complex128]:
-        """The slot vector, shape (slots,)."""
-        vector = np.zeros(self.slots)
+    def evaluate(self, sources: Sources) -> SlotArray:
+        """The slot vector, shape (slots,); complex only if the factor is."""
+        vector: SlotArray = np.zeros(self.slots)
         entries = _entries(self.gather).get(0 if self.steps is None else self.steps)
         if entries is not None:
             source = self.gather.source
@@ -97,7 +98,9 @@ class ConstRef:
                 np.add.at(vector, entries.out_slot, sources[source].reshape(-1)[entries.source_index])
         if self.rotate % self.slots:
             vector = np.roll(vector, -(self.rotate % self.slots))
-        return vector if self.factor == 1.0 else vector * self.factor
+        if self.factor == 1.0:
+            return vector
+        return np.asarray(vector * self.factor, dtype=np.complex128 if isinstance(self.factor, complex) else np.float64)
 
 
 def splat(value: complex, slots: int) -> ConstRef:
@@ -144,7 +147,7 @@ class LinearMap:
 
     def apply(self, vector: npt.NDArray[np.generic], sources: Sources) -> npt.NDArray[np.generic]:
         """The map on a slot vector of shape (slots,)."""
-        total: npt.NDArray[np.generic] = np.zeros(self.slots, dtype=vector.dtype)
+        total: npt.NDArray[Any] = np.zeros(self.slots, dtype=vector.dtype)
         for diagonal in self.diagonals:
             operand = np.conj(vector) if diagonal.conj else vector
             total = total + diagonal.values.evaluate(sources) * np.roll(operand, -diagonal.steps)
@@ -173,10 +176,12 @@ class Polynomial:
         """Evaluate elementwise."""
         x = np.asarray(x)
         if self.basis == "power":
-            return np.polynomial.polynomial.polyval(x, np.asarray(self.coefficients))
+            power: FloatArray = np.polynomial.polynomial.polyval(x, np.asarray(self.coefficients))
+            return power
         lo, hi = self.interval
         t = (2.0 * x - (lo + hi)) / (hi - lo)
-        return np.polynomial.chebyshev.chebval(t, np.asarray(self.coefficients))
+        series: FloatArray = np.polynomial.chebyshev.chebval(t, np.asarray(self.coefficients))
+        return series
 
 
 def is_identity(gather: Gather) -> bool:
@@ -185,7 +190,7 @@ def is_identity(gather: Gather) -> bool:
     if gather.source is not None or set(entries) != {0}:
         return False
     held = entries[0].out_slot
-    return held.size == np.count_nonzero(gather.out_pack.element_of_slot() >= 0) == np.unique(held).size
+    return held.size == int(np.count_nonzero(gather.out_pack.element_of_slot() >= 0)) == np.unique(held).size
 
 
 class _Entries(NamedTuple):

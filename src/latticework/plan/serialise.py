@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,8 +25,13 @@ from latticework.plan.schema import (
     TensorValue,
 )
 
-PLAN_FILE, CLIENT_FILE = 1, 2  # container kinds
-META, CODE, CONSTANTS, DEBUG, SOURCE = 1, 2, 3, 4, 5  # section kinds
+PLAN_FILE: Final = 1  # container kinds
+CLIENT_FILE: Final = 2
+META: Final = 1  # section kinds
+CODE: Final = 2
+CONSTANTS: Final = 3
+DEBUG: Final = 4
+SOURCE: Final = 5
 
 
 def write_client(spec: ClientSpec, path: Path | None = None) -> bytes | None:

@@ -53,7 +53,9 @@ class Encrypted:
         return None if written is None else bytes(written)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("Encrypted is not pickled; send to_bytes(), and read it with load_encrypted of client or server")
+        raise TypeError(
+            "Encrypted is not pickled; send to_bytes(), and read it with load_encrypted of client or server"
+        )
 
     def __repr__(self) -> str:
         names = ", ".join([*self.tensors, *(f"{k}={v}" for k, v in self.integers.items())])

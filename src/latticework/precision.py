@@ -8,6 +8,7 @@ simulated again, and its error bounds are those of that run.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, inf, log2
 from typing import Any
 
@@ -19,15 +20,16 @@ from latticework.frontend.samples import Sample
 from latticework.ir import interpret
 from latticework.params import ModulusChain, Need, build_chain, select_chain
 from latticework.pipeline import OnEvent, to_plan, to_primitives
-from latticework.plan.schema import CipherKind, Plan
+from latticework.plan.schema import CipherKind, IndexInput, Plan
 from latticework.plan.simulate import simulate
 from latticework.stages import Traced, Vectors
 
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
-FIRST_HEADROOM_BITS = 14
+FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
 HEADROOM_MARGIN = 2.0  # values at the lowest level may be this much larger than in calibration
-BOUND_DEVIATIONS = 8.0  # an error bound is this many standard deviations of the modelled noise
+BOUND_DEVIATIONS = 6.0  # an error bound is this many standard deviations of the noise of the worst element
 SIMULATED_SAMPLES = 3
+DRAWS = 8  # of the noise, for each sample
 ATTEMPTS = 4
 VANISHING = 2.0**-60  # outputs smaller than this have no relative precision
 
@@ -100,30 +102,44 @@ class Search:
         return ceil(worst)
 
     def deviations(self, plan: Plan) -> tuple[list[float], list[float]]:
-        """Root mean square error and largest magnitude of every output, against the tensors' own arithmetic."""
-        squares: list[list[float]] = [[] for _ in plan.client.outputs]
-        magnitudes = [0.0] * len(squares)
-        rng = np.random.default_rng(0)
-        for sample in self.samples[:SIMULATED_SAMPLES]:
-            exact = interpret(self.vectors.placed, sample)
-            noisy = simulate(plan, [sample[i.name] for i in plan.client.inputs], noise=rng)
-            for i, (a, b) in enumerate(zip(exact, noisy, strict=True)):
-                squares[i].append(float(np.mean((a - b) ** 2)))
-                magnitudes[i] = max(magnitudes[i], float(np.max(np.abs(a))))
-        return [float(np.sqrt(np.mean(s))) for s in squares], magnitudes
+        """Of every output the deviation of its worst element from the tensors' own arithmetic, and the magnitude."""
+        exact = [np.stack(runs) for runs in zip(*(interpret(self.vectors.placed, s) for s in self.drawn), strict=True)]
+        noisy = simulate(plan, self.stacks(plan, DRAWS), noise=np.random.default_rng(0))
+        return (
+            [worst_deviation(b - np.repeat(a, DRAWS, axis=0)) for a, b in zip(exact, noisy, strict=True)],
+            [float(np.max(np.abs(a))) for a in exact],
+        )
+
+    @cached_property
+    def drawn(self) -> list[Sample]:
+        """The samples that are simulated: that with the largest input, and the first others."""
+        largest = max(self.samples, key=lambda s: max((float(np.max(np.abs(v))) for v in s.values()), default=0.0))
+        others = [s for s in self.samples if s is not largest]
+        return [largest, *others[: SIMULATED_SAMPLES - 1]]
+
+    def stacks(self, plan: Plan, draws: int) -> list[Any]:
+        """Inputs of the drawn samples, each `draws` times, as stacks; run-time integers are the same in all."""
+        first = self.drawn[0]
+        return [
+            first[i.name]
+            if isinstance(i, IndexInput)
+            else np.repeat(np.stack([np.asarray(s[i.name], dtype=np.float64) for s in self.drawn]), draws, axis=0)
+            for i in plan.client.inputs
+        ]
 
     def headroom_bits(self, plan: Plan) -> int:
-        """Bits of q0 above the scale: the largest value at the lowest level, a sign, and a margin."""
-        largest = 1e-300
+        """Bits of q0 above the scale that make room, at every level, for the largest value, a sign and a margin."""
+        chain, largest = plan.chain, 1e-300
 
         def note(register: int, value: np.ndarray[Any, Any]) -> None:
             nonlocal largest
             kind = plan.kind(register)
-            if isinstance(kind, CipherKind) and kind.level == 0:
-                largest = max(largest, float(np.max(np.abs(value))))
+            if isinstance(kind, CipherKind):
+                above = chain.modulus(kind.level, kind.track) // chain.modulus(0, kind.track)
+                size = float(np.max(np.abs(value))) * kind.scale / chain.main.scales[0]
+                largest = max(largest, size / above)
 
-        for sample in self.samples[:SIMULATED_SAMPLES]:
-            simulate(plan, [sample[i.name] for i in plan.client.inputs], on_value=note)
+        simulate(plan, self.stacks(plan, 1), on_value=note)
         for value in self.vectors.placed.body.terminator.operands:
             if value.origin is not None and value.origin.max_abs is not None:
                 largest = max(largest, value.origin.max_abs)
@@ -142,16 +158,33 @@ class Search:
 
     def tensor_bounds(self, plan: Plan) -> dict[int, float]:
         """Error bound of every watched tensor, from noisy against noiseless simulation."""
+        exact = self.watched(plan, 1, None)
+        noisy = self.watched(plan, DRAWS, np.random.default_rng(1))
         worst: dict[int, float] = {}
-        rng = np.random.default_rng(1)
-        for sample in self.samples[:SIMULATED_SAMPLES]:
-            inputs = [sample[i.name] for i in plan.client.inputs]
-            runs: list[list[tuple[int, np.ndarray[Any, Any]]]] = [[], []]
-            for seen, noise in zip(runs, (None, rng), strict=True):
-                simulate(plan, inputs, noise=noise, on_value=lambda r, v, seen=seen: seen.append((r, v)))  # type: ignore[misc]
-            for (register, exact), (_, noisy) in zip(*runs, strict=True):
-                if register in plan.watch:
-                    position = plan.watch[register]
-                    deviation = float(np.sqrt(np.mean(np.real(exact - noisy) ** 2)))
-                    worst[position] = max(worst.get(position, 0.0), BOUND_DEVIATIONS * deviation)
+        for (position, a), (_, b) in zip(exact, noisy, strict=True):
+            bound = BOUND_DEVIATIONS * worst_deviation(b - np.repeat(a, DRAWS, axis=0))
+            worst[position] = max(worst.get(position, 0.0), bound)
         return worst
+
+    def watched(
+        self, plan: Plan, draws: int, noise: np.random.Generator | None
+    ) -> list[tuple[int, np.ndarray[Any, Any]]]:
+        """(position, slots) of every watched value, in the order they are computed."""
+        seen: list[tuple[int, np.ndarray[Any, Any]]] = []
+        runs = draws * len(self.drawn)
+
+        def note(register: int, value: np.ndarray[Any, Any]) -> None:
+            if register in plan.watch:
+                # A value that comes from public numbers alone is the same in all runs.
+                seen.append((plan.watch[register], np.broadcast_to(np.real(value), (runs, value.shape[-1]))))
+
+        simulate(plan, self.stacks(plan, draws), noise=noise, on_value=note)
+        return seen
+
+
+def worst_deviation(errors: np.ndarray[Any, Any]) -> float:
+    """Root mean square over runs (axis 0) of the element where it is largest.
+
+    Elements differ (a square's error grows with its value), so their mean would not bound the worst.
+    """
+    return float(np.sqrt(np.max(np.mean(errors**2, axis=0))))

@@ -107,7 +107,10 @@ def approximate(module: Module) -> tuple[Module, list[Approximation]]:
         if op.spec is not APPLY.spec:
             return False
         polynomial, record = _approximation(op)
-        mapping[op.result] = builder.build(POLYNOMIAL.spec, [mapping[op.operands[0]]], polynomial=polynomial)
+        value = builder.build(POLYNOMIAL.spec, [mapping[op.operands[0]]], polynomial=polynomial)
+        origin = op.result.origin or Origin("", op.loc)
+        value.origin = replace(origin, name=origin.name or record.function)
+        mapping[op.result] = value
         records.append(record)
         return True
 

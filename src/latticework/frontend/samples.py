@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -48,16 +48,17 @@ def samples_of(program: Program, module: Module, data: Any) -> list[Sample]:
 
 
 def assumed_samples(module: Module) -> list[Sample]:
-    """Stand-ins where no data are given: uniform numbers in [-1, 1], seeded."""
+    """Stand-ins where no data are given: uniform numbers in [-1, 1], seeded, and both ends of it."""
     rng = np.random.default_rng(0)
-    return [
-        {
-            name: rng.uniform(-1, 1, v.type.shape) if isinstance(v.type, TensorType)
-            else trip_limit(module, name) or ASSUMED_TRIPS
+
+    def sample(draw: Callable[[Shape], Any]) -> Sample:
+        return {
+            name: draw(v.type.shape) if isinstance(v.type, TensorType) else trip_limit(module, name) or ASSUMED_TRIPS
             for name, v in zip(module.input_names, module.inputs, strict=True)
         }
-        for _ in range(ASSUMED_SAMPLES)
-    ]  # fmt: skip
+
+    drawn = [sample(lambda shape: rng.uniform(-1, 1, shape)) for _ in range(ASSUMED_SAMPLES)]
+    return [*drawn, sample(np.ones), sample(lambda shape: -np.ones(shape))]
 
 
 def trip_limit(module: Module, name: str) -> int | None:

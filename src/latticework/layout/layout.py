@@ -99,6 +99,11 @@ class Layout:
         """Length of the vector."""
         return prod(d.extent for d in self.dims)
 
+    @property
+    def outer_copies(self) -> int:
+        """Copies that the outermost dimension makes of everything inside it; 1 if it walks an axis."""
+        return self.dims[0].extent if self.dims and self.dims[0].axis == REPEAT else 1
+
     def pack_map(self, shape: Shape) -> PackMap:
         """The run-time form for a tensor of a shape."""
         return PackMap(shape, self.slots, self.dims)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, is_identity
+from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, is_identity, num_diagonals
 from latticework.plan.pack import PackMap
+
+FOLD_COST = 4  # a rotation after the linear transform, in diagonals of it
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,25 @@ def linear(
     source: str | None = None,
     weights: Access | None = None,
 ) -> Value:
-    """out[...] += source[...] * x[...] over a loop nest, as one linear transform, or as nothing if nothing moves."""
+    """out[...] += source[...] * x[...] over a loop nest, as one linear transform, or as nothing if nothing moves.
+
+    Where the result repeats at the outermost, its copies may share the sums out and be added up by rotations
+    afterwards: fewer diagonals for log2(copies) rotations (the hybrid method of Juvekar et al., USENIX Security 2018).
+    """
     assert x.vector is not None
     gather = Gather(domain, target.pack, out, source, weights, x.pack, into)
     if is_identity(gather):
         return x.vector
-    return target.build("vec.linear_transform", x.vector, map=LinearMap(target.layout.slots, gather))
+    copies = target.layout.outer_copies
+    shared = replace(gather, spread=copies)
+    folds = copies.bit_length() - 1
+    if num_diagonals(shared) + FOLD_COST * folds >= num_diagonals(gather):
+        return target.build("vec.linear_transform", x.vector, map=LinearMap(target.layout.slots, gather))
+    total = target.build("vec.linear_transform", x.vector, map=LinearMap(target.layout.slots, shared))
+    for fold in range(folds):
+        steps = target.layout.slots >> (fold + 1)
+        total = target.build("vec.add", total, target.build("vec.rotate", total, steps=steps))
+    return total
 
 
 def moved(target: Target, x: Operand) -> Value:

@@ -39,10 +39,31 @@ def _absorbs(value: Value, user: Op) -> bool:
     if not value.is_secret:
         return True
     op = value.owner
-    if not isinstance(op, Op) or len(value.uses) != 1 or op.block is not user.block:
+    if not isinstance(op, Op) or op.block is not user.block:
+        return False
+    return len(value.uses) == 1 and _absorbs_within(value)
+
+
+def _folded(value: Value) -> Value | None:
+    """The x of value = x + rotate(x) where nothing else reads x, or None."""
+    op = value.owner
+    if not isinstance(op, Op) or op.name != "vec.add":
+        return None
+    x, turned = op.operands
+    if not _is(turned, "vec.rotate") or turned.owner.operands[0] is not x:  # type: ignore[union-attr]
+        return None
+    return x if len(x.uses) == 2 and len(turned.uses) == 1 else None
+
+
+def _absorbs_within(value: Value) -> bool:
+    """Whether the operation that makes a value takes in a factor."""
+    op = value.owner
+    if not isinstance(op, Op):
         return False
     if op.name == "vec.linear_transform":
         return True
+    if (inner := _folded(value)) is not None:
+        return _absorbs_within(inner)
     if op.name in SUMS:
         return all(_absorbs(v, op) for v in op.operands)
     return op.name == "vec.mul" and any(not v.is_secret for v in op.operands)
@@ -60,11 +81,16 @@ def _scaled(value: Value, factor: float, builder: Builder, mapping: dict[Value, 
             return builder.build("vec.constant", [], value=replace(constant, factor=constant.factor * factor))
         case "vec.linear_transform":
             return builder.build(op.spec, [mapping[op.operands[0]]], map=op.attrs["map"].scaled(factor))
+        case "vec.add" if _folded(value) is not None:
+            inner = _scaled(op.operands[0], factor, builder, mapping)
+            turned = op.operands[1].owner
+            assert isinstance(turned, Op)
+            return builder.build(op.spec, [inner, builder.build(turned.spec, [inner], **turned.attrs)])
         case "vec.mul":
             public = 0 if not op.operands[0].is_secret else 1
             if _is(op.operands[public], "vec.splat") and _absorbs(op.operands[1 - public], op):
-                inner = op.operands[public].owner.attrs["value"]  # type: ignore[union-attr]
-                return _scaled(op.operands[1 - public], factor * inner, builder, mapping)
+                number = op.operands[public].owner.attrs["value"]  # type: ignore[union-attr]
+                return _scaled(op.operands[1 - public], factor * number, builder, mapping)
             operands = [mapping[v] for v in op.operands]
             operands[public] = _scaled(op.operands[public], factor, builder, mapping)
             return builder.build(op.spec, operands)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
 from latticework.plan.constants import Access, ConstRef, Gather
-from latticework.plan.pack import PackMap
+from latticework.plan.pack import REPEAT, PackMap
 from latticework.plan.schema import CipherKind, ClientSpec, IndexInput, IndexKind, Kind, Output, Plan, SecretInput
 
 MAX_LOOPS = 16
@@ -71,6 +71,9 @@ def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]],
     if gather.out_pack.slots > slots:
         raise FormatError(f"{path}: packed to {gather.out_pack.slots} slots, the ring has {slots}")
     check_pack(gather.out_pack, path)
+    outermost = gather.out_pack.dims[0] if gather.out_pack.dims else None
+    if gather.spread != 1 and (outermost is None or (outermost.axis, outermost.extent) != (REPEAT, gather.spread)):
+        raise FormatError(f"{path}: sums are spread over {gather.spread} copies, the packing is {gather.out_pack}")
     sizes: list[tuple[Access | None, int]] = [(gather.out_access, gather.out_pack.size)]
     if gather.in_pack is not None:
         sizes.append((gather.in_access, gather.in_pack.size))

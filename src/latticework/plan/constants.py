@@ -56,6 +56,8 @@ class Gather:
 
     source     content hash of the array, or None for an array of ones
     in_access  None when the gather packs a constant tensor (then the product has no second factor)
+    spread     the output's outermost repetition, in so many copies, shares the sums out: each term is added in the one
+               copy that its input lies nearest to, and the copies still have to be added up
     """
 
     domain: tuple[int, ...]
@@ -65,6 +67,7 @@ class Gather:
     source_access: Access | None
     in_pack: PackMap | None = None
     in_access: Access | None = None
+    spread: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,11 @@ class Polynomial:
         return series
 
 
+def num_diagonals(gather: Gather) -> int:
+    """Diagonals that are not structurally zero."""
+    return len(_entries(gather))
+
+
 def is_identity(gather: Gather) -> bool:
     """Whether the linear map leaves every slot of the output where it already is."""
     entries = _entries(gather)
@@ -216,6 +224,8 @@ def _entries(gather: Gather) -> dict[int, _Entries]:
     steps = np.zeros_like(out_slot)
     if gather.in_pack is not None:
         steps = _nearest_steps(gather.in_pack.slots_of_element()[in_element], out_slot, gather.in_pack.slots)
+    if gather.spread > 1:
+        steps, out_slot = _nearest_copies(steps, out_slot, gather.spread)
     source_index = np.broadcast_to(source_index[:, None], out_slot.shape)
     steps, out_slot, source_index = steps.reshape(-1), out_slot.reshape(-1), source_index.reshape(-1)
     if not steps.size:
@@ -232,6 +242,14 @@ def _nearest_steps(in_slots: IntArray, out_slot: IntArray, slots: int) -> IntArr
     for copy in range(1, in_slots.shape[1]):
         best = np.minimum(best, (in_slots[:, copy : copy + 1] - out_slot) % slots)
     return best
+
+
+def _nearest_copies(steps: IntArray, out_slot: IntArray, spread: int) -> tuple[IntArray, IntArray]:
+    """For each term, of the outermost copies of its output slots the one with the smallest rotation."""
+    by_copy = (steps.shape[0], spread, -1)  # slots ascend, so the outermost repetition is the slowest
+    steps, out_slot = steps.reshape(by_copy), out_slot.reshape(by_copy)
+    nearest = np.argmin(steps, axis=1)[:, None, :]
+    return np.take_along_axis(steps, nearest, 1)[:, 0], np.take_along_axis(out_slot, nearest, 1)[:, 0]
 
 
 @lru_cache(maxsize=256)

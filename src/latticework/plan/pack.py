@@ -77,16 +77,19 @@ class PackMap:
         return _slots_of_element(self)
 
     def pack(self, array: npt.ArrayLike) -> FloatArray:
-        """Lay a tensor of `shape` out in slots; slots without an element are 0."""
-        flat = np.asarray(array, dtype=np.float64).reshape(-1)
-        if flat.size != self.size:
-            raise ValueError(f"pack: {flat.size} elements for shape {self.shape}")
+        """Lay tensors of shape (..., *shape) out in slots, (..., slots); slots without an element are 0."""
+        array = np.asarray(array, dtype=np.float64)
+        rank = len(self.shape)
+        if array.shape[array.ndim - rank :] != self.shape or array.ndim < rank:
+            raise ValueError(f"pack: {array.size} elements of shape {array.shape} for tensors of shape {self.shape}")
+        flat = array.reshape((*array.shape[: array.ndim - rank], self.size))
         element = self.element_of_slot()
-        return np.where(element >= 0, flat[np.maximum(element, 0)], 0.0)
+        return np.where(element >= 0, flat[..., np.maximum(element, 0)], 0.0)
 
     def unpack(self, slots: npt.NDArray[np.float64]) -> FloatArray:
-        """Read the tensor back from the first copy of each element."""
-        return np.asarray(slots[self.slots_of_element()[:, 0]], dtype=np.float64).reshape(self.shape)
+        """Read tensors (..., *shape) back from slots (..., slots), from the first copy of each element."""
+        first = slots[..., self.slots_of_element()[:, 0]]
+        return np.asarray(first, dtype=np.float64).reshape((*slots.shape[:-1], *self.shape))
 
 
 @lru_cache(maxsize=512)

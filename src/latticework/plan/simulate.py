@@ -35,9 +35,10 @@ def simulate(
 ) -> list[npt.NDArray[np.float64]]:
     """Packed outputs of a plan, decoded to tensors.
 
-    inputs    a tensor per secret input, an int per index input, in order
+    inputs    a tensor per secret input, an int per index input, in order; or stacks of tensors (runs, ...) that are
+              run side by side, and give stacks of outputs
     noise     draw every step's noise from this generator; None: exact arithmetic
-    on_value  called with (register, slot vector) for every ciphertext of basis Q
+    on_value  called with (register, slots) for every ciphertext of basis Q, slots of shape (slots,) or (runs, slots)
     raises    LevelError, ScaleError or RangeError where a step breaks the plan's own rules
     """
     run = _Simulation(plan, noise, on_value)
@@ -98,8 +99,8 @@ class _Simulation:
         """The value with noise of this coefficient deviation, if noise is drawn."""
         if self.noise is None:
             return value
-        sigma = deviation * np.sqrt(value.size) / scale
-        return value + self.noise.normal(0.0, sigma, value.size) + 1j * self.noise.normal(0.0, sigma, value.size)
+        sigma = deviation * np.sqrt(value.shape[-1]) / scale
+        return value + self.noise.normal(0.0, sigma, value.shape) + 1j * self.noise.normal(0.0, sigma, value.shape)
 
     def step(self, instruction: Instruction, x: list[Item]) -> list[Item]:
         """Meaning of one instruction, its rules checked."""
@@ -167,7 +168,7 @@ class _Simulation:
                 return a + instruction.immediate[0] / kind.scale
             case "relabel":
                 assert isinstance(before, CipherKind)
-                return a[np.arange(kind.slots) % before.slots] * (before.scale / kind.scale)
+                return a[..., np.arange(kind.slots) % before.slots] * (before.scale / kind.scale)
             case "drop_level" | "trivial":
                 return a
             case "mod_down":
@@ -219,12 +220,12 @@ class _Simulation:
 
 
 def apply_galois(x: Slots, element: int) -> Slots:
-    """X -> X^element on a periodic slot vector."""
-    modulus = 4 * x.size
+    """X -> X^element on periodic slot vectors (..., slots)."""
+    modulus = 4 * x.shape[-1]
     residue = element % modulus
     if residue % 4 == 3:
         x, residue = np.conj(x), modulus - residue
     steps, power = 0, 1
     while power != residue:
         power, steps = power * 5 % modulus, steps + 1
-    return np.roll(x, -steps)
+    return np.roll(x, -steps, axis=-1)

@@ -117,8 +117,9 @@ def test_dropping_levels_states_the_exact_scale():
     deep = v.x[0]
     for _ in range(4):
         deep = v.op("mul", deep, deep)
-    result = agrees(v.done(v.op("add", deep, v.x[1])), chain=chain)
+    result = agrees(v.done(v.op("add", v.op("add", deep, v.x[0]), v.x[1])), chain=chain)
     assert counted(result)["rlwe.drop_level"] == 1
+    assert [arg.type.level.index for arg in result.inputs] == [5, 1]  # an input that is needed late starts low
     for op in result.walk():
         if op.name == "rlwe.mul_int":  # the factor that brings one canonical scale onto another
             assert abs(op.attrs["factor"] * op.operands[0].type.scale / op.attrs["scale"] - 1) < 2.0**-38

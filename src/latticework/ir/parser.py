@@ -219,6 +219,8 @@ class _Parser(Scanner):
         origins = attrs.pop("lw.origin", ())
         if type(origins) is not tuple or not all(isinstance(origin, Origin | None) for origin in origins):
             self.error("lw.origin must be a list of origins or none")
+        if any(map(_holds_origin, attrs.values())):
+            self.error("an origin stands for an attribute; only lw.origin lists origins")
         return origins
 
     def _define_results(self, op: Op, results: re.Match[str] | None) -> list[str]:
@@ -269,3 +271,8 @@ class _Parser(Scanner):
                 self.expect(",")
             types.append(self.type())
         return types
+
+
+def _holds_origin(value: Any) -> bool:
+    """Whether an attribute is an origin or a list with one in it."""
+    return isinstance(value, Origin) or (type(value) is tuple and any(map(_holds_origin, value)))

@@ -8,7 +8,7 @@ carried round it without a bootstrap.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
@@ -20,14 +20,36 @@ Env = dict[Value, int | None]  # level of each value; None = public
 MAX_FREE_FACTOR = 1 << 16
 
 
-def program_depth(module: Module) -> int:
+def program_depth(module: Module, starts: Sequence[int] | None = None) -> int:
     """Levels that a `vec` module spends on its longest path.
 
+    starts  level of each input, 0 for all if not given
     raises  LevelError for a run-time loop that spends levels without `at_most`
     """
-    env: Env = {arg: 0 for arg in module.body.args}
+    arguments = module.body.args
+    env: Env = dict(zip(arguments, starts or [0] * len(arguments), strict=True))
     outputs = block_levels(module.body, env)
     return -min((level for level in outputs + list(env.values()) if level is not None), default=0)
+
+
+def input_levels(module: Module) -> list[int]:
+    """The lowest level at which each input can start without making the program deeper: fewer limbs to send.
+
+    An input that first meets others further down starts there.
+    """
+    depth = program_depth(module)
+    starts = [0] * len(module.body.args)
+    for i in range(len(starts)):
+        lowest, highest = -depth, 0  # deeper starts only make programs deeper, so halving finds the last that does not
+        while lowest < highest:
+            middle = (lowest + highest) // 2
+            starts[i] = middle
+            if program_depth(module, starts) == depth:
+                highest = middle
+            else:
+                lowest = middle + 1
+        starts[i] = highest
+    return starts
 
 
 def block_levels(block: Block, env: Env) -> list[int | None]:

@@ -20,7 +20,7 @@ from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.vec import VecType
 from latticework.errors import ScaleError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
-from latticework.levels.depth import is_free_factor, is_public, plan_loop, polynomial_depth
+from latticework.levels.depth import input_levels, is_free_factor, is_public, plan_loop, polynomial_depth
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, splat
 
@@ -46,8 +46,8 @@ def manage_levels(module: Module, chain: ModulusChain) -> Module:
     result = Module(body, list(module.input_names), list(module.outputs), dict(module.sources))
     emitter = _Emitter(Builder(body), chain)
     env: dict[Value, Managed] = {}
-    for arg in module.body.args:
-        kind = INDEX if arg.type is INDEX else emitter.settled_type(_slots(arg), chain.main.top)
+    for arg, start in zip(module.body.args, input_levels(module), strict=True):
+        kind = INDEX if arg.type is INDEX else emitter.settled_type(_slots(arg), chain.main.top + start)
         env[arg] = body.add_arg(kind, arg.origin)
     outputs = emitter.block(module.body, env)
     emitter.builder.create("loop.yield", [emitter.settle(emitter.encrypted(v, chain.main.top)) for v in outputs])

@@ -63,7 +63,8 @@ def table_text(model: CostModel) -> str:
 
 
 _BOUND_NOTE = (
-    "Error bounds are six standard deviations of the modelled noise of the worst element, drawn in simulations of the calibration data; "
+    "Error bounds are six standard deviations of the modelled noise of the worst element, drawn in simulations of "
+    "the calibration data; "
     "they are against the program with its functions approximated, and are not proofs."
 )
 

@@ -84,7 +84,7 @@ def compare(console, labels, float_logits, polynomial_logits, encrypted_logits):
     classes = [logits.argmax(axis=1) for logits in (float_logits, polynomial_logits, encrypted_logits)]
     error = np.abs(encrypted_logits - polynomial_logits).max(axis=1)
     largest = np.abs(polynomial_logits).max()
-    table = Table(title=f"{len(labels)} encrypted test images", show_lines=False, pad_edge=False)
+    table = Table(title=f"{len(labels)} encrypted test images")
     for heading in ("image", "label", "float", "polynomial", "encrypted", "largest logit error"):
         table.add_column(heading, justify="right")
     for i, label in enumerate(labels):
@@ -130,7 +130,7 @@ def main():
         np.abs(one - single.plaintext(images[:1])[0]).max() <= 0.01 * np.abs(one).max()
     )
 
-    summary = Table(title="times and sizes", pad_edge=False)
+    summary = Table(title="times and sizes")
     for heading in ("", "one image", f"{NUM_IMAGES} images at once"):
         summary.add_column(heading, justify="right")
     for stage in single_times:
@@ -144,7 +144,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for name, model in (("one-image", single), ("batch", batch)):
         target = folder / f"{name}.html"
-        target.write_text(model.report().html(), encoding="utf-8")
+        model.report().save(target)
         console.print(f"report: {target}")
     console.print("all agree" if agreed else "DISAGREEMENT: see the table")
     return 0 if agreed else 1

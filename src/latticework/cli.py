@@ -88,7 +88,7 @@ def compile(
     out.print(str(model), highlight=False)
     out.print(f"wrote {output} (for the server) and {client_file} (for the client)", highlight=False)
     if report is not None:
-        report.write_text(model.report().html(), encoding="utf-8")
+        model.report().save(report)
         out.print(f"wrote {report}", highlight=False)
 
 
@@ -183,7 +183,7 @@ def explain(
     """Say what a file is and what is in it; for a plan, the whole report."""
     print(explain_file(file))
     if html is not None:
-        html.write_text(Model.load(file).report().html(), encoding="utf-8")
+        Model.load(file).report().save(html)
         out.print(f"wrote {html}", highlight=False)
 
 

@@ -52,7 +52,7 @@ class Model:
         return Server(self.plan, keys, memory=memory, device=device, threads=threads)
 
     def report(self) -> Report:
-        """Layouts, levels, operations, keys, bytes and predicted time: `print` it, or write `report().html()`."""
+        """Layouts, levels, operations, keys, bytes and predicted time: `print` it, or `save` it as HTML."""
         return build_report(self.plan)
 
     def simulate(

@@ -36,7 +36,7 @@ PyPlaintext encode(const PyEncoder& self, nb::handle values, LevelPair level, do
 auto decrypt(const PyDecryptor& self, const PyCiphertext& x) {
   return to_array(unlocked([&] {
     const ckks::Encoder encoder(*self.context);
-    return encoder.decode(self.value.decrypt(x.value), x.value.scale, x.value.slots);
+    return encoder.decode(self.value.decrypt(x.value).span(), x.value.scale, x.value.slots);
   }));
 }
 
@@ -144,7 +144,8 @@ void bind_ciphertexts(nb::module_& m) {
       .def(
           "coefficients",
           [](const PyDecryptor& self, const PyCiphertext& x) {
-            return to_array(unlocked([&] { return self.value.decrypt(x.value); }));
+            const SecretBuffer<double> found = unlocked([&] { return self.value.decrypt(x.value); });
+            return to_array(std::vector<double>(found.begin(), found.end()));
           },
           "ciphertext"_a, "The N coefficients of message * scale + noise, float64.");
   m.def("save_ciphertexts", &save, "path"_a.none(), "ciphertexts"_a, "names"_a, "extras"_a = nb::dict(),

@@ -1,11 +1,15 @@
 #include "rlwe/decryptor.hpp"
 
+#include <algorithm>
+
 #include "math/error.hpp"
 #include "math/modulus.hpp"
 #include "rlwe/key_switch.hpp"
 
 namespace lw {
 namespace {
+
+constexpr std::size_t kMostLimbs = 2;  // whose product fits 128 bits
 
 /// x - q if x > q / 2, without a branch.
 double centred(std::uint64_t x, std::uint64_t q) noexcept {
@@ -43,12 +47,13 @@ Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> ke
   check_parameters(key_->parameters(), context.parameters(), "Decryptor: the secret key");
 }
 
-std::vector<double> Decryptor::decrypt(const Ciphertext& x) const {
+SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
   check_parameters(x.parameters, context_.parameters(), "decrypt: the ciphertext");
   check_key_set(x.key_set, key_->id(), "decrypt: the ciphertext");
   if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "decrypt: the ciphertext is over QP; mod_down it first");
   const Ring& ring = context_.ring();
-  const LimbList limbs = context_.limbs({x.level.track, 0}, Basis::kQ);
+  LimbList limbs = context_.limbs(x.level, Basis::kQ);
+  limbs.resize(std::min(limbs.size(), kMostLimbs));
   const SecretRows secret = key_->ntt(ring, limbs);
   SecretRows message(ring, limbs, 1), term(ring, limbs, 1);
   copy_limbs(ring, *message, 0, *x.rows, x.degree());
@@ -64,7 +69,7 @@ std::vector<double> Decryptor::decrypt(const Ciphertext& x) const {
   const Modulus& m0 = ring.modulus(limbs[0]);
   const Modulus& m1 = ring.modulus(limbs.back());
   const std::uint64_t inverse = limbs.size() == 2 ? m1.inverse(m1.reduce(m0.value())) : 0;
-  std::vector<double> coefficients(n);
+  SecretBuffer<double> coefficients(n);
   for (std::uint32_t i = 0; i < n; ++i) {
     coefficients[i] =
         limbs.size() == 1 ? centred(words[i], m0.value()) : centred(words[i], words[n + i], m0, m1, inverse);

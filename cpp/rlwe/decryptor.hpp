@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "rlwe/keys.hpp"
 
@@ -13,9 +12,10 @@ class Decryptor {
   /// Throws lw::Error(kParameterMismatch) if the key belongs to other parameters.
   Decryptor(const Context& context, std::shared_ptr<const SecretKey> key);
 
-  /// The N centred coefficients of message * scale + noise, read modulo level 0 of the ciphertext's track, so right
-  /// while they stay below half its modulus. The ciphertext is over Q, of degree at most 2. Branch free.
-  std::vector<double> decrypt(const Ciphertext& x) const;
+  /// The N centred coefficients of message * scale + noise, read modulo the first two limbs of the ciphertext's basis
+  /// (or the only one), so right while they stay below half their product. The ciphertext is over Q, of degree at most
+  /// 2. Branch free.
+  SecretBuffer<double> decrypt(const Ciphertext& x) const;
 
  private:
   const Context& context_;

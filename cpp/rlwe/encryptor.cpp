@@ -19,6 +19,11 @@ Ciphertext label(const Plaintext& message, PolyRows rows, const KeySetId& key_se
           std::nullopt};
 }
 
+/// An error in NTT form; `digit` tells apart those of one seed.
+SecretRows fresh_error(const Ring& ring, const LimbList& limbs, const PrivateSeed& seed, std::uint32_t digit) {
+  return to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), limbs);
+}
+
 }  // namespace
 
 Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> key) : context_(context), key_(key) {
@@ -37,25 +42,21 @@ Ciphertext Encryptor::encrypt(const Plaintext& message) const {
   return asymmetric(message, *std::get<std::shared_ptr<const PublicKey>>(key_));
 }
 
-void Encryptor::add_noise_and_message(Rows c, const PrivateSeed& seed, std::uint32_t digit,
-                                      const Plaintext* message) const {
-  const Ring& ring = context_.ring();
-  const SecretRows error =
-      to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), LimbList(c.limbs.begin(), c.limbs.end()));
-  ring.kernels().add(ring.queue(), c, c, error->rows());
-  if (message != nullptr) ring.kernels().add(ring.queue(), c, c, message->rows->rows());
-}
+// Both draw what is secret before they write: between c1 * s, or b * mask, and the error nothing may fail, as the rows
+// of the ciphertext are not wiped.
 
 Ciphertext Encryptor::symmetric(const Plaintext& message, const SecretKey& key) const {
   const Ring& ring = context_.ring();
+  const Kernels& kernels = ring.kernels();
   const LimbList& limbs = message.rows->limbs();
+  const SecretRows secret = key.ntt(ring, limbs), error = fresh_error(ring, limbs, PrivateSeed(), 0);
   const SeedRef seed{os_entropy(), 0};
   PolyRows rows(ring, limbs, 2);
   const Rows c0 = rows.rows(0, 1, 0, limbs.size()), c1 = rows.rows(1, 1, 0, limbs.size());
   expand_uniform(ring, c1, StreamDomain::kSeededCiphertext, seed);
-  ring.kernels().mul(ring.queue(), c0, c1, key.ntt(ring, limbs)->rows());
-  ring.kernels().neg(ring.queue(), c0, c0);
-  add_noise_and_message(c0, PrivateSeed(), 0, &message);
+  kernels.mul(ring.queue(), c0, c1, secret->rows());
+  kernels.sub(ring.queue(), c0, error->rows(), c0);
+  kernels.add(ring.queue(), c0, c0, message.rows->rows());
   Ciphertext fresh = label(message, std::move(rows), key.id());
   fresh.seed = seed;
   return fresh;
@@ -63,16 +64,20 @@ Ciphertext Encryptor::symmetric(const Plaintext& message, const SecretKey& key) 
 
 Ciphertext Encryptor::asymmetric(const Plaintext& message, const PublicKey& key) const {
   const Ring& ring = context_.ring();
+  const Kernels& kernels = ring.kernels();
   const LimbList& limbs = message.rows->limbs();
   const SecretRows mask =
       to_ntt(ring, sample_ternary(ring.degree(), PrivateSeed(), StreamDomain::kEncryptionMask).span(), limbs);
   const PrivateSeed error_seed;
+  const SecretRows error0 = fresh_error(ring, limbs, error_seed, 0), error1 = fresh_error(ring, limbs, error_seed, 1);
   PolyRows rows(ring, limbs, 2);
+  const Rows c0 = rows.rows(0, 1, 0, limbs.size()), c1 = rows.rows(1, 1, 0, limbs.size());
   copy_limbs(ring, rows, 0, *key.b, 0);
   copy_limbs(ring, rows, 1, *key.a, 0);
-  ring.kernels().mul(ring.queue(), rows.rows(), rows.rows(), mask->rows());
-  add_noise_and_message(rows.rows(0, 1, 0, limbs.size()), error_seed, 0, &message);
-  add_noise_and_message(rows.rows(1, 1, 0, limbs.size()), error_seed, 1, nullptr);
+  kernels.mul(ring.queue(), rows.rows(), rows.rows(), mask->rows());
+  kernels.add(ring.queue(), c0, c0, error0->rows());
+  kernels.add(ring.queue(), c1, c1, error1->rows());
+  kernels.add(ring.queue(), c0, c0, message.rows->rows());
   return label(message, std::move(rows), key.id);
 }
 

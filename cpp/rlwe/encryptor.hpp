@@ -21,7 +21,6 @@ class Encryptor {
  private:
   Ciphertext symmetric(const Plaintext& message, const SecretKey& key) const;
   Ciphertext asymmetric(const Plaintext& message, const PublicKey& key) const;
-  void add_noise_and_message(Rows c, const PrivateSeed& seed, std::uint32_t digit, const Plaintext* message) const;
 
   const Context& context_;
   std::variant<std::shared_ptr<const SecretKey>, std::shared_ptr<const PublicKey>> key_;

@@ -18,10 +18,6 @@ std::array<std::uint8_t, kSize> read_array(cbor::Field field) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 Reader open_kind(const Source& source, FileKind kind) {
   Expected expected;
   expected.kinds = {kind};

@@ -9,6 +9,15 @@ namespace {
 
 constexpr std::uint16_t kCoefficients = 1, kRows = 2;  // section kinds
 
+/// The key set that a key belongs to. All zeros stand for a value that needs no key, which fits every set: no key may
+/// carry them, or nothing would be compared.
+KeySetId read_owner(const Reader& reader) {
+  const cbor::Field field = reader.header()["key_set"];
+  const KeySetId id = read_key_set(field);
+  if (id == KeySetId{}) field.fail("a key belongs to a key set; all zeros are none");
+  return id;
+}
+
 cbor::Value spec_value(const EvaluationKey& key) {
   return cbor::Array{
       static_cast<std::uint8_t>(key.spec.kind),     key.spec.galois_element, key.spec.level.track, key.spec.level.index,
@@ -69,7 +78,7 @@ SecretKey load_secret_key(const std::string& path, const Parameters& parameters)
     coefficients[i] = static_cast<std::int8_t>(static_cast<int>(code) - 1);
   }
   if (invalid != 0) throw Error(ErrorKind::kFormat, reader.name() + ": a coefficient is not ternary");
-  return SecretKey(std::move(coefficients), read_key_set(reader.header()["key_set"]), parameters.fingerprint());
+  return SecretKey(std::move(coefficients), read_owner(reader), parameters.fingerprint());
 }
 
 std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path, const PublicKey& key,
@@ -90,7 +99,7 @@ PublicKey load_public_key(const Source& source, const Context& context) {
   reader.header().require_keys({"key_set", "seed"});
   const Ring& ring = context.ring();
   const LimbList limbs = context.parameters().all_q();
-  PublicKey key{read_key_set(reader.header()["key_set"]),
+  PublicKey key{read_owner(reader),
                 context.parameters().fingerprint(),
                 {read_hash(reader.header()["seed"]), 0},
                 nullptr,
@@ -128,7 +137,7 @@ EvaluationKeys load_evaluation_keys(const Source& source, const Context& context
   reader.header().require_keys({"key_set", "keys"});
   const cbor::Field specs = reader.header()["keys"];
   check_sections(reader, kRows, specs.size());
-  EvaluationKeys keys(read_key_set(reader.header()["key_set"]), parameters.fingerprint());
+  EvaluationKeys keys(read_owner(reader), parameters.fingerprint());
   for (std::size_t i = 0; i < specs.size(); ++i) {
     EvaluationKey key = read_spec(specs[i], keys.id(), parameters);
     const LimbList limbs = context.limbs(key.spec.level, Basis::kQP);

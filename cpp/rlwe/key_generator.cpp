@@ -35,18 +35,14 @@ SecretRows scaled_payload(const Context& context, const SecretKey& secret, const
   return payload;
 }
 
-/// out = e - a * s, where out holds e before.
-void mask(const Ring& ring, Rows out, ConstRows a, ConstRows s) {
-  SecretRows product(ring, LimbList(out.limbs.begin(), out.limbs.end()), 1);
+/// out = e - a * s with a fresh error e. Both parts are wiped where one of them fails; `out` holds only their
+/// difference.
+void mask(const Ring& ring, Rows out, ConstRows a, ConstRows s, const PrivateSeed& seed, std::uint32_t digit) {
+  const LimbList limbs(out.limbs.begin(), out.limbs.end());
+  const SecretRows error = to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), limbs);
+  SecretRows product(ring, limbs, 1);
   ring.kernels().mul(ring.queue(), product->rows(), a, s);
-  ring.kernels().sub(ring.queue(), out, out, product->rows());
-}
-
-/// A fresh error into one poly's rows, in NTT form.
-void fill_error(const Ring& ring, Rows out, const PrivateSeed& seed, std::uint32_t digit) {
-  const SecretBuffer<std::int64_t> error = sample_error(ring.degree(), seed, digit);
-  ring.kernels().import_signed(ring.queue(), out, error.span());
-  ring.kernels().ntt(ring.queue(), out);
+  ring.kernels().sub(ring.queue(), out, error->rows(), product->rows());
 }
 
 }  // namespace
@@ -71,8 +67,7 @@ PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
   PublicKey key{secret.id(), parameters.fingerprint(), {os_entropy(), 0}, nullptr, nullptr};
   PolyRows a(ring, limbs, 1), b(ring, limbs, 1);
   expand_uniform(ring, a.rows(), StreamDomain::kPublicKey, key.seed);
-  fill_error(ring, b.rows(), PrivateSeed(), 0);
-  mask(ring, b.rows(), a.rows(), secret.ntt(ring, limbs)->rows());
+  mask(ring, b.rows(), a.rows(), secret.ntt(ring, limbs)->rows(), PrivateSeed(), 0);
   key.a = std::make_shared<const PolyRows>(std::move(a));
   key.b = std::make_shared<const PolyRows>(std::move(b));
   return key;
@@ -93,8 +88,7 @@ EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const KeySpe
   PolyRows b(ring, limbs, static_cast<std::uint32_t>(parts.size()));
   for (std::uint32_t d = 0; d < parts.size(); ++d) {
     const Rows row = b.rows(d, 1, 0, limbs.size());
-    fill_error(ring, row, error_seed, parts[d].number);
-    mask(ring, row, key.a->rows(d, 1, 0, limbs.size()), target->rows());
+    mask(ring, row, key.a->rows(d, 1, 0, limbs.size()), target->rows(), error_seed, parts[d].number);
     const std::size_t first = find_runs(q, parts[d].limbs).front().first_in, count = parts[d].limbs.size();
     const Rows gadget = b.rows(d, 1, parameters.num_p() + first, count);
     ring.kernels().add(ring.queue(), gadget, gadget, std::as_const(*payload).rows(0, 1, first, count));

@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.frontend import input_ranges
 from latticework.frontend.samples import Sample
-from latticework.ir import INDEX, Module
+from latticework.ir import INDEX, Loc, Module
 from latticework.plan.schema import (
     Approximation,
     ClientSpec,
@@ -24,21 +24,31 @@ INPUT_MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
 
 
 def to_plan(
-    name: str, traced: Traced, vectors: Vectors, lowered: Lowered, samples: list[Sample], precision_bits: float
+    name: str,
+    traced: Traced,
+    vectors: Vectors,
+    lowered: Lowered,
+    samples: list[Sample],
+    precision_bits: float,
+    leaving: set[Loc],
 ) -> Plan:
-    """All parts of a plan but the error bounds, which come from simulating it."""
+    """All parts of a plan but the error bounds, which come from simulating it.
+
+    leaving  lines whose functions accepted inputs may take outside the range they are approximated on
+    """
     code = lowered.code
     client = ClientSpec(
         name,
         code.chain,
         _inputs(vectors, lowered, samples),
-        _outputs(vectors, lowered),
+        _outputs(vectors, lowered, traced.shifts),
         lowered.manifest,
         precision_bits,
     )
     tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
     approximations = tuple(
-        Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error) for f in traced.fitted
+        Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving)
+        for f in traced.fitted
     )
     used = {c.gather.source for c in code.constants if c.gather.source is not None}
     sources = {name: np.asarray(lowered.module.sources[name], dtype=np.float64) for name in sorted(used)}
@@ -49,29 +59,36 @@ def to_plan(
     )  # fmt: skip
 
 
+def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[float, float]]:
+    """The range that clients accept for the elements of each encrypted input: that of calibration, widened a little."""
+    accepted = {}
+    for name, (low, high) in input_ranges(module, samples).items():
+        margin = INPUT_MARGIN * ((high - low) or max(abs(high), 1.0))
+        accepted[name] = (low - margin, high + margin)
+    return accepted
+
+
 def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[SecretInput | IndexInput, ...]:
     module: Module = lowered.module
-    ranges = input_ranges(vectors.placed, samples)
+    accepted = accepted_ranges(vectors.placed, samples)
     found: list[SecretInput | IndexInput] = []
     for name, placed, value in zip(module.input_names, vectors.placed.inputs, module.inputs, strict=True):
         if value.type is INDEX:
             # Magnitudes and errors are only known for as many iterations as calibration ran.
             found.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
             continue
-        low, high = ranges[name]
-        margin = INPUT_MARGIN * ((high - low) or max(abs(high), 1.0))
         kind: Any = value.type
         pack = placed.type.layout.pack_map(placed.type.shape)  # type: ignore[attr-defined]
-        found.append(SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, low - margin, high + margin))
+        found.append(SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, *accepted[name]))
     return tuple(found)
 
 
-def _outputs(vectors: Vectors, lowered: Lowered) -> tuple[Output, ...]:
+def _outputs(vectors: Vectors, lowered: Lowered, shifts: list[float]) -> tuple[Output, ...]:
     found = []
     names = lowered.module.outputs
     pairs = zip(vectors.placed.body.terminator.operands, lowered.module.body.terminator.operands, strict=True)
-    for name, (placed, value) in zip(names, pairs, strict=True):
+    for name, (placed, value), shift in zip(names, pairs, shifts, strict=True):
         kind: Any = value.type
         pack = placed.type.layout.pack_map(placed.type.shape)  # type: ignore[attr-defined]
-        found.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 0.0))
+        found.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 0.0, shift))
     return tuple(found)

@@ -6,10 +6,13 @@ import importlib.util
 import io
 import sys
 import time
+import traceback
+import zlib
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
+from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -36,6 +39,7 @@ P = ParamSpec("P")
 
 Target = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
 Threads = Annotated[int, typer.Option(help="Threads; 0: one per core.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Accept a client file whose parameters are insecure.")]
 
 
 def reported(command: Callable[P, None]) -> Callable[P, None]:
@@ -75,7 +79,7 @@ def compile(
         model = compile_program(
             found,
             weights=read_arrays(weights) if weights else {},
-            calibrate=read_arrays(calibrate) if calibrate else None,
+            calibrate=read_values(calibrate) if calibrate else None,
             precision_bits=precision_bits,
             ring_degree=ring_degree,
             security_bits=security_bits,
@@ -98,10 +102,11 @@ def keygen(
     client: Annotated[Path, typer.Argument(help="Client file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the keys.")] = Path("keys"),
     threads: Threads = 0,
+    insecure: Insecure = False,
 ) -> None:
     """Make a secret key and exactly the evaluation keys that the program needs."""
     refuse_existing_key(output)
-    owner = Client.load(client, threads=threads)
+    owner = Client.load(client, threads=threads, allow_insecure=insecure)
     with ProgressBar("making keys") as bar:
         keys = owner.keygen(on_event=bar)
     keys.save(output)
@@ -118,9 +123,10 @@ def encrypt(
     ),
     output: Target = Path("inputs.lwct"),
     threads: Threads = 0,
+    insecure: Insecure = False,
 ) -> None:
     """Encrypt the inputs of one run."""
-    owner = Client.load(client, threads=threads)
+    owner = Client.load(client, threads=threads, allow_insecure=insecure)
     positional, named = read_inputs(owner, inputs)
     load_encryption_key(owner, keys)
     encrypted = owner.encrypt(*positional, **named)
@@ -160,9 +166,10 @@ def decrypt(
         Path | None, typer.Option("--output", "-o", help=".npy (or .npz for several outputs); else printed.")
     ] = None,
     threads: Threads = 0,
+    insecure: Insecure = False,
 ) -> None:
     """Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published."""
-    owner = Client.load(client, threads=threads)
+    owner = Client.load(client, threads=threads, allow_insecure=insecure)
     owner.load_keys(keys)
     values = owner.decrypt(owner.load_encrypted(outputs))
     arrays = named_arrays(values)
@@ -196,7 +203,7 @@ def version() -> None:
 def load_program(argument: str) -> Program:
     """The program of FILE.py[:NAME].
 
-    raises  TraceError if there is none of that name, or several and no name
+    raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed
     """
     file, _, name = argument.partition(":")
     path = Path(file)
@@ -209,6 +216,14 @@ def load_program(argument: str) -> Program:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
+    except UserError as error:
+        raise type(error)(error.message, at=error.at or _place(str(spec.origin), error)) from None
+    except (Exception, SystemExit) as error:
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise TraceError(
+            f"executing the file raised {type(error).__name__}: {what}; mend it until `python {path}` runs",
+            at=_place(str(spec.origin), error),
+        ) from None
     finally:
         sys.path.pop(0)
     programs = {k: v for k, v in vars(module).items() if isinstance(v, Program)}
@@ -220,40 +235,73 @@ def load_program(argument: str) -> Program:
     raise TraceError(f"{path} has these programs: {listed}; name one as {path}:NAME (decorated with @lw.program)")
 
 
+def _place(file: str, error: BaseException) -> str:
+    """The line of a user's file that an exception comes from, as file:line."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{file}:{lines[-1]}" if lines else file
+
+
 def read_arrays(path: Path) -> Any:
     """An array from .npy, a dictionary of arrays from .npz."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise FormatError(f"{path} is not a .npy or .npz file of numbers: {error}") from None
-    if isinstance(loaded, np.ndarray):
-        return loaded
-    with loaded:
-        return {name: loaded[name] for name in loaded.files}
+        with path.open("rb") as file:  # NumPy does not close a file that it cannot read
+            loaded = np.load(file, allow_pickle=False)
+            return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    except (ValueError, EOFError, BadZipFile, zlib.error):
+        raise FormatError(
+            f"{path} is not a .npy or .npz file of numbers; save it with np.save({str(path.with_suffix('.npy'))!r}, "
+            "array), or several arrays by name with np.savez"
+        ) from None
+
+
+def read_values(path: Path) -> Any:
+    """What `read_arrays` reads, single integers as Python's: files hold a run-time integer as an array of no axes."""
+    read = read_arrays(path)
+    return {name: _value(array) for name, array in read.items()} if isinstance(read, dict) else _value(read)
+
+
+def _value(array: np.ndarray[Any, Any]) -> Any:
+    return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else array
 
 
 def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[str, Any]]:
-    """Positional and named inputs from command-line words."""
-    names = {i.name for i in owner.spec.inputs}
+    """Positional and named inputs from command-line words.
+
+    raises  TraceError for several arrays as one input; FileNotFoundError naming the inputs there are
+    """
+    names = [i.name for i in owner.spec.inputs]
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for word in arguments:
         name, equals, value = word.partition("=")
-        if equals and name in names:
-            named[name] = _input(value)
+        is_named = bool(equals) and name in names
+        read = _input(value if is_named else word, names)
+        if is_named and isinstance(read, dict):
+            raise TraceError(
+                f"{word}: {value} is an .npz with the arrays {', '.join(read)}, which name their inputs themselves; "
+                f"give it as {value} alone, or one array as {name}=INPUT.npy"
+            )
+        if is_named:
+            named[name] = read
+        elif isinstance(read, dict):
+            named.update(read)
         else:
-            read = _input(word)
-            if isinstance(read, dict):
-                named.update(read)
-            else:
-                positional.append(read)
+            positional.append(read)
     return positional, named
 
 
-def _input(word: str) -> Any:
-    if word.lstrip("-").isdigit() and not Path(word).exists():
+def _input(word: str, names: list[str]) -> Any:
+    if Path(word).is_file():
+        return read_values(Path(word))
+    try:
         return int(word)
-    return read_arrays(Path(word))
+    except ValueError:
+        raise FileNotFoundError(
+            f"{word!r} is neither a file nor a whole number; give INPUT.npy, NAME=INPUT.npy, or NAME=3 for a "
+            f"run-time integer; the program has the inputs {', '.join(names)}"
+        ) from None
 
 
 def load_encryption_key(owner: Client, keys: Path) -> None:

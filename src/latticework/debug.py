@@ -50,6 +50,11 @@ class DebugReport:
         """The first value whose error exceeds its bound."""
         return next((row for row in self.rows if row.is_off), None)
 
+    def __repr__(self) -> str:
+        off = sum(row.is_off for row in self.rows)
+        first = f", first {self.first_off.name} at {self.first_off.location}" if self.first_off else ""
+        return f"DebugReport({len(self.rows)} values, {off} off{first})"
+
     def __str__(self) -> str:
         width = max((len(f"{r.location}") for r in self.rows), default=8)
         lines = [f"{'line':<{width}}  {'value':<12} {'shape':<12} {'largest':>10} {'error':>10} {'bound':>10}"]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.debug import DebugReport, debug_run
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.frontend.plain import plain_array
 from latticework.ir import Module, Value, interpret
-from latticework.plan.schema import Plan
+from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
 from latticework.report import Report, build_report
@@ -56,27 +60,42 @@ class Model:
         return build_report(self.plan)
 
     def simulate(
-        self, *inputs: npt.ArrayLike | int, noise: np.random.Generator | None = None
+        self, *inputs: npt.ArrayLike | int, noise: np.random.Generator | bool | None = None, **named: Any
     ) -> list[npt.NDArray[np.float64]]:
-        """Run the plan on cleartext slot vectors, levels and scales checked, with modelled noise if asked."""
-        return simulate(self.plan, list(inputs), noise=noise)
+        """Run the plan on cleartext slot vectors, levels and scales checked, with modelled noise if asked.
 
-    def plaintext(self, *inputs: npt.ArrayLike | int) -> list[npt.NDArray[np.float64]]:
+        inputs  by position or by name; secret inputs as tensors, or as stacks (runs, ...) of them with one leading
+                axis, which are run side by side and give stacks of outputs
+        noise   a generator to draw every step's noise from; True: a fresh one; None or False: exact arithmetic
+        raises  TraceError, ShapeError, DtypeError or RangeError for inputs that are not those of the program
+        """
+        return simulate(
+            self.plan, checked_inputs(self.plan.client, inputs, named, stacks=True), noise=_generator(noise)
+        )
+
+    def plaintext(self, *inputs: npt.ArrayLike | int, **named: Any) -> list[npt.NDArray[np.float64]]:
         """The program on cleartext tensors in NumPy, its functions approximated: what encrypted results approach.
 
         A loaded model does not have the tensor program; then this is the noiseless simulation of its plan.
+        inputs  one tensor or integer each, by position or by name; raises as `simulate`
         """
-        if self._reference is None:
-            return self.simulate(*inputs)
-        return interpret(self._reference.module, list(inputs))
+        values = checked_inputs(self.plan.client, inputs, named)
+        return simulate(self.plan, values) if self._reference is None else interpret(self._reference.module, values)
 
     def debug(self, *inputs: npt.ArrayLike | int, client: Client | None = None, **named: Any) -> DebugReport:
         """Run the program encrypted beside its plaintext; names the first line whose value is off beyond its bound.
 
         client  one that holds keys, made anew if not given: debugging decrypts intermediate values, so it is for
                 the owner of the data
+        raises  as `Client.encrypt` for inputs that are not those of the program
         """
-        client = client or self.client()
+        if client is None:
+            client = self.client()
+        elif not isinstance(client, Client):
+            raise DtypeError(
+                f"debug: client is a {type(client).__name__}; give a Client that holds keys, or leave it out for one "
+                "with new keys"
+            )
         reference = None if self._reference is None else (self._reference.module, self._reference.positions)
         return debug_run(self.plan, client, inputs, named, reference)
 
@@ -92,6 +111,9 @@ class Model:
         """
         return cls(read_plan(Path(path)))
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Model is not pickled or copied; save(path) it, and read it with lw.load(path)")
+
     def __repr__(self) -> str:
         chain = self.plan.chain
         bits = f"{chain.security_bits}-bit security" if not chain.insecure else "INSECURE"
@@ -102,3 +124,72 @@ class Model:
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
+
+
+def checked_inputs(
+    program: ClientSpec, arrays: tuple[Any, ...], named: dict[str, Any], *, stacks: bool = False
+) -> list[Any]:
+    """The inputs of one run in order, as float64 arrays and integers.
+
+    stacks  arrays may have one more leading axis, of one length for all of them
+    raises  TraceError for a wrong number or name, ShapeError, DtypeError, or RangeError for NaN and infinity
+    """
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(i.name, kind) for i in program.inputs])
+    try:
+        given = signature.bind(*arrays, **named).arguments
+    except TypeError as error:
+        listed = ", ".join(i.name for i in program.inputs)
+        raise TraceError(
+            f"program {program.name} has the inputs {listed}; got {len(arrays)} by position and "
+            f"{', '.join(named) or 'none'} by name: {error}"
+        ) from None
+    values: list[Any] = []
+    runs = set()
+    for spec in program.inputs:
+        if isinstance(spec, IndexInput):
+            values.append(_integer(program, spec, given[spec.name]))
+            continue
+        array = _tensor(program, spec, given[spec.name], stacks=stacks)
+        values.append(array)
+        if array.ndim > len(spec.shape):
+            runs.add(len(array))
+    if len(runs) > 1:
+        raise ShapeError(f"program {program.name}: stacks of {sorted(runs)} runs; stack equally many of each input")
+    return values
+
+
+def _integer(program: ClientSpec, spec: IndexInput, value: Any) -> int:
+    where = f"program {program.name}, input {spec.name}"
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
+        raise DtypeError(f"{where} is a {type(value).__name__}; give a whole number, such as a number of iterations")
+    if not 0 <= number <= spec.limit:
+        raise RangeError(f"{where} is {number}; the program was compiled for 0 to {spec.limit}")
+    return number
+
+
+def _tensor(program: ClientSpec, spec: SecretInput, value: Any, *, stacks: bool) -> npt.NDArray[np.float64]:
+    where = f"program {program.name}, input {spec.name}"
+    try:
+        array = plain_array(value)
+    except (DtypeError, RangeError) as error:
+        raise type(error)(f"{where}: {error.message}") from None
+    is_stack = stacks and array.ndim == len(spec.shape) + 1 and array.shape[1:] == spec.shape and len(array) > 0
+    if array.shape != spec.shape and not is_stack:
+        stack = f", or a stack of them (runs, {str(spec.shape)[1:]}" if stacks else ""
+        raise ShapeError(f"{where} has shape {array.shape}, the program was compiled for {spec.shape}{stack}")
+    return array
+
+
+def _generator(noise: Any) -> np.random.Generator | None:
+    if noise is None or isinstance(noise, np.random.Generator):
+        return noise
+    if isinstance(noise, bool):
+        return np.random.default_rng() if noise else None
+    raise DtypeError(
+        f"simulate: noise is a {type(noise).__name__}; give True, or np.random.default_rng(seed) for noise that repeats"
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from latticework.assemble import to_plan
 from latticework.errors import LayoutError, LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Loc, Module, PassEvent, run_passes, verify
+from latticework.ir import Loc, Module, PassEvent, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts, room_needed
 from latticework.levels import manage_levels, program_depth
@@ -28,6 +30,7 @@ PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 PLACEMENT_RULES = {op.spec.name: op.place for op in ALL_OPS if op.place is not None}
 _ROOM = {op.spec.name: op.room for op in ALL_OPS}
+COMPARED_SAMPLES = 256
 OnEvent = Callable[[PassEvent], None]
 
 
@@ -50,7 +53,17 @@ def to_polynomials(
         calibrated = calibrate(approximated, samples)
     else:
         calibrated, fitted = approximate(calibrate(module, samples))
-    return Traced(run_passes(calibrated, TENSOR_PASSES, on_event=on_event), fitted)
+    shifts = _shifts(module, calibrated, samples) if fitted else [0.0] * len(module.outputs)
+    return Traced(run_passes(calibrated, TENSOR_PASSES, on_event=on_event), fitted, shifts)
+
+
+def _shifts(exact: Module, approximated: Module, samples: list[Sample]) -> list[float]:
+    """Largest difference that approximating functions makes to an element of each output."""
+    found = [0.0] * len(exact.outputs)
+    for sample in samples[:: -(-len(samples) // COMPARED_SAMPLES)]:
+        pairs = zip(interpret(exact, sample), interpret(approximated, sample), strict=True)
+        found = [max(most, float(np.max(np.abs(a - b)))) for most, (a, b) in zip(found, pairs, strict=True)]
+    return found
 
 
 def to_vectors(module: Module, at: Loc, on_event: OnEvent | None = None) -> Vectors:

@@ -9,27 +9,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, inf, log2
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
 
+from latticework.assemble import accepted_ranges
 from latticework.errors import PrecisionError, UserError
 from latticework.frontend import Program
 from latticework.frontend.samples import Sample
-from latticework.ir import interpret
+from latticework.levels.ranges import Interval, Ranges, ranges
+from latticework.measure import Measure, Measured
 from latticework.params import ModulusChain, Need, build_chain, select_chain
 from latticework.pipeline import OnEvent, to_plan, to_primitives
-from latticework.plan.schema import CipherKind, IndexInput, Plan
+from latticework.plan.schema import CipherKind, Plan
 from latticework.plan.simulate import simulate
 from latticework.stages import Traced, Vectors
 
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
 FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
-HEADROOM_MARGIN = 2.0  # values at the lowest level may be this much larger than in calibration
+HEADROOM_MARGIN = 4.0  # values at the lowest level may be this much larger than in calibration
+MOST_REACH = 2.0**12  # and outputs as large as accepted inputs can make them, up to this much larger
 BOUND_DEVIATIONS = 6.0  # an error bound is this many standard deviations of the noise of the worst element
-SIMULATED_SAMPLES = 3
-DRAWS = 8  # of the noise, for each sample
 ATTEMPTS = 4
 VANISHING = 2.0**-60  # outputs smaller than this have no relative precision
 
@@ -44,6 +45,11 @@ class Search:
     samples: list[Sample]
     precision_bits: float
     on_event: OnEvent | None
+
+    @cached_property
+    def measure(self) -> Measure:
+        """The simulations by which plans are measured."""
+        return Measure(self.vectors, self.samples)
 
     def best(self, ring_degree: int | None, security_bits: int, insecure: bool) -> Plan:
         """The plan with the smallest scale that reaches the precision, on the smallest ring that holds it.
@@ -63,7 +69,7 @@ class Search:
         probe = Need(self.vectors.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
         plan = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
         headroom = self.headroom_bits(plan)
-        scale_bits = FIRST_SCALE_BITS + self.missing_bits(plan)
+        scale_bits = FIRST_SCALE_BITS + self.missing_bits(self.measure.measured(plan))
         for _ in range(ATTEMPTS):
             if scale_bits > MAX_SCALE_BITS:
                 raise PrecisionError(
@@ -72,9 +78,10 @@ class Search:
                     at=self.program.loc,
                 )
             plan = self.plan(chain_for(scale_bits, headroom))
-            missing = self.missing_bits(plan)
+            measured = self.measure.measured(plan)
+            missing = self.missing_bits(measured)
             if missing <= 0:
-                return self.finished(plan)
+                return self.finished(plan, measured)
             scale_bits = max(scale_bits, round(log2(plan.chain.main.scales[-1]))) + missing
         raise PrecisionError(
             f"compile: precision_bits={self.precision_bits:g} is not reached: {missing} bits are missing at a scale of "
@@ -85,47 +92,49 @@ class Search:
     def plan(self, chain: ModulusChain) -> Plan:
         """The plan for a chain, without error bounds."""
         lowered = to_primitives(self.vectors, chain, self.on_event)
-        return to_plan(self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits)
-
-    def missing_bits(self, plan: Plan) -> int:
-        """Bits by which the modelled error exceeds what was asked for (negative: bits to spare)."""
-        worst = -inf
-        for output, deviation, magnitude in zip(plan.client.outputs, *self.deviations(plan), strict=True):
-            if magnitude < VANISHING:
-                raise PrecisionError(
-                    f"compile: output {output.name} is at most {magnitude:.1g} for all calibration data, so there is "
-                    "nothing to be precise about; give calibrate= data like what will be encrypted",
-                    at=self.program.loc,
-                )
-            target = 2.0**-self.precision_bits * magnitude
-            worst = max(worst, log2(max(BOUND_DEVIATIONS * deviation, 1e-300) / target))
-        return ceil(worst)
-
-    def deviations(self, plan: Plan) -> tuple[list[float], list[float]]:
-        """Of every output the deviation of its worst element from the tensors' own arithmetic, and the magnitude."""
-        exact = [np.stack(runs) for runs in zip(*(interpret(self.vectors.placed, s) for s in self.drawn), strict=True)]
-        noisy = simulate(plan, self.stacks(plan, DRAWS), noise=np.random.default_rng(0))
-        return (
-            [worst_deviation(b - np.repeat(a, DRAWS, axis=0)) for a, b in zip(exact, noisy, strict=True)],
-            [float(np.max(np.abs(a))) for a in exact],
+        leaving = self.box.leaving
+        return to_plan(
+            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, leaving
         )
 
-    @cached_property
-    def drawn(self) -> list[Sample]:
-        """The samples that are simulated: that with the largest input, and the first others."""
-        largest = max(self.samples, key=lambda s: max((float(np.max(np.abs(v))) for v in s.values()), default=0.0))
-        others = [s for s in self.samples if s is not largest]
-        return [largest, *others[: SIMULATED_SAMPLES - 1]]
+    def missing_bits(self, measured: Measured) -> int:
+        """Bits by which the modelled error exceeds what was asked for (negative: bits to spare).
 
-    def stacks(self, plan: Plan, draws: int) -> list[Any]:
-        """Inputs of the drawn samples, each `draws` times, as stacks; run-time integers are the same in all."""
-        first = self.drawn[0]
-        return [
-            first[i.name]
-            if isinstance(i, IndexInput)
-            else np.repeat(np.stack([np.asarray(s[i.name], dtype=np.float64) for s in self.drawn]), draws, axis=0)
-            for i in plan.client.inputs
+        raises  PrecisionError if no output is anything but zero: nothing to be precise about
+        """
+        needed = [
+            log2(max(BOUND_DEVIATIONS * deviation, 1e-300) / (2.0**-self.precision_bits * magnitude))
+            for deviation, magnitude in zip(measured.outputs, self.magnitudes, strict=True)
+            if magnitude >= VANISHING
         ]
+        if not needed:
+            raise PrecisionError(
+                f"compile: the outputs are at most {max(self.magnitudes):.1g} for all calibration data, so there is "
+                "nothing to be precise about; give calibrate= data like what will be encrypted",
+                at=self.program.loc,
+            )
+        return ceil(max(needed))
+
+    @cached_property
+    def magnitudes(self) -> list[float]:
+        """Largest magnitude of every output over all calibration data."""
+        values = self.vectors.placed.body.terminator.operands
+        seen = [v.origin.max_abs if v.origin and v.origin.max_abs else 0.0 for v in values]
+        return [max(s, float(np.max(np.abs(run)))) for s, run in zip(seen, self.measure.exact, strict=True)]
+
+    @cached_property
+    def box(self) -> Ranges:
+        """What the program's values can be for inputs anywhere in the ranges that clients accept."""
+        accepted = accepted_ranges(self.vectors.placed, self.samples)
+        boxes: list[Interval | int] = []
+        for name, value in zip(self.vectors.placed.input_names, self.vectors.placed.inputs, strict=True):
+            if name not in accepted:
+                boxes.append(max(int(sample[name]) for sample in self.samples))
+                continue
+            pack = value.type.layout.pack_map(value.type.shape)  # type: ignore[attr-defined]
+            low, high = accepted[name]
+            boxes.append(Interval(pack.pack(np.full(pack.shape, low)), pack.pack(np.full(pack.shape, high))))
+        return ranges(self.vectors.module, boxes)
 
     def headroom_bits(self, plan: Plan) -> int:
         """Bits of q0 above the scale that make room, at every level, for the largest value, a sign and a margin."""
@@ -135,56 +144,26 @@ class Search:
             nonlocal largest
             kind = plan.kind(register)
             if isinstance(kind, CipherKind):
-                above = chain.modulus(kind.level, kind.track) // chain.modulus(0, kind.track)
+                above = log2(chain.modulus(kind.level, kind.track)) - log2(chain.modulus(0, kind.track))
                 size = float(np.max(np.abs(value))) * kind.scale / chain.main.scales[0]
-                largest = max(largest, size / above)
+                largest = max(largest, size * 2.0 ** -min(above, 1000.0))
 
-        simulate(plan, self.stacks(plan, 1), on_value=note)
-        for value in self.vectors.placed.body.terminator.operands:
-            if value.origin is not None and value.origin.max_abs is not None:
-                largest = max(largest, value.origin.max_abs)
-        return max(2, ceil(log2(HEADROOM_MARGIN * largest)) + 1)
+        simulate(plan, self.measure.stacks(plan, 1), on_value=note)
+        largest = HEADROOM_MARGIN * max(largest, *self.magnitudes)
+        for output, magnitude, box in zip(plan.client.outputs, self.magnitudes, self.box.outputs, strict=True):
+            if box is not None:
+                held = output.pack.element_of_slot() >= 0
+                reach = float(np.max(np.maximum(np.abs(box.low), np.abs(box.high))[held]))
+                largest = max(largest, min(reach if np.isfinite(reach) else np.inf, MOST_REACH * magnitude))
+        return max(2, ceil(log2(largest)) + 1)
 
-    def finished(self, plan: Plan) -> Plan:
+    def finished(self, plan: Plan, measured: Measured) -> Plan:
         """The plan with error bounds for its outputs and its tensors."""
-        deviations, magnitudes = self.deviations(plan)
         outputs = tuple(
             replace(o, error_bound=BOUND_DEVIATIONS * d, magnitude=m)
-            for o, d, m in zip(plan.client.outputs, deviations, magnitudes, strict=True)
+            for o, d, m in zip(plan.client.outputs, measured.outputs, self.magnitudes, strict=True)
         )
-        bounds = self.tensor_bounds(plan)
-        tensors = tuple(replace(t, bound=bounds.get(t.position, 0.0)) for t in plan.tensors)
+        tensors = tuple(
+            replace(t, bound=BOUND_DEVIATIONS * measured.tensors.get(t.position, 0.0)) for t in plan.tensors
+        )
         return replace(plan, client=replace(plan.client, outputs=outputs), tensors=tensors)
-
-    def tensor_bounds(self, plan: Plan) -> dict[int, float]:
-        """Error bound of every watched tensor, from noisy against noiseless simulation."""
-        exact = self.watched(plan, 1, None)
-        noisy = self.watched(plan, DRAWS, np.random.default_rng(1))
-        worst: dict[int, float] = {}
-        for (position, a), (_, b) in zip(exact, noisy, strict=True):
-            bound = BOUND_DEVIATIONS * worst_deviation(b - np.repeat(a, DRAWS, axis=0))
-            worst[position] = max(worst.get(position, 0.0), bound)
-        return worst
-
-    def watched(
-        self, plan: Plan, draws: int, noise: np.random.Generator | None
-    ) -> list[tuple[int, np.ndarray[Any, Any]]]:
-        """(position, slots) of every watched value, in the order they are computed."""
-        seen: list[tuple[int, np.ndarray[Any, Any]]] = []
-        runs = draws * len(self.drawn)
-
-        def note(register: int, value: np.ndarray[Any, Any]) -> None:
-            if register in plan.watch:
-                # A value that comes from public numbers alone is the same in all runs.
-                seen.append((plan.watch[register], np.broadcast_to(np.real(value), (runs, value.shape[-1]))))
-
-        simulate(plan, self.stacks(plan, draws), noise=noise, on_value=note)
-        return seen
-
-
-def worst_deviation(errors: np.ndarray[Any, Any]) -> float:
-    """Root mean square over runs (axis 0) of the element where it is largest.
-
-    Elements differ (a square's error grows with its value), so their mean would not bound the worst.
-    """
-    return float(np.sqrt(np.max(np.mean(errors**2, axis=0))))

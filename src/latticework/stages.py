@@ -17,10 +17,12 @@ class Traced:
 
     module   tensor + loop IR, outputs equal to NumPy's up to the approximations
     fitted   one record per approximated function
+    shifts   of every output, how far the approximations move an element at most, on calibration data
     """
 
     module: Module
     fitted: list[Fitted]
+    shifts: list[float]
 
 
 @dataclass(frozen=True)

@@ -106,10 +106,10 @@ def test_run_time_integers():
 
 def test_server_checks_what_a_client_should_have(deployed):
     inputs = deployed.client.encrypt(X)
-    empty = lw.Encrypted("inputs", "affine", {}, {})
+    empty = lw.Encrypted("inputs", "affine", inputs.interface, {}, {})
     refused(ShapeError, "program affine: the encrypted input x is missing", lambda: deployed.server(empty))
     (output,) = deployed.server(inputs).tensors.values()
-    spent = lw.Encrypted("inputs", "affine", {"x": output}, {})
+    spent = lw.Encrypted("inputs", "affine", inputs.interface, {"x": output}, {})
     refused(LevelError, "level 0.*the plan takes.*level 1", lambda: deployed.server(spent))
 
 
@@ -295,7 +295,7 @@ def test_roles(deployed):
 
 
 def test_outputs_that_are_missing(deployed):
-    empty = lw.Encrypted("outputs", "affine", {}, {})
+    empty = lw.Encrypted("outputs", "affine", deployed.client.encrypt(X).interface, {}, {})
     refused(ShapeError, "program affine: outputs result are missing", lambda: deployed.client.decrypt(empty))
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.cli import read_arrays, read_values
+from latticework.errors import FormatError
 
 PROGRAM = """
 import latticework as lw
@@ -49,8 +51,8 @@ def session(tmp_path_factory):
         folder, "compile", "program.py:score", "--weights", "weights.npz", "--calibrate", "data.npy",
         "--ring-degree", 2048, "--insecure", "-o", "model.lwplan", "--report", "report.html",
     )  # fmt: skip
-    latticework(folder, "keygen", "model.lwclient", "-o", "keys")
-    latticework(folder, "encrypt", "model.lwclient", "x.npy", "-k", "keys", "-o", "in.lwct")
+    latticework(folder, "keygen", "model.lwclient", "-o", "keys", "--insecure")
+    latticework(folder, "encrypt", "model.lwclient", "x.npy", "-k", "keys", "-o", "in.lwct", "--insecure")
     server = folder / "server"  # the server's machine: no secret key anywhere
     server.mkdir()
     for name in ("model.lwplan", "keys/evaluation.lwkeys", "in.lwct"):
@@ -61,7 +63,7 @@ def session(tmp_path_factory):
 
 def test_decrypted_equals_numpy(session):
     folder, weights, data = session
-    latticework(folder, "decrypt", "model.lwclient", "server/out.lwct", "-k", "keys", "-o", "y.npy")
+    latticework(folder, "decrypt", "model.lwclient", "server/out.lwct", "-k", "keys", "-o", "y.npy", "--insecure")
     got = np.load(folder / "y.npy")
     model = lw.load(folder / "model.lwplan")
     (want,) = model.simulate(data[:1])
@@ -89,9 +91,10 @@ def test_client_file_holds_no_weights(session):
 
 def test_anyone_can_encrypt_with_the_public_key(session):
     folder, _, data = session
-    latticework(folder, "encrypt", "model.lwclient", "x=x.npy", "-k", "keys/public.lwkey", "-o", "in2.lwct")
+    public = ("-k", "keys/public.lwkey")
+    latticework(folder, "encrypt", "model.lwclient", "x=x.npy", *public, "-o", "in2.lwct", "--insecure")
     latticework(folder, "run", "model.lwplan", "in2.lwct", "-k", "keys", "-o", "out2.lwct")
-    printed = latticework(folder, "decrypt", "model.lwclient", "out2.lwct", "-k", "keys/secret.lwkey")
+    printed = latticework(folder, "decrypt", "model.lwclient", "out2.lwct", "-k", "keys/secret.lwkey", "--insecure")
     (want,) = lw.load(folder / "model.lwplan").simulate(data[:1])
     got = np.array([float(v) for v in printed.split("[[")[1].split("]]")[0].split()])
     assert np.abs(got - want[0]).max() < 1e-2
@@ -111,9 +114,15 @@ def test_explain_and_report(session):
     [
         (["run", "model.lwplan", "in.lwct", "-k", "keys/secret.lwkey"], ["secret key"]),
         (["run", "model.lwclient", "in.lwct", "-k", "keys"], ["client file"]),
-        (["decrypt", "model.lwclient", "in.lwct", "-k", "keys"], ["inputs of program", "outputs"]),
-        (["encrypt", "model.lwclient", "data.npy", "-k", "keys"], ["(50, 16)", "(1, 16)"]),
-        (["encrypt", "model.lwclient", "nothing.npy", "-k", "keys"], ["nothing.npy"]),
+        (["decrypt", "model.lwclient", "in.lwct", "-k", "keys", "--insecure"], ["inputs of program", "outputs"]),
+        (["encrypt", "model.lwclient", "data.npy", "-k", "keys", "--insecure"], ["(50, 16)", "(1, 16)"]),
+        (["encrypt", "model.lwclient", "nothing.npy", "-k", "keys", "--insecure"], ["nothing.npy", "inputs x"]),
+        (["encrypt", "model.lwclient", "x=a", "-k", "keys", "--insecure"], ["'a'", "NAME=3"]),
+        (["encrypt", "model.lwclient", "x=weights.npz", "-k", "keys", "--insecure"], ["w1, b1, w2", "x=INPUT.npy"]),
+        (["encrypt", "model.lwclient", "x.npy", "-k", "keys"], ["INSECURE", "--insecure"]),
+        (["keygen", "model.lwclient"], ["INSECURE", "--insecure"]),
+        (["decrypt", "model.lwclient", "server/out.lwct", "-k", "keys"], ["INSECURE", "--insecure"]),
+        (["compile", "program.py", "--calibrate", "program.py"], ["save it with np.save('program.npy'"]),
         (["compile", "program.py:scoer"], ["score", "program.py:NAME"]),
         (["compile", "program.py", "--weights", "data.npy"], ["w1"]),
         (["keygen", "program.py"], ["program.py"]),
@@ -125,3 +134,34 @@ def test_faults_are_one_message_and_status_1(session, arguments, words):
     for word in words:
         assert word in printed.replace("\n", " ")
     assert not (folder / "unwanted.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("import latticework as lw\nx = = 1\n", "broken.py:2", "SyntaxError"),
+        ("import nonexistent_module\n", "broken.py:1", "No module named 'nonexistent_module'"),
+        ("def f():\n    return 1 / 0\n\nf()\n", "broken.py:2", "ZeroDivisionError: division by zero"),
+        ("import sys\nsys.exit(3)\n", "broken.py:2", "SystemExit: 3"),
+        ("import latticework as lw\n\nlw.program(int)\n", "broken.py:3", "without parentheses"),
+    ],
+)
+def test_a_file_that_cannot_be_executed_is_named_with_its_line(tmp_path, text, place, words):
+    (tmp_path / "broken.py").write_text(text)
+    printed = latticework(tmp_path, "compile", "broken.py", fails=True).replace("\n", " ")
+    assert "TraceError" in printed and place in printed and words in printed and "typer" not in printed
+
+
+@pytest.mark.parametrize("content", [b"1,2\n3,4\n", b"PK\x03\x04 cut", b"", np.array([None]).dumps()])
+def test_files_that_are_no_arrays_are_answered_with_how_to_save_one(tmp_path, content):
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(FormatError, match=r"save it with np.save\('.*x.npy'") as caught:
+        read_arrays(tmp_path / "x.csv")
+    assert "pickle" not in str(caught.value)
+
+
+def test_integers_of_files_are_run_time_integers(tmp_path):
+    np.savez(tmp_path / "inputs.npz", n=np.int64(3), x=np.ones(2), s=np.float64(0.5))
+    values = read_values(tmp_path / "inputs.npz")
+    assert type(values["n"]) is int and values["n"] == 3
+    assert values["x"].shape == (2,) and values["s"].dtype == np.float64

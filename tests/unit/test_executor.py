@@ -4,8 +4,11 @@ import copy
 import gc
 import itertools
 import math
+import os
 import signal
+import threading
 import time
+import warnings
 import weakref
 
 import numpy as np
@@ -654,3 +657,45 @@ def test_mutated_plans_never_do_worse_than_a_format_error(seed):
         except FormatError:
             continue
         assert plan.num_outputs == 2
+
+
+# What is decrypted
+
+
+@pytest.mark.parametrize("level", range(1, TOP + 1))
+def test_values_too_large_for_level_0_decrypt_where_they_lie(case, rng, level):
+    """Watched values may be larger than q0 / scale = 2^8: their own modulus holds them."""
+    values = random_slots(rng, SLOTS) * 2**20
+    a = Assembler()
+    b = a.block(cipher(level))
+    doubled = b.op("add", [b.args[0], b.args[0]], cipher(level))
+    b.yield_(b.op("neg", [doubled], cipher(level)))
+    (result,) = run(case, a, [case.encrypt(values, level)])
+    np.testing.assert_allclose(result, -2 * values, rtol=1e-9, atol=1e-6)
+
+
+def test_a_forked_child_computes_while_a_thread_of_its_parent_allocates(case, rng):
+    """The child must not wait for a lock that a thread which it does not have holds."""
+    x, ready, stop = case.encrypt(random_slots(rng, SLOTS)), threading.Event(), threading.Event()
+
+    def busy():
+        while not stop.is_set():
+            case.evaluator.add(x, x)
+            ready.set()
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    ready.wait()
+    try:
+        for _ in range(30):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
+                signal.alarm(10)
+                case.evaluator.add(x, x)
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        thread.join()

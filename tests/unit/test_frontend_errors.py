@@ -136,6 +136,31 @@ MISTAKES = {
     "index division": (lambda x, s, n: n // 2, TraceError, "added, subtracted and multiplied"),
     "index as subscript": (lambda x, s, n: x[n], TraceError, "run-time index.*Python loop"),
     "weight by index": (lambda x, s, n: PLAIN[n], TraceError, "index n.*Python loop"),
+    "loop variable as number": (
+        lambda x, s, n: loop(x, 3, lambda i, h: h * i),
+        TraceError,
+        "the loop variable i is used as a number.*only while the loop runs.*counter array",
+    ),
+    "number times loop variable": (
+        lambda x, s, n: loop(x, n, lambda i, h: h + PLAIN * i),
+        TraceError,
+        "the loop variable i is used as a number.*counter array",
+    ),
+    "ufunc of loop variable": (
+        lambda x, s, n: loop(x, 3, lambda i, h: np.multiply(h, i)),
+        TraceError,
+        "the loop variable i is used as a number.*counter array",
+    ),
+    "element at loop variable": (
+        lambda x, s, n: loop(x, 3, lambda i, h: h + x[i]),
+        TraceError,
+        "the loop variable i is used as a number .it subscripts.*only while the loop runs.*Python loop",
+    ),
+    "weight at loop variable": (
+        lambda x, s, n: loop(x, 3, lambda i, h: h + PLAIN[i]),
+        TraceError,
+        "the loop variable i is used as a number.*Python loop",
+    ),
     "range of index": (lambda x, s, n: range(n), TraceError, "lw.for_loop"),
     "if index": (lambda x, s, n: 1 if n else 2, TraceError, "index n"),
     "compare index": (lambda x, s, n: n > 2, TraceError, "index n"),
@@ -149,8 +174,6 @@ MISTAKES = {
     "body returns too few": (lambda x, s, n: loop((x, s), n, lambda i, h, k: h), TraceError, "2 arrays.*one value"),
     "body changes shape": (lambda x, s, n: loop(x, n, lambda i, h: h[:2]), ShapeError, r"array h.*\(3, 4\).*\(2, 4\)"),
     "nothing carried": (lambda x, s, n: loop((), n, lambda i: ()), TraceError, "empty tuple"),
-    "subscript by loop variable": (lambda x, s, n: loop(x, 3, lambda i, h: h + PLAIN[i]), TraceError, "index i"),
-    "loop variable as number": (lambda x, s, n: loop(x, 3, lambda i, h: h * i), TraceError, "counter array"),
 }
 
 

@@ -206,3 +206,26 @@ def test_an_index_is_an_integer():
     np.testing.assert_array_equal(repeated(np.ones(2), np.int32(2)), [3, 3])
     with pytest.raises(DtypeError, match="n is an Index and takes an integer, got a float"):
         repeated(np.ones(2), 2.0)
+
+
+def test_shapes_are_tuples_of_integers_however_they_are_written():
+    assert lw.Secret[np.int64(8)] == lw.Secret[8] == lw.Secret(8) == lw.Secret((np.int32(8),)) == lw.Secret[8,]
+    assert type(lw.Secret[np.int64(8)].shape[0]) is int
+    assert lw.Secret[()].shape == () and lw.Secret().shape is None
+    for wrong in (0, -1, 2.0, True, None, "8", (2, 0), [2]):
+        with pytest.raises(ShapeError, match="integers >= 1"):
+            lw.Secret[wrong]
+    with pytest.raises(ShapeError, match="integers >= 1"):
+        lw.Secret(2.5)
+
+
+@pytest.mark.parametrize("given", [(), (int,), (3,), (score,)])
+def test_the_decorator_takes_a_function_and_no_options(given):
+    with pytest.raises(TraceError, match="@lw.program, without parentheses") as caught:
+        lw.program(*given)
+    assert "lw.program(*given)" in caught.value.at.text
+
+
+def test_too_many_weights_are_answered_with_both_ways_to_give_them():
+    with pytest.raises(TraceError, match=r"got 9; give weights=\(...\) in that order, or by name"):
+        lw.trace(score, weights=(1.0,) * 9)

@@ -77,7 +77,7 @@ def test_secret_key_is_never_taken_for_something_else(case, tmp_path):
 
 def test_secret_key_file_with_a_fourth_value_is_refused(case, tmp_path):
     path = tmp_path / "secret.lwk"
-    header = {"key_set": bytes(16)}
+    header = {"key_set": bytes(range(16))}
     good = b"\x24" * (case.n // 4)  # 0, 1, 2, 0 -> -1, 0, 1, -1
     for data, message in [(b"\xff" + good[1:], "not ternary"), (good[:-1], "expected 256"), (good + b"\0", "expected")]:
         _core.write_container(path, KIND_SECRET, case.parameters.fingerprint, header, [(1, data)])
@@ -232,6 +232,23 @@ def test_sizes_are_computed_not_believed(case, files):
         for wrong_sections in (sections[:-1], [*sections, sections[0]], [(9, rows), *sections[1:]]):
             with pytest.raises(FormatError, match="sections"):
                 load(rebuilt(case, kind, header, wrong_sections), case.context)
+
+
+@pytest.mark.parametrize("kind", [KIND_SECRET, KIND_PUBLIC, KIND_EVALUATION])
+def test_key_of_no_key_set_is_refused(case, files, tmp_path, kind):
+    """Zeros would fit every ciphertext, and so hide that a key is another's."""
+    if kind == KIND_SECRET:
+        path = tmp_path / "secret.lwk"
+        _core.save_secret_key(path, case.secret_key, case.context)
+        data, load = path.read_bytes(), lambda forged, context: _core.load_secret_key(path, context)
+    else:
+        data, load = files["public key" if kind == KIND_PUBLIC else "evaluation keys"]
+    header, sections = sections_of(data, kind)
+    forged = rebuilt(case, kind, header | {"key_set": bytes(16)}, sections)
+    if kind == KIND_SECRET:
+        path.write_bytes(forged)
+    with pytest.raises(FormatError, match="key_set.*all zeros"):
+        load(forged, case.context)
 
 
 def test_bad_key_headers_are_refused(case, files):

@@ -29,7 +29,7 @@ def small_plan():
         locations=(*plan.locations, SourceLocation("program.py", 3, "y = W @ x")),
         tensors=(TensorValue(0, "y", 0, PackMap((SLOTS,), SLOTS, (PackDim(0, SLOTS),)), 0.5),),
         watch={0: 0},
-        approximations=(Approximation("relu", 0, -1.0, 1.0, 15, 0.1),),
+        approximations=(Approximation("relu", 0, -1.0, 1.0, 15, 0.1, False),),
         layouts=(("y", "(16,)", "[0:16]"),),
     )
 

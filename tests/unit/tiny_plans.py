@@ -60,13 +60,13 @@ def make_plan(registers, blocks, inputs=None, *, name="tiny", chain=CHAIN, tenso
         (148.0, 148.0), 26,
     )  # fmt: skip
     client = ClientSpec(
-        name, chain, given, (Output("y", (5,), PACK, registers[yielded].level, 2.0**30, 1e-6, 2.0),), manifest, 12.0
+        name, chain, given, (Output("y", (5,), PACK, registers[yielded].level, 2.0**30, 1e-6, 2.0, 0.01),), manifest, 12.0
     )
     return Plan(
         client, KINDS, tuple(KINDS.index(kind) for kind in registers), tuple(blocks), KEYS, (CONSTANT,),
         {"w": np.arange(5.0)}, locations,
         tuple(TensorValue(i, t, 0, PACK, 0.0) for i, t in enumerate(tensors)), {},
-        (Approximation("relu", 0, -2.0, 2.0, 15, 0.04),),
+        (Approximation("relu", 0, -2.0, 2.0, 15, 0.04, True),),
         tuple((t, str(PACK.shape), str(PACK)) for t in tensors),
     )  # fmt: skip
 

@@ -128,7 +128,7 @@ def plan_of(module: Module, chain: ModulusChain) -> Plan:
             inputs.append(SecretInput(name, (kind.slots,), line(kind.slots), kind.level.index, kind.scale, -4.0, 4.0))
     for name, value in zip(primitives.outputs, primitives.body.terminator.operands, strict=True):
         kind = value.type
-        outputs.append(Output(name, (kind.slots,), line(kind.slots), kind.level.index, kind.scale, 0.0, 1.0))
+        outputs.append(Output(name, (kind.slots,), line(kind.slots), kind.level.index, kind.scale, 0.0, 1.0, 0.0))
     client = ClientSpec("case", chain, tuple(inputs), tuple(outputs), manifest(primitives, keys, chain), 12.0)
     sources = {name: np.asarray(array, dtype=np.float64) for name, array in primitives.sources.items()}
     return Plan(

@@ -39,17 +39,15 @@ constexpr Kernels kKernels = {
 };
 
 /// Freed blocks by size, kept for the next request of that size: the C library would return blocks of a megabyte to
-/// the system each time, and the page faults of getting them back cost more than the arithmetic on them.
+/// the system each time, and the page faults of getting them back cost more than the arithmetic on them. No call waits:
+/// where another thread holds the lock, the C library serves, so that a child forked meanwhile does not wait for ever.
 class FreeBlocks {
  public:
-  ~FreeBlocks() {
-    for (auto& [bytes, blocks] : blocks_) {
-      for (void* block : blocks) std::free(block);
-    }
-  }
+  ~FreeBlocks() { free_all(); }
   /// A kept block of this size, or nullptr.
   void* take(std::size_t bytes) noexcept {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return nullptr;
     const auto place = blocks_.find(bytes);
     if (place == blocks_.end() || place->second.empty()) return nullptr;
     void* block = place->second.back();
@@ -60,8 +58,8 @@ class FreeBlocks {
   /// Keeps a block, or frees it where enough are kept.
   void give(void* block, std::size_t bytes) noexcept {
     {
-      const std::lock_guard lock(mutex_);
-      if (kept_bytes_ + bytes <= kMostKept) {
+      const std::unique_lock lock(mutex_, std::try_to_lock);
+      if (lock && kept_bytes_ + bytes <= kMostKept) {
         try {
           blocks_[bytes].push_back(block);
           kept_bytes_ += bytes;
@@ -72,8 +70,21 @@ class FreeBlocks {
     }
     std::free(block);
   }
+  /// Frees what is kept, for a request of another size that the system refused.
+  void clear() noexcept {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) free_all();
+  }
 
  private:
+  void free_all() noexcept {
+    for (auto& [bytes, blocks] : blocks_) {
+      for (void* block : blocks) std::free(block);
+    }
+    blocks_.clear();
+    kept_bytes_ = 0;
+  }
+
   static constexpr std::size_t kMostKept = std::size_t{256} << 20;
 
   std::mutex mutex_;
@@ -92,7 +103,7 @@ class RefDevice final : public Device {
   Buffer allocate(std::size_t bytes) override {
     const std::size_t size = rounded(bytes);
     void* data = free_.take(size);
-    if (data == nullptr && size >= bytes) data = std::aligned_alloc(kAlignment, size);
+    if (data == nullptr && size >= bytes) data = fresh(size);
     if (data == nullptr) {
       throw Error(ErrorKind::kOutOfMemory, "ref device: no memory for " + std::to_string(bytes) + " bytes, " +
                                                std::to_string(live_bytes()) + " in use; lower the memory budget");
@@ -117,6 +128,12 @@ class RefDevice final : public Device {
   void release(void* data, std::size_t bytes) noexcept override {
     live_.fetch_sub(bytes);
     free_.give(data, rounded(bytes));
+  }
+
+  void* fresh(std::size_t size) noexcept {
+    if (void* data = std::aligned_alloc(kAlignment, size)) return data;
+    free_.clear();
+    return std::aligned_alloc(kAlignment, size);
   }
 
   static constexpr std::size_t kAlignment = 64;

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from latticework.errors import ShapeError, TraceError
-from latticework.frontend.location import definition_loc
+from latticework.frontend.location import definition_loc, user_loc
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +21,25 @@ class Secret:
 
     shape: tuple[int, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if self.shape is not None:
+            object.__setattr__(self, "shape", _extents(self.shape))
+
     def __class_getitem__(cls, shape: Any) -> Secret:
-        extents = shape if isinstance(shape, tuple) else (shape,)
-        if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in extents):
-            raise ShapeError(f"Secret[{shape!r}]: a shape is made of integers >= 1, as in Secret[1, 64] or Secret[()]")
-        return cls(extents)
+        return cls(_extents(shape))
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
+    given = shape if isinstance(shape, tuple) else (shape,)
+    try:
+        extents = tuple(0 if isinstance(n, bool) else operator.index(n) for n in given)
+    except TypeError:
+        extents = (0,)
+    if any(n < 1 for n in extents):
+        raise ShapeError(
+            f"Secret[{shape!r}]: a shape is made of integers >= 1, as in Secret[1, 64] or Secret[()]", at=user_loc()
+        )
+    return extents
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, TraceError, UnsupportedError
-from latticework.frontend.indices import TracedIndex
+from latticework.frontend.indices import TracedIndex, refuse_indices
 from latticework.frontend.location import user_loc
 from latticework.frontend.tracing import Traced, Tracer
 from latticework.frontend.unsupported import remedy
@@ -26,6 +26,7 @@ class _MissingMethodError(UnsupportedError, AttributeError):
 
 def _binary(function: np.ufunc, *, swapped: bool = False) -> Callable[[TracedArray, Any], Any]:
     def operator(self: TracedArray, other: Any) -> Any:
+        refuse_indices((other,))
         return self._tracer.call_numpy(function, (other, self) if swapped else (self, other), {})
 
     return operator
@@ -45,6 +46,7 @@ class TracedArray(Traced):
     __array_priority__ = 1000.0
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        refuse_indices(inputs)
         if method == "reduce" and ufunc is np.add:
             return self._tracer.call_numpy(np.sum, inputs, {"axis": 0} | kwargs)
         if method != "__call__":
@@ -107,13 +109,16 @@ class TracedArray(Traced):
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(item, Traced) for item in items):
-            kind = "run-time index" if any(isinstance(item, TracedIndex) for item in items) else "secret"
-            raise TraceError(
-                f"{self!r} is subscripted by a {kind}; which element that is must be known when the program is "
-                "compiled: use a Python loop over a known count (it is unrolled), or a public 0/1 selection",
-                at=user_loc(),
-            )
+        advice = "use a Python loop over a known count (it is unrolled), or a public 0/1 selection"
+        for item in items:
+            if isinstance(item, TracedIndex):
+                raise item.unknown(f"it subscripts {self!r}", advice)
+            if isinstance(item, Traced):
+                raise TraceError(
+                    f"{self!r} is subscripted by a secret; which element that is must be known when the program is "
+                    f"compiled: {advice}",
+                    at=user_loc(),
+                )
         return self._tracer.call(slicing.trace, self, index)
 
     def __len__(self) -> int:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from latticework.dialects import loop
 from latticework.errors import TraceError
 from latticework.frontend.location import user_loc
 from latticework.frontend.tracing import Traced, user_line
-from latticework.ir.core import OpSpec, Value
+from latticework.ir.core import Block, OpSpec, Value
 
-_UNKNOWN = "is a run-time index, whose number is not known when the program is compiled"
+_COUNTER = "carry a counter array instead (start at 0.0, return counter + 1)"
 
 
 def _refused(what: str, advice: str) -> Callable[..., NoReturn]:
     def refuse(self: TracedIndex, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise TraceError(f"{what}, but {self!r} {_UNKNOWN}; {advice}", at=user_loc())
+        raise self.unknown(what, advice)
 
     return refuse
 
@@ -53,15 +53,39 @@ class TracedIndex(Traced):
     __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _refused(
         "this arithmetic needs a number", "indices can be added, subtracted and multiplied by integers"
     )
-    __array_ufunc__ = _refused(
-        "arithmetic with arrays needs a number",
-        "the body is compiled once: carry a counter array instead (start at 0.0, return counter + 1)",
-    )
+    __array_ufunc__ = _refused("arithmetic with arrays needs a number", _COUNTER)
     __hash__ = object.__hash__
+
+    @property
+    def is_loop_variable(self) -> bool:
+        """Whether it counts the iterations of a loop, unlike a parameter and what is computed."""
+        owner = self._value.owner
+        return isinstance(owner, Block) and owner is not self._tracer.module.body
+
+    def unknown(self, what: str, advice: str) -> TraceError:
+        """The error of needing its number; `what` needs it, `advice` does without."""
+        if self.is_loop_variable:
+            message = (
+                f"the {self!r} is used as a number ({what}); it exists only while the loop runs, as its body is "
+                "compiled once for all iterations"
+            )
+        else:
+            message = (
+                f"{what}, but {self!r} is a run-time index, whose number is not known when the program is compiled"
+            )
+        return TraceError(f"{message}; {advice}", at=user_loc())
 
     def __repr__(self) -> str:
         origin = self._value.origin
-        return f"index {origin.name}" if origin is not None and origin.name else "an index"
+        kind = "loop variable" if self.is_loop_variable else "index"
+        return f"{kind} {origin.name}" if origin is not None and origin.name else f"an {kind}"
+
+
+def refuse_indices(operands: Sequence[Any]) -> None:
+    """TraceError if one of the operands of array arithmetic is an index."""
+    for operand in operands:
+        if isinstance(operand, TracedIndex):
+            raise operand.unknown("arithmetic with arrays needs a number", _COUNTER)
 
 
 def _index_value(index: TracedIndex, other: Any) -> Value:
@@ -76,6 +100,6 @@ def _index_value(index: TracedIndex, other: Any) -> Value:
         kind = "secret array" if isinstance(other, Traced) else type(other).__name__
         raise TraceError(
             f"{index!r} is combined with a {kind}; an index takes part in integer arithmetic only. "
-            "To use it in array arithmetic carry a counter array instead (start at 0.0, return counter + 1)"
+            f"To use it in array arithmetic {_COUNTER}"
         )
     return index._tracer.create(loop.INDEX_CONSTANT, (), {"value": number}).result

@@ -79,12 +79,19 @@ class Program:
             raise DtypeError(f"program {self.name}, input {parameter.name}: {error.message}", at=error.at) from None
 
 
-def program(function: Callable[..., Any]) -> Program:
+def program(function: Callable[..., Any] | None = None) -> Program:
     """Decorator: make a function on arrays a program.
 
     Parameters annotated Secret[shape] are secret inputs, those annotated Index public run-time integers,
     all others public weights.
+    raises  TraceError unless decorating a function: it takes no options
     """
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
+        given = "no function" if function is None else repr(function)
+        raise TraceError(
+            f"lw.program got {given}; write @lw.program, without parentheses, above a function defined with def",
+            at=user_loc(),
+        )
     return Program(function, sys._getframe(1).f_locals)
 
 
@@ -141,7 +148,11 @@ def _weights(program: Program, given: Any) -> dict[str, Any]:
         by_name = {p.name: value for p, value in zip(wanted, given, strict=False)}
     else:
         count = len(given) if isinstance(given, Sequence) else f"one {type(given).__name__}"
-        raise TraceError(f"program {program.name} has {len(wanted)} weights ({names}), got {count}", at=program.loc)
+        raise TraceError(
+            f"program {program.name} has {len(wanted)} weights ({names}), got {count}; "
+            "give weights=(...) in that order, or by name as weights={...}",
+            at=program.loc,
+        )
     unknown = [name for name in by_name if all(name != p.name for p in wanted)]
     missing = [p.name for p in wanted if p.name not in by_name and p.default is inspect.Parameter.empty]
     if unknown or missing:

@@ -16,6 +16,7 @@ from latticework.plan.schema import CipherKind, ClientSpec, IndexInput, IndexKin
 
 MAX_LOOPS = 16
 MAX_GATHER_ITERATIONS = 1 << 26
+MAX_GATHER_TERMS = 1 << 27
 MAX_ITERATIONS_PER_ITEM = 256  # a matrix product within 2^16 slots uses every element at most 2^8 times on average
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
 
@@ -86,7 +87,9 @@ def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]],
         sizes.append((gather.source_access, sources[gather.source].size))
     limit = min(MAX_GATHER_ITERATIONS, MAX_ITERATIONS_PER_ITEM * sum(size for _, size in sizes))
     domain = gather.domain
-    if len(domain) > MAX_LOOPS or min(domain, default=1) < 1 or prod(domain) > limit:
+    copies = gather.out_pack.slots // gather.out_pack.size + 1
+    terms = prod(domain) * max(copies, len(domain))  # what the gather's tables hold at once
+    if len(domain) > MAX_LOOPS or min(domain, default=1) < 1 or prod(domain) > limit or terms > MAX_GATHER_TERMS:
         raise FormatError(f"{path}: a loop nest of {_shown(domain)} iterations")
     for access, size in sizes:
         assert access is not None
@@ -119,6 +122,10 @@ def check_references(plan: Plan) -> None:
     for tensor in plan.tensors:
         if not 0 <= tensor.location < count:
             raise FormatError(f"plan: location {tensor.location} of {count}")
+        if tensor.pack.slots > plan.chain.slots:
+            raise FormatError(
+                f"plan: tensor {tensor.name!r} is packed to {tensor.pack.slots} slots, the ring has fewer"
+            )
         check_pack(tensor.pack, f"tensor {tensor.name!r}")
     for register, position in plan.watch.items():
         if not (0 <= register < len(plan.registers) and 0 <= position < len(plan.tensors)):

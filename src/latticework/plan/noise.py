@@ -32,9 +32,10 @@ def public_encryption(ring_degree: int) -> float:
     return sqrt(ERROR_VARIANCE * (1 + 2 * SECRET_VARIANCE * ring_degree) + ROUNDING_VARIANCE)
 
 
-def mod_down(ring_degree: int) -> float:
-    """Rounding of a rescale or a division by P: (r0 + r1 s) with both uniform in [-1/2, 1/2]."""
-    return sqrt(ROUNDING_VARIANCE * (1 + SECRET_VARIANCE * ring_degree))
+def mod_down(ring_degree: int, degree: int = 1) -> float:
+    """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2) with each r uniform in [-1/2, 1/2]."""
+    spread = SECRET_VARIANCE * ring_degree
+    return sqrt(ROUNDING_VARIANCE * sum(spread**power for power in range(degree + 1)))
 
 
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:

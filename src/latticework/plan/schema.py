@@ -131,6 +131,7 @@ class Output:
 
     error_bound  bound on the absolute error of an element against the polynomial program, by the noise model
     magnitude    largest absolute value in calibration
+    shift        how far approximating functions moved an element at most, in calibration
     """
 
     name: str
@@ -140,6 +141,7 @@ class Output:
     scale: float
     error_bound: float
     magnitude: float
+    shift: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,10 @@ class TensorValue:
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """One function that was replaced by a polynomial."""
+    """One function that was replaced by a polynomial.
+
+    may_leave  inputs that a client accepts may take its argument outside [low, high], where the polynomial is wrong
+    """
 
     function: str
     location: int
@@ -178,6 +183,7 @@ class Approximation:
     high: float
     degree: int
     max_error: float
+    may_leave: bool
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,11 @@ def read_client(source: Path | bytes) -> ClientSpec:
     return _read_meta(reader)
 
 
+def interface_id(spec: ClientSpec) -> bytes:
+    """32 bytes that name the client part of one compilation, so that ciphertexts of another are not mixed with it."""
+    return bytes(_core.blake3(_core.cbor_encode(to_data(spec))))
+
+
 def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
     """The server file. Bytes if there is no path."""
     gathers = list(dict.fromkeys(c.gather for c in plan.constants))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import log2
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from latticework.plan import noise as model
 from latticework.plan.keys import KeySpec
 from latticework.plan.schema import CipherKind, DigitsKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
 
-Slots = npt.NDArray[np.complex128]
+Slots = npt.NDArray[Any]  # complex128, or float64 for plans that are real throughout
 Item = Slots | int | KeySpec
 OnValue = Callable[[int, Slots], None]
 SCALE_TOLERANCE = 2.0**-20
@@ -31,24 +32,27 @@ def simulate(
     inputs: Sequence[npt.ArrayLike | int],
     *,
     noise: np.random.Generator | None = None,
+    public_key: bool = False,
     on_value: OnValue | None = None,
 ) -> list[npt.NDArray[np.float64]]:
     """Packed outputs of a plan, decoded to tensors.
 
-    inputs    a tensor per secret input, an int per index input, in order; or stacks of tensors (runs, ...) that are
-              run side by side, and give stacks of outputs
-    noise     draw every step's noise from this generator; None: exact arithmetic
-    on_value  called with (register, slots) for every ciphertext of basis Q, slots of shape (slots,) or (runs, slots)
-    raises    LevelError, ScaleError or RangeError where a step breaks the plan's own rules
+    inputs      a tensor per secret input, an int per index input, in order; or stacks of tensors (runs, ...) that are
+                run side by side, and give stacks of outputs
+    noise       draw every step's noise from this generator; None: exact arithmetic
+    public_key  inputs are encrypted under the public key, which is noisier than under the secret key
+    on_value    called with (register, slots) for every ciphertext of basis Q, slots of shape (slots,) or (runs, slots)
+    raises      LevelError, ScaleError or RangeError where a step breaks the plan's own rules
     """
     run = _Simulation(plan, noise, on_value)
+    fresh = model.public_encryption(plan.chain.ring_degree) if public_key else model.symmetric_encryption()
     items: list[Item] = []
     for spec, value in zip(plan.client.inputs, inputs, strict=True):
         if isinstance(spec, IndexInput):
             items.append(int(value))  # type: ignore[arg-type]
         else:
-            packed = spec.pack.pack(value).astype(np.complex128)
-            items.append(run.noisy(packed, model.symmetric_encryption(), spec.scale))
+            packed: Slots = spec.pack.pack(value).astype(run.dtype)
+            items.append(run.noisy(packed, fresh, spec.scale))
     results = run.block(0, items)
     return [spec.pack.unpack(np.real(r)) for spec, r in zip(plan.client.outputs, results, strict=True)]  # type: ignore[arg-type]
 
@@ -60,6 +64,11 @@ class _Simulation:
         self.noise = noise
         self.on_value = on_value
         self.registers: dict[int, Item] = {}
+        # Without conjugation and complex constants, imaginary parts are noise that never reaches the real parts.
+        is_complex = any(k.galois_element % 4 == 3 for k in plan.keys) or any(
+            isinstance(c.factor, complex) for c in plan.constants
+        )
+        self.dtype: type = np.complex128 if is_complex else np.float64
 
     def block(self, number: int, arguments: Sequence[Item]) -> list[Item]:
         """Run a block; returns what it yields."""
@@ -100,7 +109,8 @@ class _Simulation:
         if self.noise is None:
             return value
         sigma = deviation * np.sqrt(value.shape[-1]) / scale
-        return value + self.noise.normal(0.0, sigma, value.shape) + 1j * self.noise.normal(0.0, sigma, value.shape)
+        noisy = value + self.noise.normal(0.0, sigma, value.shape)
+        return noisy + 1j * self.noise.normal(0.0, sigma, value.shape) if np.iscomplexobj(value) else noisy
 
     def step(self, instruction: Instruction, x: list[Item]) -> list[Item]:
         """Meaning of one instruction, its rules checked."""
@@ -119,7 +129,7 @@ class _Simulation:
             return [self.plan.keys[kind.key]]
         if op == "encode":
             assert isinstance(kind, PlainKind)
-            vector = self.plan.constants[immediate[0]].evaluate(self.plan.sources).astype(np.complex128)
+            vector: Slots = self.plan.constants[immediate[0]].evaluate(self.plan.sources).astype(self.dtype, copy=False)
             largest = float(np.max(np.abs(vector)))
             if largest * kind.scale >= MAX_COEFFICIENT:
                 raise RangeError(
@@ -152,11 +162,11 @@ class _Simulation:
         before = self.plan.kind(instruction.operands[0].register)
         match op:
             case "add" | "add_plain":
-                return a + x[1]  # type: ignore[operator]
+                return a + x[1]
             case "sub" | "sub_plain":
-                return a - x[1]  # type: ignore[operator]
+                return a - x[1]
             case "mul" | "mul_plain":
-                return a * x[1]  # type: ignore[operator]
+                return a * x[1]
             case "square":
                 return a * a
             case "neg":
@@ -172,7 +182,7 @@ class _Simulation:
             case "drop_level" | "trivial":
                 return a
             case "mod_down":
-                return self.noisy(a, model.mod_down(self.chain.ring_degree), kind.scale)
+                return self.noisy(a, model.mod_down(self.chain.ring_degree, kind.degree), kind.scale)
             case "key_product" | "rotate" | "relinearize":
                 key = x[1]
                 assert isinstance(key, KeySpec)

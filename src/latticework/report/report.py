@@ -30,5 +30,10 @@ class Report(Contents):
     def _repr_html_(self) -> str:
         return render_fragment(self)
 
+    def __repr__(self) -> str:
+        degree, bits = self.security.ring_degree, self.security.bits
+        security = "INSECURE" if self.security.insecure else f"{bits}-bit security"
+        return f"Report({self.name}: N={degree}, {len(self.keys)} keys, {security})"
+
     def __str__(self) -> str:
         return self.text()

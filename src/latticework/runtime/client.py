@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import inf, log2
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,21 @@ from latticework.errors import (
     ParameterMismatchError,
     RangeError,
     SecretKeyError,
+    SecurityError,
     ShapeError,
     TraceError,
     UserError,
 )
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
-from latticework.plan.serialise import read_client, write_client
-from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role, load_encrypted
+from latticework.plan.serialise import interface_id, read_client, write_client
+from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
 from latticework.runtime.owner import OwnerValue
+
+MAGNITUDE_MARGIN = 2.0  # results larger than this times calibration's have no known error bound
+SCALE_TOLERANCE = 2.0**-20
 
 
 class Client:
@@ -42,11 +47,22 @@ class Client:
         self._encryptor: _core.Encryptor | None = None
         self._decryptor: _core.Decryptor | None = None
         self._secret: _core.SecretKey | None = None
+        self._interface = interface_id(spec)
 
     @classmethod
-    def load(cls, path: str | Path, *, threads: int = 0) -> Client:
-        """From a client file."""
-        return cls(read_client(Path(path)), threads=threads)
+    def load(cls, path: str | Path, *, threads: int = 0, allow_insecure: bool = False) -> Client:
+        """From a client file.
+
+        raises  SecurityError for insecure parameters, unless allow_insecure: whoever wrote the file could read the data
+        """
+        spec = read_client(Path(path))
+        if spec.chain.insecure and not allow_insecure:
+            raise SecurityError(
+                f"{path} holds INSECURE parameters (log2(QP) = {spec.chain.log2_qp:.0f} at N={spec.chain.ring_degree}): "
+                "whatever is encrypted with them can be read by others; allow_insecure=True (--insecure on the command "
+                "line) is for tests with data that are not secret"
+            )
+        return cls(spec, threads=threads)
 
     def save(self, path: str | Path) -> None:
         """Write the client file: all a client needs, no weights, no keys."""
@@ -135,7 +151,7 @@ class Client:
             else:
                 plain = self._encoder.encode(spec.pack.pack(value), (0, spec.level), spec.scale)
                 tensors[spec.name] = self._encryptor.encrypt(plain)
-        return Encrypted(INPUTS, self.spec.name, tensors, integers)
+        return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers)
 
     def decrypt(self, encrypted: Encrypted) -> OwnerValue | tuple[OwnerValue, ...] | dict[str, OwnerValue]:
         """Decrypt the outputs of a run: one value, a tuple, or a dictionary, as the program returned.
@@ -147,6 +163,7 @@ class Client:
             raise SecretKeyError("the client has no secret key, so it cannot decrypt: load_keys(folder) first")
         for name, ciphertext in encrypted.tensors.items():
             self._check_origin(f"program {self.spec.name}, output {name}", ciphertext)
+        check_interface(encrypted, self.spec, self._interface)
         missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
@@ -176,8 +193,15 @@ class Client:
         assert self._decryptor is not None
         if ciphertext.slots != output.pack.slots:
             raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
-        slots = np.real(self._decryptor.decrypt(ciphertext))
-        return OwnerValue(output.pack.unpack(slots), output.error_bound)
+        if ciphertext.level != (0, output.level) or abs(ciphertext.scale / output.scale - 1) > SCALE_TOLERANCE:
+            raise ParameterMismatchError(
+                f"output {output.name} lies at level {ciphertext.level[1]}, scale 2^{log2(ciphertext.scale):.3f}; program "
+                f"{self.spec.name} gives level {output.level}, scale 2^{log2(output.scale):.3f}: the ciphertext was "
+                "altered, or is of another program"
+            )
+        value = output.pack.unpack(np.real(self._decryptor.decrypt(ciphertext)))
+        is_known = float(np.max(np.abs(value))) <= MAGNITUDE_MARGIN * output.magnitude + output.error_bound
+        return OwnerValue(value, output.error_bound if is_known else inf)
 
     def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
         """Read encrypted inputs or outputs of this program."""

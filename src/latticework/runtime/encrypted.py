@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from latticework import _core
-from latticework.errors import FormatError
+from latticework.errors import FormatError, ParameterMismatchError
 from latticework.plan.schema import ClientSpec
 
 INPUTS, OUTPUTS = "inputs", "outputs"
@@ -23,12 +23,14 @@ class Encrypted:
 
     role      "inputs" or "outputs"
     program   name of the program that they belong to
+    interface names inputs, outputs, ranges and parameters of the compiled program: `interface_id` of its client part
     tensors   name -> ciphertext
     integers  name -> public run-time integer
     """
 
     role: str
     program: str
+    interface: bytes
     tensors: Mapping[str, _core.Ciphertext]
     integers: Mapping[str, int]
 
@@ -48,7 +50,12 @@ class Encrypted:
         self._write(str(path))
 
     def _write(self, path: str | None) -> bytes | None:
-        extras = {"role": self.role, "program": self.program, "integers": dict(self.integers)}
+        extras = {
+            "role": self.role,
+            "program": self.program,
+            "interface": self.interface,
+            "integers": dict(self.integers),
+        }
         written = _core.save_ciphertexts(path, list(self.tensors.values()), list(self.tensors), extras)
         return None if written is None else bytes(written)
 
@@ -79,11 +86,14 @@ def load_encrypted(source: str | Path | bytes, context: _core.Context) -> Encryp
         source if isinstance(source, bytes) else os.fspath(source), context
     )
     role, program, integers = extras.get("role"), extras.get("program"), extras.get("integers", {})
-    if role not in (INPUTS, OUTPUTS) or not isinstance(program, str) or not isinstance(integers, dict):
+    interface = extras.get("interface")
+    if not isinstance(program, str) or not isinstance(interface, bytes) or not isinstance(integers, dict):
+        raise FormatError("the ciphertext file does not say what it belongs to; write it with Encrypted.save")
+    if role not in (INPUTS, OUTPUTS):
         raise FormatError("the ciphertext file does not say what it holds; write it with Encrypted.save")
     if any(type(v) is not int for v in integers.values()):
         raise FormatError("the ciphertext file holds run-time integers that are none; it was altered")
-    return Encrypted(role, program, dict(zip(names, ciphertexts, strict=True)), integers)
+    return Encrypted(role, program, interface, dict(zip(names, ciphertexts, strict=True)), integers)
 
 
 def check_role(encrypted: Encrypted, spec: ClientSpec, role: str) -> None:
@@ -100,4 +110,14 @@ def check_role(encrypted: Encrypted, spec: ClientSpec, role: str) -> None:
         raise FormatError(
             f"these are the {role} of program {encrypted.program!r}; expected those of {spec.name!r}: "
             "use the plan and client of the same program"
+        )
+
+
+def check_interface(encrypted: Encrypted, spec: ClientSpec, interface: bytes) -> None:
+    """ParameterMismatchError unless this is of the same compilation of the program."""
+    if encrypted.interface != interface:
+        raise ParameterMismatchError(
+            f"these are the {encrypted.role} of another compilation of program {spec.name} ({encrypted.interface.hex()[:16]}, not "
+            f"{interface.hex()[:16]}): ranges, layouts or parameters differ; use the plan and the client file of one "
+            "compilation"
         )

@@ -6,6 +6,7 @@ Micciancio, Eurocrypt 2021), so a decrypted value must not leave its owner.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,7 +25,8 @@ class OwnerValue:
 
     shape        of the tensor
     error_bound  bound on the error of an element by the noise model, against the program with its functions
-                 approximated (the approximation errors themselves are in the model's report)
+                 approximated (the approximation errors themselves are in the model's report). Infinite where the
+                 value is larger than anything seen in calibration: then no bound is known, and it may be wrong
     """
 
     __slots__ = ("_array", "error_bound", "shape")
@@ -39,7 +41,8 @@ class OwnerValue:
         return self._array.copy()
 
     def __repr__(self) -> str:
-        return f"OwnerValue(shape={self.shape}, hidden; .reveal() gives the array, to its owner only)"
+        doubt = "" if isfinite(self.error_bound) else "; LARGER THAN IN CALIBRATION, may be wrong"
+        return f"OwnerValue(shape={self.shape}, hidden; .reveal() gives the array, to its owner only{doubt})"
 
     def _repr_html_(self) -> str:
         return f"<code>OwnerValue(shape={self.shape})</code>: hidden; <code>.reveal()</code> gives the array"

@@ -14,8 +14,8 @@ from latticework.errors import ParameterMismatchError, RangeError, SecretKeyErro
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.code import encode_code
 from latticework.plan.schema import IndexInput, Plan
-from latticework.plan.serialise import read_plan
-from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role, load_encrypted
+from latticework.plan.serialise import interface_id, read_plan
+from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
@@ -36,6 +36,7 @@ class Server:
         self, plan: Plan, keys: PublicKeys, *, memory: str | int = DEFAULT_MEMORY, device: str = "cpu", threads: int = 0
     ) -> None:
         self.plan = plan
+        self._interface = interface_id(plan.client)
         _check_keys(plan, keys)
         budget_bytes = parse_bytes(memory)
         self.context = open_context(plan.chain, device, threads)
@@ -91,8 +92,10 @@ class Server:
         spec = self.plan.client
         check_role(inputs, spec, INPUTS)
         arguments = [self._argument(inputs, i) for i in spec.inputs]
+        check_interface(inputs, spec, self._interface)
         outputs = self._executor.run(arguments, _listener(self.plan, on_event), list(watch), on_watch)
-        return Encrypted(OUTPUTS, spec.name, dict(zip([o.name for o in spec.outputs], outputs, strict=True)), {})
+        named = dict(zip([o.name for o in spec.outputs], outputs, strict=True))
+        return Encrypted(OUTPUTS, spec.name, self._interface, named, {})
 
     def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
         """Read encrypted inputs."""

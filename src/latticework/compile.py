@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from latticework.errors import PrecisionError, TraceError, UserError
 from latticework.frontend import Program
 from latticework.frontend.samples import assumed_samples, samples_of
@@ -49,14 +51,14 @@ def compile(
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)
     traced = to_polynomials(module, samples, assumed=data is None, on_event=on_event)
-    vectors = to_vectors(traced.module, program.loc, on_event)
+    vectors = to_vectors(traced.module, on_event)
     search = Search(program, traced, vectors, samples, float(precision_bits), on_event)
     plan = search.best(ring_degree, security_bits, insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions))
 
 
 def _check_options(precision_bits: float, ring_degree: int | None, security_bits: int, insecure: bool) -> None:
-    if isinstance(precision_bits, bool) or not isinstance(precision_bits, int | float):
+    if isinstance(precision_bits, bool) or not isinstance(precision_bits, int | float | np.integer | np.floating):
         raise PrecisionError(
             f"compile: precision_bits={precision_bits!r}; give a number from 1 to {MAX_PRECISION_BITS}"
         )

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from latticework.assemble import to_plan
-from latticework.errors import LayoutError, LevelError
+from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Loc, Module, PassEvent, interpret, run_passes, verify
+from latticework.ir import Module, PassEvent, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts, room_needed
 from latticework.levels import manage_levels, program_depth
@@ -66,19 +66,12 @@ def _shifts(exact: Module, approximated: Module, samples: list[Sample]) -> list[
     return found
 
 
-def to_vectors(module: Module, at: Loc, on_event: OnEvent | None = None) -> Vectors:
+def to_vectors(module: Module, on_event: OnEvent | None = None) -> Vectors:
     """Lay tensors out and lower them to vectors.
 
-    at      where the program is defined, for errors
     raises  LayoutError if a tensor fits no ring
     """
-    room = room_needed(module, lambda op: _ROOM[op.name](op) if op.name in _ROOM else ())
-    if room.slots > MAX_SLOTS:
-        raise LayoutError(
-            f"the program's largest tensor, padded to powers of two, needs {room.slots} slots; the largest ring has "
-            f"{MAX_SLOTS}: split the tensors, or use a smaller batch",
-            at=at,
-        )
+    room = room_needed(module, lambda op: _ROOM[op.name](op) if op.name in _ROOM else (), MAX_SLOTS)
     placed = assign_layouts(module, room, PLACEMENT_RULES)
     verify(placed)
     lowered, tensors, positions = lower_to_vectors(placed)

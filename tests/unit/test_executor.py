@@ -674,20 +674,21 @@ def test_values_too_large_for_level_0_decrypt_where_they_lie(case, rng, level):
     np.testing.assert_allclose(result, -2 * values, rtol=1e-9, atol=1e-6)
 
 
-def test_a_forked_child_computes_while_a_thread_of_its_parent_allocates(case, rng):
+def test_a_forked_child_computes_while_threads_of_its_parent_allocate(case, rng):
     """The child must not wait for a lock that a thread which it does not have holds."""
-    x, ready, stop = case.encrypt(random_slots(rng, SLOTS)), threading.Event(), threading.Event()
+    x, ready, stop = case.encrypt(random_slots(rng, SLOTS), 0), threading.Event(), threading.Event()
 
     def busy():
         while not stop.is_set():
             case.evaluator.add(x, x)
             ready.set()
 
-    thread = threading.Thread(target=busy)
-    thread.start()
+    threads = [threading.Thread(target=busy) for _ in range(4)]
+    for thread in threads:
+        thread.start()
     ready.wait()
     try:
-        for _ in range(30):
+        for _ in range(60):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 child = os.fork()
@@ -698,4 +699,5 @@ def test_a_forked_child_computes_while_a_thread_of_its_parent_allocates(case, rn
             assert os.waitpid(child, 0)[1] == 0
     finally:
         stop.set()
-        thread.join()
+        for thread in threads:
+            thread.join()

@@ -60,7 +60,12 @@ def make_plan(registers, blocks, inputs=None, *, name="tiny", chain=CHAIN, tenso
         (148.0, 148.0), 26,
     )  # fmt: skip
     client = ClientSpec(
-        name, chain, given, (Output("y", (5,), PACK, registers[yielded].level, 2.0**30, 1e-6, 2.0, 0.01),), manifest, 12.0
+        name,
+        chain,
+        given,
+        (Output("y", (5,), PACK, registers[yielded].level, 2.0**30, 1e-6, 2.0, 0.01),),
+        manifest,
+        12.0,
     )
     return Plan(
         client, KINDS, tuple(KINDS.index(kind) for kind in registers), tuple(blocks), KEYS, (CONSTANT,),

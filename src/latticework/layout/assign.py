@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from math import prod
 
 from latticework.dialects.tensor import TensorType
-from latticework.ir import Builder, Module, Op, Type, Value, rebuild
+from latticework.errors import LayoutError
+from latticework.ir import Builder, Loc, Module, Op, Type, Value, rebuild
 from latticework.layout.layout import Layout, Shape, num_bits
 
 
@@ -45,23 +46,35 @@ class Placement:
 Rule = Callable[[Op, Sequence[Layout | None], Room], Placement]
 
 
-def room_needed(module: Module, extra: Callable[[Op], Sequence[Shape]]) -> Room:
+def room_needed(module: Module, extra: Callable[[Op], Sequence[Shape]], most: int | None = None) -> Room:
     """The smallest room in which every secret tensor fits.
 
-    extra  shapes that an operation needs room for besides its operands and results
+    extra   shapes that an operation needs room for besides its operands and results
+    most    slots that there are; None: any number
+    raises  LayoutError naming the tensor and its line that needs more than `most`
     """
-    shapes: list[Shape] = []
-    values = list(module.inputs)
+    placed: list[tuple[Shape, Loc | None]] = []
+    for value in module.inputs:
+        if isinstance(value.type, TensorType):
+            placed.append((value.type.shape, value.origin.loc if value.origin is not None else None))
     for op in module.walk():
-        values += op.results
-        values += [arg for region in op.regions for arg in region.block.args]
-        shapes += extra(op)
-    shapes += [v.type.shape for v in values if isinstance(v.type, TensorType) and v.type.secret]
-    row = 1 << max((num_bits(s[-1]) for s in shapes if s), default=0)
-    padded = [
-        prod(1 << num_bits(n) for n in s[:-1]) * (row if len(s) > 1 else 1 << num_bits(s[-1])) for s in shapes if s
-    ]
-    return Room(max([row, *padded]), row)
+        values = [*op.results, *(arg for region in op.regions for arg in region.block.args)]
+        shapes = [v.type.shape for v in values if isinstance(v.type, TensorType) and v.type.secret]
+        placed += [(shape, op.loc) for shape in (*shapes, *extra(op))]
+    row = 1 << max((num_bits(shape[-1]) for shape, _ in placed if shape), default=0)
+
+    def slots(shape: Shape) -> int:
+        leading = prod(1 << num_bits(n) for n in shape[:-1])
+        return leading * (row if len(shape) > 1 else 1 << num_bits(shape[-1] if shape else 1))
+
+    largest, line = max(placed, key=lambda item: slots(item[0]), default=((), None))
+    if most is not None and slots(largest) > most:
+        raise LayoutError(
+            f"a tensor of shape {largest} needs {slots(largest)} slots, its axes padded to powers of two and its last one "
+            f"to {row}, the longest last axis of the program; there are {most}: use fewer rows at a time, or split it",
+            at=line,
+        )
+    return Room(max(row, slots(largest)), row)
 
 
 def assign_layouts(module: Module, room: Room, rules: Mapping[str, Rule]) -> Module:

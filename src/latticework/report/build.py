@@ -64,8 +64,8 @@ def table_text(model: CostModel) -> str:
 
 _BOUND_NOTE = (
     "Error bounds are six standard deviations of the modelled noise of the worst element, drawn in simulations of "
-    "the calibration data; "
-    "they are against the program with its functions approximated, and are not proofs."
+    "calibration data; they are against the program with its functions approximated, hold for values like those of "
+    "calibration, and are not proofs. What approximating the functions itself changes is stated beside them."
 )
 
 
@@ -80,6 +80,13 @@ def _plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
         "encoded constants; the process itself and the weights come on top.",
         _BOUND_NOTE,
     ]
+    for a in plan.approximations:
+        if a.may_leave:
+            notes.append(
+                f"{a.function} at {_location(plan, a.location)} is approximated for arguments from {a.low:.4g} to "
+                f"{a.high:.4g}. Inputs whose elements are each in the accepted range can together take the argument "
+                "outside; then results are wrong. Give calibration data that cover what will be encrypted."
+            )
     for name, value in cost.trips.items():
         notes.append(f"The run-time count {name} is taken as {value}.")
     for location in cost.unbounded:
@@ -102,7 +109,7 @@ def _report(client: ClientSpec, execution: Execution | None, uses: dict[int, int
         tuple(
             OutputRow(
                 o.name, o.shape, str(o.pack), o.pack.slots, o.level, stored_bytes(chain, o.level, 0, 2),
-                o.error_bound, o.magnitude,
+                o.error_bound, o.magnitude, o.shift,
             )
             for o in client.outputs
         ),

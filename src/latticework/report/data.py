@@ -51,7 +51,7 @@ class InputRow:
 
 @dataclass(frozen=True, slots=True)
 class OutputRow:
-    """One output with its predicted error."""
+    """One output with its predicted error; shift: what approximating functions changed at most, in calibration."""
 
     name: str
     shape: tuple[int, ...]
@@ -61,6 +61,7 @@ class OutputRow:
     bytes: int
     error_bound: float
     magnitude: float
+    shift: float
 
 
 @dataclass(frozen=True, slots=True)

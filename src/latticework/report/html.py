@@ -118,10 +118,11 @@ def _interface(report: Contents) -> str:
         bits = relative_bits(o.error_bound, o.magnitude)
         outputs.append(
             [code(o.name), whole(shape(o.shape)), whole(o.layout), count(o.slots), str(o.level), small(o.error_bound),
-             "" if bits is None else f"{bits:.1f} bits of {real(o.magnitude)}", size(o.bytes)]
+             "" if bits is None else f"{bits:.1f} bits of {real(o.magnitude)}",
+             small(o.shift) if o.shift else "none", size(o.bytes)]
         )  # fmt: skip
-    out_head = ("output", "shape", "layout", "slots", "level", "error at most", "relative", "sent")
-    body = table(head, inputs, numbers=(3, 4, 5, 6)) + "<br>" + table(out_head, outputs, numbers=(3, 4, 5, 6, 7))
+    out_head = ("output", "shape", "layout", "slots", "level", "error at most", "relative", "by approximation", "sent")
+    body = table(head, inputs, numbers=(3, 4, 5, 6)) + "<br>" + table(out_head, outputs, numbers=(3, 4, 5, 6, 7, 8))
     return section("Inputs and outputs", body)
 
 

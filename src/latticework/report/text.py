@@ -60,6 +60,8 @@ def _head(report: Contents) -> list[str]:
         bits = relative_bits(output.error_bound, output.magnitude)
         held = "" if bits is None else f" = {bits:.1f} bits of {real(output.magnitude)}"
         facts.append((f"error {clip(output.name, 20)}", f"at most {small(output.error_bound)}{held}"))
+        if output.shift:
+            facts.append(("", f"and up to {small(output.shift)} from approximating functions (on calibration data)"))
     facts.append(("precision", f"{report.precision_bits:g} bits asked"))
     if report.execution is not None:
         cost = report.execution.estimate

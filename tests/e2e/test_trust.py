@@ -1,0 +1,78 @@
+"""What may be believed of a result: bounds under both keys, values beyond calibration, mixed compilations."""
+
+import math
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.errors import ParameterMismatchError, SecurityError
+
+SMALL = {"ring_degree": 2048, "insecure": True}
+DATA = np.random.default_rng(0).uniform(-1, 1, (200, 32))
+
+
+@lw.program
+def total(x: lw.Secret[32]):
+    return np.sum(x) ** 2
+
+
+@lw.program
+def cube(x: lw.Secret[32]):
+    return x * x * x + 0.5
+
+
+@pytest.mark.parametrize("public", [False, True], ids=["secret key", "public key"])
+def test_errors_stay_within_the_bound_under_either_key(public):
+    model = lw.compile(cube, calibrate=DATA, precision_bits=14, **SMALL)
+    client = model.client(threads=1)
+    keys = client.keygen()
+    sender = model.client(threads=1)
+    (sender.use_public_key if public else sender.use_secret_key)(keys.public().encryption if public else keys._secret)
+    server = model.server(keys.public(), threads=1)
+    for x in DATA[:10]:
+        value = client.decrypt(server(sender.encrypt(x)))
+        error = np.abs(value.reveal() - cube(x)).max()
+        assert error <= value.error_bound <= 2.0**-14 * 1.5
+
+
+def test_what_accepted_inputs_can_reach_fits_and_is_marked():
+    """All ones is accepted element by element, and gives far more than any calibration sample."""
+    model = lw.compile(total, calibrate=DATA, **SMALL)
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    usual = client.decrypt(server(client.encrypt(DATA[0])))
+    assert math.isfinite(usual.error_bound) and "LARGER" not in repr(usual)
+    beyond = client.decrypt(server(client.encrypt(np.ones(32))))
+    assert abs(beyond.reveal() - 1024) < 1.0
+    assert beyond.error_bound == math.inf and "LARGER THAN IN CALIBRATION" in repr(beyond)
+
+
+def test_ciphertexts_of_another_compilation_are_refused():
+    """Same program, same primes, other ranges: the client's checks would have been those of the other."""
+    narrow = lw.compile(total, calibrate=DATA, **SMALL)
+    wide = lw.compile(total, calibrate=DATA * 1.001, **SMALL)
+    assert narrow.plan.chain == wide.plan.chain
+    client = wide.client(threads=1)
+    server = narrow.server(client.keygen().public(), threads=1)
+    with pytest.raises(ParameterMismatchError, match="another compilation of program total.*one compilation"):
+        server(client.encrypt(DATA[0]))
+
+
+def test_client_files_with_insecure_parameters_need_a_word(tmp_path):
+    model = lw.compile(total, calibrate=DATA, **SMALL)
+    model.client(threads=1).save(tmp_path / "program.lwclient")
+    with pytest.raises(SecurityError, match=r"INSECURE.*N=2048.*allow_insecure"):
+        lw.Client.load(tmp_path / "program.lwclient")
+    assert lw.Client.load(tmp_path / "program.lwclient", allow_insecure=True).spec == model.plan.client
+
+
+def test_inputs_and_values_far_larger_than_the_outputs_are_debugged_right():
+    @lw.program
+    def normalised(x: lw.Secret[8]):
+        z = x / 1000
+        return z * z
+
+    data = np.random.default_rng(1).uniform(-1000, 1000, (50, 8))
+    model = lw.compile(normalised, calibrate=data, **SMALL)
+    assert model.debug(data[0]).first_off is None

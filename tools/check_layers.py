@@ -49,6 +49,7 @@ MAY_IMPORT = {
     "progress": "ir runtime",
     "stages": "ir ops plan plan.emit plan.keys frontend",
     "assemble": "errors frontend ir plan stages",
+    "measure": f"frontend ir stages {PLAN}",
     "pipeline": ANYTHING,
     "precision": ANYTHING,
     "compile": ANYTHING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.frontend.samples import Sample
-from latticework.ir import interpret
+from latticework.ir import Value, interpret
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.simulate import simulate
 from latticework.stages import Vectors
@@ -45,6 +46,8 @@ class Measure:
         order = sorted(range(len(spaced)), key=lambda i: -size[i])[:count]
         self.samples = [spaced[i] for i in order]
         self.exact = [np.stack(runs) for runs in zip(*(outputs[i] for i in order), strict=True)]
+        seen = [self.tensors(sample) for sample in self.samples]
+        self.exact_tensors = {p: [np.stack(runs) for runs in zip(*(s[p] for s in seen), strict=True)] for p in seen[0]}
         self.draws = max(1, min(ENOUGH_DRAWS // len(order), MOST_SLOTS // (vectors.slots * len(order))))
 
     def stacks(self, plan: Plan, draws: int) -> list[Any]:
@@ -57,31 +60,38 @@ class Measure:
             for i in plan.client.inputs
         ]
 
-    def measured(self, plan: Plan) -> Measured:
-        """One noiseless and one noisy simulation, compared. Inputs are encrypted under the public key: the noisier."""
-        noise = np.random.default_rng(0)
-        quiet = self.watched(plan, simulate_with={}, draws=1)[1]
-        outputs, noisy = self.watched(plan, simulate_with={"noise": noise, "public_key": True}, draws=self.draws)
-        found = [self.deviation(a, b) for a, b in zip(self.exact, outputs, strict=True)]
-        tensors: dict[int, float] = {}
-        for (position, a), (_, b) in zip(quiet, noisy, strict=True):
-            tensors[position] = max(tensors.get(position, 0.0), self.deviation(a, b))
-        return Measured(found, tensors)
+    def tensors(self, sample: Sample) -> dict[int, list[FloatArray]]:
+        """Values of the program's tensors by position, in the order they are computed (several in loops)."""
+        found: dict[int, list[FloatArray]] = defaultdict(list)
 
-    def watched(
-        self, plan: Plan, *, simulate_with: dict[str, Any], draws: int
-    ) -> tuple[list[FloatArray], list[tuple[int, FloatArray]]]:
-        """Outputs, and (position, slots) of every watched value in the order they are computed."""
-        seen: list[tuple[int, FloatArray]] = []
-        runs = draws * len(self.samples)
+        def note(value: Value, array: npt.NDArray[Any]) -> None:
+            if value in self.vectors.positions:
+                found[self.vectors.positions[value]].append(np.asarray(array, dtype=np.float64))
+
+        interpret(self.vectors.placed, sample, on_value=note)
+        return found
+
+    def measured(self, plan: Plan) -> Measured:
+        """A simulation with noise against the tensors' arithmetic. Inputs are encrypted under the public key, the
+        noisier one."""
+        runs = self.draws * len(self.samples)
+        done: dict[int, int] = defaultdict(int)
+        tensors: dict[int, float] = {}
 
         def note(register: int, value: npt.NDArray[Any]) -> None:
-            if register in plan.watch:
-                # A value that comes from public numbers alone is the same in all runs.
-                seen.append((plan.watch[register], np.broadcast_to(np.real(value), (runs, value.shape[-1]))))
+            position = plan.watch.get(register)
+            exact = self.exact_tensors.get(position, []) if position is not None else []
+            if position is None or done[position] >= len(exact):
+                return
+            # A value that comes from public numbers alone is the same in all runs.
+            slots = np.broadcast_to(np.real(value), (runs, value.shape[-1]))
+            noisy = plan.tensors[position].pack.unpack(slots)
+            tensors[position] = max(tensors.get(position, 0.0), self.deviation(exact[done[position]], noisy))
+            done[position] += 1
 
-        outputs = simulate(plan, self.stacks(plan, draws), on_value=note, **simulate_with)
-        return outputs, seen
+        noise = np.random.default_rng(0)
+        outputs = simulate(plan, self.stacks(plan, self.draws), noise=noise, public_key=True, on_value=note)
+        return Measured([self.deviation(a, b) for a, b in zip(self.exact, outputs, strict=True)], tensors)
 
     def deviation(self, exact: FloatArray, noisy: FloatArray) -> float:
         """Root mean square error where it is largest.

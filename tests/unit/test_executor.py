@@ -676,12 +676,17 @@ def test_values_too_large_for_level_0_decrypt_where_they_lie(case, rng, level):
 
 def test_a_forked_child_computes_while_threads_of_its_parent_allocate(case, rng):
     """The child must not wait for a lock that a thread which it does not have holds."""
-    x, ready, stop = case.encrypt(random_slots(rng, SLOTS), 0), threading.Event(), threading.Event()
+    a = Assembler()
+    b, body = a.block(cipher(0), INDEX), a.block(INDEX, cipher(0))
+    body.yield_(body.op("neg", [body.args[1]], cipher(0)))
+    b.yield_(*b.emit("for", [b.args[1], b.args[0]], [cipher(0)], (body.number, 1000)))
+    run_loop, x = executor(case, a), case.encrypt(random_slots(rng, SLOTS), 0)
+    ready, stop = threading.Event(), threading.Event()
 
     def busy():
+        ready.set()
         while not stop.is_set():
-            case.evaluator.add(x, x)
-            ready.set()
+            run_loop.run([x, 1000])  # a thousand allocations, Python's lock not held
 
     threads = [threading.Thread(target=busy) for _ in range(4)]
     for thread in threads:

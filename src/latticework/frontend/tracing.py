@@ -82,7 +82,7 @@ class Tracer:
             value = self.value_of(operand)
             if value.type is INDEX:
                 raise TraceError(
-                    "a run-time index is used as a number in array arithmetic; the body of a loop is compiled once: "
+                    "an index, which exists only while the program runs, is used as a number in array arithmetic: "
                     "carry a counter array instead (start at 0.0, return counter + 1)"
                 )
             return value

@@ -70,8 +70,9 @@ def room_needed(module: Module, extra: Callable[[Op], Sequence[Shape]], most: in
     largest, line = max(placed, key=lambda item: slots(item[0]), default=((), None))
     if most is not None and slots(largest) > most:
         raise LayoutError(
-            f"a tensor of shape {largest} needs {slots(largest)} slots, its axes padded to powers of two and its last one "
-            f"to {row}, the longest last axis of the program; there are {most}: use fewer rows at a time, or split it",
+            f"a tensor of shape {largest} needs {slots(largest)} slots, its axes padded to powers of two and its last "
+            f"one to {row}, the longest last axis of the program; there are {most}: use fewer rows at a time, or split "
+            "it",
             at=line,
         )
     return Room(max(row, slots(largest)), row)

@@ -58,8 +58,9 @@ class Client:
         spec = read_client(Path(path))
         if spec.chain.insecure and not allow_insecure:
             raise SecurityError(
-                f"{path} holds INSECURE parameters (log2(QP) = {spec.chain.log2_qp:.0f} at N={spec.chain.ring_degree}): "
-                "whatever is encrypted with them can be read by others; allow_insecure=True (--insecure on the command "
+                f"{path} holds INSECURE parameters (log2(QP) = {spec.chain.log2_qp:.0f} at "
+                f"N={spec.chain.ring_degree}): whatever is encrypted with "
+                "them can be read by others; allow_insecure=True (--insecure on the command "
                 "line) is for tests with data that are not secret"
             )
         return cls(spec, threads=threads)
@@ -195,9 +196,9 @@ class Client:
             raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
         if ciphertext.level != (0, output.level) or abs(ciphertext.scale / output.scale - 1) > SCALE_TOLERANCE:
             raise ParameterMismatchError(
-                f"output {output.name} lies at level {ciphertext.level[1]}, scale 2^{log2(ciphertext.scale):.3f}; program "
-                f"{self.spec.name} gives level {output.level}, scale 2^{log2(output.scale):.3f}: the ciphertext was "
-                "altered, or is of another program"
+                f"output {output.name} lies at level {ciphertext.level[1]}, scale 2^{log2(ciphertext.scale):.3f}; "
+                f"program {self.spec.name} gives level {output.level}, scale 2^{log2(output.scale):.3f}: the "
+                "ciphertext was altered, or is of another program"
             )
         value = output.pack.unpack(np.real(self._decryptor.decrypt(ciphertext)))
         is_known = float(np.max(np.abs(value))) <= MAGNITUDE_MARGIN * output.magnitude + output.error_bound

@@ -117,7 +117,7 @@ def check_interface(encrypted: Encrypted, spec: ClientSpec, interface: bytes) ->
     """ParameterMismatchError unless this is of the same compilation of the program."""
     if encrypted.interface != interface:
         raise ParameterMismatchError(
-            f"these are the {encrypted.role} of another compilation of program {spec.name} ({encrypted.interface.hex()[:16]}, not "
-            f"{interface.hex()[:16]}): ranges, layouts or parameters differ; use the plan and the client file of one "
-            "compilation"
+            f"these are the {encrypted.role} of another compilation of program {spec.name} "
+            f"({encrypted.interface.hex()[:16]}, not {interface.hex()[:16]}): ranges, layouts or parameters differ; "
+            "use the plan and the client file of one compilation"
         )

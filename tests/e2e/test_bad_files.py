@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -175,25 +176,27 @@ def test_unwritable_folder(deployed):
         deployed.keys.save("/proc/keys")
 
 
-@pytest.fixture
+@contextmanager
 def small_files():
-    """No file may grow beyond 4096 bytes: as on a disk that is full."""
+    """No file may grow beyond 4096 bytes: as on a disk that is full. Not for a whole test: pytest writes files too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_full_disk_leaves_what_was_there(deployed, tmp_path, small_files):
+def test_a_full_disk_leaves_what_was_there(deployed, tmp_path):
     for name, save in writers(deployed).items():
         target = tmp_path / name
         target.write_bytes(b"precious")
-        with pytest.raises(OSError, match=name):
+        with small_files(), pytest.raises(OSError, match=name):
             save(target)
         assert target.read_bytes() == b"precious"
-    with pytest.raises(OSError, match=r"evaluation\.lwkeys"):
+    with small_files(), pytest.raises(OSError, match=r"evaluation\.lwkeys"):
         deployed.keys.save(tmp_path / "keys")
     assert names_in(tmp_path) == sorted([*writers(deployed), "keys"])
 

@@ -75,7 +75,16 @@ def test_key_switch_of_extreme_residues(make_ring, rng):
 def test_diag_sums_are_their_composition(ring, rng, digits, extended):
     operand = residues(Q, ring.degree, 2, rng)
     keys = random_keys(ring, digits, [5, 1, 25, 2 * ring.degree - 1], rng)
-    pairs = [(0, 0), (1, 0), (2, 2), (3, 2), (0, 2), (4, 0), (1, 2), (1, 0)]  # giant 1 has no term, one pair comes twice
+    pairs = [
+        (0, 0),
+        (1, 0),
+        (2, 2),
+        (3, 2),
+        (0, 2),
+        (4, 0),
+        (1, 2),
+        (1, 0),
+    ]  # giant 1 has no term, one pair comes twice
     terms = [(baby, giant, residues(TARGET, ring.degree, 1, rng)) for baby, giant in pairs]
     results = ring.diag_sums(operand, digits, P, Q, keys, terms, 3, extended)
 

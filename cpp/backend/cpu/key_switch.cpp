@@ -1,0 +1,253 @@
+// Key switches limb by limb. The parts of every digit are split off once; then each target limb by itself joins them,
+// transforms them and takes the inner products with all keys, so that extended digits exist one limb at a time.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "backend/cpu/base_conversion.hpp"
+#include "backend/cpu/kernels.hpp"
+#include "backend/cpu/queue.hpp"
+#include "backend/cpu/turns.hpp"
+
+namespace lw::cpu {
+namespace {
+
+constexpr std::size_t kPadding = 8;  // words: rows of power-of-two length would share cache sets
+constexpr std::size_t kTile = 2048;
+constexpr std::size_t kTileWords = 32768;  // of all babies of a tile together: they stay in the second cache
+constexpr std::size_t kMaxDigits = kMaxFrom;
+
+std::size_t row_stride(const CpuQueue& queue) noexcept { return queue.degree + kPadding; }
+std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kTile, queue.degree); }
+
+/// body(slot, i) for every i below count. Slots run at the same time, each with its own scratch; how many of them
+/// take part, and which takes what, changes no result.
+template <class Body>
+void for_each_limb(CpuQueue& queue, std::size_t count, std::size_t cycles, const Body& body) noexcept {
+  std::atomic<std::size_t> next = 0;
+  const std::size_t slots = std::min<std::size_t>(queue.pool.threads(), count);
+  queue.pool.parallel_for(slots, cycles * count / std::max<std::size_t>(slots, 1), [&](std::size_t slot) {
+    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(slot, i);
+  });
+}
+
+std::size_t part_rows(const SwitchSource& source) noexcept {
+  std::size_t rows = 0;
+  for (const DigitRows& digit : source.digits) rows += digit.to_rest == nullptr ? 0 : num_part_rows(*digit.to_rest);
+  return rows;
+}
+
+/// The digits of a source, and what a target limb makes of them.
+class Digits {
+ public:
+  /// Splits all digits: part_rows(source) rows of scratch.
+  Digits(CpuQueue& queue, const SwitchSource& source, Word* scratch) noexcept
+      : queue_(queue), source_(source), parts_(scratch) {
+    const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
+    queue.pool.parallel_for(source.digits.size() * tiles, tile * 4 * part_rows(source) / source.digits.size(),
+                            [&](std::size_t task) {
+                              const DigitRows& digit = source.digits[task / tiles];
+                              if (digit.to_rest == nullptr) return;
+                              const std::size_t start = task % tiles * tile;
+                              Parts parts = parts_of(task / tiles);
+                              parts.base += start;
+                              split_rows(queue, parts, digit.coefficients, 0, start, tile, *digit.to_rest);
+                            });
+  }
+
+  /// Digit d modulo target limb j in NTT form; made in `room` unless there is such a row already.
+  const Word* row(std::size_t d, std::size_t j, Word* room) const noexcept {
+    const DigitRows& digit = source_.digits[d];
+    const std::uint16_t limb = source_.limbs[j];
+    const auto own = std::find(digit.ntt.limbs.begin(), digit.ntt.limbs.end(), limb);
+    if (own != digit.ntt.limbs.end()) return digit.ntt.row(0, static_cast<std::size_t>(own - digit.ntt.limbs.begin()));
+    const LiftTable& table = *digit.to_rest;
+    const auto target = std::find(table.to.begin(), table.to.end(), limb) - table.to.begin();
+    Joiner(queue_, table, static_cast<std::size_t>(target)).join(queue_, room, parts_of(d), 0, queue_.degree);
+    queue_.row.ntt(room, queue_.ntt[limb]);
+    return room;
+  }
+
+ private:
+  Parts parts_of(std::size_t d) const noexcept {
+    const std::size_t before = part_rows({{}, 0, source_.digits.first(d), nullptr, {}});
+    return {parts_ + before * row_stride(queue_), row_stride(queue_)};
+  }
+
+  const CpuQueue& queue_;
+  const SwitchSource& source_;
+  Word* parts_;
+};
+
+/// P * rest at target limb j: the start of a key's two sums.
+PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const ConstRows* rest,
+                      std::size_t j) noexcept {
+  if (rest == nullptr || j < source.num_special) return {{nullptr, nullptr}, 1};
+  const std::size_t at = j - source.num_special;
+  const double scalar =
+      static_cast<double>(queue.moduli[source.limbs[j]].centred(source.special_product[at]));
+  return {{rest->polys > 0 ? rest->row(0, at) : nullptr, rest->polys > 1 ? rest->row(1, at) : nullptr}, scalar};
+}
+
+/// digits (rows of all of them at limb j) times one key, plus what the sums begin with, turned into its place.
+void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* const> digits, const KeyRows& key,
+               const PairStart& begin, const SwitchSource& source, std::size_t j) noexcept {
+  const Prime& prime = queue.ntt[source.limbs[j]].prime;
+  PairTerm terms[kMaxDigits];
+  for (std::size_t d = 0; d < digits.size(); ++d) {
+    const std::uint32_t poly = key.digit_poly[d], row = key.limb_row[j];
+    terms[d] = {digits[d], {key.b.row(poly, row), key.a.row(poly, row)}};
+  }
+  const Accumulator accumulator = product_accumulator(digits.size(), prime.q);
+  if (key.galois_element == 1) {
+    queue.row.pair_dot(out, terms, digits.size(), begin, nullptr, accumulator, queue.degree, prime);
+  } else {
+    const Turned turned = turned_by(queue, key.galois_element);
+    queue.row.pair_dot(out, terms, digits.size(), begin, &turned, accumulator, queue.degree, prime);
+  }
+}
+
+std::size_t ntt_cycles(const CpuQueue& queue) noexcept { return queue.degree * queue.log_degree / 2; }
+
+/// Sums of plaintexts times babies at one target limb. Babies are rows of scratch, both halves of one after the other.
+class GiantSums {
+ public:
+  GiantSums(const CpuQueue& queue, std::span<const Rows> out, std::span<const DiagonalTerm> terms, const Word* babies,
+            bool has_self, std::size_t j, Word* is_begun) noexcept
+      : queue_(queue), out_(out), terms_(terms), babies_(babies), has_self_(has_self), j_(j), is_begun_(is_begun) {}
+
+  /// All giants, words [start, start + size).
+  void tile(std::size_t start, std::size_t size) const noexcept {
+    std::fill_n(is_begun_, out_.size(), Word{0});
+    for (std::size_t first = 0; first < terms_.size();) first = run(first, start, size);
+    for (std::size_t g = 0; g < out_.size(); ++g) {
+      if (is_begun_[g] != 0) continue;
+      for (std::size_t half = 0; half < 2; ++half) std::fill_n(out_[g].row(half, j_) + start, size, to_word(0));
+    }
+  }
+
+ private:
+  /// Adds terms of one giant that follow each other, from `first` on; returns the first that is left.
+  std::size_t run(std::size_t first, std::size_t start, std::size_t size) const noexcept {
+    constexpr std::size_t kAtOnce = 64;
+    PairTerm terms[kAtOnce];
+    const std::uint32_t giant = terms_[first].giant;
+    std::size_t count = 0, t = first;
+    for (; t < terms_.size() && terms_[t].giant == giant && count < kAtOnce; ++t) {
+      const DiagonalTerm& term = terms_[t];
+      if (term.baby == 0 && !has_self_) continue;
+      const std::size_t stride = row_stride(queue_);
+      const Word* baby = babies_ + 2 * term.baby * stride + start;
+      terms[count++] = {term.plain.row(0, j_) + start, {baby, baby + stride}};
+    }
+    if (count == 0) return t;
+    const Rows& sum = out_[giant];
+    Word* const to[2] = {sum.row(0, j_) + start, sum.row(1, j_) + start};
+    const PairStart begin = {{is_begun_[giant] != 0 ? to[0] : nullptr, is_begun_[giant] != 0 ? to[1] : nullptr}, 1};
+    is_begun_[giant] = 1;
+    const Prime& prime = queue_.ntt[sum.limbs[j_]].prime;
+    queue_.row.pair_dot(to, terms, count, begin, nullptr, product_accumulator(count, prime.q), size, prime);
+    return t;
+  }
+
+  const CpuQueue& queue_;
+  std::span<const Rows> out_;
+  std::span<const DiagonalTerm> terms_;
+  const Word* babies_;
+  bool has_self_;  // baby 0 is zero modulo special limbs
+  std::size_t j_;
+  Word* is_begun_;
+};
+
+}  // namespace
+
+std::size_t key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t) noexcept {
+  const CpuQueue& queue = cpu_queue(q);
+  return (part_rows(source) + queue.pool.threads() * source.digits.size()) * row_stride(queue);
+}
+
+void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
+                std::span<Word> scratch) noexcept {
+  CpuQueue& queue = cpu_queue(q);
+  const Digits digits(queue, source, scratch.data());
+  const std::size_t count = source.digits.size(), stride = row_stride(queue);
+  Word* rooms = scratch.data() + part_rows(source) * stride;
+  const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree);
+  for_each_limb(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t j) {
+    const Word* rows[kMaxDigits];
+    for (std::size_t d = 0; d < count; ++d) rows[d] = digits.row(d, j, rooms + (slot * count + d) * stride);
+    const PairStart begin = scaled_rest(queue, source, source.rest, j);
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      Word* const to[2] = {out[k].row(0, j), out[k].row(1, j)};
+      apply_key(queue, to, {rows, count}, keys[k], begin, source, j);
+    }
+  });
+}
+
+std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys,
+                              std::size_t num_giants) noexcept {
+  const CpuQueue& queue = cpu_queue(q);
+  const std::size_t a_slot = (source.digits.size() + 2 * (num_keys + 1)) * row_stride(queue) + num_giants;
+  return part_rows(source) * row_stride(queue) + queue.pool.threads() * a_slot;
+}
+
+void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, ConstRows self,
+               std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
+  CpuQueue& queue = cpu_queue(q);
+  const Digits digits(queue, source, scratch.data());
+  const std::size_t count = source.digits.size(), stride = row_stride(queue), babies = keys.size() + 1;
+  const std::size_t a_slot = (count + 2 * babies) * stride + out.size();
+  Word* slots = scratch.data() + part_rows(source) * stride;
+  const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree) + terms.size() * queue.degree;
+  for_each_limb(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t j) {
+    Word* const room = slots + slot * a_slot;
+    Word* const values = room + count * stride;
+    const bool has_self = j >= source.num_special;
+    const Prime& prime = queue.ntt[source.limbs[j]].prime;
+    const Word* rows[kMaxDigits];
+    for (std::size_t d = 0; d < count; ++d) rows[d] = digits.row(d, j, room + d * stride);
+    for (std::size_t half = 0; has_self && half < 2; ++half) {
+      const PairStart scaled = scaled_rest(queue, source, &self, j);
+      queue.row.mul_scalar(values + half * stride, scaled.rows[half], scaled.scalar, queue.degree, prime);
+    }
+    const PairStart begin = scaled_rest(queue, source, source.rest, j);
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
+      apply_key(queue, to, {rows, count}, keys[k], begin, source, j);
+    }
+    const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
+    const std::size_t tile = std::min<std::size_t>(queue.degree, std::max<std::size_t>(16, std::bit_floor(kTileWords / (2 * babies))));
+    for (std::size_t start = 0; start < queue.degree; start += tile) sums.tile(start, tile);
+  });
+}
+
+std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
+  const CpuQueue& queue = cpu_queue(q);
+  return (polys * num_part_rows(table) + queue.pool.threads()) * row_stride(queue);
+}
+
+void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table, std::span<const Word> inverse,
+              std::span<Word> scratch) noexcept {
+  CpuQueue& queue = cpu_queue(q);
+  const std::size_t stride = row_stride(queue), rows = num_part_rows(table), targets = table.to.size();
+  const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
+  const auto parts_of = [&](std::size_t poly) noexcept { return Parts{scratch.data() + poly * rows * stride, stride}; };
+  queue.pool.parallel_for(out.polys * tiles, tile * 4 * rows, [&](std::size_t task) {
+    const std::size_t poly = task / tiles, start = task % tiles * tile;
+    Parts parts = parts_of(poly);
+    parts.base += start;
+    split_rows(queue, parts, removed, poly, start, tile, table);
+  });
+  Word* rooms = scratch.data() + out.polys * rows * stride;
+  for_each_limb(queue, out.polys * targets, ntt_cycles(queue) + queue.degree * (rows / 2 + 2), [&](std::size_t slot, std::size_t i) {
+    const std::size_t poly = i % out.polys, j = i / out.polys;
+    const NttTable& ntt = queue.ntt[table.to[j]];
+    Word* const lifted = rooms + slot * stride;
+    Joiner(queue, table, j).join(queue, lifted, parts_of(poly), 0, queue.degree);
+    queue.row.ntt(lifted, ntt);
+    queue.row.sub_scale(out.row(poly, j), x.row(x.polys == 1 ? 0 : poly, j), lifted,
+                        static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j])), queue.degree, ntt.prime);
+  });
+}
+
+}  // namespace lw::cpu

@@ -28,6 +28,12 @@ constexpr Kernels kKernels = {
     .dot = dot,
     .automorphism = automorphism,
     .lift = lift,
+    .key_switch = key_switch,
+    .diag_sums = diag_sums,
+    .mod_down = mod_down,
+    .key_switch_scratch = key_switch_scratch,
+    .diag_sums_scratch = diag_sums_scratch,
+    .mod_down_scratch = mod_down_scratch,
     .import_signed = import_signed,
     .import_residues = import_residues,
     .export_residues = export_residues,
@@ -114,10 +120,9 @@ std::unique_ptr<Backend> make_cpu_backend(std::uint32_t ring_degree, const std::
     throw Error(ErrorKind::kValue, "backend \"cpu\" needs AVX2 and FMA, which this machine lacks; choose \"ref\"");
   }
   if (!cpu_backend_takes(primes)) {
-    throw Error(ErrorKind::kValue,
-                "backend \"cpu\" takes primes below 2^50, and modulus " +
-                    std::to_string(*std::max_element(primes.begin(), primes.end())) +
-                    " is not; use smaller primes, or choose \"ref\"");
+    throw Error(ErrorKind::kValue, "backend \"cpu\" takes primes below 2^50, and modulus " +
+                                       std::to_string(*std::max_element(primes.begin(), primes.end())) +
+                                       " is not; use smaller primes, or choose \"ref\"");
   }
   return std::make_unique<cpu::CpuBackend>(ring_degree, primes, threads);
 }

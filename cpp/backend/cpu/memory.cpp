@@ -33,9 +33,9 @@ std::byte* map_pages(std::size_t bytes) noexcept {
 }  // namespace
 
 struct alignas(kAlignment) Arenas::Header {
-  std::size_t bytes;     // with this header
+  std::size_t bytes;  // with this header
   bool from_c_library;
-  Header* next;          // in pending_
+  Header* next;  // in pending_
 };
 
 Arenas::~Arenas() {

@@ -10,9 +10,9 @@
 
 namespace lw::cpu {
 
-/// Blocks aligned to 64 bytes. Freed memory is kept, up to a limit, because the page faults of getting it back cost more
-/// than the arithmetic on it. No call waits for another: where a thread holds the lock, the C library serves and freed
-/// blocks queue up, so that a child forked meanwhile does not wait for ever. Safe to share between threads.
+/// Blocks aligned to 64 bytes. Freed memory is kept, up to a limit, because the page faults of getting it back cost
+/// more than the arithmetic on it. No call waits for another: where a thread holds the lock, the C library serves and
+/// freed blocks queue up, so that a child forked meanwhile does not wait for ever. Safe to share between threads.
 class Arenas {
  public:
   Arenas() = default;

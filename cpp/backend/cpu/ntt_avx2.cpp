@@ -256,17 +256,23 @@ class Transform {
 
 void ntt(Word* x, const NttTable& table) noexcept {
   switch (table.range) {
-    case 0: return Transform<kNttRanges[0]>(table).forward(x);
-    case 1: return Transform<kNttRanges[1]>(table).forward(x);
-    default: return Transform<kNttRanges[2]>(table).forward(x);
+    case 0:
+      return Transform<kNttRanges[0]>(table).forward(x);
+    case 1:
+      return Transform<kNttRanges[1]>(table).forward(x);
+    default:
+      return Transform<kNttRanges[2]>(table).forward(x);
   }
 }
 
 void intt(Word* x, const NttTable& table) noexcept {
   switch (table.range) {
-    case 0: return Transform<kNttRanges[0]>(table).inverse(x);
-    case 1: return Transform<kNttRanges[1]>(table).inverse(x);
-    default: return Transform<kNttRanges[2]>(table).inverse(x);
+    case 0:
+      return Transform<kNttRanges[0]>(table).inverse(x);
+    case 1:
+      return Transform<kNttRanges[1]>(table).inverse(x);
+    default:
+      return Transform<kNttRanges[2]>(table).inverse(x);
   }
 }
 

@@ -17,10 +17,10 @@ constexpr NttPasses ntt_passes(unsigned log_degree) noexcept {
   return {stages / 3, stages % 3 / 2, 0};
 }
 
-/// For primes below 2^bits: bit i says that value i of a pass is reduced. A forward pass reduces before its first stage,
-/// an inverse pass after its last one. A tail is the four stages within 16 adjacent positions, two at a time; each pair
-/// of stages counts as a pass of four values. A forward tail ends with a reduction of all. The last inverse pass has other
-/// ends: its sums are multiplied by 1/N, its differences by a root over N and reduced.
+/// For primes below 2^bits: bit i says that value i of a pass is reduced. A forward pass reduces before its first
+/// stage, an inverse pass after its last one. A tail is the four stages within 16 adjacent positions, two at a time;
+/// each pair of stages counts as a pass of four values. A forward tail ends with a reduction of all. The last inverse
+/// pass has other ends: its sums are multiplied by 1/N, its differences by a root over N and reduced.
 struct NttRanges {
   unsigned bits;
   unsigned forward8, forward4, forward2, forward_tail_first, forward_tail_second;

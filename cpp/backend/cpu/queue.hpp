@@ -30,8 +30,8 @@ class CpuQueue final : public Queue {
 
   const std::uint32_t degree;
   const unsigned log_degree;
-  const RowKernels& row;                      // the best for this machine
-  std::vector<Modulus> moduli;                // by limb number, like ntt
+  const RowKernels& row;        // the best for this machine
+  std::vector<Modulus> moduli;  // by limb number, like ntt
   std::vector<NttTable> ntt;
   std::vector<std::uint32_t> block_reversal;  // of the N/4 aligned blocks of 4
   std::vector<std::complex<double>> roots;

@@ -57,6 +57,7 @@ class CpuDevice final : public Device {
       : queue_(ring_degree, primes, threads, *row_kernels()) {}
 
   std::string_view name() const noexcept override { return "cpu"; }
+  unsigned threads() const noexcept { return queue_.pool.threads(); }
 
   Buffer allocate(std::size_t bytes) override {
     void* data = arenas_.allocate(bytes);
@@ -100,6 +101,7 @@ class CpuBackend final : public Backend {
   std::string_view name() const noexcept override { return "cpu"; }
   const Kernels& kernels() const noexcept override { return kKernels; }
   Device& device() noexcept override { return *device_; }
+  unsigned threads() const noexcept override { return device_->threads(); }
 
  private:
   std::shared_ptr<CpuDevice> device_;

@@ -105,7 +105,9 @@ def test_diag_sums_are_their_composition(ring, rng, digits, extended):
 def test_mod_down_is_its_composition(ring, rng, polys, removed):
     kept = [limb for limb in range(NUM_LIMBS) if limb not in removed][::-1]
     x, rest = residues(ring, kept, polys, rng), residues(ring, removed, polys, rng)
-    inverse = [pow(int(np.prod([ring.primes[i] for i in removed], dtype=object)), -1, ring.primes[limb]) for limb in kept]
+    inverse = [
+        pow(int(np.prod([ring.primes[i] for i in removed], dtype=object)), -1, ring.primes[limb]) for limb in kept
+    ]
     expected = ring.sub_scale(x, ring.ntt(ring.lift(rest, removed, kept), kept), inverse, kept)
     np.testing.assert_array_equal(ring.mod_down(x, rest, inverse, removed, kept), expected)
 

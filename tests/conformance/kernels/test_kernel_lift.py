@@ -36,7 +36,9 @@ def test_lift_equals_its_definition(make_ring, rng, sources):
     targets = LIMBS[::-1]  # sources are among the targets: there a lift is the identity
     primes = [ring.primes[limb] for limb in sources]
     for name, x in oracle.residue_patterns(primes, 64, rng).items():
-        np.testing.assert_array_equal(ring.lift(x, sources, targets), expected_lift(ring, x, sources, targets), err_msg=name)
+        np.testing.assert_array_equal(
+            ring.lift(x, sources, targets), expected_lift(ring, x, sources, targets), err_msg=name
+        )
 
 
 @pytest.mark.parametrize("sources", [[0], [0, 1], [1, 2, 3]], ids=str)

@@ -2,12 +2,12 @@
 
     python tools/prove_ranges.py [--root DIR]
 
-A residue is an integer held in a double. Sums and differences are exact while they stay below 2^53. The product of x and
-a factor w modulo q takes the quotient c = rint(x * fl(w / q)), which is only approximate, and then x w - h and h - c q
-with h = fl(x w), which have to be exact, as does their sum x w - c q. So all that can go wrong is size. The script walks
-through the passes of both transforms, as listed in cpp/backend/cpu/ntt_ranges.hpp, with a bound on the magnitude of each
-value of a butterfly network, in units of q and in exact fractions, and fails if a bound does not hold: in the largest
-intermediate, or in the range of residues at rest (cpp/backend/cpu/prime.hpp). Exit status 1 on failure.
+A residue is an integer held in a double. Sums and differences are exact while they stay below 2^53. The product of x
+and a factor w modulo q takes the quotient c = rint(x * fl(w / q)), which is only approximate, and then x w - h and
+h - c q with h = fl(x w), which have to be exact, as does their sum x w - c q. So all that can go wrong is size. The
+script walks through the passes of both transforms, as listed in cpp/backend/cpu/ntt_ranges.hpp, with a bound on the
+magnitude of each value of a butterfly network, in units of q and in exact fractions, and fails if a bound does not hold:
+in the largest intermediate, or in the range of residues at rest (cpp/backend/cpu/prime.hpp). Exit status 1 on failure.
 """
 
 import argparse
@@ -83,6 +83,7 @@ class Arithmetic:
         return bound
 
     def add(self, a: Fraction, b: Fraction) -> Fraction:
+        """a + b or a - b."""
         return self.exact(a + b)
 
     def reduce(self, x: Fraction) -> Fraction:

@@ -39,15 +39,27 @@ def cbor_decode(data: Buffer) -> Any: ...
 def write_file_atomic(path: _Path, data: Buffer, mode: int = 0o644) -> None: ...
 @overload
 def write_container(
-    path: None, kind: int, parameters: Buffer, header: dict[str, Any], sections: Sequence[tuple[int, Buffer | list[Buffer]]]
+    path: None,
+    kind: int,
+    parameters: Buffer,
+    header: dict[str, Any],
+    sections: Sequence[tuple[int, Buffer | list[Buffer]]],
 ) -> bytes: ...
 @overload
 def write_container(
-    path: _Path, kind: int, parameters: Buffer, header: dict[str, Any], sections: Sequence[tuple[int, Buffer | list[Buffer]]]
+    path: _Path,
+    kind: int,
+    parameters: Buffer,
+    header: dict[str, Any],
+    sections: Sequence[tuple[int, Buffer | list[Buffer]]],
 ) -> None: ...
 @overload
 def write_container(
-    path: _Path | None, kind: int, parameters: Buffer, header: dict[str, Any], sections: Sequence[tuple[int, Buffer | list[Buffer]]]
+    path: _Path | None,
+    kind: int,
+    parameters: Buffer,
+    header: dict[str, Any],
+    sections: Sequence[tuple[int, Buffer | list[Buffer]]],
 ) -> bytes | None: ...
 
 class ContainerWriter:

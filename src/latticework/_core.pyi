@@ -15,6 +15,7 @@ from typing_extensions import Buffer
 
 _Path = str | bytes | PathLike[str] | PathLike[bytes]
 _Source = str | PathLike[str] | PathLike[bytes] | Buffer
+_Content = Buffer | list[Buffer]  # of a section: its bytes, or its rows
 _Level = tuple[int, int]
 _KeySpec = dict[str, Any]
 _Words = npt.NDArray[np.uint64]
@@ -43,7 +44,7 @@ def write_container(
     kind: int,
     parameters: Buffer,
     header: dict[str, Any],
-    sections: Sequence[tuple[int, Buffer | list[Buffer]]],
+    sections: Sequence[tuple[int, _Content]],
 ) -> bytes: ...
 @overload
 def write_container(
@@ -51,7 +52,7 @@ def write_container(
     kind: int,
     parameters: Buffer,
     header: dict[str, Any],
-    sections: Sequence[tuple[int, Buffer | list[Buffer]]],
+    sections: Sequence[tuple[int, _Content]],
 ) -> None: ...
 @overload
 def write_container(
@@ -59,7 +60,7 @@ def write_container(
     kind: int,
     parameters: Buffer,
     header: dict[str, Any],
-    sections: Sequence[tuple[int, Buffer | list[Buffer]]],
+    sections: Sequence[tuple[int, _Content]],
 ) -> bytes | None: ...
 
 class ContainerWriter:

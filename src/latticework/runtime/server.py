@@ -70,7 +70,7 @@ class Server:
             evaluation = (
                 _core.load_evaluation_keys(file, context)
                 if key_memory is None
-                else _core.MappedKeys(file, context, parse_bytes(key_memory))
+                else _core.MappedKeys(file, context, parse_bytes(key_memory, "key_memory"))
             )
         except SecretKeyError:
             raise SecretKeyError(

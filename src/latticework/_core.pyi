@@ -177,6 +177,7 @@ class Ring:
 # Parameters and contexts
 
 def security_table() -> dict[int, dict[int, int | None]]: ...
+def sparse_security_table() -> dict[int, dict[int, int | None]]: ...
 
 class Parameters:
     def __init__(

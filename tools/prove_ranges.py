@@ -6,8 +6,9 @@ A residue is an integer held in a double. Sums and differences are exact while t
 and a factor w modulo q takes the quotient c = rint(x * fl(w / q)), which is only approximate, and then x w - h and
 h - c q with h = fl(x w), which have to be exact, as does their sum x w - c q. So all that can go wrong is size. The
 script walks through the passes of both transforms, as listed in cpp/backend/cpu/ntt_ranges.hpp, with a bound on the
-magnitude of each value of a butterfly network, in units of q and in exact fractions, and fails if a bound does not hold:
-in the largest intermediate, or in the range of residues at rest (cpp/backend/cpu/prime.hpp). Exit status 1 on failure.
+magnitude of each value of a butterfly network, in units of q and in exact fractions, and fails if a bound does not
+hold: in the largest intermediate, or in the range of residues at rest (cpp/backend/cpu/prime.hpp). Exit status 1 on
+failure.
 """
 
 import argparse

@@ -14,11 +14,10 @@ using Lanes8 = __m256i;
 template <int kBits>
 inline Lanes8 rotate_left(Lanes8 x) noexcept {
   if constexpr (kBits == 16 || kBits == 8) {  // whole bytes
-    const Lanes8 order =
-        kBits == 16 ? _mm256_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13, 2, 3, 0, 1, 6, 7, 4, 5, 10,
-                                       11, 8, 9, 14, 15, 12, 13)
-                    : _mm256_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14, 3, 0, 1, 2, 7, 4, 5, 6, 11,
-                                       8, 9, 10, 15, 12, 13, 14);
+    const Lanes8 order = kBits == 16 ? _mm256_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13, 2, 3, 0,
+                                                        1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)
+                                     : _mm256_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14, 3, 0, 1,
+                                                        2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
     return _mm256_shuffle_epi8(x, order);
   } else {
     return _mm256_or_si256(_mm256_slli_epi32(x, kBits), _mm256_srli_epi32(x, 32 - kBits));

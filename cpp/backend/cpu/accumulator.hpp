@@ -1,7 +1,7 @@
 // How sums of products are kept exact, and how many terms that allows.
 //
-// A sum is a high and a low double. The high one starts at 3/2 2^(52+k), so that adding a product to it by fma rounds the
-// product to a multiple of 2^k, which a subtraction recovers exactly; an fma gives the rest of the product, at most
+// A sum is a high and a low double. The high one starts at 3/2 2^(52+k), so that adding a product to it by fma rounds
+// the product to a multiple of 2^k, which a subtraction recovers exactly; an fma gives the rest of the product, at most
 // 2^(k-1), which is added to the low one. One quotient serves the whole sum. With S the sum, C the start, H = high - C:
 // the quotient is c = rint(fl(fl(H + low) fl(1/q))), and S - c q = (H - c q) + low. tools/prove_ranges.py checks that
 // everything stays exact under the limits below.

@@ -37,8 +37,8 @@ class Joiner {
 
  private:
   const NttTable& target_;
-  std::size_t count_;     // of products
-  bool separate_;         // the quotient begins the sum, and is not one of the products
+  std::size_t count_;  // of products
+  bool separate_;      // the quotient begins the sum, and is not one of the products
   double quotient_weight_ = 0;
   Accumulator accumulator_{};
   std::array<double, kMaxFrom + 1> weights_;

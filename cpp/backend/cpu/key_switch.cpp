@@ -84,8 +84,7 @@ PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const C
                       std::size_t j) noexcept {
   if (rest == nullptr || j < source.num_special) return {{nullptr, nullptr}, 1};
   const std::size_t at = j - source.num_special;
-  const double scalar =
-      static_cast<double>(queue.moduli[source.limbs[j]].centred(source.special_product[at]));
+  const double scalar = static_cast<double>(queue.moduli[source.limbs[j]].centred(source.special_product[at]));
   return {{rest->polys > 0 ? rest->row(0, at) : nullptr, rest->polys > 1 ? rest->row(1, at) : nullptr}, scalar};
 }
 
@@ -216,7 +215,8 @@ void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, 
       apply_key(queue, to, {rows, count}, keys[k], begin, source, j);
     }
     const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
-    const std::size_t tile = std::min<std::size_t>(queue.degree, std::max<std::size_t>(16, std::bit_floor(kTileWords / (2 * babies))));
+    const std::size_t tile =
+        std::min<std::size_t>(queue.degree, std::max<std::size_t>(16, std::bit_floor(kTileWords / (2 * babies))));
     for (std::size_t start = 0; start < queue.degree; start += tile) sums.tile(start, tile);
   });
 }
@@ -239,15 +239,17 @@ void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTabl
     split_rows(queue, parts, removed, poly, start, tile, table);
   });
   Word* rooms = scratch.data() + out.polys * rows * stride;
-  for_each_limb(queue, out.polys * targets, ntt_cycles(queue) + queue.degree * (rows / 2 + 2), [&](std::size_t slot, std::size_t i) {
-    const std::size_t poly = i % out.polys, j = i / out.polys;
-    const NttTable& ntt = queue.ntt[table.to[j]];
-    Word* const lifted = rooms + slot * stride;
-    Joiner(queue, table, j).join(queue, lifted, parts_of(poly), 0, queue.degree);
-    queue.row.ntt(lifted, ntt);
-    queue.row.sub_scale(out.row(poly, j), x.row(x.polys == 1 ? 0 : poly, j), lifted,
-                        static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j])), queue.degree, ntt.prime);
-  });
+  for_each_limb(queue, out.polys * targets, ntt_cycles(queue) + queue.degree * (rows / 2 + 2),
+                [&](std::size_t slot, std::size_t i) {
+                  const std::size_t poly = i % out.polys, j = i / out.polys;
+                  const NttTable& ntt = queue.ntt[table.to[j]];
+                  Word* const lifted = rooms + slot * stride;
+                  Joiner(queue, table, j).join(queue, lifted, parts_of(poly), 0, queue.degree);
+                  queue.row.ntt(lifted, ntt);
+                  queue.row.sub_scale(out.row(poly, j), x.row(x.polys == 1 ? 0 : poly, j), lifted,
+                                      static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j])), queue.degree,
+                                      ntt.prime);
+                });
 }
 
 }  // namespace lw::cpu

@@ -28,7 +28,8 @@ void lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept {
     const std::size_t poly = task / tiles, start = task % tiles * size;
     const Parts parts = {buffer, size};
     split_rows(queue, parts, in, poly, start, size, table);
-    for (std::size_t t = 0; t < targets; ++t) Joiner(queue, table, t).join(queue, out.row(poly, t) + start, parts, 0, size);
+    for (std::size_t t = 0; t < targets; ++t)
+      Joiner(queue, table, t).join(queue, out.row(poly, t) + start, parts, 0, size);
   });
 }
 

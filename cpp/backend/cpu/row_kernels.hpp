@@ -31,12 +31,12 @@ struct RowKernels {
   void (*automorphism)(Word* out, const Word* a, const std::uint32_t* block_reversal, std::uint32_t blocks,
                        std::uint32_t galois_element) noexcept;
 
-  // Sums of products; the accumulator is one made for them (accumulator.hpp), and the length 0 where there are no terms.
-  // y[j] = centred(x_j * inverse_j), u = rint(sum of y_j * reciprocal_j), which a single term does not need.
+  // Sums of products; the accumulator is one made for them (accumulator.hpp), and the length 0 where there are no
+  // terms. y[j] = centred(x_j * inverse_j), u = rint(sum of y_j * reciprocal_j), which a single term does not need.
   void (*split)(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, std::size_t n) noexcept;
   // out = sum_j y[j] * weights[j] + u * u_weight; without u where that is null. A single y without u is only reduced.
-  void (*join)(Word* out, const Word* const* y, const double* weights, std::size_t count, const Word* u, double u_weight,
-               const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept;
+  void (*join)(Word* out, const Word* const* y, const double* weights, std::size_t count, const Word* u,
+               double u_weight, const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept;
   // out = begin + sum of a * b; begin may be null.
   void (*dot)(Word* out, const DotTerm* terms, std::size_t count, const Word* begin, const Accumulator& accumulator,
               std::size_t n, const Prime& p) noexcept;
@@ -47,8 +47,8 @@ struct RowKernels {
   // Any integers of magnitude < 2^62.
   void (*import_signed)(Word* out, const std::int64_t* coefficients, std::size_t n, const Prime& p) noexcept;
 
-  // Balanced words of canonical ones, and back. from_canonical and unpack return false, and write anything, if a word is
-  // not below q. unpack reads coefficients of `width` <= 57 bits, packed, and up to 16 bytes beyond the last.
+  // Balanced words of canonical ones, and back. from_canonical and unpack return false, and write anything, if a word
+  // is not below q. unpack reads coefficients of `width` <= 57 bits, packed, and up to 16 bytes beyond the last.
   bool (*from_canonical)(Word* out, const Word* words, std::size_t n, const Prime& p) noexcept;
   void (*to_canonical)(Word* words, const Word* in, std::size_t n, const Prime& p) noexcept;
   bool (*unpack)(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept;

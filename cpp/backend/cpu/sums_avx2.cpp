@@ -1,5 +1,5 @@
-// Sums of products by aligned accumulators (accumulator.hpp): one kernel, for base conversion, for products with keys and
-// for those with plaintexts.
+// Sums of products by aligned accumulators (accumulator.hpp): one kernel, for base conversion, for products with keys
+// and for those with plaintexts.
 #include "backend/cpu/lane_orders.hpp"
 #include "backend/cpu/rows_avx2.hpp"
 #include "backend/cpu/vectors_avx2.hpp"

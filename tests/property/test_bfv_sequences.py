@@ -17,9 +17,7 @@ T_BITS = (17, 30, 45, 49)
 
 @functools.cache
 def instance(plain_bits: int) -> Any:
-    parameters = bfv.Parameters.of_bits(
-        N, q_bits=[48] * 4, p_bits=[49] * 2, plain_bits=plain_bits, insecure=True
-    )
+    parameters = bfv.Parameters.of_bits(N, q_bits=[48] * 4, p_bits=[49] * 2, plain_bits=plain_bits, insecure=True)
     context = bfv.Context(parameters, threads=1)
     keygen = bfv.KeyGenerator(context)
     evaluator = bfv.Evaluator(context, keygen.evaluation_keys(steps=[1, 5, -7], swap_rows=True))

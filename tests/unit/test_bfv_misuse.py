@@ -160,6 +160,8 @@ def test_files(case, tmp_path):
     assert list(loaded) == ["fresh", "low", "public"]
     for c in loaded.values():
         np.testing.assert_array_equal(decryptor.decrypt(c), x)
-        np.testing.assert_array_equal(decryptor.decrypt((c * c).rotate_rows(1), np.uint64), np.roll(x * x % case.t, -1, 1))
+        np.testing.assert_array_equal(
+            decryptor.decrypt((c * c).rotate_rows(1), np.uint64), np.roll(x * x % case.t, -1, 1)
+        )
     with pytest.raises(ParameterMismatchError):
         bfv.load_ciphertexts(tmp_path / "x", shared_case(30, "ref").evaluator)

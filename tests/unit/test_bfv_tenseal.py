@@ -53,9 +53,7 @@ class SealSide:
 
 
 def test_the_same_program_as_seal():
-    parameters = bfv.Parameters.of_bits(
-        N, q_bits=[40] * 3, p_bits=[49], plain_modulus=T, insecure=True
-    )
+    parameters = bfv.Parameters.of_bits(N, q_bits=[40] * 3, p_bits=[49], plain_modulus=T, insecure=True)
     case, other = make_case(parameters), SealSide()
     keys = case.keygen.evaluation_keys(steps=None, swap_rows=True)
     evaluator = bfv.Evaluator(case.context, keys)

@@ -132,4 +132,6 @@ class Ciphertext:
         raise TypeError("a ciphertext has no truth value: what is encrypted cannot decide what a program does")
 
     def __repr__(self) -> str:
-        return f"bfv.Ciphertext(2 x {self.context.parameters.row_slots} slots, level {self.level}, degree {self.degree})"
+        return (
+            f"bfv.Ciphertext(2 x {self.context.parameters.row_slots} slots, level {self.level}, degree {self.degree})"
+        )

@@ -91,7 +91,8 @@ class Decryptor:
 def save_ciphertexts(path: Any, ciphertexts: dict[str, Ciphertext]) -> bytes | None:
     """Named ciphertexts of one key to a file; to bytes if `path` is None."""
     values = [c.core for c in ciphertexts.values()]
-    return _core.save_ciphertexts(path, values, list(ciphertexts))
+    written: bytes | None = _core.save_ciphertexts(path, values, list(ciphertexts))
+    return written
 
 
 def load_ciphertexts(source: Any, evaluator: Evaluator) -> dict[str, Ciphertext]:

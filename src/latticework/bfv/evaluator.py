@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -163,7 +163,9 @@ class Evaluator:
 
     def _keys(self, op: str) -> _core.EvaluationKeys:
         if self.keys is None:
-            raise MissingKeyError(f"{op}: needs evaluation keys; make the evaluator with them: Evaluator(context, keys)")
+            raise MissingKeyError(
+                f"{op}: needs evaluation keys; make the evaluator with them: Evaluator(context, keys)"
+            )
         return self.keys.core
 
     def _path(self, steps: int) -> list[int]:
@@ -196,6 +198,6 @@ def signed_powers(steps: int, row_slots: int) -> list[int]:
     return parts
 
 
-def is_constant(value: Any) -> bool:
+def is_constant(value: Any) -> TypeGuard[int]:
     """Whether an operand is one integer."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)

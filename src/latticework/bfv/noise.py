@@ -5,8 +5,8 @@ below Q/(2t). It is kept as one variance for each power of the secret: the coeff
 V_i * i! * (2N/3)^i, where a plain product of variances would miss the i! (the values of s at the roots of unity are
 complex Gaussians of variance 2N/3, and E|z|^2i = i! * (2N/3)^i). That is the mean over all secrets; for high powers it
 is due to roots so rare that most secrets have none, so the typical budget leaves out what exceeds the largest of N/2
-values. Independent parts are assumed, so a sum of x with itself is `mul_int`. The worst case bounds every coefficient for every choice of the randomness. All numbers are
-logarithms, as a variance at N = 2^15 exceeds what a float holds.
+values. Independent parts are assumed, so a sum of x with itself is `mul_int`. The worst case bounds every coefficient
+for every choice of the randomness. All numbers are logarithms, as a variance at N = 2^15 exceeds what a float holds.
 
 source  the split by powers of s: Biasioli, Marcolla, Calderini, Mono, "Improving and Automating BFV Parameters
         Selection" (ePrint 2023/600); the products are those of `cpp/schemes/bfv/evaluator.cpp`
@@ -169,7 +169,9 @@ class NoiseModel:
     def _product(self, x: Noise, y: Noise, coherent: int, relinearized: bool) -> Noise:
         # e_x * (m_y + t r_y) + e_y' * (m_x + t r_x) + t/Q * e_x * e_y', where e_y' has the rounding to the basis B
         p, n = self.parameters, self.parameters.ring_degree
-        wraps = 2 * self._t + ROUNDING  # t * r: r = c(s) / Q is uniform in both parts of c; m is as large as one of them
+        wraps = (
+            2 * self._t + ROUNDING
+        )  # t * r: r = c(s) / Q is uniform in both parts of c; m is as large as one of them
         mask = (wraps + 1, wraps)
         shrunk = p.log2_q(x.level) - p.log2_extension(x.level)  # Q / B
         other = _sum(y.variances, (ROUNDING + 2 * shrunk, ROUNDING + 2 * shrunk))
@@ -200,7 +202,6 @@ class NoiseModel:
         spread = log_sum(*(self._n + 2 * r + ROUNDING + log2(ERROR_VARIANCE) for r in ratios))
         bound = log_sum(*(self._n + r - 1 + log2(ERROR_BOUND) for r in ratios))
         return self._rounded(Noise(x.level, _sum(x.variances, (spread,)), log_sum(x.worst, bound)), 1)
-
 
 
 def _moment(i: int, cut: float) -> float:

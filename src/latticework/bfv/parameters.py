@@ -50,7 +50,8 @@ class Parameters:
             allowed = "no modulus" if limit is None else f"at most {limit} bits"
             raise SecurityError(
                 f"Parameters: log2(QP) is {used:.1f}, but N = {self.ring_degree} allows {allowed} for "
-                f"{self.security_bits}-bit security; use a larger ring_degree or fewer primes (insecure=True is for tests)"
+                f"{self.security_bits}-bit security; use a larger ring_degree or fewer primes (insecure=True is for "
+                "tests)"
             )
 
     @classmethod
@@ -113,11 +114,11 @@ class Parameters:
                 ]
                 if found:
                     return min(found, key=lambda parameters: sum(parameters.num_transforms().values()))
+        size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
         where = "N = 2^15, the largest ring," if ring_degree is None else f"N = {ring_degree}"
         raise LevelError(
-            f"Parameters.choose: depth {depth} with a plaintext modulus of {plain_bits or plain_modulus.bit_length()} "
-            f"bits does not fit {where} at {security_bits}-bit security; use a larger ring_degree, a smaller modulus or "
-            "fewer products in a row"
+            f"Parameters.choose: depth {depth} with a plaintext modulus of {size} bits does not fit {where} at "
+            f"{security_bits}-bit security; use a larger ring_degree, a smaller modulus or fewer products in a row"
         )
 
     # -- what they are -----------------------------------------------------------------------

@@ -20,7 +20,9 @@ def to_residues(who: str, values: Any, row_slots: int, modulus: int) -> npt.NDAr
     """
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
-        raise DtypeError(f"{who}: values of dtype {array.dtype}; slots hold integers: convert them (np.int64, np.uint64)")
+        raise DtypeError(
+            f"{who}: values of dtype {array.dtype}; slots hold integers: convert them (np.int64, np.uint64)"
+        )
     if array.ndim > 2 or (array.ndim == 2 and (array.shape[0] > 2 or array.shape[1] > row_slots)):
         raise ShapeError(f"{who}: shape {array.shape}; give up to 2 rows of up to {row_slots} values, or one vector")
     if array.ndim == 1 and array.size > 2 * row_slots:
@@ -46,8 +48,9 @@ def check_range(who: str, array: npt.NDArray[Any], modulus: int) -> None:
     bad = (array < low) | (array > high)
     if bad.any():
         raise RangeError(
-            f"{who}: {int(array[bad].reshape(-1)[0])} is outside [{low}, {high}], which slots modulo t = {modulus} hold "
-            f"as {'signed' if array.dtype.kind == 'i' else 'unsigned'} values; use a larger plain_modulus, or reduce them"
+            f"{who}: {int(array[bad].reshape(-1)[0])} is outside [{low}, {high}], which slots modulo t = {modulus} "
+            f"hold as {'signed' if array.dtype.kind == 'i' else 'unsigned'} values; use a larger plain_modulus, or "
+            "reduce them"
         )
 
 

@@ -171,7 +171,7 @@ def test_backends_and_threads_give_the_same_bytes(rng):
             keys = bfv.EvaluationKeys.load(_saved_keys(first), case.context)
             evaluator = bfv.Evaluator(case.context, keys)
             a = bfv.load_ciphertexts(message, evaluator)["x"]
-            b = evaluator.mod_switch(((a * a).rotate_rows(1) + 5) * first.encoder.encode(x), 2)
+            b = evaluator.mod_switch(((a * a).rotate_rows(1) + 5) * x, 2)
             results.add(bfv.save_ciphertexts(None, {"b": b * b, "c": evaluator.mul_unrelinearized(a, a)}))
     assert len(results) == 1
 

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from bfv_cases import Case, make_case, shared_case, small_parameters
+from bfv_cases import Case, backends, make_case, shared_case, small_parameters
 
 from latticework import _core, bfv
 from latticework.errors import (
@@ -104,6 +104,16 @@ def test_things_of_other_parameters_or_keys(case):
         stranger.decryptor.decrypt(x)
     with pytest.raises(ParameterMismatchError, match="key set"):
         x * stranger.encryptor.encrypt(1)
+
+
+def test_things_of_another_backend(case):
+    other = bfv.Context(case.parameters, backend="cpu" if "cpu" in backends() else "ref")
+    encoder = bfv.Encoder(other)
+    if other.backend == "ref":
+        assert (case.decryptor.decrypt(case.encryptor.encrypt(3) * encoder.encode(2)) == 6).all()
+        return
+    with pytest.raises(ParameterMismatchError, match="held by the backend 'cpu', not 'ref'"):
+        case.encryptor.encrypt(3) * encoder.encode(2)
 
 
 def test_ckks_refuses_bfv_and_bfv_refuses_ckks(case):

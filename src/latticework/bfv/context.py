@@ -28,8 +28,14 @@ class Context:
 
     def check(self, who: str, other: Context) -> None:
         """ParameterMismatchError unless a thing of `other` can be used here."""
-        if other is not self and other.parameters != self.parameters:
+        if other is self:
+            return
+        if other.parameters != self.parameters:
             raise ParameterMismatchError(f"{who} belongs to {other.parameters!r}, not to {self.parameters!r}")
+        if other.backend != self.backend:
+            raise ParameterMismatchError(
+                f"{who} is held by the backend {other.backend!r}, not {self.backend!r}; save it and load it here"
+            )
 
     def __repr__(self) -> str:
         return f"bfv.Context({self.parameters!r}, backend={self.backend!r})"

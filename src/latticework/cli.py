@@ -19,6 +19,7 @@ import typer
 from rich.console import Console
 
 from latticework import Program, __version__, _core
+from latticework.bench import suites
 from latticework.compile import compile as compile_program
 from latticework.errors import DtypeError, FormatError, TraceError, UserError
 from latticework.model import Model
@@ -192,6 +193,21 @@ def explain(
     if html is not None:
         Model.load(file).report().save(html)
         out.print(f"wrote {html}", highlight=False)
+
+
+@app.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+    add_help_option=False,
+)
+@reported
+def bench(context: typer.Context) -> None:
+    """Run a benchmark from the source tree: `bench SUITE [options]`, `bench SUITE --help`; `bench` lists them."""
+    found = suites()
+    name = context.args[0] if context.args else ""
+    if name not in found.SUITES:
+        out.print(f"latticework bench SUITE [options]; suites: {', '.join(found.SUITES)}", markup=False, highlight=False)
+        raise typer.Exit(0 if name in ("", "--help") else 2)
+    found.suite(name)(context.args[1:], prog_name=f"latticework bench {name}")
 
 
 @app.command()

@@ -1,7 +1,7 @@
 """Parameters: prime chains, security limits, automatic selection. Security decisions live only here and in the core."""
 
 from latticework.params.chain import ModulusChain, Track, next_scale
-from latticework.params.security import modulus_limit_bits, security_levels
+from latticework.params.security import modulus_limit_bits, security_levels, sparse_modulus_limit_bits
 from latticework.params.select import MAX_SLOTS, Need, build_chain, select_chain
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "next_scale",
     "security_levels",
     "select_chain",
+    "sparse_modulus_limit_bits",
 ]

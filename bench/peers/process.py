@@ -41,7 +41,7 @@ class Library:
             stderr=subprocess.PIPE if os.environ.get("CI") else subprocess.DEVNULL,
             text=True,
             env=environment,
-            preexec_fn=lambda: os.sched_setaffinity(0, bound),  # noqa: PLW1509: this process has no other threads
+            preexec_fn=lambda: os.sched_setaffinity(0, bound),  # noqa: PLW1509 (no other threads here)
         )
         started = self._answer()
         self.facts: dict[str, Any] = started["facts"]

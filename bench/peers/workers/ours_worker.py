@@ -12,11 +12,12 @@ from protocol import Operation, Session, serve
 from sets import BABIES, CKKS, HOISTED, SIDE
 
 from latticework import __version__, _core
+from latticework.calibrate import default_backend
 from latticework.params import modulus_limit_bits
 from latticework.plan.keys import galois_element
 
 LIBRARY = "latticework " + __version__
-BACKEND = "auto" if "auto" in _core.backend_names() or "cpu" in _core.backend_names() else "ref"
+BACKEND = default_backend()
 LEVELS = (128, 192, 256)
 
 

@@ -198,16 +198,12 @@ class Ckks:
         return {
             "encode": lambda: encoded,
             "encrypt": checked(lambda: keys.encrypt(pt), x),
-            "decrypt_decode": lambda: Operation(
-                lambda: self.decrypt(ct), lambda found: work.largest_error(found, x)
-            ),
+            "decrypt_decode": lambda: Operation(lambda: self.decrypt(ct), lambda found: work.largest_error(found, x)),
             "add": checked(into(out, lambda: ev.add(ct, ct, out)), 2 * x),
             "mul_plain": checked(into(out, lambda: ev.multiply_plain(ct, pt, out)), x * x),
             "rescale": checked(into(after, lambda: ev.rescale_to_next(square, after)), x * x),
             "mul_relin": checked(into(out, *multiply(out)), x * x),
-            "mul_relin_rescale": checked(
-                into(after, *multiply(out), lambda: ev.rescale_to_next(out, after)), x * x
-            ),
+            "mul_relin_rescale": checked(into(after, *multiply(out), lambda: ev.rescale_to_next(out, after)), x * x),
             "rotate": rotate,
             "rotate_8_hoisted": eight,
             "keygen_rotation": lambda: Operation(lambda: keys.rotations([1])),

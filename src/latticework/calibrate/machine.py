@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from latticework import _core
+
 HERE = Path(__file__).parent
 
 
@@ -40,7 +42,12 @@ def _gpu() -> str | None:
         return None
     command = [tool, "--query-gpu=name", "--format=csv,noheader"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
-    return (found.stdout.strip().splitlines() or [None])[0] if found.returncode == 0 else None
+    return next(iter(found.stdout.strip().splitlines()), None) if found.returncode == 0 else None
+
+
+def default_backend() -> str:
+    """The fastest kernels that are compiled in."""
+    return "auto" if "cpu" in _core.backend_names() else "ref"
 
 
 def commit() -> str | None:

@@ -16,6 +16,7 @@ from latticework.calibrate.machine import commit, machine
 
 BETTER = ("lower", "higher")
 DIGITS = 4
+PLAIN_WIDTH = 200  # of a table that is not shown on a terminal
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,9 @@ def show(content: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(content, indent=1))
         return
-    console = Console(highlight=False, width=None)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
     console.print(table(content))
     for name, value in content["conditions"].items():
         console.print(f"{name}: {value if isinstance(value, str) else json.dumps(value)}", soft_wrap=True, markup=False)

@@ -111,7 +111,7 @@ def rows(found: Findings) -> Iterator[Row]:
             if peer != "ours":
                 yield Row(
                     case, size.removesuffix("_bytes") + " size", "MB", values["ours"] / 1e6, value / 1e6,
-                    f"{found.facts[peer]['library']}, same run", checked=True, details=_details(found, peer),
+                    f"{found.facts[peer]['library']}, same run", details=_details(found, peer),
                     note=ABOUT_SIZES if size == "key_bytes" else "two polynomials, in a file",
                 )  # fmt: skip
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +36,21 @@ class Library:
         self.name = name
         bound = processors(threads)
         environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
+        self.chatter = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         self.process = subprocess.Popen(
             [str(python), str(WORKERS / worker), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if os.environ.get("CI") else subprocess.DEVNULL,
+            stderr=self.chatter,
             text=True,
             env=environment,
             preexec_fn=lambda: os.sched_setaffinity(0, bound),  # noqa: PLW1509 (no other threads here)
         )
-        started = self._answer()
+        try:
+            started = self._answer()
+        except Failed:
+            self.close()
+            raise
         self.facts: dict[str, Any] = started["facts"]
         self.operations: list[str] = started["operations"]
 
@@ -57,25 +64,33 @@ class Library:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            raise Failed(f"{self.name} has ended with status {self.process.wait()}") from None
+            raise self._ended() from None
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise Failed(f"{self.name} has ended with status {self.process.wait()}")
+            raise self._ended()
         answer: dict[str, Any] = json.loads(line)
         if "failed" in answer:
             raise Failed(f"{self.name}: {answer['failed']}")
         return answer
 
+    def _ended(self) -> Failed:
+        status = self.process.wait()
+        self.chatter.seek(0)
+        last = (self.chatter.read().decode(errors="replace").strip().splitlines() or ["nothing said"])[-1]
+        return Failed(f"{self.name} has ended with status {status}: {last[:200]}")
+
     def close(self) -> None:
         """End the worker; its memory is free afterwards."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.close()
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
+        self.chatter.close()
 
     def __enter__(self) -> Library:
         return self

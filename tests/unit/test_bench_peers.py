@@ -142,7 +142,7 @@ def test_our_worker_answers():
 
 
 def test_a_worker_that_ends_is_reported(tmp_path):
-    with pytest.raises(Failed, match="status 1"):
+    with pytest.raises(Failed, match="status 1: KeyError.*frobnicate"):
         Library("ours", Path(sys.executable), "ours_worker.py", ["frobnicate", "10", "1"], 1)
 
 

@@ -1,5 +1,6 @@
 """Rows of benchmarks: what ratio and target mean, the printed object, the table."""
 
+import io
 import json
 
 import pytest
@@ -62,7 +63,7 @@ def test_table_shows_every_row():
         Row("slow", "rate", "GB/s", 1.0, 2.0, "peer 1.0", target=2.0, better="higher", checked=True),
         Row("gone", "time", "ms", None, note="skipped: no Python 3.10", required=True),
     ]
-    console = Console(width=200, record=True, quiet=True)
+    console = Console(width=200, file=io.StringIO(), record=True)
     console.print(table(report("demo", rows, {})))
     fast, slow, gone = (
         next(line for line in console.export_text(clear=False).splitlines() if f"│ {row.case} " in line) for row in rows

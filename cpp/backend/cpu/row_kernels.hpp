@@ -34,7 +34,8 @@ struct RowKernels {
   // Sums of products; the accumulator is one made for them (accumulator.hpp), and the length 0 where there are no
   // terms. y[j] = centred(x_j * inverse_j), u = rint(sum of y_j * reciprocal_j), which a single term does not need.
   void (*split)(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, std::size_t n) noexcept;
-  // out = sum_j y[j] * weights[j] + u * u_weight; without u where that is null. A single y without u is only reduced.
+  // out = sum_j y[j] * weights[j] + u * u_weight; without u where that is null. A single y needs neither u nor an
+  // accumulator.
   void (*join)(Word* out, const Word* const* y, const double* weights, std::size_t count, const Word* u,
                double u_weight, const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept;
   // out = begin + sum of a * b; begin may be null.

@@ -99,9 +99,14 @@ void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, con
 }  // namespace
 
 void split(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, std::size_t n) noexcept {
-  if (count == 1) {  // the value is its only part, and the quotient 0
+  if (count == 1) {  // u is 0
     const P prime(*terms->prime);
-    for (std::size_t i = 0; i < n; i += kLanes) V::store(y[0] + i, prime.reduce(V::load(terms->x + i)));
+    const F64 inverse = V::set(terms->inverse), inverse_over_q = V::set(terms->inverse / terms->prime->q);
+    const bool is_product = terms->inverse != 1;
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      const F64 x = V::load(terms->x + i);
+      V::store(y[0] + i, prime.reduce(is_product ? prime.product(x, inverse, inverse_over_q) : x));
+    }
     return;
   }
   constexpr std::size_t kWidth = 4;
@@ -128,7 +133,12 @@ void join(Word* out, const Word* const* y, const double* weights, std::size_t co
           const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept {
   const P prime(p);
   if (count == 1 && u == nullptr) {
-    for (std::size_t i = 0; i < n; i += kLanes) V::store(out + i, prime.reduce(V::load(y[0] + i)));
+    const F64 weight = V::set(weights[0]), weight_over_q = V::set(weights[0] / p.q);
+    const bool is_product = weights[0] != 1;
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      const F64 x = V::load(y[0] + i);
+      V::store(out + i, is_product ? prime.product(x, weight, weight_over_q) : prime.reduce(x));
+    }
     return;
   }
   constexpr std::size_t kWidth = 4;

@@ -274,6 +274,8 @@ class Ntt:
 def make(arguments: list[str]) -> Session:
     """The session of one scheme and set."""
     scheme, name, threads = arguments
+    if scheme == "boot":
+        raise SystemExit("bootstrapping is not offered by our worker yet")
     made = {"ckks": Ckks, "bfv": Bfv, "ntt": Ntt}[scheme](name, int(threads))
     facts = made.facts()
     if "log2_qp" in facts:

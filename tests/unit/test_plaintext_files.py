@@ -121,7 +121,13 @@ def test_bad_files_are_refused(case):
         with pytest.raises(FormatError):
             _core.PlaintextReader(rebuilt(case, data, **change), case.context).read(0)
     row = case.n * bits // 8
-    for sections in ([], [(2, bytes(row))], [(1, [bytes(row)])], [(2, [bytes(row)] * 2)], [(2, [bytes(row)]), (2, b"")]):
+    for sections in (
+        [],
+        [(2, bytes(row))],
+        [(1, [bytes(row)])],
+        [(2, [bytes(row)] * 2)],
+        [(2, [bytes(row)]), (2, b"")],
+    ):
         with pytest.raises(FormatError):
             _core.PlaintextReader(rebuilt(case, data, sections), case.context).read(0)
     altered = bytearray(data)

@@ -10,7 +10,7 @@ from latticework.errors import UserError
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters
 
-DEVICES = {"cpu": "ref"}  # device name -> backend
+DEVICES = {"cpu": "auto"}  # device name -> backend
 DEFAULT_MEMORY = "4GB"
 MAX_THREADS = 1024
 _MAX_BYTES = 1 << 62

@@ -24,8 +24,8 @@ std::vector<Word> residues(const Ring& ring, const PolyRows& x, std::size_t j) {
   std::vector<Word> words(ring.degree());
   constexpr std::size_t kOffset = 0;
   constexpr std::uint8_t kWidth = 64;
-  ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(words.data()), {&kOffset, 1}, {&kWidth, 1}},
-                                 x.rows(0, 1, j, 1));
+  ring.kernels().export_residues(
+      ring.queue(), {reinterpret_cast<std::byte*>(words.data()), {&kOffset, 1}, {&kWidth, 1}}, x.rows(0, 1, j, 1));
   return words;
 }
 
@@ -155,7 +155,8 @@ PlaintextReader::PlaintextReader(const Source& source, const Context& context)
   for (std::size_t i = 0; i < items.size(); ++i) {
     const cbor::Field field = items[i];
     field.require_keys({"name", "track", "index", "basis", "scale", "slots", "bits"});
-    Item item{std::string(field["name"].as_text()), {}, static_cast<std::uint32_t>(field["bits"].as_unsigned(kMostBits))};
+    Item item{
+        std::string(field["name"].as_text()), {}, static_cast<std::uint32_t>(field["bits"].as_unsigned(kMostBits))};
     Plaintext& x = item.value;
     x.parameters = context.parameters().fingerprint();
     x.level = read_level(field, context.parameters());

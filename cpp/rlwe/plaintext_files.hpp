@@ -13,14 +13,14 @@ struct NamedPlaintext {
   Plaintext value;
 };
 
-/// One section of rows a plaintext. `extras` is whatever else the caller wants in the header. Returns the bytes if there
-/// is no path, else nothing.
+/// One section of rows a plaintext. `extras` is whatever else the caller wants in the header. Returns the bytes if
+/// there is no path, else nothing.
 std::vector<std::uint8_t> save_plaintexts(const std::optional<std::string>& path,
                                           std::span<const NamedPlaintext> plaintexts, const cbor::Map& extras,
                                           const Context& context);
 
-/// Plaintexts that stay in their file until they are read, each at the level asked for. Opening looks at the head of the
-/// file only. Safe to share between threads. Errors as of Reader; the context must outlive it.
+/// Plaintexts that stay in their file until they are read, each at the level asked for. Opening looks at the head of
+/// the file only. Safe to share between threads. Errors as of Reader; the context must outlive it.
 class PlaintextReader {
  public:
   PlaintextReader(const Source& source, const Context& context);

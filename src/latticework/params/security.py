@@ -17,3 +17,16 @@ def modulus_limit_bits(ring_degree: int, security_bits: int) -> int | None:
 def security_levels() -> tuple[int, ...]:
     """The security levels, in bits, that the table knows."""
     return tuple(sorted({bits for limits in _core.security_table().values() for bits in limits}))
+
+
+# Modulus bits of a key whose secret is the ephemeral one of bootstrapping (32 nonzero coefficients), by ring degree:
+# 121 at 2^16 and above as in ePrint 2022/024; less at 2^15, where a hybrid attack would gain most.
+_SPARSE_LIMIT_BITS = {1 << 15: 86, 1 << 16: 121, 1 << 17: 121}
+
+
+def sparse_limit_bits(ring_degree: int) -> int | None:
+    """Largest log2(q0 * p) of the key to the sparse secret at this ring degree, or None where there is no limit known.
+
+    source  ePrint 2022/024; own estimate of drop-and-solve attacks, which costs 2^134 at 84 bits and 2^15
+    """
+    return _SPARSE_LIMIT_BITS.get(ring_degree)

@@ -3,7 +3,7 @@
 from latticework.params.bootstrap import bootstrap_chain
 from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next_scale
-from latticework.params.security import modulus_limit_bits, security_levels, sparse_limit_bits
+from latticework.params.security import modulus_limit_bits, security_levels, sparse_modulus_limit_bits
 from latticework.params.select import MAX_SLOTS, Need, build_chain, select_chain
 
 __all__ = [
@@ -20,5 +20,5 @@ __all__ = [
     "next_scale",
     "security_levels",
     "select_chain",
-    "sparse_limit_bits",
+    "sparse_modulus_limit_bits",
 ]

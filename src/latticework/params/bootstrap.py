@@ -16,7 +16,7 @@ from math import log2, pi, prod, sqrt
 from latticework.errors import LevelError, SecurityError
 from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next_scale
-from latticework.params.security import modulus_limit_bits, sparse_limit_bits
+from latticework.params.security import modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.params.select import DIGIT_GAP_BITS, MAX_PRIME_BITS, PrimeSupply, cut_digits
 
 LEAST_GAP_BITS = 0.1  # of P over a digit of EvalMod and CoeffToSlot: at their scales key switching noise is far below
@@ -62,7 +62,7 @@ def _planned(chosen: BootstrapSet) -> ModulusChain:
     factor = max(1, round(2.0 ** chosen.eval_scales[0] / (base * 2 * chosen.bound)))
     circuit = BootstrapCircuit(
         chosen.degree, chosen.doublings, chosen.bound, ratio, factor, len(chosen.stc), len(chosen.cts),
-        len(sections.eval_mod), chosen.cts_babies or 0,
+        len(sections.eval_mod), chosen.cts_babies or 0, _gain_bits(chosen),
     )  # fmt: skip
     numbered = _numbered(sections.ascending)
     low = 1 + len(chosen.stc)  # q0 and the levels of SlotToCoeff
@@ -81,6 +81,11 @@ def _planned(chosen: BootstrapSet) -> ModulusChain:
     if not chosen.insecure:
         _check_security(chosen, chain)
     return chain
+
+
+def _gain_bits(chosen: BootstrapSet) -> int:
+    """Six bits less than the sine series' precision, (R / 2 pi)^4 * 30: noise and the worst slot need some."""
+    return int(4 * (chosen.ratio - log2(2 * pi)) + log2(30)) - 6
 
 
 def _choose_primes(chosen: BootstrapSet) -> tuple[Sections, list[float]]:
@@ -179,7 +184,7 @@ def _check_security(chosen: BootstrapSet, chain: ModulusChain) -> None:
             f"bootstrapping set {chosen.name}: log2(QP) = {chain.log2_qp:.1f} at N=2^{chosen.log2_degree}; "
             f"{chain.security_bits}-bit security allows {limit}; use fewer residual levels or special primes"
         )
-    bits, sparse = sparse_key_bits(chain), sparse_limit_bits(chain.ring_degree)
+    bits, sparse = sparse_key_bits(chain), sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
     if sparse is None or bits > sparse:
         raise SecurityError(
             f"bootstrapping set {chosen.name}: the key to the sparse secret would have {bits:.1f} bits of modulus at "

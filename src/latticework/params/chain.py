@@ -43,6 +43,7 @@ class BootstrapCircuit:
     ratio        q0 over the scale at which SlotToCoeff ends
     factor       integer that the raised ciphertext is multiplied by before it is switched to the main secret
     cts_babies   baby steps of CoeffToSlot's linear maps; 0: the quickest number
+    gain_bits    of the factor by which the error of a first iteration is enlarged for the second
     """
 
     degree: int
@@ -54,6 +55,7 @@ class BootstrapCircuit:
     cts_levels: int
     eval_levels: int
     cts_babies: int
+    gain_bits: int
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ def security_levels() -> tuple[int, ...]:
 _SPARSE_LIMIT_BITS = {1 << 15: 86, 1 << 16: 121, 1 << 17: 121}
 
 
-def sparse_limit_bits(ring_degree: int) -> int | None:
-    """Largest log2(q0 * p) of the key to the sparse secret at this ring degree, or None where there is no limit known.
+def sparse_modulus_limit_bits(ring_degree: int, security_bits: int) -> int | None:
+    """Largest log2 of the modulus of a key under the sparse secret of bootstrapping, or None where none is allowed.
 
     source  ePrint 2022/024; own estimate of drop-and-solve attacks, which costs 2^134 at 84 bits and 2^15
     """
-    return _SPARSE_LIMIT_BITS.get(ring_degree)
+    return _SPARSE_LIMIT_BITS.get(ring_degree) if security_bits <= 128 else None

@@ -12,14 +12,14 @@ iterated bootstrapping (ePrint 2022/1167).
 
 from __future__ import annotations
 
-from math import prod
-
-from latticework.dialects.rlwe import Level
+from latticework.dialects import bootstrap, ckks, key, loop, rlwe  # noqa: F401  (defines the ops)
+from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import LevelError
 from latticework.expand.eval_mod import expand_eval_mod
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.primitives import Primitives, cipher
-from latticework.ir import Value
+from latticework.ir import Builder, Module, Value
+from latticework.params import ModulusChain
 from latticework.params.bootstrap import raised_scale
 from latticework.params.chain import BootstrapCircuit
 from latticework.plan.butterflies import Butterflies
@@ -27,6 +27,28 @@ from latticework.plan.constants import LinearMap
 from latticework.plan.keys import conjugation_element
 
 _RESIDUAL_BITS = 30  # of the integers by which input and first result are multiplied before they are subtracted
+
+
+def bootstrap_module(
+    chain: ModulusChain, slots: int, target: int, *, real: bool = False, iterations: int = 1, start: int | None = None
+) -> Module:
+    """A module of one bootstrap, from level `start` (default: the floor) to `target` levels above the floor.
+
+    Its input "x" and output "y" are vectors of `slots` slots in [-1, 1]; it is ready to be expanded.
+    """
+    start = chain.floor if start is None else start
+    module = Module(input_names=["x"], outputs=["y"])
+    scales = chain.main.scales
+    x = module.body.add_arg(CipherType("ckks", 1, slots, Level(0, start), scales[start]))
+    level = chain.floor + target
+    if chain.bootstrap is None or not 1 <= target <= chain.main.top - chain.floor:
+        raise LevelError(f"bootstrap: these parameters reach targets 1 to {chain.main.top - chain.floor}, not {target}")
+    builder = Builder(module.body)
+    y = builder.build(
+        "ckks.bootstrap", [x], level=Level(0, level), scale=scales[level], real=real, iterations=iterations
+    )
+    builder.create("loop.yield", [y])
+    return module
 
 
 def expand_bootstrap(p: Primitives, x: Value, level: int, scale: float, *, real: bool, iterations: int) -> Value:

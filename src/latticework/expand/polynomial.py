@@ -71,6 +71,7 @@ class _Evaluation:
         self.top, self.track = cipher(x).level.index, cipher(x).level.track
         self.baby_limit = baby_limit
         self.basis_values: dict[int, Value] = {1: x}
+        self.lowered: dict[tuple[int, int], Value] = {}
 
     def settled(self, coefficients: Coefficients, level: int, scale: float) -> Value:
         """The polynomial at a level and scale of the ladder."""
@@ -95,7 +96,7 @@ class _Evaluation:
         giant = 1 << (degree.bit_length() - 1)
         quotient, remainder = divide(coefficients, giant)
         total, constant = self.unsettled(remainder, level, scale)
-        turned = self.basis_at(giant, level)
+        turned = self.giant_at(giant, level)
         inner_scale = scale / cipher(turned).scale
         if len(quotient) == 1:
             product = self.times(turned, quotient[0], scale)
@@ -132,6 +133,18 @@ class _Evaluation:
     def basis_at(self, k: int, level: int) -> Value:
         """T_k with the limbs of a level."""
         return self.p.drop(self.basis(k), level)
+
+    def giant_at(self, k: int, level: int) -> Value:
+        """T_k at a level, at about the level's scale: what is multiplied with it must not be left at a small one."""
+        found = self.basis(k)
+        wanted = self.p.chain.tracks[self.track].scales[level]
+        if cipher(found).level.index == level or cipher(found).scale < 2 * wanted:
+            return self.p.drop(found, level)
+        if (k, level) not in self.lowered:
+            wide = wanted * self.p.group(level + 1, self.track)
+            raised = self.p.raise_scale(self.p.drop(found, level + 1), wide)
+            self.lowered[k, level] = self.p.mod_down(raised, level, wanted)
+        return self.lowered[k, level]
 
     def basis(self, k: int) -> Value:
         """T_k, from T_(a+b) = 2 T_a T_b - T_(a-b)."""

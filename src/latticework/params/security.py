@@ -14,19 +14,15 @@ def modulus_limit_bits(ring_degree: int, security_bits: int) -> int | None:
     return None if limit is None else int(limit)
 
 
-def security_levels() -> tuple[int, ...]:
-    """The security levels, in bits, that the table knows."""
-    return tuple(sorted({bits for limits in _core.security_table().values() for bits in limits}))
-
-
-# Modulus bits of a key whose secret is the ephemeral one of bootstrapping (32 nonzero coefficients), by ring degree:
-# 121 at 2^16 and above as in ePrint 2022/024; less at 2^15, where a hybrid attack would gain most.
-_SPARSE_LIMIT_BITS = {1 << 15: 86, 1 << 16: 121, 1 << 17: 121}
-
-
 def sparse_modulus_limit_bits(ring_degree: int, security_bits: int) -> int | None:
     """Largest log2 of the modulus of a key under the sparse secret of bootstrapping, or None where none is allowed.
 
-    source  ePrint 2022/024; own estimate of drop-and-solve attacks, which costs 2^134 at 84 bits and 2^15
+    source  `cpp/rlwe/security.hpp`
     """
-    return _SPARSE_LIMIT_BITS.get(ring_degree) if security_bits <= 128 else None
+    limit = _core.sparse_security_table().get(ring_degree, {}).get(security_bits)
+    return None if limit is None else int(limit)
+
+
+def security_levels() -> tuple[int, ...]:
+    """The security levels, in bits, that the table knows."""
+    return tuple(sorted({bits for limits in _core.security_table().values() for bits in limits}))

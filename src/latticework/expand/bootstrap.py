@@ -12,7 +12,7 @@ iterated bootstrapping (ePrint 2022/1167).
 
 from __future__ import annotations
 
-from latticework.dialects import bootstrap, ckks, key, loop, rlwe  # noqa: F401  (defines the ops)
+from latticework.dialects import bootstrap, ckks, loop  # noqa: F401  (defines the ops)
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import LevelError
 from latticework.expand.eval_mod import expand_eval_mod
@@ -69,7 +69,7 @@ def expand_bootstrap(p: Primitives, x: Value, level: int, scale: float, *, real:
     first = _Bootstrap(p, circuit, level, real).run(x, scale)
     if iterations == 1:
         return first
-    gain = 2.0 ** circuit.gain_bits
+    gain = 2.0**circuit.gain_bits
     residual = _Bootstrap(p, circuit, level, real).run(_residual(p, x, first, gain), scale / gain)
     return p.add(first, p.relabel(residual, scale))
 
@@ -96,25 +96,18 @@ class _Bootstrap:
         raised = self.raised(self.slots_to_coefficients(x))
         spectrum = self.coefficients_to_slots(raised, slots)
         turned = self.conjugate(spectrum)
-        halves = [self.p.add(spectrum, turned)]
+        plus = minus = self.series(self.p.add(spectrum, turned), scale)
         if not self.real:
-            halves.append(self.p.mul_i(self.sub(spectrum, turned), 3))
-        series = [expand_eval_mod(self.p, half, self.circuit, self.level, scale) for half in halves]
-        if self.real:
-            (plus,) = minus = series
-        else:
-            upper = self.p.mul_i(series[1])
-            plus, minus = self.p.add(series[0], upper), [self.sub(series[0], upper)]
-        result = self.p.mul_i(self.sub(plus, self.conjugate(minus[0])), 3)
+            upper = self.p.mul_i(self.series(self.p.mul_i(self.sub(spectrum, turned), 3), scale))
+            plus, minus = self.p.add(plus, upper), self.sub(minus, upper)
+        result = self.p.mul_i(self.sub(plus, self.conjugate(minus)), 3)
         return self.p.relabel(result, scale, level=Level(0, self.level))
 
     def slots_to_coefficients(self, x: Value) -> Value:
         """The slots of x as the coefficients of a polynomial, at level 0."""
-        slots, track = cipher(x).slots, self.p.chain.main
-        for level, piece in enumerate(butterfly_maps(slots, self.circuit.stc_levels, inverse=False)):
-            to = cipher(x).level.index - 1
-            assert level + to + 1 == self.circuit.stc_levels
-            x = expand_linear_transform(self.p, x, piece, to, track.scales[to])
+        for piece in butterfly_maps(cipher(x).slots, self.circuit.stc_levels, inverse=False):
+            level = cipher(x).level.index - 1
+            x = expand_linear_transform(self.p, x, piece, level, self.p.chain.main.scales[level])
         return x
 
     def raised(self, x: Value) -> Value:
@@ -150,6 +143,10 @@ class _Bootstrap:
             width = self.circuit.cts_babies * _unit(piece) or None
             x = expand_linear_transform(self.p, x, piece, self.top - done, scale, width)
         return x
+
+    def series(self, half: Value, scale: float) -> Value:
+        """F of one half of the coefficients."""
+        return expand_eval_mod(self.p, half, self.circuit, self.level, scale)
 
     def conjugate(self, x: Value) -> Value:
         """The complex conjugate of every slot."""

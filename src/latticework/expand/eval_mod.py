@@ -26,7 +26,7 @@ _SAMPLES = 512  # of the exponential on the circle: its Fourier coefficients bey
 
 @lru_cache(maxsize=16)
 def exponential_coefficients(bound: int, doublings: int, degree: int) -> tuple[complex, ...]:
-    """Chebyshev coefficients of e^(2 pi i K u / 2^r) for u in [-1, 1]: 2 i^k J_k(2 pi K / 2^r), half of it for k = 0."""
+    """Chebyshev coefficients of e^(2 pi i K u / 2^r), u in [-1, 1]: 2 i^k J_k(2 pi K / 2^r), half of it for k = 0."""
     angles = 2 * pi * np.arange(_SAMPLES) / _SAMPLES
     fourier = np.fft.fft(np.exp(2j * pi * bound / 2**doublings * np.cos(angles))) / _SAMPLES
     found = [complex(fourier[0].real)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil, log2
+
 from latticework.dialects.rlwe import CipherType, DigitsType, Level
 from latticework.ir import Builder, Value
 from latticework.params import ModulusChain
@@ -66,9 +68,10 @@ class Primitives:
     def raise_scale(self, x: Value, scale: float) -> Value:
         """The same value at a larger scale, by an integer factor, in two steps where it is too long for one."""
         ratio = scale / cipher(x).scale
-        if ratio >= MAX_FACTOR:
-            x = self.mul_int(x, MAX_FACTOR >> 1, cipher(x).scale * (MAX_FACTOR >> 1))
-            ratio /= MAX_FACTOR >> 1
+        if ratio >= MAX_FACTOR:  # a power of two first: all that is rounded is in the second
+            power = 2 ** ceil(log2(ratio / MAX_FACTOR) + 1)
+            x = self.mul_int(x, power, cipher(x).scale * power)
+            ratio /= power
         return self.mul_int(x, round(ratio), scale)
 
     def relabel(self, x: Value, scale: float, *, slots: int | None = None, level: Level | None = None) -> Value:

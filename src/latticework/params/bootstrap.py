@@ -10,8 +10,9 @@ longest track serves all others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
-from math import log2, pi, prod, sqrt
+from math import ceil, comb, factorial, inf, log2, pi, prod, sqrt
 
 from latticework.errors import LevelError, SecurityError
 from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
@@ -21,7 +22,7 @@ from latticework.params.select import DIGIT_GAP_BITS, MAX_PRIME_BITS, PrimeSuppl
 
 LEAST_GAP_BITS = 0.1  # of P over a digit of EvalMod and CoeffToSlot: at their scales key switching noise is far below
 SPARSE_WEIGHT = 32  # nonzero coefficients of the ephemeral secret
-_NUM_HARMONICS_SCALE = 6.0  # sin x is replaced by (8 sin x - sin 2x) / 6
+_SERIES_DIVISOR = 6  # sin x is replaced by (8 sin x - sin 2x) / 6
 Group = tuple[int, ...]
 
 
@@ -118,7 +119,9 @@ def _numbered(ascending: tuple[Group, ...]) -> tuple[Group, ...]:
     return tuple(tuple(range(a, a + len(g))) for a, g in zip(starts, ascending, strict=False))
 
 
-def _raised_scales(chosen: BootstrapSet, circuit: BootstrapCircuit, sections: Sections, out: float) -> tuple[float, ...]:
+def _raised_scales(
+    chosen: BootstrapSet, circuit: BootstrapCircuit, sections: Sections, out: float
+) -> tuple[float, ...]:
     """Scales of the levels of EvalMod (ascending) and CoeffToSlot above a target level with scale `out`."""
     moduli = [prod(group) for group in sections.eval_mod]
     descending = [2.0 ** chosen.eval_scales[0]]
@@ -144,7 +147,7 @@ def exponential_scales(circuit: BootstrapCircuit, out: float, moduli: list[int])
     The result is (R / 4 pi i) (F - conj F), F = E (8 - E) / 6: both factors are read into the scales.
     """
     scales = [out * circuit.ratio / (4 * pi)]
-    scales.append(sqrt(scales[0] * moduli[0] / _NUM_HARMONICS_SCALE))
+    scales.append(sqrt(scales[0] * moduli[0] / _SERIES_DIVISOR))
     for modulus in moduli[1 : 1 + circuit.doublings]:
         scales.append(sqrt(scales[-1] * modulus))
     return scales
@@ -195,3 +198,20 @@ def _check_security(chosen: BootstrapSet, chain: ModulusChain) -> None:
 def sparse_key_bits(chain: ModulusChain) -> float:
     """log2 of the modulus of the key to the sparse secret: q0 and the first special prime."""
     return log2(chain.primes[0]) + log2(chain.special[0])
+
+
+def failure_log2(chain: ModulusChain, coefficients: int) -> float:
+    """log2 of the probability that one of so many coefficients leaves the interval of EvalMod in a bootstrap.
+
+    A raised coefficient over q0 is a sum of h + 1 terms, uniform in [-1/2, 1/2], for a sparse secret of weight h.
+    The chance that it reaches K is that of an Irwin-Hall sum above h + 1 - y with y = (h + 1) / 2 - K, twice:
+    2 / (h + 1)! * sum_k (-1)^k C(h + 1, k) (y - k)^(h + 1) over 0 <= k < y, here in exact fractions.
+    """
+    assert chain.bootstrap is not None
+    terms = SPARSE_WEIGHT + 1
+    reach = Fraction(terms, 2) - chain.bootstrap.bound
+    if reach <= 0:
+        return -inf
+    total = sum((-1) ** k * comb(terms, k) * (reach - k) ** terms for k in range(ceil(reach)))
+    tail = 2 * coefficients * total / factorial(terms)
+    return log2(tail.numerator) - log2(tail.denominator)

@@ -107,6 +107,11 @@ class ModulusChain:
         """Numbers of the P limbs."""
         return tuple(range(len(self.primes), len(self.primes) + len(self.special)))
 
+    def covers(self, held: tuple[int, int], wanted: tuple[int, int]) -> bool:
+        """Whether the basis of one (track, level) lies within that of another: then its keys serve both."""
+        (track, level), (other, at) = held, wanted
+        return set(self.tracks[other].basis(at)) <= set(self.tracks[track].basis(level))
+
     def group_product(self, level: int, track: int = 0) -> int:
         """What rescaling away this level divides by."""
         return prod(self.limb_primes(self.tracks[track].groups[level]))

@@ -8,6 +8,7 @@ of butterflies. A few consecutive stages are one linear map with few diagonals.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,11 @@ class Butterflies:
     inverse: bool
 
     @property
+    def source(self) -> None:
+        """No array is read."""
+        return None
+
+    @property
     def steps(self) -> tuple[int, ...]:
         """The diagonals that are not zero, as rotations in (-slots, slots), ascending."""
         reach = (1 << self.stages) - 1
@@ -42,8 +48,7 @@ class Butterflies:
         out = np.arange(self.slots, dtype=np.int64)
         source = (out + steps) % self.slots
         if self.inverse:  # stages are unitary but for a factor sqrt(2)
-            inverse: ComplexArray = np.conj(self._entries(source, out)) / (1 << self.stages)
-            return inverse
+            return np.asarray(np.conj(self._entries(source, out)) / (1 << self.stages), dtype=np.complex128)
         return self._entries(out, source)
 
     def _entries(self, out: IntArray, source: IntArray) -> ComplexArray:
@@ -54,15 +59,16 @@ class Butterflies:
         for _ in range(self.stages):
             upper, from_upper = out // half % 2, source // half % 2
             turn = full // (8 * half)
-            phase += from_upper * (turn * _power_of_five(out % half, 8 * half) + upper * (full // 2))
+            phase += from_upper * (turn * _powers_of_five(8 * half)[out % half] + upper * (full // 2))
             half *= 2
         reached = (out % self.half == source % self.half) & (out // half == source // half)
-        return np.where(reached, np.exp(2j * np.pi * (phase % full) / full), 0.0)
+        return np.asarray(np.where(reached, np.exp(2j * np.pi * (phase % full) / full), 0.0), dtype=np.complex128)
 
 
-def _power_of_five(exponents: IntArray, modulus: int) -> IntArray:
-    """5^e modulo a power of two."""
-    powers = np.ones(int(exponents.max()) + 1, dtype=np.int64)
+@lru_cache(maxsize=8)
+def _powers_of_five(modulus: int) -> IntArray:
+    """5^e modulo a power of two, for e below a quarter of it: after that they repeat."""
+    powers = np.ones(max(1, modulus // 4), dtype=np.int64)
     for i in range(1, powers.size):
         powers[i] = powers[i - 1] * 5 % modulus
-    return powers[exponents]
+    return powers

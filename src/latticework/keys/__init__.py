@@ -1,5 +1,5 @@
 """Which evaluation keys exist."""
 
-from latticework.keys.manifest import manifest, planned_keys
+from latticework.keys.manifest import manifest, planned_keys, resident_bytes, steps_by_element, stored_bytes
 
-__all__ = ["manifest", "planned_keys"]
+__all__ = ["manifest", "planned_keys", "resident_bytes", "steps_by_element", "stored_bytes"]

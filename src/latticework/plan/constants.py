@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from latticework.plan.pack import REPEAT, FloatArray, IntArray, PackDim, PackMap
 
-Sources = Mapping[str, npt.NDArray[np.float64]]
+Sources = Mapping[str, npt.NDArray[Any]]  # float64, or complex128
 SlotArray = npt.NDArray[Any]  # float64, or complex128 where a factor is complex
 
 
@@ -90,11 +90,12 @@ class ConstRef:
         return self.gather.out_pack.slots
 
     def evaluate(self, sources: Sources) -> SlotArray:
-        """The slot vector, shape (slots,); complex only if the factor is."""
-        vector: SlotArray = np.zeros(self.slots)
+        """The slot vector, shape (slots,); complex only if the factor or the source is."""
+        source = self.gather.source
+        is_complex = source is not None and sources[source].dtype.kind == "c"
+        vector: SlotArray = np.zeros(self.slots, dtype=np.complex128 if is_complex else np.float64)
         entries = _entries(self.gather).get(0 if self.steps is None else self.steps)
         if entries is not None:
-            source = self.gather.source
             if source is None:
                 np.add.at(vector, entries.out_slot, 1.0)
             else:
@@ -103,7 +104,7 @@ class ConstRef:
             vector = np.roll(vector, -(self.rotate % self.slots))
         if self.factor == 1.0:
             return vector
-        return np.asarray(vector * self.factor, dtype=np.complex128 if isinstance(self.factor, complex) else np.float64)
+        return np.asarray(vector * self.factor)
 
 
 def splat(value: complex, slots: int) -> ConstRef:

@@ -17,7 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "latticework"
-DATA = "plan.constants plan.keys plan.pack"  # plain data that compiler and plan share
+DATA = "plan.constants plan.embedding plan.keys plan.pack"  # plain data that compiler and plan share
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "plan.pack": "",
     "plan.constants": "plan.pack",
     "plan.keys": "",
+    "plan.embedding": "",
     "dialects": f"ir {DATA}",
     "approx": DATA,
     "layout": f"ir dialects {DATA}",

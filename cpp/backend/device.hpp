@@ -89,6 +89,8 @@ class Backend {
   virtual std::string_view name() const noexcept = 0;
   virtual const Kernels& kernels() const noexcept = 0;
   virtual Device& device() noexcept = 0;
+  /// Threads that share a batch loop, the calling one included.
+  virtual unsigned threads() const noexcept = 0;
 };
 
 /// name: "ref". threads: 0 = one per core. Throws lw::Error(kValue) for an unknown name.

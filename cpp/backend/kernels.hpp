@@ -74,6 +74,37 @@ struct UniformStream {
   std::uint32_t digit;                     // which digit (key) or component
 };
 
+/// One digit of a polynomial to be switched: the same rows in both forms, one poly each. to_rest lifts it to the target
+/// limbs outside it, in their order there. A digit whose ntt rows are those of every target limb has no rest:
+/// to_rest is null and `coefficients` is not read.
+struct DigitRows {
+  ConstRows coefficients;
+  ConstRows ntt;
+  const LiftTable* to_rest;
+};
+
+/// Rows of a key for the target limbs: digit d is poly digit_poly[d], target limb j is row limb_row[j].
+struct KeyRows {
+  ConstRows b, a;
+  std::span<const std::uint32_t> digit_poly, limb_row;
+  std::uint64_t galois_element;  // 1: no automorphism
+};
+
+/// What is common to all keys of one decomposed value.
+struct SwitchSource {
+  std::span<const std::uint16_t> limbs;  // target: P limbs, then Q limbs ascending
+  std::size_t num_special;               // how many of them are P limbs
+  std::span<const DigitRows> digits;
+  const ConstRows* rest;                  // the polys not switched, over the Q limbs of `limbs`; may be null
+  std::span<const Word> special_product;  // P mod each Q limb of `limbs`
+};
+
+/// One product of a linear transform: giant `giant` has plain * baby `baby` in its sum.
+struct DiagonalTerm {
+  std::uint32_t baby, giant;
+  ConstRows plain;  // one poly over the target limbs
+};
+
 class Queue;  // an in-order stream with the ring's tables, see device.hpp
 
 struct Kernels {
@@ -104,6 +135,28 @@ struct Kernels {
   // y_j = centred(x * (D/q_j)^-1 mod q_j), v = fma(double(y_j), reciprocal_j, v) for j ascending
   // from v = 0, u = rint(v): out = sum_j y_j * (D/q_j) - u * D. No aliasing.
   void (*lift)(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept;
+
+  // Fused key switching, limb by limb where the backend can, so that extended digits need not be stored.
+  // `scratch` is device memory of at least as many words as the entry of the same name below asks for.
+  //
+  // out[k] (2 polys over source.limbs) = automorphism_k( sum_d digit_d * keys[k](b, a) + P * rest ). No aliasing.
+  void (*key_switch)(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
+                     std::span<Word> scratch) noexcept;
+  // The inner sums of a linear transform. Baby 0 is P * self (both polys, over the Q limbs of source.limbs), baby k the
+  // result of keys[k - 1]: out[g] (2 polys over source.limbs) = sum over terms of giant g of plain * baby; zero if
+  // there is none. No aliasing.
+  void (*diag_sums)(Queue& q, std::span<const Rows> out, const SwitchSource& source, ConstRows self,
+                    std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms,
+                    std::span<Word> scratch) noexcept;
+  // out = (x - ntt(lift(removed))) * inverse. x and out have the same limbs, which are table.to, in NTT form; removed
+  // has those of table.from, in coefficient form. inverse: one canonical integer per limb. out may alias x.
+  void (*mod_down)(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
+                   std::span<const Word> inverse, std::span<Word> scratch) noexcept;
+  // Words of scratch that these calls use.
+  std::size_t (*key_switch_scratch)(Queue& q, const SwitchSource& source, std::size_t num_keys) noexcept;
+  std::size_t (*diag_sums_scratch)(Queue& q, const SwitchSource& source, std::size_t num_keys,
+                                   std::size_t num_giants) noexcept;
+  std::size_t (*mod_down_scratch)(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept;
 
   // Signed integers of magnitude < 2^62 to residues (coefficient domain), one poly.
   void (*import_signed)(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
+#include "bindings/ring_arrays.hpp"
 #include "math/double_double.hpp"
 #include "math/error.hpp"
 #include "math/primes.hpp"
@@ -29,23 +30,9 @@ using namespace nb::literals;
 namespace lw {
 namespace {
 
-using Array = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using Result = nb::ndarray<nb::numpy, Word, nb::ndim<3>>;
 using Coefficients = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Slots = nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SlotsResult = nb::ndarray<nb::numpy, std::complex<double>, nb::ndim<1>>;
-
-void require(bool condition, ErrorKind kind, const std::string& message) {
-  if (!condition) throw Error(kind, message);
-}
-
-void check_limbs(const Ring& ring, const LimbList& limbs) {
-  for (const std::uint16_t limb : limbs) {
-    require(limb < ring.num_limbs(), ErrorKind::kValue,
-            "limb number " + std::to_string(limb) + " does not exist; the ring has " +
-                std::to_string(ring.num_limbs()) + " limbs");
-  }
-}
 
 void check_scalars(const Ring& ring, const LimbList& limbs, const std::vector<Word>& scalars) {
   require(scalars.size() == limbs.size(), ErrorKind::kShape,
@@ -54,78 +41,6 @@ void check_scalars(const Ring& ring, const LimbList& limbs, const std::vector<Wo
     require(scalars[j] < ring.modulus(limbs[j]).value(), ErrorKind::kValue,
             "scalar " + std::to_string(scalars[j]) + " is not below the prime of limb " + std::to_string(limbs[j]));
   }
-}
-
-// Rows that lie one after the other, coefficients of widths[j] bits.
-std::vector<std::size_t> packed_offsets(const Ring& ring, const std::vector<std::uint8_t>& widths, std::size_t polys) {
-  std::vector<std::size_t> offsets = {0};
-  for (std::size_t poly = 0; poly < polys; ++poly) {
-    for (const std::uint8_t width : widths) {
-      require(width >= 1 && width <= 64, ErrorKind::kValue,
-              "a width of " + std::to_string(width) + " bits is not between 1 and 64");
-      offsets.push_back(offsets.back() + std::size_t{ring.degree()} / 8 * width);
-    }
-  }
-  return offsets;
-}
-
-PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, const std::vector<std::uint8_t>& widths,
-                       const LimbList& limbs, std::uint32_t polys) {
-  check_limbs(ring, limbs);
-  require(widths.size() == limbs.size(), ErrorKind::kShape,
-          std::to_string(widths.size()) + " widths for " + std::to_string(limbs.size()) + " limbs; give one each");
-  const std::vector<std::size_t> offsets = packed_offsets(ring, widths, polys);
-  require(offsets.back() == bytes, ErrorKind::kShape,
-          "the rows take " + std::to_string(offsets.back()) + " bytes, but " + std::to_string(bytes) + " are given");
-  PolyRows rows(ring, limbs, polys);
-  bool all_reduced = false;
-  {
-    const nb::gil_scoped_release release;
-    all_reduced = ring.kernels().import_residues(ring.queue(), rows.rows(),
-                                                 {static_cast<const std::byte*>(data), offsets, widths});
-  }
-  require(all_reduced, ErrorKind::kValue, "a residue is not below the prime of its limb; reduce the input first");
-  return rows;
-}
-
-void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>& widths, const PolyRows& rows) {
-  const std::vector<std::size_t> offsets = packed_offsets(ring, widths, rows.polys());
-  const nb::gil_scoped_release release;
-  ring.kernels().export_residues(ring.queue(), {static_cast<std::byte*>(data), offsets, widths}, rows.rows());
-}
-
-PolyRows load(const Ring& ring, const Array& array, const LimbList& limbs) {
-  require(array.shape(1) == limbs.size() && array.shape(2) == ring.degree(), ErrorKind::kShape,
-          "an array has shape (" + std::to_string(array.shape(0)) + ", " + std::to_string(array.shape(1)) + ", " +
-              std::to_string(array.shape(2)) + "); (polys, " + std::to_string(limbs.size()) + ", " +
-              std::to_string(ring.degree()) + ") is needed");
-  return import_packed(ring, array.data(), array.nbytes(), std::vector<std::uint8_t>(limbs.size(), 64), limbs,
-                       static_cast<std::uint32_t>(array.shape(0)));
-}
-
-template <class T>
-nb::capsule own(std::unique_ptr<T[]>& data) {
-  return nb::capsule(data.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
-}
-
-Result store(const Ring& ring, const PolyRows& rows) {
-  const std::size_t limbs = rows.limbs().size();
-  auto data = std::make_unique_for_overwrite<Word[]>(rows.polys() * limbs * ring.degree());
-  export_packed(ring, data.get(), std::vector<std::uint8_t>(limbs, 64), rows);
-  Word* words = data.get();
-  return Result(words, {rows.polys(), limbs, ring.degree()}, own(data));
-}
-
-// Runs a kernel without the GIL on new rows, and returns these.
-template <class Kernel>
-Result compute(const Ring& ring, const LimbList& limbs, std::uint32_t polys, Kernel kernel) {
-  check_limbs(ring, limbs);
-  PolyRows out(ring, limbs, polys);
-  {
-    const nb::gil_scoped_release release;
-    kernel(ring.queue(), out.rows());
-  }
-  return store(ring, out);
 }
 
 std::uint32_t joint_polys(std::initializer_list<const PolyRows*> operands) {
@@ -306,10 +221,11 @@ void bind_kernels(nb::module_& m) {
   bind_primes(m);
   m.def("backend_names", &backend_names, "Backends compiled into this library.");
 
-  nb::class_<Ring>(m, "Ring",
-                   "Z[X]/(X^N + 1) modulo numbered primes, on one backend. Arrays are uint64 of canonical residues, "
-                   "shaped (polys, limbs, N); row j belongs to limb number limbs[j].")
-      .def(nb::init<std::uint32_t, std::vector<std::uint64_t>, std::string_view, unsigned>(), "ring_degree"_a,
+  nb::class_<Ring> ring(
+      m, "Ring",
+      "Z[X]/(X^N + 1) modulo numbered primes, on one backend. Arrays are uint64 of canonical residues, "
+      "shaped (polys, limbs, N); row j belongs to limb number limbs[j].");
+  ring.def(nb::init<std::uint32_t, std::vector<std::uint64_t>, std::string_view, unsigned>(), "ring_degree"_a,
            "primes"_a, "backend"_a = "ref", "threads"_a = 0)
       .def_prop_ro("degree", &Ring::degree)
       .def_prop_ro("primes",
@@ -340,6 +256,7 @@ void bind_kernels(nb::module_& m) {
       .def("expand_uniform", &expand_uniform, "seed"_a, "domain"_a, "object"_a, "digit"_a, "limbs"_a)
       .def("embed", &transform_slots<&Kernels::embed>, "coefficients"_a)
       .def("unembed", &transform_slots<&Kernels::unembed>, "slots"_a);
+  bind_fused_kernels(ring);
 }
 
 }  // namespace lw

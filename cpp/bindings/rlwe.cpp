@@ -45,12 +45,14 @@ void init_parameters(Parameters* self, std::uint32_t ring_degree, std::vector<st
 }
 
 /// {N: {128: bits or None, 192: ..., 256: ...}}
-nb::dict security_table() {
+using Limit = std::optional<std::uint32_t> (*)(std::uint32_t, std::uint32_t) noexcept;
+
+nb::dict table_dict(std::span<const SecurityRow> rows, Limit limit_of) {
   nb::dict table;
-  for (const SecurityRow& row : kSecurityTable) {
+  for (const SecurityRow& row : rows) {
     nb::dict limits;
     for (const std::uint32_t bits : {128u, 192u, 256u}) {
-      const auto limit = max_log2_modulus(row.ring_degree, bits);
+      const auto limit = limit_of(row.ring_degree, bits);
       limits[nb::int_(bits)] = limit ? nb::object(nb::int_(*limit)) : nb::none();
     }
     table[nb::int_(row.ring_degree)] = limits;
@@ -171,7 +173,12 @@ void bind_parameters(nb::module_& m) {
                ", " + std::to_string(self.num_q()) + "+" + std::to_string(self.num_p()) + " primes" +
                (self.insecure() ? ", INSECURE)" : ")");
       });
-  m.def("security_table", &security_table, "Largest log2 of a modulus by ring degree and security bits.");
+  m.def(
+      "security_table", [] { return table_dict(kSecurityTable, &max_log2_modulus); },
+      "Largest log2 of a modulus by ring degree and security bits.");
+  m.def(
+      "sparse_security_table", [] { return table_dict(kSparseSecurityTable, &max_log2_sparse_modulus); },
+      "The same for keys under the sparse secret of bootstrapping.");
 }
 
 }  // namespace

@@ -46,10 +46,11 @@ ValueType read_type(cbor::Field field, const Parameters& parameters, std::size_t
   };
   ValueType type;
   if (name == "cipher") {
-    require_size(7);
+    require_size(8);
     type = read_slots(field, TypeKind::kCipher, parameters);
     type.degree = read_degree(field[5]);
     type.basis = static_cast<Basis>(field[6].as_unsigned(1));
+    type.secret = static_cast<SecretKind>(field[7].as_unsigned(1));
   } else if (name == "digits") {
     require_size(6);
     type = read_slots(field, TypeKind::kDigits, parameters);
@@ -120,7 +121,7 @@ std::string to_string(const ValueType& type) {
   const std::string basis = type.basis == Basis::kQ ? ", over Q" : ", over QP";
   switch (type.kind) {
     case TypeKind::kCipher:
-      return "cipher(" + place + degree + basis + ")";
+      return "cipher(" + place + degree + basis + (type.secret == SecretKind::kSparse ? ", sparse secret)" : ")");
     case TypeKind::kDigits:
       return "digits(" + place + degree + ")";
     case TypeKind::kPlain:

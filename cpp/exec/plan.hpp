@@ -39,6 +39,7 @@ struct ValueType {
   double scale = 0;
   std::uint32_t degree = 0;
   Basis basis = Basis::kQ;
+  SecretKind secret = SecretKind::kMain;
   std::uint32_t key = 0;  // place in Plan::keys
   bool operator==(const ValueType&) const = default;
 };

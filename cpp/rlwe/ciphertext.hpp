@@ -20,6 +20,9 @@ struct SeedRef {
   std::uint64_t object = 0;
 };
 
+/// The secret that decrypts: that of the secret key, or inside bootstrapping the ephemeral sparse one.
+enum class SecretKind : std::uint8_t { kMain = 0, kSparse = 1 };
+
 /// degree + 1 polynomials in NTT form; c_i goes with the i-th power of the secret.
 struct Ciphertext {
   std::shared_ptr<const PolyRows> rows;
@@ -30,6 +33,7 @@ struct Ciphertext {
   KeySetId key_set{};
   Fingerprint parameters{};
   std::optional<SeedRef> seed;  // of c1, for a fresh symmetric encryption
+  SecretKind secret = SecretKind::kMain;
 
   std::uint32_t degree() const noexcept { return rows->polys() - 1; }
   std::size_t num_bytes() const noexcept { return rows->bytes(); }

@@ -31,11 +31,26 @@ inline constexpr std::array<SecurityRow, 8> kSecurityTable{{
     {1u << 17, {3523, 2411, 1866}},
 }};
 
+/// The same for a secret of `kSparseWeight` nonzero coefficients, which only ever masks modulo q0 and one special
+/// prime. Own estimate (hybrid of guessing zeros, meeting in the middle and uSVP, generous to the attacker), rounded
+/// down to the largest moduli in use: 86 bits at 2^15, 98 at 2^16 and above. No entry: not allowed.
+inline constexpr std::uint32_t kSparseWeight = 32;
+inline constexpr std::array<SecurityRow, 3> kSparseSecurityTable{{
+    {1u << 15, {86, std::nullopt, std::nullopt}},
+    {1u << 16, {98, std::nullopt, std::nullopt}},
+    {1u << 17, {98, std::nullopt, std::nullopt}},
+}};
+
 /// The table's entry, or nothing where the level cannot be reached.
 std::optional<std::uint32_t> max_log2_modulus(std::uint32_t ring_degree, std::uint32_t security_bits) noexcept;
+
+/// The same of the table for sparse secrets.
+std::optional<std::uint32_t> max_log2_sparse_modulus(std::uint32_t ring_degree, std::uint32_t security_bits) noexcept;
 
 /// Checks one generated object (a key or a ciphertext: `what` names it) modulo `limbs`.
 /// Throws lw::Error(kSecurity) if it is below the level the parameters promise and they are not marked insecure.
 void check_security(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::string_view what);
+/// The same for an object masked by a sparse secret.
+void check_sparse_security(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::string_view what);
 
 }  // namespace lw

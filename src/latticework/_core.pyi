@@ -118,6 +118,37 @@ class Ring:
     def dot(self, a: Sequence[_Words], b: Sequence[_Words], limbs: Sequence[int]) -> _Words: ...
     def automorphism(self, a: _Words, galois_element: int, limbs: Sequence[int]) -> _Words: ...
     def lift(self, a: _Words, from_limbs: Sequence[int], to_limbs: Sequence[int]) -> _Words: ...
+    @property
+    def threads(self) -> int: ...
+    def key_switch(
+        self,
+        x: _Words,
+        rest: _Words | None,
+        digits: Sequence[Sequence[int]],
+        p_limbs: Sequence[int],
+        q_limbs: Sequence[int],
+        keys: Sequence[tuple[_Words, _Words, Sequence[int], Sequence[int], int]],
+        extended: bool = False,
+    ) -> list[_Words]: ...
+    def diag_sums(
+        self,
+        operand: _Words,
+        digits: Sequence[Sequence[int]],
+        p_limbs: Sequence[int],
+        q_limbs: Sequence[int],
+        keys: Sequence[tuple[_Words, _Words, Sequence[int], Sequence[int], int]],
+        terms: Sequence[tuple[int, int, _Words]],
+        num_giants: int,
+        extended: bool = False,
+    ) -> list[_Words]: ...
+    def mod_down(
+        self,
+        x: _Words,
+        removed: _Words,
+        inverse: Sequence[int],
+        from_limbs: Sequence[int],
+        to_limbs: Sequence[int],
+    ) -> _Words: ...
     def import_signed(self, coefficients: npt.NDArray[np.int64], limbs: Sequence[int]) -> _Words: ...
     def import_residues(self, data: bytes, widths: Sequence[int], limbs: Sequence[int], polys: int) -> _Words: ...
     def export_residues(self, a: _Words, widths: Sequence[int], limbs: Sequence[int]) -> bytes: ...
@@ -128,6 +159,7 @@ class Ring:
 # Parameters and contexts
 
 def security_table() -> dict[int, dict[int, int | None]]: ...
+def sparse_security_table() -> dict[int, dict[int, int | None]]: ...
 
 class Parameters:
     def __init__(

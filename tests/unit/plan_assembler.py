@@ -13,8 +13,10 @@ OPCODES = _core.opcodes()
 INDEX = ["index"]
 
 
-def cipher(level: int, slots: int = 64, scale: float = SCALE, degree: int = 1, basis: int = 0, track: int = 0) -> list:
-    return ["cipher", slots, track, level, scale, degree, basis]
+def cipher(
+    level: int, slots: int = 64, scale: float = SCALE, degree: int = 1, basis: int = 0, track: int = 0, secret=0
+) -> list:
+    return ["cipher", slots, track, level, scale, degree, basis, secret]
 
 
 def digits(level: int, slots: int = 64, scale: float = SCALE, degree: int = 1) -> list:

@@ -232,7 +232,7 @@ SLOW = KeyType(galois(1, level=2))
         (rlwe.ADD, [C, C], {"scale": SCALE * 1.001}, ScaleError, "state the scale"),
         (rlwe.ADD, [C, C], {"scale": -SCALE}, ScaleError, "positive"),
         (rlwe.ADD, [C, C.replace(slots=16)], {}, ShapeError, "1 x 8 slots and 1 x 16"),
-        (rlwe.ADD, [C, C.replace(secret_key="sparse")], {}, IrError, "scheme, secret and count must agree"),
+        (rlwe.ADD, [C, C.replace(secret_key="sparse")], {}, IrError, "under the main secret"),
         (rlwe.ADD_PLAIN, [C, P.replace(scale=1.0)], {}, ScaleError, "scales differ"),
         (rlwe.MUL_PLAIN, [C, P.replace(basis="QP")], {}, LevelError, "over QP"),
         (rlwe.MUL_PLAIN, [C, P], {"scale": SCALE}, ScaleError, "scales differ"),

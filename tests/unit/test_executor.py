@@ -507,7 +507,7 @@ IN, OUT, IMM = 2, 3, 4
 REJECTED = {
     "missing part": (("keys",), None, "keys"),
     "unknown type": (("types", 0, 0), "tensor", "unknown type"),
-    "type size": (("types", 0), ["cipher", 64], "expected 7 items"),
+    "type size": (("types", 0), ["cipher", 64], "expected 8 items"),
     "slots": (("types", 0, 1), 48, "slots"),
     "too many slots": (("types", 0, 1), 1024, "slots"),
     "no such track": (("types", 0, 2), 1, "no level 4 of track 1"),

@@ -30,6 +30,12 @@ constexpr Kernels kKernels = {
     .dot = dot,
     .automorphism = automorphism,
     .lift = lift,
+    .key_switch = key_switch,
+    .diag_sums = diag_sums,
+    .mod_down = mod_down,
+    .key_switch_scratch = key_switch_scratch,
+    .diag_sums_scratch = diag_sums_scratch,
+    .mod_down_scratch = mod_down_scratch,
     .import_signed = import_signed,
     .import_residues = import_residues,
     .export_residues = export_residues,
@@ -99,6 +105,7 @@ class RefDevice final : public Device {
       : queue_(ring_degree, primes, threads) {}
 
   std::string_view name() const noexcept override { return "ref"; }
+  unsigned threads() const noexcept { return queue_.pool.threads(); }
 
   Buffer allocate(std::size_t bytes) override {
     const std::size_t size = rounded(bytes);
@@ -155,6 +162,7 @@ class RefBackend final : public Backend {
   std::string_view name() const noexcept override { return "ref"; }
   const Kernels& kernels() const noexcept override { return kKernels; }
   Device& device() noexcept override { return *device_; }
+  unsigned threads() const noexcept override { return device_->threads(); }
 
  private:
   std::shared_ptr<RefDevice> device_;

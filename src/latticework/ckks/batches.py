@@ -24,11 +24,11 @@ def batched(method: Callable[P, R]) -> Callable[P, R]:
         evaluator, *given = operands
         lengths = {len(o) for o in given if _is_batch(o)}
         if not lengths:
-            return method(*operands, **options)  # type: ignore[call-arg]
+            return method(*operands, **options)
         if len(lengths) > 1:
             fail(ShapeError, f"{method.__name__}: lists of {sorted(lengths)} operands; give lists of one length")
         columns = [_spread(o, lengths) for o in given]
-        return [method(evaluator, *row, **options) for row in zip(*columns, strict=True)]  # type: ignore[call-arg]
+        return [method(evaluator, *row, **options) for row in zip(*columns, strict=True)]
 
     return cast(Callable[P, R], run)
 

@@ -88,9 +88,7 @@ class Evaluator(ExactOperations):
         if any(x.level == level and not is_close(x.scale, canonical) for x in (a, b)):
             level -= 1  # only a rescale mends a scale
         if level < 0:
-            fail(
-                LevelError, f"operands {a!r} and {b!r} have different scales at level 0: no level is left to align them"
-            )
+            fail(LevelError, f"{a!r} and {b!r} have different scales, and no level is left to align them")
         return self.level_to(a, level), self.level_to(b, level)
 
     def power(self, x: Ciphertext, exponent: int) -> Ciphertext:
@@ -110,8 +108,6 @@ class Evaluator(ExactOperations):
             if x.level != other.level or not is_close(x.scale, other.scale):
                 x, other = self.aligned(x, other)
             return self._sum(who, x, other)
-        if not is_real_number(other):
-            x = self.settle(x)
         return self._sum(who, x, other)
 
     def _aligned_product(self, x: Ciphertext, other: Operand) -> Ciphertext:
@@ -121,7 +117,7 @@ class Evaluator(ExactOperations):
             x, other = self.aligned(x, other)
             return ExactOperations.mul(self, x, other)
         if is_real_number(other) and float(other).is_integer() and abs(float(other)) <= FREE_FACTOR:  # type: ignore[arg-type]
-            return self.mul_int(x, int(other))  # type: ignore[call-overload]
+            return self.mul_int(x, int(float(other)))  # type: ignore[arg-type]
         return self.mul_plain(self.settle(x), other)
 
     @batched
@@ -179,7 +175,7 @@ class Evaluator(ExactOperations):
         if not plan.keys and self.keys is None:
             fail(
                 MissingKeyError,
-                f"{who}: this evaluator has no keys, not even an empty set: Evaluator(parameters, keys)",
+                f"{who}: this evaluator has no keys: Evaluator(parameters, keys)",
             )
         keys = self._keys(who, x)
         held = {(s.kind, s.galois_element, s.track): s.level for s in keys.specs}
@@ -187,7 +183,7 @@ class Evaluator(ExactOperations):
         if missing:
             fail(
                 MissingKeyError,
-                f"{who}: {len(missing)} of {len(plan.keys)} keys are missing or serve only lower levels than {x.level}; "
+                f"{who}: {len(missing)} of {len(plan.keys)} keys are missing or serve only levels below {x.level}; "
                 f"generate them with KeyGenerator.evaluation_keys(required=operation.required_keys(parameters, "
                 f"level={x.level}))",
             )

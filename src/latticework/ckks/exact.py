@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from math import log2
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from latticework import _core
 from latticework.ckks.batches import batched
 from latticework.ckks.checks import (
     MAX_COEFFICIENT,
+    ComplexArray,
     check_encodable,
     checked_scale,
     fail,
@@ -39,7 +40,7 @@ from latticework.plan.keys import conjugation_element
 PlainOperand = Plaintext | npt.ArrayLike
 Operand = Ciphertext | PlainOperand
 MIN_SCALE = 2.0**8  # of the result of a rescale: below, hardly anything is left of the values
-MAX_ADDENDS = 16  # 62-bit integers that one number is added as
+ENCODED_BITS = 60  # of the coefficients of values that are added at scales beyond the encoder
 
 
 class ExactOperations(ABC):
@@ -72,7 +73,7 @@ class ExactOperations(ABC):
 
     @batched
     def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a + b at one level and scale; b may be a ciphertext, a Plaintext, a vector or a number. Degrees may differ."""
+        """a + b at one level and scale; b: a ciphertext, a Plaintext, a vector or a number. Degrees may differ."""
         return self._sum("add", a, b)
 
     @batched
@@ -96,34 +97,33 @@ class ExactOperations(ABC):
                     "rescale the larger, or bring both to a lower level with level_to",
                 )
             return self._out(self._core.add(x.core, b.core) if who == "add" else self._core.sub(x.core, b.core))
-        sign = 1.0 if who == "add" else -1.0
-        if is_real_number(b):
-            return self._add_number(who, x, sign * float(b))  # type: ignore[arg-type]
-        plain = self._plain(who, b, x, x.scale)
-        if not is_close(plain.scale, x.scale):
-            fail(
-                ScaleError,
-                f"{who}: the plaintext has scale {scale_text(plain.scale)}, the ciphertext {scale_text(x.scale)}; "
-                f"encode it with scale=ciphertext.scale",
-            )
-        return self._out((self._core.add_plain if who == "add" else self._core.sub_plain)(x.core, plain.core))
+        if isinstance(b, Plaintext):
+            if not is_close(b.scale, x.scale):
+                fail(
+                    ScaleError,
+                    f"{who}: the plaintext has scale {scale_text(b.scale)}, the ciphertext {scale_text(x.scale)}; "
+                    "encode it with scale=ciphertext.scale, or give the values themselves",
+                )
+            plain = self._plain(who, b, x, x.scale)
+            return self._out((self._core.add_plain if who == "add" else self._core.sub_plain)(x.core, plain.core))
+        values = slot_values(who, b, self.parameters.slots)
+        return self._add_values(who, x, values if who == "add" else -values)
 
-    def _add_number(self, who: str, x: Ciphertext, number: float) -> Ciphertext:
-        if not np.isfinite(number):
-            fail(RangeError, f"{who}: {number} cannot be added; give a finite number")
-        total = round(number * x.scale)
-        largest = (1 << 62) - 1
-        count = max(-(-abs(total) // largest), 1)
-        if count > MAX_ADDENDS:
+    def _add_values(self, who: str, x: Ciphertext, values: ComplexArray) -> Ciphertext:
+        """x + values. What the encoder cannot hold at x's scale is encoded at a smaller one, times a power of two."""
+        largest = float(np.max(np.abs(values))) * x.scale
+        if values.size == 1 and values[0].imag == 0 and largest < MAX_COEFFICIENT:
+            return self._out(self._core.add_int(x.core, round(values[0].real * x.scale)))
+        shift = max(0, ceil(log2(max(largest, 1.0))) - ENCODED_BITS)
+        if shift >= ENCODED_BITS:
             fail(
-                RangeError,
-                f"{who}: {number:.3g} at scale {scale_text(x.scale)} is more than {MAX_ADDENDS} * 2^62; rescale first",
+                RangeError, f"{who}: values up to {largest / x.scale:.3g} at scale {scale_text(x.scale)}; rescale first"
             )
-        share, rest = divmod(total, count)
-        core = x.core
-        for i in range(count):
-            core = self._core.add_int(core, share + (i < rest))
-        return self._out(core)
+        plain = self._plain(who, values, x, x.scale / 2.0**shift)
+        if shift == 0:
+            return self._out(self._core.add_plain(x.core, plain.core))
+        wide = self._core.mul_int(self._core.trivial(plain.core), 1 << shift, x.scale)
+        return self._out(self._core.add(x.core, wide))
 
     # -- products ----------------------------------------------------------------------------
 
@@ -160,9 +160,10 @@ class ExactOperations(ABC):
         scale = checked_scale("mul_plain", self.plain_scale(x) if scale is None else scale)
         self._room("mul_plain", x, x.scale * scale)
         if is_real_number(values):
-            factor = float(values) * scale  # type: ignore[arg-type]
+            number = float(values)  # type: ignore[arg-type]
+            factor = number * scale
             if not abs(factor) < MAX_COEFFICIENT:
-                fail(RangeError, f"mul_plain: {values} at scale {scale_text(scale)} is 2^62 or more, or not finite")
+                fail(RangeError, f"mul_plain: {number} at scale {scale_text(scale)} is 2^62 or more, or not finite")
             return self._out(self._core.mul_int(x.core, round(factor), x.scale * scale))
         plain = self._plain("mul_plain", values, x, scale)
         return self._out(self._core.mul_plain(x.core, plain.core))
@@ -369,7 +370,7 @@ class ExactOperations(ABC):
             fail(
                 ScaleError,
                 f"{who}: the result would have scale {scale_text(scale)}, the modulus at level {x.level} only "
-                f"{bits:.1f} bits: values above 2^{bits - 1 - log2(scale):.0f} would wrap; there is no level left for it",
+                f"{bits:.1f} bits: nothing would fit; no level is left for it",
             )
 
     def _lower(self, who: str, x: Ciphertext, level: int) -> int:
@@ -377,7 +378,7 @@ class ExactOperations(ABC):
         if level > x.level:
             fail(
                 LevelError,
-                f"{who}: the ciphertext is at level {x.level}, below {level}; levels only go down (a bootstrap raises them)",
+                f"{who}: the ciphertext is at level {x.level}, below {level}; levels only go down",
             )
         return level
 
@@ -389,8 +390,8 @@ class ExactOperations(ABC):
         if scale < MIN_SCALE:
             fail(
                 ScaleError,
-                f"{who}: from scale {scale_text(x.scale)} at level {x.level} it would leave 2^{log2(scale):.1f} at level "
-                f"{level}: nothing of the values; drop_level keeps the scale, multiply first to rescale",
+                f"{who}: from scale {scale_text(x.scale)} at level {x.level} 2^{log2(scale):.1f} would be left at "
+                f"level {level}: nothing of the values; drop_level keeps the scale, multiply first to rescale",
             )
         return self._out(self._core.mod_down(x.core, (0, level), canonical if is_close(scale, canonical) else scale))
 

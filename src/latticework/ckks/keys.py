@@ -130,10 +130,10 @@ class KeySet:
                 f"{who}: the key for {wanted} serves levels up to {max(s.level for s in alike)}, the ciphertext is at "
                 f"level {level}: drop_level first, or generate the key with level={level}",
             )
+        how = "conjugate=True" if "conjugation" in wanted else f"steps=[{wanted.rsplit(maxsplit=1)[-1]}]"
         fail(
             MissingKeyError,
-            f"{who}: no key for {wanted} among the {len(self)} keys; generate it with "
-            f"KeyGenerator.galois_keys({'conjugate=True' if 'conj' in wanted else 'steps=[' + wanted.rsplit(maxsplit=1)[-1] + ']'})",
+            f"{who}: no key for {wanted} among the {len(self)} keys; generate it with KeyGenerator.galois_keys({how})",
         )
 
     def save(self, path: str | Path) -> None:

@@ -23,8 +23,8 @@ Diagonals = Mapping[int, npt.ArrayLike]
 class LinearTransform(Operation):
     """y = sum_k d_k * rotate(x, k), by baby steps and giant steps with hoisted rotations; one level.
 
-    matrix               (rows, cols) array, padded with zeros to (slots, slots): y = matrix @ x; or a mapping of steps k
-                         to diagonals d_k: vectors of `slots` numbers (d_k[i] = matrix[i, (i + k) % slots]) or one number
+    matrix               (rows, cols) array, padded with zeros to (slots, slots): y = matrix @ x; or a mapping of steps
+                         k to diagonals d_k: vectors of `slots` numbers, d_k[i] = matrix[i, (i + k) % slots], or one
     conjugate_diagonals  e_k of a further sum_k e_k * rotate(conj(x), k): with it any real-linear map
     slots                length of the vectors; from the matrix or the diagonals if not given
     """

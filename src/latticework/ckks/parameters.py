@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import ceil, log2, sqrt
 from typing import Any
@@ -94,7 +94,7 @@ class Parameters:
         if scale_bits is not None and precision_bits is not None:
             fail(
                 RangeError,
-                "Parameters.choose: scale_bits and precision_bits are both given; one follows from the other",
+                "Parameters.choose: give scale_bits or precision_bits, not both: one follows from the other",
             )
         if not max_value > 0:
             fail(RangeError, f"Parameters.choose: max_value={max_value}; give the largest magnitude, above 0")
@@ -204,14 +204,14 @@ class Parameters:
 
     def dropped(self, level: int) -> int:
         """What rescaling a level away divides by: the product of its one or two primes."""
-        return self.chain.group_product(level)
+        return int(self.chain.group_product(level))
 
     def check_level(self, who: str, level: Any) -> int:
         """The level as an int; LevelError if there is none."""
-        level = whole(f"{who}: level", level)
-        if not 0 <= level <= self.levels:
-            fail(LevelError, f"{who}: there is no level {level}; these parameters have levels 0 to {self.levels}")
-        return level
+        index = whole(f"{who}: level", level)
+        if not 0 <= index <= self.levels:
+            fail(LevelError, f"{who}: there is no level {index}; these parameters have levels 0 to {self.levels}")
+        return index
 
     def key_bytes(self, level: int | None = None, *, stored: bool = False) -> int:
         """Bytes of one evaluation key for ciphertexts up to a level, in memory or in a file."""
@@ -276,7 +276,7 @@ def _noise_bits(chain: ModulusChain, depth: int) -> float:
     return log2(DEVIATIONS * each) + 0.5 * log2(2 * depth + 1)
 
 
-def _located(build: Any) -> Any:
+def _located(build: Callable[[], ModulusChain]) -> ModulusChain:
     """What `build` returns; its errors name the caller's line."""
     try:
         return build()

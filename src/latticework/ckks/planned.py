@@ -20,6 +20,7 @@ from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import LevelError, ShapeError
 from latticework.expand import expand
 from latticework.expand.primitives import Primitives
+from latticework.frontend.location import user_loc
 from latticework.ir import Block, Builder, Module, Value, run_passes
 from latticework.keys import planned_keys
 from latticework.params import ModulusChain
@@ -116,7 +117,7 @@ def _compile(operation: Operation, chain: ModulusChain, place: Place) -> Compile
     body = Block()
     module = Module(body, ["x"], ["y"])
     x = body.add_arg(CipherType("ckks", 1, place.slots, Level(0, place.level), place.scale))
-    p = Primitives(Builder(body), chain)
+    p = Primitives(Builder(body, user_loc()), chain)
     p.builder.create("loop.yield", [operation.build(p, x, module)])
     primitive = run_passes(expand(module, chain), (cse.PASS, dce.PASS))
     keys = planned_keys(primitive)

@@ -28,7 +28,7 @@ class Polynomial(Operation):
     coefficients  lowest first: of powers of x, or with `basis="chebyshev"` of the Chebyshev polynomials of `interval`
     interval      where the slots lie. It costs no level where (hi - lo) / 2 is 1/1, 1/2, 1/3, ...; else one, to bring
                   the slots to [-1, 1]
-    Depth: ceil(log2(degree + 1)), and that one level where it is needed. Slots outside the interval grow like |x|^degree.
+    Depth: ceil(log2(degree + 1)), and that one level where it is needed. Outside the interval it grows like |x|^degree.
     """
 
     name = "polynomial"
@@ -43,9 +43,7 @@ class Polynomial(Operation):
         super().__init__()
         values = np.asarray(coefficients)
         if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "fiu":
-            fail(
-                DtypeError, f"Polynomial: coefficients of shape {values.shape}, dtype {values.dtype}; give real numbers"
-            )
+            fail(DtypeError, f"Polynomial: shape {values.shape}, dtype {values.dtype}; give a list of real numbers")
         if not np.isfinite(values).all() or values.size > MAX_DEGREE + 1:
             fail(RangeError, f"Polynomial: degree {values.size - 1}; give at most {MAX_DEGREE + 1} finite coefficients")
         lo, hi = float(interval[0]), float(interval[1])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from latticework.dialects.constants import LinearMap, Polynomial
+from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import CipherType, Level, check_level, stated_scale, take
 from latticework.errors import IrError, LevelError, ShapeError
-from latticework.ir import Attrs, Region, Type, Value, attribute, define
+from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.plan.embedding import raise_modulus
 
 
 def _product(name: str, a: CipherType, b: CipherType, attrs: Attrs) -> CipherType:
@@ -74,3 +78,31 @@ POLYNOMIAL = define(
     infer=_infer_polynomial,
     meaning=lambda op, inputs, _context: [op.attrs["polynomial"](inputs[0])],
 )
+
+
+def _infer_mod_raise(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    """Attributes: level (of any track), factor, modulus (q0), slots (N/2: the integer polynomial fills the ring)."""
+    name = "ckks.mod_raise"
+    a, key = take(name, operands, CipherType, KeyType, secret_key="sparse")
+    level, factor = attribute(name, attrs, "level", Level), attribute(name, attrs, "factor", int)
+    slots = attribute(name, attrs, "slots", int)
+    attribute(name, attrs, "modulus", int)
+    if a.degree != 1 or a.basis != "Q" or a.level != Level(0, 0):
+        raise IrError(f"{name}: needs degree 1 over Q at level 0, got {a}")
+    if factor < 1 or slots < a.slots:
+        raise IrError(f"{name}: factor {factor} must be positive, and {slots} slots hold the operand's {a.slots}")
+    spec = key.spec
+    if spec.kind != "to_dense" or spec.track != level.track or spec.level < level.index:
+        raise LevelError(f"{name}: needs a to_dense key for {level}, got {spec}")
+    scale = stated_scale(name, attrs, a.scale * factor)
+    return [a.replace(level=level, scale=scale, basis="QP", slots=slots, secret_key="main")]
+
+
+def _mod_raise(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    before = op.operands[0].type
+    assert isinstance(before, CipherType)
+    random = np.random.default_rng(op.attrs.get("seed", 0))
+    return [raise_modulus(inputs[0], op.attrs["slots"], op.attrs["modulus"] / before.scale, random)]
+
+
+MOD_RAISE = define("ckks.mod_raise", infer=_infer_mod_raise, meaning=_mod_raise)

@@ -287,3 +287,83 @@ def _infer_relinearize(operands: Sequence[Value], _attrs: Attrs, _regions: Regio
 
 
 RELINEARIZE = define("rlwe.relinearize", infer=_infer_relinearize, meaning=_same)
+
+
+def _infer_extend(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
+    (a,) = take("rlwe.extend", operands, CipherType)
+    if a.basis != "Q":
+        raise IrError(f"rlwe.extend: the operand is over {a.basis} already")
+    return [a.replace(basis="QP")]
+
+
+EXTEND = define("rlwe.extend", infer=_infer_extend, meaning=_same)
+
+
+def _infer_mul_monomial(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    name = "rlwe.mul_monomial"
+    (a,) = take(name, operands, CipherType)
+    degree, exponent = attribute(name, attrs, "ring_degree", int), attribute(name, attrs, "exponent", int)
+    if degree < 2 * a.slots or degree & (degree - 1) or not 0 <= exponent < 2 * degree:
+        raise IrError(f"{name}: X^{exponent} in a ring of degree {degree}, of {a.slots} slots; exponents are below 2N")
+    return [a]
+
+
+def _mul_monomial(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    exponent, half = op.attrs["exponent"], op.attrs["ring_degree"] // 2
+    if exponent % half:
+        raise IrError(f"rlwe.mul_monomial: X^{exponent} has no meaning on slots; multiples of N/2 = {half} have")
+    return [inputs[0] * (1, 1j, -1, -1j)[exponent // half]]
+
+
+MUL_MONOMIAL = define("rlwe.mul_monomial", infer=_infer_mul_monomial, meaning=_mul_monomial)
+
+
+def _infer_to_sparse(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
+    name = "rlwe.to_sparse"
+    a, key = take(name, operands, CipherType, KeyType)
+    _check_switchable(name, a, (1,))
+    if a.level != Level(0, 0):
+        raise LevelError(f"{name}: only level 0 of track 0 may be under the sparse secret, not {a.level}")
+    _check_key(name, key, "to_sparse", a.level)
+    return [a.replace(secret_key="sparse")]
+
+
+TO_SPARSE = define("rlwe.to_sparse", infer=_infer_to_sparse, meaning=_same)
+
+
+def _infer_diag_sums(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    name = "rlwe.diag_sums"
+    terms, giants = attribute(name, attrs, "terms", tuple), attribute(name, attrs, "giants", int)
+    num_keys = len(operands) - 1 - len(terms)
+    if giants < 1 or num_keys < 0 or not terms:
+        raise IrError(f"{name}: {len(operands)} operands for {len(terms)} terms of {giants} giants")
+    digits, *rest = take(name, operands, DigitsType, *[KeyType] * num_keys, *[PlainType] * len(terms))
+    keys, plains = rest[:num_keys], rest[num_keys:]
+    of = digits.of
+    if of.degree != 1:
+        raise IrError(f"{name}: needs digits of degree 1, got degree {of.degree}")
+    for key in keys:
+        _check_key(name, key, "galois", of.level)
+    for baby, giant in terms:
+        if not (0 <= baby <= num_keys and 0 <= giant < giants):
+            raise IrError(f"{name}: term ({baby}, {giant}) of {num_keys + 1} babies and {giants} giants")
+    over_qp = of.replace(basis="QP")
+    for plain in plains:
+        _match(name, over_qp, plain)
+        match_scale(name, plain.scale, plains[0].scale, "encode all diagonals at one scale")
+    return [over_qp.replace(scale=stated_scale(name, attrs, of.scale * plains[0].scale))] * giants
+
+
+def _diag_sums(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    terms = op.attrs["terms"]
+    babies = [inputs[0]]
+    for value in op.operands[1 : len(op.operands) - len(terms)]:
+        assert isinstance(value.type, KeyType)
+        babies.append(apply_galois(inputs[0], value.type.spec.galois_element))
+    sums = [np.zeros_like(inputs[0]) for _ in range(op.attrs["giants"])]
+    for (baby, giant), plain in zip(terms, inputs[len(inputs) - len(terms) :], strict=True):
+        sums[giant] = sums[giant] + plain * babies[baby]
+    return sums
+
+
+DIAG_SUMS = define("rlwe.diag_sums", infer=_infer_diag_sums, meaning=_diag_sums)

@@ -111,12 +111,15 @@ class PlainType(Type):
         return _slots_array(value, self.count, self.slots)
 
 
-def take(name: str, operands: Sequence[Value], *kinds: type[Type]) -> list[Any]:
-    """The types of the operands, checked to be exactly of these classes."""
+def take(name: str, operands: Sequence[Value], *kinds: type[Type], secret_key: str = "main") -> list[Any]:
+    """The types of the operands, checked to be exactly of these classes, ciphertexts under this secret."""
     types = [value.type for value in operands]
     if [type(t) for t in types] != list(kinds):
         need = ", ".join(f"!{kind.name}" for kind in kinds) or "no operands"
         raise IrError(f"{name}: takes {need}; got ({', '.join(map(str, types))})")
+    for type_ in types:
+        if isinstance(type_, CipherType) and type_.secret_key != secret_key:
+            raise IrError(f"{name}: takes a ciphertext under the {secret_key} secret, got {type_}")
     return types
 
 

@@ -7,8 +7,8 @@ from math import log2
 
 from latticework.errors import SecurityError
 from latticework.ir import Module
-from latticework.params import ModulusChain, modulus_limit_bits
-from latticework.plan.keys import KeyManifest, KeySpec, KeyUse, conjugation_element, galois_element
+from latticework.params import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
+from latticework.plan.keys import KINDS, KeyManifest, KeySpec, KeyUse, conjugation_element, galois_element
 
 SEED_BYTES = 32
 
@@ -22,7 +22,7 @@ def planned_keys(module: Module) -> tuple[KeySpec, ...]:
             identity = (spec.kind, spec.galois_element, spec.track)
             highest[identity] = max(spec.level, highest.get(identity, 0))
     found = (KeySpec(kind, element, track, level) for (kind, element, track), level in highest.items())
-    return tuple(sorted(found, key=lambda k: (k.kind != "relin", k.galois_element)))
+    return tuple(sorted(found, key=lambda k: (KINDS.index(k.kind), k.galois_element, k.track)))
 
 
 def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> KeyManifest:
@@ -30,34 +30,39 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
 
     raises  SecurityError naming the key whose modulus is too long
     """
-    uses: Counter[tuple[str, int]] = Counter()
+    uses: Counter[tuple[str, int, int]] = Counter()
     for op in module.walk():
         if op.name == "key.demand":
-            uses[op.attrs["spec"].kind, op.attrs["spec"].galois_element] += len(op.result.uses)
+            spec = op.attrs["spec"]
+            uses[spec.kind, spec.galois_element, spec.track] += len(op.result.uses)
     steps = steps_by_element(chain)
-    limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
+    dense_limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
+    sparse_limit = sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
     bits = []
     for key in keys:
-        limbs = chain.tracks[key.track].basis(key.level) + chain.special_limbs
-        bits.append(sum(log2(p) for p in chain.limb_primes(limbs)))
+        limit = sparse_limit if key.kind == "to_sparse" else dense_limit
+        bits.append(sum(log2(p) for p in chain.limb_primes(_rows(key, chain)[1])))
         if not chain.insecure and (limit is None or bits[-1] > limit):
             raise SecurityError(
                 f"the {key.kind} key {key.galois_element} would have log2(QP) = {bits[-1]:.1f} at "
                 f"N={chain.ring_degree}; {chain.security_bits}-bit security allows {limit}; use a larger ring_degree"
             )
     return KeyManifest(
-        tuple(KeyUse(k, steps.get(k.galois_element), uses[(k.kind, k.galois_element)]) for k in keys),
+        tuple(KeyUse(k, steps.get(k.galois_element), uses[(k.kind, k.galois_element, k.track)]) for k in keys),
         tuple(stored_bytes(k, chain) for k in keys),
         tuple(resident_bytes(k, chain) for k in keys),
         tuple(bits),
-        limit,
+        dense_limit,
     )
 
 
 def _rows(key: KeySpec, chain: ModulusChain) -> tuple[int, tuple[int, ...]]:
     basis = chain.tracks[key.track].basis(key.level)
+    if key.kind == "to_dense":
+        return 1, basis + chain.special_limbs
+    special = chain.special_limbs[:1] if key.kind == "to_sparse" else chain.special_limbs
     digits = sum(1 for digit in chain.digits if set(digit) & set(basis))
-    return digits, basis + chain.special_limbs
+    return digits, basis + special
 
 
 def stored_bytes(key: KeySpec, chain: ModulusChain) -> int:

@@ -2,7 +2,7 @@
 
 from latticework.params.chain import ModulusChain, Track, next_scale
 from latticework.params.explicit import GroupBits, explicit_chain
-from latticework.params.security import modulus_limit_bits, security_levels
+from latticework.params.security import modulus_limit_bits, security_levels, sparse_modulus_limit_bits
 from latticework.params.select import MAX_SLOTS, Need, build_chain, select_chain
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "next_scale",
     "security_levels",
     "select_chain",
+    "sparse_modulus_limit_bits",
 ]

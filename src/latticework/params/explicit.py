@@ -50,9 +50,7 @@ def explicit_chain(
     """
     _check_ring(ring_degree)
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
-        raise RangeError(
-            f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one of them"
-        )
+        raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
     if p_bits is not None or num_special is not None:
         special = list(p_bits) if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 0)
         return _judged(_chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits), insecure)
@@ -139,7 +137,7 @@ def _scale_profile(scale_bits: float | Sequence[float], levels: int) -> list[flo
     wanted = [float(scale_bits)] * levels if isinstance(scale_bits, int | float) else [float(b) for b in scale_bits]
     if len(wanted) != levels:
         raise RangeError(
-            f"Parameters: scale_bits has {len(wanted)} entries for {levels} levels; give one, or one a level"
+            f"Parameters: scale_bits has {len(wanted)} entries for {levels} levels; give one number or all"
         )
     if not all(1 <= bits <= 100 for bits in wanted):
         raise RangeError(f"Parameters: scale_bits={scale_bits}; scales of 2^1 to 2^100 are possible")

@@ -14,6 +14,15 @@ def modulus_limit_bits(ring_degree: int, security_bits: int) -> int | None:
     return None if limit is None else int(limit)
 
 
+def sparse_modulus_limit_bits(ring_degree: int, security_bits: int) -> int | None:
+    """Largest log2 of the modulus of a key under the sparse secret of bootstrapping, or None where none is allowed.
+
+    source  `cpp/rlwe/security.hpp`
+    """
+    limit = _core.sparse_security_table().get(ring_degree, {}).get(security_bits)
+    return None if limit is None else int(limit)
+
+
 def security_levels() -> tuple[int, ...]:
     """The security levels, in bits, that the table knows."""
     return tuple(sorted({bits for limits in _core.security_table().values() for bits in limits}))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
 from latticework.plan.constants import Access, ConstRef, Gather
+from latticework.plan.keys import KINDS
 from latticework.plan.pack import REPEAT, PackMap
 from latticework.plan.schema import CipherKind, ClientSpec, IndexInput, IndexKind, Kind, Output, Plan, SecretInput
 
@@ -47,8 +48,10 @@ def check_client(spec: ClientSpec) -> None:
     for use in manifest.uses:
         key = use.spec
         is_element = key.galois_element % 2 == 1 and 1 < key.galois_element < 2 * spec.chain.ring_degree
-        if not (is_element if key.kind == "galois" else key.kind == "relin" and key.galois_element == 0):
+        if not (is_element if key.kind == "galois" else key.kind in KINDS and key.galois_element == 0):
             raise FormatError(f"plan: no key is of kind {key.kind!r} with galois element {key.galois_element}")
+        if key.kind == "to_sparse" and (key.track, key.level) != (0, 0):
+            raise FormatError("plan: a to_sparse key is above level 0")
         if not (0 <= key.track < len(spec.chain.tracks) and 0 <= key.level < len(spec.chain.tracks[key.track].groups)):
             raise FormatError(f"plan: a key is at track {key.track}, level {key.level}, which the parameters lack")
     if {len(manifest.bytes_stored), len(manifest.bytes_resident), len(manifest.log2_qp)} != {len(manifest.uses)}:

@@ -27,6 +27,7 @@ from latticework.plan.schema import (
 _INDEX_OPS = {"loop.index_add": "iadd", "loop.index_sub": "isub", "loop.index_mul": "imul", "loop.index_min": "imin",
               "loop.index_less": "ilt"}  # fmt: skip
 _BASIS = {"Q": 0, "QP": 1}
+_SECRET = {"main": 0, "sparse": 1}
 UNBOUNDED_TRIPS = 1 << 31  # the core's decoder allows no more
 
 
@@ -67,7 +68,7 @@ class Code:
         return register
 
     def _settled(self, kind: Type) -> bool:
-        if not isinstance(kind, CipherType) or kind.degree != 1 or kind.basis != "Q":
+        if not isinstance(kind, CipherType) or (kind.degree, kind.basis, kind.secret_key) != (1, "Q", "main"):
             return False
         return kind.scale == self.chain.tracks[kind.level.track].scales[kind.level.index]
 
@@ -77,7 +78,13 @@ class Code:
             return IndexKind()
         if isinstance(kind, CipherType):
             return CipherKind(
-                kind.slots, kind.level.track, kind.level.index, kind.scale, kind.degree, _BASIS[kind.basis]
+                kind.slots,
+                kind.level.track,
+                kind.level.index,
+                kind.scale,
+                kind.degree,
+                _BASIS[kind.basis],
+                _SECRET[kind.secret_key],
             )
         if isinstance(kind, DigitsType):
             of = kind.of
@@ -155,6 +162,14 @@ class Code:
                 return "mul_int", (attrs["factor"],)
             case "rlwe.add_int":
                 return "add_int", (attrs["addend"],)
+            case "rlwe.mul_monomial":
+                return "mul_monomial", (attrs["exponent"],)
+            case "ckks.mod_raise":
+                return "mod_raise", (attrs["factor"],)
+            case "rlwe.diag_sums":
+                terms = attrs["terms"]
+                pairs = (number for term in terms for number in term)
+                return "diag_sums", (len(op.operands) - 1 - len(terms), attrs["giants"], *pairs)
             case name:
                 return name.split(".", 1)[1], ()
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+KINDS = ("relin", "galois", "to_sparse", "to_dense")
+
 
 @dataclass(frozen=True, slots=True)
 class KeySpec:
     """The identity of one evaluation key.
 
-    kind            "relin" (switches s^2 to s) or "galois" (switches s to sigma_g^-1(s))
-    galois_element  g, odd, in [1, 2N); 0 for "relin"
+    kind            "relin" (switches s^2 to s), "galois" (s to sigma_g^-1(s)), "to_sparse" (s to an ephemeral secret
+                    of weight 32, modulo q0 and one special prime only) or "to_dense" (that secret to s, one digit)
+    galois_element  g, odd, in [1, 2N); 0 for the other kinds
     track, level    the key holds the limbs of this level's basis and the special limbs;
                     it serves every lower level of the track
     """

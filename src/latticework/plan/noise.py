@@ -15,6 +15,7 @@ from latticework.params import ModulusChain
 ERROR_VARIANCE = 10.5
 SECRET_VARIANCE = 2.0 / 3.0
 ROUNDING_VARIANCE = 1.0 / 12.0
+SPARSE_WEIGHT = 32  # of the ephemeral secret inside bootstrapping
 
 
 def encoding() -> float:
@@ -45,3 +46,16 @@ def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
     special = prod(chain.special)
     variance = sum(chain.ring_degree * ERROR_VARIANCE * (d / special) ** 2 * ROUNDING_VARIANCE for d in digits)
     return sqrt(variance)
+
+
+def to_sparse(chain: ModulusChain) -> float:
+    """The switch to the sparse secret: one special prime, and rounding under a secret of few coefficients."""
+    ratio = chain.modulus(0) / chain.special[0]
+    rounding = ROUNDING_VARIANCE * (1 + SPARSE_WEIGHT)
+    return sqrt(chain.ring_degree * ERROR_VARIANCE * ratio**2 * ROUNDING_VARIANCE + rounding)
+
+
+def mod_raise(chain: ModulusChain, factor: int) -> float:
+    """The switch back to the main secret: one digit, uniform modulo q0 and then multiplied by `factor`."""
+    ratio = chain.modulus(0) * factor / prod(chain.special)
+    return sqrt(chain.ring_degree * ERROR_VARIANCE * ratio**2 * ROUNDING_VARIANCE)

@@ -22,7 +22,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class CipherKind:
-    """A ciphertext register. basis: 0 = Q, 1 = QP (still carries the factor P)."""
+    """A ciphertext register. basis: 0 = Q, 1 = QP (still carries the factor P). secret: 0 main, 1 sparse."""
 
     slots: int
     track: int
@@ -30,6 +30,7 @@ class CipherKind:
     scale: float
     degree: int
     basis: int
+    secret: int = 0
 
 
 @dataclass(frozen=True, slots=True)

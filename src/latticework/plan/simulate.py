@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from latticework.errors import LevelError, RangeError, ScaleError, UserError
 from latticework.plan import noise as model
+from latticework.plan.embedding import raise_modulus
 from latticework.plan.keys import KeySpec
 from latticework.plan.schema import CipherKind, DigitsKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
 
@@ -65,8 +66,10 @@ class _Simulation:
         self.on_value = on_value
         self.registers: dict[int, Item] = {}
         # Without conjugation and complex constants, imaginary parts are noise that never reaches the real parts.
-        is_complex = any(k.galois_element % 4 == 3 for k in plan.keys) or any(
-            isinstance(c.factor, complex) for c in plan.constants
+        is_complex = (
+            any(k.galois_element % 4 == 3 for k in plan.keys)
+            or any(isinstance(c.factor, complex) for c in plan.constants)
+            or any(instruction.op in ("mod_raise", "mul_monomial") for _, _, instruction in plan.walk())
         )
         self.dtype: type = np.complex128 if is_complex else np.float64
 
@@ -141,6 +144,8 @@ class _Simulation:
             return [x[0]]
         assert isinstance(kind, CipherKind)
         self.check(instruction, kind)
+        if op == "diag_sums":
+            return list(self.diag_sums(instruction, x))
         return [self.cipher_step(instruction, kind, x)]
 
     def loop(self, instruction: Instruction, x: list[Item]) -> list[Item]:
@@ -153,6 +158,23 @@ class _Simulation:
         for i in range(trips):
             carried = self.block(block, [i, *carried])
         return carried
+
+    def diag_sums(self, instruction: Instruction, x: list[Item]) -> list[Slots]:
+        """Inner sums of a linear transform: rotated copies of one value, times plaintexts."""
+        num_keys, num_giants, *pairs = instruction.immediate
+        digits = self.plan.kind(instruction.operands[0].register)
+        assert isinstance(digits, DigitsKind)
+        value = x[0]
+        assert isinstance(value, np.ndarray)
+        deviation = model.key_product(self.chain, digits.level, digits.track)
+        babies = [value]
+        for key in x[1 : 1 + num_keys]:
+            assert isinstance(key, KeySpec)
+            babies.append(apply_galois(self.noisy(value, deviation, digits.scale), key.galois_element))
+        sums = [np.zeros_like(value) for _ in range(num_giants)]
+        for baby, giant, plain in zip(pairs[::2], pairs[1::2], x[1 + num_keys :], strict=True):
+            sums[giant] = sums[giant] + plain * babies[baby]
+        return sums
 
     def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Slots:
         """Slot meaning of an instruction that makes a ciphertext."""
@@ -179,8 +201,20 @@ class _Simulation:
             case "relabel":
                 assert isinstance(before, CipherKind)
                 return a[..., np.arange(kind.slots) % before.slots] * (before.scale / kind.scale)
-            case "drop_level" | "trivial":
+            case "drop_level" | "trivial" | "extend":
                 return a
+            case "mul_monomial":
+                half = self.chain.ring_degree // 2
+                if instruction.immediate[0] % half:
+                    raise RangeError(f"mul_monomial: X^{instruction.immediate[0]} has no meaning on slots")
+                return a * (1, 1j, -1, -1j)[instruction.immediate[0] // half]
+            case "to_sparse":
+                return self.noisy(a, model.to_sparse(self.chain), kind.scale)
+            case "mod_raise":
+                assert isinstance(before, CipherKind)
+                drawn = np.random.default_rng(0) if self.noise is None else self.noise
+                raised = raise_modulus(a, kind.slots, self.chain.modulus(0) / before.scale, drawn)
+                return self.noisy(raised, model.mod_raise(self.chain, instruction.immediate[0]), kind.scale)
             case "mod_down":
                 return self.noisy(a, model.mod_down(self.chain.ring_degree, kind.degree), kind.scale)
             case "key_product" | "rotate" | "relinearize":
@@ -197,7 +231,10 @@ class _Simulation:
         kinds = [self.plan.kind(o.register) for o in instruction.operands]
         held = [k for k in kinds if isinstance(k, CipherKind | PlainKind | DigitsKind)]
         level = min(k.level for k in held)
-        if instruction.op in ("mod_down", "drop_level"):
+        if instruction.op == "mod_raise":
+            if (held[0].level, held[0].track) != (0, 0):
+                raise LevelError(f"mod_raise: from level {level} of track {held[0].track}; level 0 is where it starts")
+        elif instruction.op in ("mod_down", "drop_level"):
             if kind.level > level:
                 raise LevelError(f"{instruction.op}: from level {level} up to {kind.level}")
         elif any(k.level != kind.level for k in held):
@@ -214,8 +251,10 @@ class _Simulation:
     ) -> float | None:
         """The scale that follows from the operands, or None where it is a free choice."""
         match instruction.op:
-            case "mul" | "mul_plain":
+            case "mul" | "mul_plain" | "diag_sums":
                 return held[0].scale * held[1].scale
+            case "mod_raise":
+                return held[0].scale * instruction.immediate[0]
             case "square":
                 return held[0].scale ** 2
             case "mod_down":

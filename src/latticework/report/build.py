@@ -127,8 +127,9 @@ def _report(client: ClientSpec, execution: Execution | None, uses: dict[int, int
 
 
 def _key_kind(kind: str, steps: int | None) -> str:
-    if kind == "relin":
-        return "relinearisation"
+    named = {"relin": "relinearisation", "to_sparse": "to the sparse secret", "to_dense": "from the sparse secret"}
+    if kind in named:
+        return named[kind]
     return "conjugation" if steps is None else "rotation"
 
 

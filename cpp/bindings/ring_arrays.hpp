@@ -1,0 +1,58 @@
+// Rows of a ring as NumPy arrays of canonical residues, and back: what the bindings of kernels share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "math/error.hpp"
+#include "ring/ring.hpp"
+
+namespace lw {
+
+namespace nb = nanobind;
+
+using Array = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Result = nb::ndarray<nb::numpy, Word, nb::ndim<3>>;
+
+inline void require(bool condition, ErrorKind kind, const std::string& message) {
+  if (!condition) throw Error(kind, message);
+}
+
+/// Throws unless every limb number exists.
+void check_limbs(const Ring& ring, const LimbList& limbs);
+
+/// Byte offsets of rows that lie one after the other, coefficients of widths[j] bits; the last is the end.
+std::vector<std::size_t> packed_offsets(const Ring& ring, const std::vector<std::uint8_t>& widths, std::size_t polys);
+PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, const std::vector<std::uint8_t>& widths,
+                       const LimbList& limbs, std::uint32_t polys);
+void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>& widths, const PolyRows& rows);
+
+/// An array of shape (polys, limbs, N) as rows, and back.
+PolyRows load(const Ring& ring, const Array& array, const LimbList& limbs);
+Result store(const Ring& ring, const PolyRows& rows);
+
+template <class T>
+nb::capsule own(std::unique_ptr<T[]>& data) {
+  return nb::capsule(data.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+}
+
+// Runs a kernel without the GIL on new rows, and returns these.
+template <class Kernel>
+Result compute(const Ring& ring, const LimbList& limbs, std::uint32_t polys, Kernel kernel) {
+  check_limbs(ring, limbs);
+  PolyRows out(ring, limbs, polys);
+  {
+    const nb::gil_scoped_release release;
+    kernel(ring.queue(), out.rows());
+  }
+  return store(ring, out);
+}
+
+/// The kernels that fuse a key switch or a mod_down.
+void bind_fused_kernels(nb::class_<Ring>& ring);
+
+}  // namespace lw

@@ -1,0 +1,114 @@
+"""Fused key switches, diagonal sums and mod_down: the composition of the single kernels, exactly."""
+
+import numpy as np
+import pytest
+import ring_oracles as oracle
+from ring_oracles import PRIMES
+
+Q, P = [0, 1, 3], [4, 2]  # limb 4 before 2: rows are in the order of the list, not of the numbers
+TARGET = [*P, *Q]
+DIGITS = {"one": [[0, 1, 3]], "uneven": [[0, 1], [3]], "single": [[0], [1], [3]]}
+KEY_LIMBS = [2, 4, 0, 1, 3]  # a key may hold its rows in another order
+
+
+def residues(limbs, degree, polys, rng):
+    return oracle.random_residues([PRIMES[limb] for limb in limbs], degree, polys, rng)
+
+
+def random_keys(ring, digits, elements, rng):
+    """Keys with one poly too many, digits in reverse order."""
+    count = len(digits)
+    order = list(range(count, 0, -1))
+    return [(*(residues(KEY_LIMBS, ring.degree, count + 1, rng) for _ in "ba"), KEY_LIMBS, order, g) for g in elements]
+
+
+def composed_key_switch(ring, x, rest, digits, key):
+    """The definition, kernel by kernel."""
+    b, a, limbs, digit_poly, element = key
+    coefficients = ring.intt(x, Q)
+    extended = []
+    for digit in digits:
+        rows = [Q.index(limb) for limb in digit]
+        lifted = ring.lift(np.ascontiguousarray(coefficients[:, rows]), digit, TARGET)  # the identity on the digit
+        extended.append(ring.ntt(lifted, TARGET))
+    rows = [limbs.index(limb) for limb in TARGET]
+    polys = [
+        ring.dot(extended, [np.ascontiguousarray(half[[d]][:, rows]) for d in digit_poly], TARGET) for half in (b, a)
+    ]
+    total = np.concatenate(polys)
+    if rest is not None:
+        special = int(np.prod([PRIMES[limb] for limb in P], dtype=object))
+        scaled = ring.mul_scalar(rest, [special % PRIMES[limb] for limb in Q], Q)
+        kept = slice(0, len(rest))
+        total[kept, len(P) :] = ring.add(np.ascontiguousarray(total[kept, len(P) :]), scaled, Q)
+    return ring.automorphism(total, element, TARGET)
+
+
+@pytest.mark.parametrize("extended", [False, True], ids=["lifted in the kernel", "stored"])
+@pytest.mark.parametrize("digits", DIGITS.values(), ids=DIGITS)
+@pytest.mark.parametrize("rest_polys", [0, 1, 2])
+def test_key_switch_is_its_composition(ring, rng, digits, extended, rest_polys):
+    x = residues(Q, ring.degree, 1, rng)
+    rest = residues(Q, ring.degree, rest_polys, rng) if rest_polys else None
+    keys = random_keys(ring, digits, [1, 5, 2 * ring.degree - 1], rng)
+    results = ring.key_switch(x, rest, digits, P, Q, keys, extended)
+    assert len(results) == len(keys)
+    for key, result in zip(keys, results, strict=True):
+        np.testing.assert_array_equal(result, composed_key_switch(ring, x, rest, digits, key))
+
+
+def test_key_switch_of_extreme_residues(make_ring, rng):
+    ring = make_ring(64)
+    patterns = oracle.residue_patterns([PRIMES[limb] for limb in Q], 64, rng)
+    keys = random_keys(ring, DIGITS["uneven"], [5], rng)
+    largest = [np.array([PRIMES[limb] - 1 for limb in KEY_LIMBS], dtype=np.uint64)[None, :, None]]
+    keys.append((*(np.broadcast_to(largest[0], (3, 5, 64)).copy() for _ in "ba"), KEY_LIMBS, [0, 1], 1))
+    for name, x in patterns.items():
+        results = ring.key_switch(x, x, DIGITS["uneven"], P, Q, keys)
+        for key, result in zip(keys, results, strict=True):
+            expected = composed_key_switch(ring, x, x, DIGITS["uneven"], key)
+            np.testing.assert_array_equal(result, expected, err_msg=name)
+
+
+@pytest.mark.parametrize("digits", DIGITS.values(), ids=DIGITS)
+@pytest.mark.parametrize("extended", [False, True], ids=["lifted in the kernel", "stored"])
+def test_diag_sums_are_their_composition(ring, rng, digits, extended):
+    operand = residues(Q, ring.degree, 2, rng)
+    keys = random_keys(ring, digits, [5, 1, 25, 2 * ring.degree - 1], rng)
+    pairs = [
+        (0, 0),
+        (1, 0),
+        (2, 2),
+        (3, 2),
+        (0, 2),
+        (4, 0),
+        (1, 2),
+        (1, 0),
+    ]  # giant 1 has no term, one pair comes twice
+    terms = [(baby, giant, residues(TARGET, ring.degree, 1, rng)) for baby, giant in pairs]
+    results = ring.diag_sums(operand, digits, P, Q, keys, terms, 3, extended)
+
+    special = int(np.prod([PRIMES[limb] for limb in P], dtype=object))
+    own = np.zeros((2, len(TARGET), ring.degree), dtype=np.uint64)
+    own[:, len(P) :] = ring.mul_scalar(operand, [special % PRIMES[limb] for limb in Q], Q)
+    babies = [own, *(composed_key_switch(ring, operand[1:], operand[:1], digits, key) for key in keys)]
+    for giant, result in enumerate(results):
+        expected = np.zeros_like(own)
+        for baby, target, plain in terms:
+            if target == giant:
+                expected = ring.mul_add(expected, babies[baby], plain, TARGET)
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("polys", [1, 2, 3])
+@pytest.mark.parametrize("removed", [[4], [0], [1, 4], [0, 1, 4]], ids=str)
+def test_mod_down_is_its_composition(ring, rng, polys, removed):
+    kept = [limb for limb in range(len(PRIMES)) if limb not in removed][::-1]
+    x, rest = residues(kept, ring.degree, polys, rng), residues(removed, ring.degree, polys, rng)
+    inverse = [pow(int(np.prod([PRIMES[i] for i in removed], dtype=object)), -1, PRIMES[limb]) for limb in kept]
+    expected = ring.sub_scale(x, ring.ntt(ring.lift(rest, removed, kept), kept), inverse, kept)
+    np.testing.assert_array_equal(ring.mod_down(x, rest, inverse, removed, kept), expected)
+
+
+def test_threads_are_as_asked_for(make_ring):
+    assert (make_ring(16, threads=1).threads, make_ring(16, threads=3).threads) == (1, 3)

@@ -65,7 +65,9 @@ class World:
 
 @cache
 def world() -> World:
-    parameters = ckks.Parameters(2**10, [(26, 26), (22, 22), 44, 44, 44, 44], scale_bits=44, num_special=2, insecure=True)
+    parameters = ckks.Parameters(
+        2**10, [(26, 26), (22, 22), 44, 44, 44, 44], scale_bits=44, num_special=2, insecure=True
+    )
     rng = np.random.default_rng(3)
     dense = (rng.normal(size=(SLOTS, SLOTS)) + 1j * rng.normal(size=(SLOTS, SLOTS))) / SLOTS
     transforms = (

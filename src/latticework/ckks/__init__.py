@@ -12,6 +12,17 @@ from latticework.ckks.keys import KeyGenerator, KeySet, PublicKey, SecretKey
 from latticework.ckks.linear import LinearTransform
 from latticework.ckks.parameters import Parameters
 from latticework.ckks.polynomials import Polynomial, chebyshev
+from latticework.errors import (
+    LevelError,
+    MissingKeyError,
+    ParameterMismatchError,
+    PrecisionError,
+    RangeError,
+    ScaleError,
+    SecurityError,
+    ShapeError,
+    UserError,
+)
 
 __all__ = [
     "Ciphertext",
@@ -21,12 +32,21 @@ __all__ = [
     "Evaluator",
     "KeyGenerator",
     "KeySet",
+    "LevelError",
     "LinearTransform",
+    "MissingKeyError",
+    "ParameterMismatchError",
     "Parameters",
     "Plaintext",
     "Polynomial",
+    "PrecisionError",
     "PublicKey",
+    "RangeError",
+    "ScaleError",
     "SecretKey",
+    "SecurityError",
+    "ShapeError",
+    "UserError",
     "chebyshev",
     "load_ciphertexts",
     "save_ciphertexts",

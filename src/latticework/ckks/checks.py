@@ -26,6 +26,12 @@ def scale_text(scale: float) -> str:
     return f"2^{log2(scale):.3f}"
 
 
+def two_scales(a: float, b: float) -> str:
+    """Two scales that should be equal, with their ratio where rounding hides it."""
+    ratio = f", by a factor of 1 {a / b - 1:+.2g}" if scale_text(a) == scale_text(b) else ""
+    return f"{scale_text(a)} and {scale_text(b)}{ratio}"
+
+
 def is_close(a: float, b: float) -> bool:
     """Whether two scales are equal up to rounding."""
     return abs(a - b) <= SCALE_TOLERANCE * max(abs(a), abs(b))

@@ -21,6 +21,7 @@ from latticework.ckks.checks import (
     is_close,
     scale_text,
     slot_values,
+    two_scales,
     whole,
 )
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
@@ -93,18 +94,18 @@ class ExactOperations(ABC):
             if not is_close(x.scale, b.scale):
                 fail(
                     ScaleError,
-                    f"{who}: scales differ ({scale_text(x.scale)} and {scale_text(b.scale)}, both at level {x.level}); "
+                    f"{who}: scales differ ({two_scales(x.scale, b.scale)}, both at level {x.level}); "
                     "rescale the larger, or bring both to a lower level with level_to",
                 )
             return self._out(self._core.add(x.core, b.core) if who == "add" else self._core.sub(x.core, b.core))
         if isinstance(b, Plaintext):
+            plain = self._plain(who, b, x, x.scale)
             if not is_close(b.scale, x.scale):
                 fail(
                     ScaleError,
-                    f"{who}: the plaintext has scale {scale_text(b.scale)}, the ciphertext {scale_text(x.scale)}; "
-                    "encode it with scale=ciphertext.scale, or give the values themselves",
+                    f"{who}: the plaintext has another scale than the ciphertext ({two_scales(b.scale, x.scale)}); "
+                    "encode it with level=ciphertext.level and scale=ciphertext.scale, or give the values themselves",
                 )
-            plain = self._plain(who, b, x, x.scale)
             return self._out((self._core.add_plain if who == "add" else self._core.sub_plain)(x.core, plain.core))
         values = slot_values(who, b, self.parameters.slots)
         return self._add_values(who, x, values if who == "add" else -values)
@@ -160,13 +161,17 @@ class ExactOperations(ABC):
         scale = checked_scale("mul_plain", self.plain_scale(x) if scale is None else scale)
         self._room("mul_plain", x, x.scale * scale)
         if is_real_number(values):
-            number = float(values)  # type: ignore[arg-type]
-            factor = number * scale
-            if not abs(factor) < MAX_COEFFICIENT:
-                fail(RangeError, f"mul_plain: {number} at scale {scale_text(scale)} is 2^62 or more, or not finite")
-            return self._out(self._core.mul_int(x.core, round(factor), x.scale * scale))
+            return self._mul_number(x, float(values), scale)  # type: ignore[arg-type]
         plain = self._plain("mul_plain", values, x, scale)
         return self._out(self._core.mul_plain(x.core, plain.core))
+
+    def _mul_number(self, x: Ciphertext, number: float, scale: float) -> Ciphertext:
+        """x times round(number * scale), in two factors where that is more than the core's integers hold."""
+        if not abs(number) * scale < 2.0 ** (2 * ENCODED_BITS):
+            fail(RangeError, f"mul_plain: {number} at scale {scale_text(scale)} is too large, or not finite")
+        shift = max(0, ceil(log2(max(abs(number) * scale, 1.0))) - ENCODED_BITS)
+        core = self._core.mul_int(x.core, round(number * scale / 2.0**shift), x.scale * scale)
+        return self._out(core if shift == 0 else self._core.mul_int(core, 1 << shift))
 
     def plain_scale(self, x: Ciphertext) -> float:
         """The scale of a public factor with which a rescale of the product ends on the canonical scale."""

@@ -14,7 +14,7 @@ from latticework.keys import resident_bytes, stored_bytes
 from latticework.params import GroupBits, ModulusChain, Need, explicit_chain, modulus_limit_bits, select_chain
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.keys import KeySpec
-from latticework.plan.noise import mod_down
+from latticework.plan.noise import mod_down, public_encryption
 
 MAX_SCALE_BITS = 55
 DEVIATIONS = 6.0  # a precision is meant for errors of so many standard deviations
@@ -82,8 +82,8 @@ class Parameters:
         """The smallest ring and the cheapest chain with `depth` levels.
 
         scale_bits      log2 of the scale; 40 if neither this nor a precision is given
-        precision_bits  bits after the binary point that values near 1 keep through `depth` products and rotations: an
-                        estimate of the noise, from which the scale follows
+        precision_bits  bits after the binary point that a product of 2^depth independent values near 1 keeps, by the
+                        noise model; repeated squaring keeps depth / 2 bits less
         max_value       largest magnitude at the last level
         slots           width of the vectors: N is at least twice that
         raises          LevelError if no ring (or not the one asked for) is large enough
@@ -271,9 +271,10 @@ def _megabytes(count: int) -> str:
 
 
 def _noise_bits(chain: ModulusChain, depth: int) -> float:
-    """log2 of the error, in units of 1/scale, that `depth` products and key switches leave in a slot near 1."""
-    each = mod_down(chain.ring_degree) * sqrt(chain.ring_degree / 2)
-    return log2(DEVIATIONS * each) + 0.5 * log2(2 * depth + 1)
+    """log2 of the error, in units of 1/scale, of a product of 2^depth fresh encryptions of values near 1."""
+    fresh, each = public_encryption(chain.ring_degree), mod_down(chain.ring_degree)
+    variance = 2.0**depth * (fresh**2 + 2 * each**2)  # errors of factors add up, independent of each other
+    return log2(DEVIATIONS * sqrt(variance * chain.ring_degree / 2))
 
 
 def _located(build: Callable[[], ModulusChain]) -> ModulusChain:

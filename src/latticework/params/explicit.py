@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, log2, prod
 
+from latticework import _core
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError
 from latticework.params.chain import ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits
@@ -25,6 +26,7 @@ from latticework.params.select import (
 )
 
 GroupBits = float | tuple[float, float]  # one prime (two where it exceeds 49 bits), or two of stated sizes
+PAIR_CANDIDATES = 12  # first primes of a pair that are tried: small primes = 1 mod 2N are far apart
 LADDER_SLACK_BITS = 0.25  # a level's prime may be moved this far from its stated size to keep scales from drifting
 
 
@@ -145,11 +147,25 @@ def _scale_profile(scale_bits: float | Sequence[float], levels: int) -> list[flo
 
 
 def _group(supply: PrimeSupply, sizes: tuple[float, ...], target: float) -> tuple[int, ...]:
-    """One or two unused primes with a product near the target, the first near its stated size."""
+    """One or two unused primes with a product near the target, each near its stated size."""
     if len(sizes) == 1:
         return supply.group(target, 1)
-    first = supply.group(2.0 ** sizes[0], 1)
-    return first + supply.group(target / first[0], 1)
+    pairs = [
+        (first, second)
+        for first in _unused(supply, 2.0 ** sizes[0], PAIR_CANDIDATES)
+        for second in _unused(supply, target / first, 2)
+        if first != second
+    ]
+    if not pairs:
+        return supply.level(target)  # which says that there are no primes of this size
+    best = min(pairs, key=lambda pair: abs(log2(pair[0]) + log2(pair[1]) - log2(target)))
+    supply.used.update(best)
+    return best
+
+
+def _unused(supply: PrimeSupply, target: float, count: int) -> list[int]:
+    near = (int(p) for p in _core.primes_near(target, supply.two_n, count + len(supply.used)))
+    return [p for p in near if p not in supply.used and p < 1 << MAX_PRIME_BITS][:count]
 
 
 def _digits(primes: tuple[int, ...], log2_p: float, num_digits: int | None) -> tuple[tuple[int, ...], ...]:

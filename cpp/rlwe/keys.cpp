@@ -56,6 +56,36 @@ std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const
   return parts;
 }
 
+KeyShape KeyShape::within(std::span<const std::uint16_t> q_limbs, const Parameters& parameters) const {
+  KeyShape part;
+  for (const std::uint16_t limb : limbs) {
+    if (limb >= parameters.num_q()) part.limbs.push_back(limb);
+  }
+  part.limbs.insert(part.limbs.end(), q_limbs.begin(), q_limbs.end());
+  if (find_runs(limbs, part.limbs).empty()) return {};
+  for (const DigitPart& digit : digits) {
+    LimbList common;
+    std::set_intersection(digit.limbs.begin(), digit.limbs.end(), q_limbs.begin(), q_limbs.end(),
+                          std::back_inserter(common));
+    if (!common.empty()) part.digits.push_back({digit.number, std::move(common)});
+  }
+  return part;
+}
+
+std::vector<std::uint32_t> KeyShape::digit_numbers() const {
+  std::vector<std::uint32_t> numbers;
+  for (const DigitPart& digit : digits) numbers.push_back(digit.number);
+  return numbers;
+}
+
+KeyShape key_shape(const KeySpec& spec, const Parameters& parameters) {
+  KeyShape shape{parameters.all_p(), {}};
+  const LimbList q = parameters.basis(spec.level);
+  shape.limbs.insert(shape.limbs.end(), q.begin(), q.end());
+  shape.digits = digit_parts(parameters, q);
+  return shape;
+}
+
 std::size_t EvaluationKeys::num_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const auto& key : keys_) bytes += key->num_bytes();

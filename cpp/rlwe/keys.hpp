@@ -67,6 +67,17 @@ struct DigitPart {
 /// Digits that meet `q_limbs` (ascending), cut to them.
 std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs);
 
+/// The rows of a key: [digit][limbs], P limbs first.
+struct KeyShape {
+  LimbList limbs;
+  std::vector<DigitPart> digits;
+
+  /// The part of it that serves `q_limbs`, with all its P limbs; no digits if it does not hold all of them.
+  KeyShape within(std::span<const std::uint16_t> q_limbs, const Parameters& parameters) const;
+  std::vector<std::uint32_t> digit_numbers() const;
+};
+KeyShape key_shape(const KeySpec& spec, const Parameters& parameters);
+
 /// Switches s^2 (relin) to s, or s to sigma_g^-1(s) (galois). Digit d: b_d = -a_d*t + e_d + P*payload on the limbs of
 /// digit d, where t is the secret switched to. Rows are [digit][P limbs, then Q limbs ascending].
 struct EvaluationKey {

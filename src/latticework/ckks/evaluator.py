@@ -178,8 +178,7 @@ class Evaluator(ExactOperations):
                 f"{who}: this evaluator has no keys: Evaluator(parameters, keys)",
             )
         keys = self._keys(who, x)
-        held = {(s.kind, s.galois_element, s.track): s.level for s in keys.specs}
-        missing = [s for s in plan.keys if held.get((s.kind, s.galois_element, s.track), -1) < s.level]
+        missing = [s for s in plan.keys if not keys.serves(s)]
         if missing:
             fail(
                 MissingKeyError,

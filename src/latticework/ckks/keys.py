@@ -10,7 +10,7 @@ from latticework import _core
 from latticework.ckks.checks import fail, whole
 from latticework.ckks.parameters import Parameters, check_parameters
 from latticework.errors import MissingKeyError, SecretKeyError, UserError
-from latticework.keys import steps_by_element
+from latticework.keys import covering_keys, steps_by_element
 from latticework.plan.keys import KeySpec, conjugation_element, galois_element
 
 OnKey = Callable[[int, int, dict[str, Any]], object]
@@ -114,6 +114,12 @@ class KeySet:
             return NotImplemented
         check_parameters("KeySet: the other key set", other.parameters, self.parameters)
         return KeySet(self.core.merged(other.core), self.parameters)
+
+    def serves(self, spec: KeySpec) -> bool:
+        """Whether one of the keys does what `spec` does, at its level or above."""
+        covers, wanted = self.parameters.chain.covers, (spec.track, spec.level)
+        alike = (s for s in self.specs if (s.kind, s.galois_element) == (spec.kind, spec.galois_element))
+        return any(covers((s.track, s.level), wanted) for s in alike)
 
     def find_galois(self, who: str, element: int, modulus: int, level: int, wanted: str) -> int:
         """The Galois element of a key, equal to `element` modulo `modulus`, that serves a level.
@@ -231,23 +237,13 @@ class KeyGenerator:
         wanted = [KeySpec("relin", 0, 0, top)] if relin else []
         wanted += [KeySpec("galois", g, 0, top) for g in elements if g != 1]
         wanted += [KeySpec("galois", conjugation_element(n), 0, top)] if conjugate else []
-        specs = highest([*wanted, *required])
+        specs = covering_keys([*wanted, *required], self.parameters.chain)
         if not specs:
             fail(UserError, "evaluation_keys: no key is asked for; give relin=True, steps, conjugate or required")
         dicts = [
             {"kind": s.kind, "galois_element": s.galois_element, "track": s.track, "level": s.level} for s in specs
         ]
         return KeySet(self._core.evaluation_keys(self._secret.core, dicts, on_key), self.parameters)
-
-
-def highest(specs: Iterable[KeySpec]) -> list[KeySpec]:
-    """One key of each identity, at the highest level asked for."""
-    found: dict[tuple[str, int, int], KeySpec] = {}
-    for s in specs:
-        identity = (s.kind, s.galois_element, s.track)
-        if identity not in found or found[identity].level < s.level:
-            found[identity] = s
-    return list(found.values())
 
 
 def _signed(steps: int, slots: int) -> int:

@@ -120,7 +120,7 @@ def _compile(operation: Operation, chain: ModulusChain, place: Place) -> Compile
     p = Primitives(Builder(body, user_loc()), chain)
     p.builder.create("loop.yield", [operation.build(p, x, module)])
     primitive = run_passes(expand(module, chain), (cse.PASS, dce.PASS))
-    keys = planned_keys(primitive)
+    keys = planned_keys(primitive, chain)
     code = emit_code(primitive, chain, keys)
     plan = _core.Plan(core_parameters(chain), encode_code(code))
     return Compiled(plan, keys, tuple(code.constants), dict(primitive.sources))

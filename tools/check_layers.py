@@ -17,7 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "latticework"
-DATA = "plan.constants plan.embedding plan.keys plan.pack"  # plain data that compiler and plan share
+DATA = "plan.butterflies plan.constants plan.embedding plan.keys plan.pack"  # plain data that compiler and plan share
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -27,7 +27,8 @@ MAY_IMPORT = {
     "errors": "",
     "ir": "",
     "plan.pack": "",
-    "plan.constants": "plan.pack",
+    "plan.butterflies": "",
+    "plan.constants": "plan.butterflies plan.pack",
     "plan.keys": "",
     "plan.embedding": "",
     "dialects": f"ir {DATA}",
@@ -39,7 +40,8 @@ MAY_IMPORT = {
     "expand": f"ir dialects params {DATA}",
     "passes": f"ir dialects approx {DATA}",
     "ops": f"ir dialects approx layout {DATA}",
-    "frontend": f"ir dialects approx ops {DATA}",
+    "frontend": f"ir dialects approx ops frontend.location {DATA}",
+    "frontend.location": "ir",
     "params": "_core",
     "bfv": "_core params",
     "plan": f"_core params {DATA}",
@@ -49,9 +51,11 @@ MAY_IMPORT = {
     "bench": "",
     "report": f"_core params cost {PLAN}",
     "runtime": f"_core params {PLAN}",
+    "ckks": f"_core ir dialects params keys expand passes approx frontend.location plan.emit {PLAN}",
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
     "stages": "ir ops plan plan.emit plan.keys frontend",
+    "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
     "measure": f"frontend ir stages {PLAN}",
     "pipeline": ANYTHING,

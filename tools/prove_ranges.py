@@ -180,7 +180,7 @@ def prove_pointwise(bits: int) -> Fraction:
         "mul_add": arithmetic.reduce(arithmetic.add(product, rest)),
         "mul_scalar": arithmetic.product(rest, roundings=2),
         "sub_scale": arithmetic.product(arithmetic.add(rest, rest), roundings=2),
-        "join of one limb": arithmetic.product(Fraction(2**49, 2**bits), roundings=2),
+        "join of one limb": arithmetic.product(Fraction(2**50 - 1, 2 ** (bits + 1)), roundings=2),
     }
     for what, result in results.items():
         require_rest(result, bits, what)

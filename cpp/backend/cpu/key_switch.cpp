@@ -44,7 +44,8 @@ class Digits {
   Digits(CpuQueue& queue, const SwitchSource& source, Word* scratch) noexcept
       : queue_(queue), source_(source), parts_(scratch) {
     const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
-    queue.pool.parallel_for(source.digits.size() * tiles, tile * 4 * part_rows(source) / source.digits.size(),
+    queue.pool.parallel_for(source.digits.size() * tiles,
+                            tile * 4 * part_rows(source) / std::max<std::size_t>(source.digits.size(), 1),
                             [&](std::size_t task) {
                               const DigitRows& digit = source.digits[task / tiles];
                               if (digit.to_rest == nullptr) return;

@@ -31,8 +31,8 @@ struct RowKernels {
   void (*automorphism)(Word* out, const Word* a, const std::uint32_t* block_reversal, std::uint32_t blocks,
                        std::uint32_t galois_element) noexcept;
 
-  // Sums of products; the accumulator is one made for them (accumulator.hpp), and the length 0 where there are no
-  // terms. y[j] = centred(x_j * inverse_j), u = rint(sum of y_j * reciprocal_j), which a single term does not need.
+  // Sums of products, with an accumulator made for them (accumulator.hpp).
+  // y[j] = centred(x_j * inverse_j), u = rint(sum of y_j * reciprocal_j), which a single term does not need.
   void (*split)(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, std::size_t n) noexcept;
   // out = sum_j y[j] * weights[j] + u * u_weight; without u where that is null. A single y needs neither u nor an
   // accumulator.

@@ -47,34 +47,21 @@ auto with_plain(WithPlain op) {
   };
 }
 
-/// The key of a set that an operation at `level` takes.
-std::shared_ptr<const EvaluationKey> find_key(const PyEvaluator& self, const PyEvaluationKeys& keys, KeyKind kind,
-                                              std::uint64_t galois_element, Level level) {
-  const KeySpec spec{kind, galois_element, level};
-  check_parameters(keys.value->parameters(), self.context->parameters(), "the key set");
-  auto key = keys.value->find(spec, self.context->parameters());
-  if (key == nullptr) {
-    throw Error(ErrorKind::kMissingKey,
-                "the key set does not hold the " + describe(spec, self.context->degree()) + " for " + to_string(level));
-  }
-  return key;
-}
-
 PyCiphertext rotate(const PyEvaluator& self, const PyCiphertext& x, std::uint64_t galois_element,
                     const PyEvaluationKeys& keys) {
-  const auto key = find_key(self, keys, KeyKind::kGalois, galois_element, x.value.level);
+  const auto key = find_key(*self.context, keys, KeyKind::kGalois, galois_element, x.value.level);
   return run(self, [&](const Evaluator& e) { return e.rotate(x.value, *key); });
 }
 
 PyCiphertext relinearize(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys) {
-  const auto key = find_key(self, keys, KeyKind::kRelin, 0, x.value.level);
+  const auto key = find_key(*self.context, keys, KeyKind::kRelin, 0, x.value.level);
   return run(self, [&](const Evaluator& e) { return e.relinearize(x.value, *key); });
 }
 
 PyCiphertext key_product(const PyEvaluator& self, const PyDigits& digits, std::uint64_t galois_element,
                          const PyEvaluationKeys& keys) {
   const KeyKind kind = galois_element == 0 ? KeyKind::kRelin : KeyKind::kGalois;
-  const auto key = find_key(self, keys, kind, galois_element, digits.value.source.level);
+  const auto key = find_key(*self.context, keys, kind, galois_element, digits.value.source.level);
   return run(self, [&](const Evaluator& e) { return e.key_product(digits.value, *key); });
 }
 
@@ -100,6 +87,18 @@ void bind_samplers(nb::module_& m) {
 }
 
 }  // namespace
+
+std::shared_ptr<const EvaluationKey> find_key(const Context& context, const PyEvaluationKeys& keys, KeyKind kind,
+                                              std::uint64_t galois_element, Level level) {
+  const KeySpec spec{kind, galois_element, level};
+  check_parameters(keys.value->parameters(), context.parameters(), "the key set");
+  auto key = keys.value->find(spec, context.parameters());
+  if (key == nullptr) {
+    throw Error(ErrorKind::kMissingKey,
+                "the key set does not hold the " + describe(spec, context.degree()) + " for " + to_string(level));
+  }
+  return key;
+}
 
 void bind_evaluator(nb::module_& m) {
   nb::class_<PyDigits>(m, "Digits", "A ciphertext hoisted: ready for many key products.")

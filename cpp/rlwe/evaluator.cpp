@@ -57,6 +57,7 @@ void require_downward(Level from, Level to, const Parameters& parameters, const 
 bool scales_match(double a, double b) noexcept { return std::abs(a - b) <= 0x1p-20 * std::abs(b); }
 
 double divided_scale(const Parameters& parameters, double scale, std::span<const std::uint16_t> limbs) noexcept {
+  if (parameters.is_bfv()) return scale;  // which is always 1: messages are relative to Q
   for (const std::uint16_t limb : limbs) scale /= static_cast<double>(parameters.prime(limb));
   return scale;
 }
@@ -81,6 +82,16 @@ void Evaluator::require_alike(const Ciphertext& a, const Ciphertext& b, const ch
   require_own(b, op);
   check_key_set(b.key_set, a.key_set, std::string(op) + ": the second operand");
   require_same_place(a.level, a.basis, b.level, b.basis, op);
+}
+
+void Evaluator::require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, const char* op) const {
+  if (key.spec.kind != kind) fail(ErrorKind::kMissingKey, op, "this is the " + describe(key.spec, context_.degree()));
+  check_key_set(x.key_set, key.id, std::string(op) + ": the ciphertext");
+  if (find_runs(key.b->limbs(), context_.limbs(x.level, Basis::kQP)).empty()) {
+    fail(ErrorKind::kMissingKey, op,
+         describe(key.spec, context_.degree()) + " reaches " + to_string(key.spec.level) + "; the ciphertext is at " +
+             to_string(x.level));
+  }
 }
 
 void Evaluator::require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const {
@@ -200,6 +211,9 @@ Ciphertext Evaluator::mod_down(const Ciphertext& x, Level to, double scale) cons
 }
 
 Ciphertext Evaluator::rescale(const Ciphertext& x) const {
+  if (context_.parameters().is_bfv()) {
+    fail(ErrorKind::kParameterMismatch, "rescale", "BFV ciphertexts have no scale; use mod_switch");
+  }
   if (x.level.index == 0) fail(ErrorKind::kLevel, "rescale", "the ciphertext is at level 0, the last one");
   const Level to{x.level.track, x.level.index - 1};
   return mod_down(x, to, divided_scale(context_.parameters(), x.scale, context_.parameters().dropped(x.level, to)));

@@ -58,6 +58,7 @@ class Evaluator {
   // Checks, for the schemes built on this.
   void require_own(const Ciphertext& x, const char* op) const;
   void require_alike(const Ciphertext& a, const Ciphertext& b, const char* op) const;
+  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, const char* op) const;
 
  private:
   Ciphertext combine(const Ciphertext& a, const Ciphertext& b, bool is_sub) const;

@@ -1,6 +1,7 @@
 // Negacyclic NTT: Cooley-Tukey from natural order forward, Gentleman-Sande back, with the powers of psi merged into the
 // twiddles. Three stages are done at a time, in registers. Once a block fits the first-level cache, all its stages are
 // done before the next block; the last two of them take place within 4 adjacent positions, by transposing 4 x 4.
+#include <bit>
 #include <iterator>
 #include <utility>
 
@@ -24,21 +25,24 @@ class Transform {
   explicit Transform(const NttTable& table) noexcept : table_(table), p_(table.prime) {}
 
   void forward(Word* x) const noexcept {
-    forward_block(x, table_.degree, 1, ntt_passes(static_cast<unsigned>(__builtin_ctzll(table_.degree))));
+    forward_block(x, table_.degree, 1, ntt_passes(static_cast<unsigned>(std::countr_zero(table_.degree))));
   }
   void inverse(Word* x) const noexcept {
-    const NttPasses passes = ntt_passes(static_cast<unsigned>(__builtin_ctzll(table_.degree)));
+    const NttPasses passes = ntt_passes(static_cast<unsigned>(std::countr_zero(table_.degree)));
     // The last pass also divides by N: what it is depends on the degree.
     if (passes.eights > 0) {
       const std::size_t part = table_.degree / 8;
-      for (std::size_t i = 0; i < 8; ++i) {
-        inverse_block(x + i * part, part, 15 - i, {passes.eights - 1, passes.fours});
+      if (part < kTail) {
+        inverse_tails(x, table_.degree, 1);
+      } else {
+        const NttPasses rest = {passes.eights - 1, passes.fours};
+        for (std::size_t i = 0; i < 8; ++i) inverse_block(x + i * part, part, 15 - i, rest);
       }
       inverse_pass<8, 0, true>(x, part, 1);
     } else {
-      inverse_tails(x, table_.degree, 1);
       const std::size_t part = table_.degree / 4;
-      if (passes.fours > 1) {
+      inverse_tails(x, table_.degree, 1);
+      if (passes.fours == 2) {
         for (std::size_t i = 0; i < 4; ++i) inverse_pass<4, kRanges.inverse4, false>(x + i * part, part / 4, 7 - i);
       }
       inverse_pass<4, 0, true>(x, part, 1);

@@ -24,11 +24,16 @@ from latticework.plan.constants import ConstRef, LinearMap
 BABY_COST, GIANT_COST = 1.0, 3.0
 
 
-def expand_linear_transform(p: Primitives, x: Value, linear_map: LinearMap, level: int, scale: float) -> Value:
-    """Primitive operations for one linear map; x settled one level above `level`."""
+def expand_linear_transform(
+    p: Primitives, x: Value, linear_map: LinearMap, level: int, scale: float, width: int | None = None
+) -> Value:
+    """Primitive operations for one linear map; x settled one level above `level`.
+
+    width  of the baby steps, or None for the cheapest
+    """
     kind = cipher(x)
     plain_scale = scale * p.group(kind.level.index, kind.level.track) / kind.scale
-    by_giant = _by_giant(linear_map)
+    by_giant = _by_giant(linear_map, width)
     babies = sorted({baby for terms in by_giant.values() for baby, _ in terms} - {0})
     digits = p.hoist(x) if babies else None
     turned = {b: p.key_product(digits, b, kind.level) for b in babies if digits is not None}
@@ -59,14 +64,14 @@ def expand_linear_transform(p: Primitives, x: Value, linear_map: LinearMap, leve
     return parts[0] if len(parts) == 1 else p.add(parts[0], parts[1])
 
 
-def _by_giant(linear_map: LinearMap) -> dict[int, list[tuple[int, ConstRef]]]:
+def _by_giant(linear_map: LinearMap, width: int | None) -> dict[int, list[tuple[int, ConstRef]]]:
     """Diagonals grouped by giant step: giant -> [(baby, values)]."""
     diagonals = linear_map.diagonals
     if any(d.conj for d in diagonals):
         raise UnsupportedError("a linear map on the conjugate is not supported here; split it into real parts")
     slots = linear_map.slots
     signed = sorted(((signed_steps(d.steps, slots), d.values) for d in diagonals), key=lambda item: item[0])
-    width = baby_count({steps for steps, _ in signed}, slots)
+    width = width or baby_count({steps for steps, _ in signed}, slots)
     grouped: dict[int, list[tuple[int, ConstRef]]] = defaultdict(list)
     for steps, values in signed:
         baby = steps % width

@@ -37,12 +37,8 @@ class Ranges:
     bits: int
     forward8: int
     forward4: int
-    forward2: int
-    forward_tail_first: int
-    forward_tail_second: int
-    inverse_tail_first: int
-    inverse_tail_second: int
-    inverse2: int
+    forward_tail: int
+    inverse_tail: int
     inverse4: int
     inverse8: int
 
@@ -61,9 +57,7 @@ def read_ranges(source: str) -> list[Ranges]:
 
 def passes(log_degree: int) -> list[int]:
     """Stages of each pass before the tail: ntt_passes."""
-    stages = log_degree - 4
-    if stages == 1:
-        return [1]
+    stages = log_degree - 2
     if stages % 3 == 1:
         return [3] * ((stages - 4) // 3) + [2, 2]
     return [3] * (stages // 3) + [2] * (stages % 3 // 2)
@@ -147,12 +141,11 @@ def require_rest(result: Fraction, bits: int, what: str) -> None:
 def prove_forward(ranges: Ranges, log_degree: int) -> Fraction:
     """The largest intermediate of a forward transform, in units of q."""
     arithmetic = Arithmetic(ranges.bits)
-    masks = {3: ranges.forward8, 2: ranges.forward4, 1: ranges.forward2}
+    masks = {3: ranges.forward8, 2: ranges.forward4}
     bound = REST[ranges.bits]
     for stages in passes(log_degree):
         bound = forward(arithmetic, bound, stages, masks[stages])
-    bound = forward(arithmetic, bound, 2, ranges.forward_tail_first)
-    bound = forward(arithmetic, bound, 2, ranges.forward_tail_second)
+    bound = forward(arithmetic, bound, 2, ranges.forward_tail)
     require_rest(arithmetic.reduce(bound), ranges.bits, "ntt")
     return arithmetic.largest
 
@@ -160,8 +153,8 @@ def prove_forward(ranges: Ranges, log_degree: int) -> Fraction:
 def prove_inverse(ranges: Ranges, log_degree: int) -> Fraction:
     """The largest intermediate of an inverse transform, in units of q."""
     arithmetic = Arithmetic(ranges.bits)
-    masks = {3: ranges.inverse8, 2: ranges.inverse4, 1: ranges.inverse2}
-    plan = [(2, ranges.inverse_tail_first), (2, ranges.inverse_tail_second)]
+    masks = {3: ranges.inverse8, 2: ranges.inverse4}
+    plan = [(2, ranges.inverse_tail)]
     plan += [(stages, masks[stages]) for stages in reversed(passes(log_degree))]
     bound = REST[ranges.bits]
     for number, (stages, mask) in enumerate(plan, 1):

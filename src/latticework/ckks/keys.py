@@ -10,7 +10,7 @@ from latticework import _core
 from latticework.ckks.checks import fail, whole
 from latticework.ckks.parameters import Parameters, check_parameters
 from latticework.errors import MissingKeyError, SecretKeyError, UserError
-from latticework.keys import covering_keys, steps_by_element
+from latticework.keys import covering_keys, resident_bytes, steps_by_element
 from latticework.plan.keys import KeySpec, conjugation_element, galois_element
 
 OnKey = Callable[[int, int, dict[str, Any]], object]
@@ -156,14 +156,16 @@ class KeySet:
         lines = [repr(self)]
         steps = steps_by_element(self.parameters.chain)
         for spec in self.specs:
-            size = self.parameters.key_bytes(spec.level) if spec.track == 0 else 0
+            size = resident_bytes(spec, self.parameters.chain)
             lines.append(f"  {self._purpose(spec, steps):<28} levels 0 to {spec.level:>2}  {size / 1e6:8.2f} MB")
         return "\n".join(lines)
 
     def _purpose(self, spec: KeySpec, steps: dict[int, int]) -> str:
         n = self.parameters.ring_degree
         if spec.kind != "galois":
-            return {"relin": "relinearisation"}.get(spec.kind, spec.kind)
+            return {"relin": "relinearisation", "to_sparse": "to the sparse secret"}.get(
+                spec.kind, "from the sparse secret"
+            )
         if spec.galois_element == conjugation_element(n):
             return "conjugation"
         turn = steps.get(spec.galois_element)

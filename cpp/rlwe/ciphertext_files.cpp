@@ -82,6 +82,9 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
     if (x.key_set != KeySetId{}) key_set = x.key_set;
     if (x.basis != Basis::kQ)
       throw Error(ErrorKind::kShape, "save: ciphertext " + item.name + " is over QP; mod_down it first");
+    if (x.secret != SecretKind::kMain)
+      throw Error(ErrorKind::kShape,
+                  "save: ciphertext " + item.name + " is under the sparse secret; mod_raise it first");
     items.push_back(item_value(item));
     layouts.emplace_back(parameters, x.rows->limbs(), stored_polys(x, x.degree()));
     sections.push_back({kRows, layouts.back().bytes()});

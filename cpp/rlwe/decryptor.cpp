@@ -51,6 +51,9 @@ SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
   check_parameters(x.parameters, context_.parameters(), "decrypt: the ciphertext");
   check_key_set(x.key_set, key_->id(), "decrypt: the ciphertext");
   if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "decrypt: the ciphertext is over QP; mod_down it first");
+  if (x.secret != SecretKind::kMain) {
+    throw Error(ErrorKind::kShape, "decrypt: the ciphertext is under the sparse secret; mod_raise it first");
+  }
   const Ring& ring = context_.ring();
   LimbList limbs = context_.limbs(x.level, Basis::kQ);
   limbs.resize(std::min(limbs.size(), kMostLimbs));

@@ -29,7 +29,7 @@ EvaluationKey read_spec(cbor::Field field, const KeySetId& id, const Parameters&
   if (field.size() != 6) field.fail("expected 6 items, got " + std::to_string(field.size()));
   EvaluationKey key;
   key.id = id;
-  key.spec.kind = static_cast<KeyKind>(field[0].as_unsigned(1));
+  key.spec.kind = static_cast<KeyKind>(field[0].as_unsigned(3));
   key.spec.galois_element = field[1].as_unsigned();
   key.spec.level = {static_cast<std::uint32_t>(field[2].as_unsigned(UINT32_MAX)),
                     static_cast<std::uint32_t>(field[3].as_unsigned(UINT32_MAX))};
@@ -39,9 +39,7 @@ EvaluationKey read_spec(cbor::Field field, const KeySetId& id, const Parameters&
   } catch (const Error& error) {
     field.fail(error.what());
   }
-  for (const DigitPart& part : digit_parts(parameters, parameters.basis(key.spec.level))) {
-    key.digits.push_back(part.number);
-  }
+  key.digits = key_digits(key.spec, parameters);
   return key;
 }
 
@@ -140,7 +138,7 @@ EvaluationKeys load_evaluation_keys(const Source& source, const Context& context
   EvaluationKeys keys(read_owner(reader), parameters.fingerprint());
   for (std::size_t i = 0; i < specs.size(); ++i) {
     EvaluationKey key = read_spec(specs[i], keys.id(), parameters);
-    const LimbList limbs = context.limbs(key.spec.level, Basis::kQP);
+    const LimbList limbs = key_limbs(key.spec, parameters);
     const PackedLayout layout(parameters, limbs, static_cast<std::uint32_t>(key.digits.size()));
     const std::string what = reader.name() + ": " + describe(key.spec, parameters.ring_degree());
     key.b = std::make_shared<const PolyRows>(layout.unpack(context.ring(), reader.section(i), what));

@@ -93,9 +93,11 @@ class Backend {
   virtual unsigned threads() const noexcept = 0;
 };
 
-/// name: "ref". threads: 0 = one per core. Throws lw::Error(kValue) for an unknown name.
+/// name: one of backend_names(), or "auto", the fastest that runs here and takes these primes. threads: 0 = one per
+/// core. Throws lw::Error(kValue) for an unknown name, or one that cannot serve.
 std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_degree,
                                       const std::vector<std::uint64_t>& primes, unsigned threads);
+/// The backends that run on this machine, fastest first.
 std::vector<std::string> backend_names();
 
 }  // namespace lw

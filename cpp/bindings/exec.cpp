@@ -2,12 +2,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
+
+#include <variant>
 
 #include "bindings/bindings.hpp"
 #include "bindings/buffers.hpp"
 #include "bindings/rlwe_types.hpp"
 #include "exec/executor.hpp"
+#include "exec/mapped_keys.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -39,9 +43,18 @@ int clear(PyObject* self) {
 PyType_Slot kExecutorSlots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
+using PyMappedKeys = Owned<std::shared_ptr<MappedKeys>>;
+
+using AnyKeys = std::variant<PyEvaluationKeys, PyMappedKeys>;
+
+std::shared_ptr<KeyProvider> provider_of(const AnyKeys& keys, const Context& context) {
+  if (const PyMappedKeys* mapped = std::get_if<PyMappedKeys>(&keys)) return mapped->value;
+  return std::make_shared<ResidentKeys>(std::get<PyEvaluationKeys>(keys).value, context.shared_parameters());
+}
+
 void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
-                   const PyEvaluationKeys& keys, nb::object constants, std::size_t budget_bytes) {
-  auto provider = std::make_shared<ResidentKeys>(keys.value, context->shared_parameters());
+                   const AnyKeys& keys, nb::object constants, std::size_t budget_bytes) {
+  std::shared_ptr<KeyProvider> provider = provider_of(keys, *context);
   // `self` stays where it is while Python holds it, and outlives the provider.
   ConstantSource source = [self](std::uint32_t constant) {
     nb::gil_scoped_acquire acquired;
@@ -104,9 +117,51 @@ nb::list plan_keys(const Plan& plan) {
   return list;
 }
 
+nb::dict traffic_of(const PyMappedKeys& self) {
+  const KeyTraffic traffic = self.value->traffic();
+  nb::dict counts;
+  counts["resident_bytes"] = traffic.resident_bytes;
+  counts["peak_bytes"] = traffic.peak_bytes;
+  counts["loads"] = traffic.loads;
+  counts["prefetched"] = traffic.prefetched;
+  counts["touched_bytes"] = traffic.touched_bytes;
+  return counts;
+}
+
+nb::list mapped_specs(const PyMappedKeys& self) {
+  nb::list list;
+  for (std::size_t i = 0; i < self.value->file().size(); ++i) list.append(spec_dict(self.value->file().spec(i)));
+  return list;
+}
+
+void bind_mapped_keys(nb::module_& m) {
+  nb::class_<PyMappedKeys>(m, "MappedKeys",
+                           "Evaluation keys that an executor reads from their file when it needs them, and keeps "
+                           "within a budget of bytes in memory.")
+      .def(
+          "__init__",
+          [](PyMappedKeys* self, nb::handle path, std::shared_ptr<const Context> context, std::size_t budget_bytes) {
+            const std::string file = to_path(path);
+            auto keys = unlocked([&] { return std::make_shared<MappedKeys>(context, file, budget_bytes); });
+            new (self) PyMappedKeys{std::move(context), std::move(keys)};
+          },
+          "path"_a, "context"_a, "budget_bytes"_a)
+      .def_prop_ro("key_set", [](const PyMappedKeys& self) { return to_bytes(self.value->id()); })
+      .def_prop_ro("parameters", [](const PyMappedKeys& self) { return to_bytes(self.value->parameters()); })
+      .def_prop_ro("specs", &mapped_specs)
+      .def_prop_ro(
+          "num_bytes", [](const PyMappedKeys& self) { return self.value->traffic().resident_bytes; },
+          "Bytes in memory now.")
+      .def_prop_ro("traffic", &traffic_of,
+                   "resident_bytes now, peak_bytes, loads and how many of them were prefetched, touched_bytes of the "
+                   "file.")
+      .def("__len__", [](const PyMappedKeys& self) { return self.value->file().size(); });
+}
+
 }  // namespace
 
 void bind_exec(nb::module_& m) {
+  bind_mapped_keys(m);
   m.def("opcodes", &opcodes, "Opcode name -> number, as plan code has it.");
   nb::class_<Plan>(m, "Plan", "Checked code of one program.")
       .def(

@@ -51,6 +51,8 @@ nb::bytes keystream(nb::handle key, std::uint32_t counter, std::size_t size) {
 nb::bytes encode(nb::handle object) { return to_bytes(cbor::encode(from_python(object))); }
 nb::object decode(nb::handle data) { return to_python(cbor::decode(BytesView(data).span())); }
 
+constexpr std::uint64_t kMostRowBytes = std::uint64_t{1} << 40;
+
 FileKind file_kind(std::uint16_t number) {
   const FileKind kind = static_cast<FileKind>(number);
   (void)to_string(kind);  // throws for a number that is no kind
@@ -82,13 +84,40 @@ nb::object commit(Writer& writer) {
   return to_bytes(bytes);
 }
 
+/// (kind, number of bytes) pairs; a list of numbers declares rows.
+std::vector<Writer::Declared> declarations(const std::vector<std::pair<std::uint16_t, nb::object>>& sections) {
+  std::vector<Writer::Declared> declared;
+  for (const auto& [kind, size] : sections) {
+    Writer::Declared section{kind, 0};
+    if (nb::isinstance<nb::list>(size)) {
+      section.row_bytes = nb::cast<std::vector<std::uint64_t>>(size);
+      for (const std::uint64_t bytes : section.row_bytes) {
+        if (bytes > kMostRowBytes) throw Error(ErrorKind::kValue, "container: a row is larger than 2^40 bytes");
+        section.bytes += bytes;
+      }
+    } else {
+      section.bytes = nb::cast<std::uint64_t>(size);
+    }
+    declared.push_back(std::move(section));
+  }
+  return declared;
+}
+
 nb::object write_container(nb::handle path, std::uint16_t kind, nb::handle parameters, const nb::dict& header,
                            const std::vector<std::pair<std::uint16_t, nb::object>>& sections) {
   std::vector<BytesView> contents;
   std::vector<Writer::Declared> declared;
   for (const auto& [section_kind, content] : sections) {
-    contents.emplace_back(content);
-    declared.push_back({section_kind, contents.back().span().size()});
+    Writer::Declared section{section_kind, 0};
+    const bool has_rows = nb::isinstance<nb::list>(content);
+    const nb::list pieces = has_rows ? nb::borrow<nb::list>(content) : nb::list();
+    for (std::size_t i = 0; i < (has_rows ? pieces.size() : 1); ++i) {
+      contents.emplace_back(has_rows ? nb::handle(pieces[i]) : nb::handle(content));
+      const std::uint64_t bytes = contents.back().span().size();
+      section.bytes += bytes;
+      if (has_rows) section.row_bytes.push_back(bytes);
+    }
+    declared.push_back(std::move(section));
   }
   Writer writer = make_writer(path, kind, parameters, header, declared);
   {
@@ -130,6 +159,15 @@ nb::bytes section_bytes(const ContainerReader& self, std::size_t i) {
   {
     nb::gil_scoped_release released;
     content = self.reader.section(i);
+  }
+  return to_bytes(content);
+}
+
+nb::bytes row_bytes(const ContainerReader& self, std::size_t i, std::size_t row) {
+  const std::span<const std::uint8_t> content = self.reader.unverified_row(i, row);
+  if (!self.reader.row_is_intact(i, row)) {
+    throw Error(ErrorKind::kFormat, self.reader.name() + ": section " + std::to_string(i) + ", row " +
+                                        std::to_string(row) + " does not match its hash; copy the file again");
   }
   return to_bytes(content);
 }
@@ -176,6 +214,13 @@ void bind_reader(nb::module_& m) {
             return self.reader.find(kind, index);
           },
           "kind"_a, "index"_a = 0, "Which section is the index-th of its kind.")
+      .def(
+          "num_rows", [](const ContainerReader& self, std::size_t i) { return self.reader.num_rows(i); }, "i"_a,
+          "Rows of the i-th section; 0 if it has none.")
+      .def("row", row_bytes, "i"_a, "row"_a, "The bytes of one row, verified.")
+      .def_prop_ro(
+          "touched_bytes", [](const ContainerReader& self) { return self.reader.touched_bytes(); },
+          "Bytes of heads, tables, rows and sections looked at so far, again each time.")
       .def("verify_all", [](const ContainerReader& self) {
         nb::gil_scoped_release released;
         self.reader.verify_all();
@@ -184,21 +229,21 @@ void bind_reader(nb::module_& m) {
 
 void bind_writer(nb::module_& m) {
   nb::class_<Writer>(m, "ContainerWriter",
-                     "Writes a container piece by piece: (kind, bytes) of every section are declared first. To a path, "
-                     "where it appears at commit(), durable and all or nothing; or to memory if the path is None.")
+                     "Writes a container piece by piece: (kind, bytes) of every section are declared first, for one of "
+                     "rows (kind, [bytes of each row]). To a path, where it appears at commit(), durable and all or "
+                     "nothing; or to memory if the path is None.")
       .def(
           "__init__",
           [](Writer* self, nb::handle path, std::uint16_t kind, nb::handle parameters, const nb::dict& header,
-             const std::vector<std::pair<std::uint16_t, std::uint64_t>>& sections) {
-            std::vector<Writer::Declared> declared;
-            for (const auto& [section_kind, bytes] : sections) declared.push_back({section_kind, bytes});
-            new (self) Writer(make_writer(path, kind, parameters, header, declared));
+             const std::vector<std::pair<std::uint16_t, nb::object>>& sections) {
+            new (self) Writer(make_writer(path, kind, parameters, header, declarations(sections)));
           },
           "path"_a.none(), "kind"_a, "parameters"_a, "header"_a, "sections"_a)
       .def("write", write_piece, "piece"_a, "Append to the first section that is not complete yet.")
       .def("commit", commit, "Finish; returns the bytes of a container in memory, None for a file.");
   m.def("write_container", write_container, "path"_a.none(), "kind"_a, "parameters"_a, "header"_a, "sections"_a,
-        "Write a container of (kind, bytes-like) sections: to a path, durably and all or nothing, or as the bytes "
+        "Write a container of (kind, bytes-like) sections, a list of bytes-likes being rows: to a path, durably and "
+        "all or nothing, or as the bytes "
         "returned if the path is None.");
 }
 
@@ -212,7 +257,8 @@ void bind_io(nb::module_& m) {
       .value("SECRET_KEY", FileKind::kSecretKey)
       .value("PUBLIC_KEY", FileKind::kPublicKey)
       .value("EVALUATION_KEYS", FileKind::kEvaluationKeys)
-      .value("CIPHERTEXTS", FileKind::kCiphertexts);
+      .value("CIPHERTEXTS", FileKind::kCiphertexts)
+      .value("PLAINTEXTS", FileKind::kPlaintexts);
   bind_writer(m);
   m.def(
       "write_file_atomic",

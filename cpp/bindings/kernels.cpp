@@ -219,14 +219,14 @@ void bind_primes(nb::module_& m) {
 
 void bind_kernels(nb::module_& m) {
   bind_primes(m);
-  m.def("backend_names", &backend_names, "Backends compiled into this library.");
+  m.def("backend_names", &backend_names, "Backends that run on this machine, fastest first.");
 
   nb::class_<Ring> ring(
       m, "Ring",
       "Z[X]/(X^N + 1) modulo numbered primes, on one backend. Arrays are uint64 of canonical residues, "
       "shaped (polys, limbs, N); row j belongs to limb number limbs[j].");
   ring.def(nb::init<std::uint32_t, std::vector<std::uint64_t>, std::string_view, unsigned>(), "ring_degree"_a,
-           "primes"_a, "backend"_a = "ref", "threads"_a = 0)
+           "primes"_a, "backend"_a = "auto", "threads"_a = 0)
       .def_prop_ro("degree", &Ring::degree)
       .def_prop_ro("primes",
                    [](const Ring& ring) {

@@ -69,7 +69,7 @@ void bind_context(nb::module_& m) {
             nb::gil_scoped_release released;
             new (self) Context(std::move(parameters), backend, threads);
           },
-          "parameters"_a, "backend"_a = "ref", "threads"_a = 0)
+          "parameters"_a, "backend"_a = "auto", "threads"_a = 0)
       .def_prop_ro("parameters", &Context::shared_parameters)
       .def_prop_ro("backend", [](const Context& self) { return std::string(self.ring().backend().name()); })
       .def_prop_ro("live_bytes", [](const Context& self) { return self.ring().device().live_bytes(); })
@@ -183,6 +183,7 @@ void bind_rlwe(nb::module_& m) {
   bind_parameters(m);
   bind_context(m);
   bind_ciphertexts(m);
+  bind_lazy_files(m);
   bind_keys(m);
   bind_evaluator(m);
 }

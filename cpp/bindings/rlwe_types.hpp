@@ -76,6 +76,7 @@ Tick signal_tick();
 // The parts of bind_rlwe that have files of their own.
 void bind_keys(nanobind::module_& m);
 void bind_ciphertexts(nanobind::module_& m);
+void bind_lazy_files(nanobind::module_& m);
 void bind_evaluator(nanobind::module_& m);
 
 }  // namespace lw

@@ -1,5 +1,7 @@
 #include "exec/executor.hpp"
 
+#include <algorithm>
+
 #include "exec/interpreter.hpp"
 #include "math/error.hpp"
 
@@ -22,6 +24,21 @@ void check_cipher(const Ciphertext& x, const ValueType& type, const std::string&
   }
 }
 
+/// The keys that a block and the blocks in it acquire, in the order of their first use.
+void collect_keys(const Plan& plan, const Block& block, std::vector<std::uint32_t>& found) {
+  for (const Instruction& instruction : block.code) {
+    if (instruction.op == Opcode::kKey) {
+      const std::uint32_t key = plan.type(instruction.out[0]).key;
+      if (std::find(found.begin(), found.end(), key) == found.end()) found.push_back(key);
+    }
+    if (instruction.op != Opcode::kFor && instruction.op != Opcode::kIf) continue;
+    const std::size_t num_blocks = instruction.op == Opcode::kFor ? 1 : 2;
+    for (std::size_t i = 0; i < num_blocks; ++i) {
+      collect_keys(plan, plan.blocks()[static_cast<std::size_t>(instruction.imm[i])], found);
+    }
+  }
+}
+
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
@@ -30,6 +47,7 @@ Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const
   check_parameters(plan_->parameters().fingerprint(), context_->parameters(), "Executor: the plan");
   check_parameters(keys_->parameters(), context_->parameters(), "Executor: the key set");
   check_keys();
+  collect_keys(*plan_, plan_->body(), key_order_);
 }
 
 void Executor::check_keys() const {
@@ -75,7 +93,7 @@ void Executor::check_inputs(const std::vector<Input>& inputs, const Observers& o
 
 std::vector<Ciphertext> Executor::run(std::vector<Input> inputs, const Observers& observers) const {
   check_inputs(inputs, observers);
-  for (const KeySpec& spec : plan_->keys()) keys_->prefetch(spec);
+  for (const std::uint32_t key : key_order_) keys_->prefetch(plan_->keys()[key]);
   return Interpreter(*context_, *plan_, *keys_, *plaintexts_, observers).run(std::move(inputs));
 }
 

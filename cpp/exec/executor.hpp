@@ -49,6 +49,7 @@ class Executor {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<KeyProvider> keys_;
   std::shared_ptr<PlaintextProvider> plaintexts_;
+  std::vector<std::uint32_t> key_order_;  // keys of the plan by first use
 };
 
 }  // namespace lw

@@ -10,7 +10,7 @@
 //   64      32     BLAKE3 of bytes 0..63, the header and the section table
 //   96      32     reserved (0)
 //   128     ...    header: deterministic CBOR, a map with text keys
-//           64 *   section table: kind 2, flags 2 (0), index 4, offset 8, bytes 8, fast_sum 8, BLAKE3 32
+//           64 *   section table: kind 2, flags 2, index 4, offset 8, bytes 8, fast_sum 8, BLAKE3 32
 //           ...    sections, each at the next multiple of 4096; the file ends with the last one
 //
 // A section's index counts the sections of its kind. Bytes between sections
@@ -18,6 +18,15 @@
 // Everything is computed and compared, and nothing allocated, from what a file
 // claims. A higher minor version only adds sections and header keys that may
 // be ignored; whatever may not be ignored raises the major version.
+//
+// A section with flags 1 (from version 2.0 on) is made of rows that are read and verified one by one:
+//
+//   0       8      number of rows (at least 1)
+//   8       48 *   row table: bytes 8 (a positive multiple of 64), fast_sum 8, BLAKE3 32
+//           ...    zeros up to a multiple of 64, then the rows, one directly after another
+//
+// Its fast_sum and hash in the section table are those of everything in front of its rows, so that the head of the
+// file commits to every row. A file is written as the lowest version that can hold it: 1.0 without such sections.
 #pragma once
 
 #include <atomic>
@@ -44,16 +53,18 @@ enum class FileKind : std::uint16_t {
   kPublicKey = 4,
   kEvaluationKeys = 5,
   kCiphertexts = 6,
+  kPlaintexts = 7,
 };
 /// With its article: "a client file". Throws lw::Error(kValue) for a number that is no kind.
 std::string to_string(FileKind kind);
 
 struct Section {
   std::uint16_t kind = 0;
+  bool has_rows = false;
   std::uint32_t index = 0;  // among the sections of its kind
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t sum = 0;  // fast_sum of the bytes
+  std::uint64_t sum = 0;  // fast_sum of the bytes, or of the row table
   Hash hash{};
 };
 
@@ -64,7 +75,8 @@ class Writer {
  public:
   struct Declared {
     std::uint16_t kind;
-    std::uint64_t bytes;
+    std::uint64_t bytes;                        // as they will be written
+    std::vector<std::uint64_t> row_bytes = {};  // of a section of rows: multiples of 64 that add up to `bytes`
   };
 
   /// To a file. Throws IoError, also if there is no room for all of it; lw::Error(kValue) past the format's limits.
@@ -81,7 +93,10 @@ class Writer {
 
  private:
   void put(std::uint64_t offset, std::span<const std::uint8_t> bytes);
-  void finish_sections();
+  void start(std::span<const Declared> declared);
+  void finish_pieces();
+  void finish_piece(std::uint64_t& sum, Hash& hash);
+  void start_rows(std::uint64_t num_rows);
 
   FileKind kind_;
   Hash parameters_;
@@ -90,8 +105,12 @@ class Writer {
   std::uint64_t total_bytes_ = 0;
   std::unique_ptr<AtomicFile> file_;
   std::vector<std::uint8_t> memory_;
-  std::size_t current_ = 0;    // section being written
-  std::uint64_t written_ = 0;  // bytes of it so far
+  std::vector<std::vector<std::uint64_t>> row_bytes_;  // by section; empty for one without rows
+  std::size_t current_ = 0;                            // section being written
+  std::uint64_t piece_start_ = 0;                      // where its current row starts, or it does
+  std::uint64_t written_ = 0;                          // bytes of that so far
+  std::size_t rows_done_ = 0;                          // of the section
+  std::vector<std::uint8_t> table_;                    // of these rows
   Blake3 hasher_;
   FastSum sum_;
   bool committed_ = false;
@@ -104,16 +123,39 @@ struct Expected {
   std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// A checked container. Opening verifies everything but the contents of the sections; each section is
-/// verified by its hash when it is first asked for. Safe to share between threads. Move only.
+/// Owns something that is made when first needed, by whichever thread comes first; no thread waits for another.
+template <typename T>
+class OnceMade {
+ public:
+  OnceMade() = default;
+  OnceMade(OnceMade&& other) noexcept : made_(other.made_.exchange(nullptr)) {}
+  OnceMade& operator=(OnceMade&&) = delete;
+  ~OnceMade() { delete made_.load(); }
+
+  template <typename Make>
+  const T& get(Make&& make) const {
+    if (const T* made = made_.load(std::memory_order_acquire)) return *made;
+    std::unique_ptr<const T> fresh = make();
+    const T* current = nullptr;
+    if (made_.compare_exchange_strong(current, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+    return *current;
+  }
+
+ private:
+  mutable std::atomic<const T*> made_ = nullptr;
+};
+
+/// A checked container. Opening verifies everything but the contents of the sections; each section, or each row of
+/// one, is verified by its hash when it is first asked for. Safe to share between threads. Move only.
 /// Errors are lw::Error(kFormat), kParameterMismatch for other parameters, IoError.
 class Reader {
  public:
   static Reader open(const std::string& path, const Expected& expected);
   /// `bytes` must outlive the reader; `name` is what messages call them.
   static Reader view(std::span<const std::uint8_t> bytes, std::string name, const Expected& expected);
-  Reader(Reader&&) noexcept = default;
-  Reader& operator=(Reader&&) noexcept = default;
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
 
   const std::string& name() const noexcept { return *name_; }
   FileKind kind() const noexcept { return kind_; }
@@ -127,12 +169,31 @@ class Reader {
   /// Place of the index-th section of a kind in the file; throws if there is none.
   std::size_t find(std::uint16_t kind, std::uint32_t index = 0) const;
   std::size_t count(std::uint16_t kind) const noexcept;
-  /// The verified bytes of a section, mapped, 4096-aligned in a file; valid while the reader lives.
+  /// The verified bytes of a section (of all its rows, if it has rows), mapped, 64-aligned in a file; valid while the
+  /// reader lives.
   std::span<const std::uint8_t> section(std::size_t i) const;
   void verify_all() const;
 
+  /// Rows of a section that has rows, else 0. Verifies the row table.
+  std::size_t num_rows(std::size_t i) const;
+  /// One row, not verified. Throws lw::Error(kFormat) if there is no such row.
+  std::span<const std::uint8_t> unverified_row(std::size_t i, std::size_t row) const;
+  /// Whether a row is what was written: by its hash when asked for the first time, by its fast_sum after that.
+  bool row_is_intact(std::size_t i, std::size_t row) const;
+  /// Rows [first, first + count) will be asked for soon: the system may start to read them.
+  void will_need(std::size_t i, std::size_t first, std::size_t count) const;
+
+  /// Bytes of heads, row tables, rows and sections looked at so far, again each time.
+  std::uint64_t touched_bytes() const noexcept { return touched_->load(std::memory_order_relaxed); }
+
  private:
+  struct RowTable;
   Reader(std::span<const std::uint8_t> bytes, std::string name, const Expected& expected);
+  const Section& place(std::size_t i) const;
+  const RowTable& rows_of(std::size_t i) const;
+  std::unique_ptr<RowTable> read_rows(std::size_t i) const;
+  void touch(std::uint64_t bytes) const noexcept { touched_->fetch_add(bytes, std::memory_order_relaxed); }
+  [[noreturn]] void fail_section(std::size_t i, const std::string& what) const;
 
   MappedFile file_;
   std::span<const std::uint8_t> bytes_;
@@ -143,6 +204,8 @@ class Reader {
   std::unique_ptr<const cbor::Value> header_;
   std::vector<Section> sections_;
   std::unique_ptr<std::atomic<bool>[]> verified_;
+  std::vector<OnceMade<RowTable>> rows_;
+  std::unique_ptr<std::atomic<std::uint64_t>> touched_ = std::make_unique<std::atomic<std::uint64_t>>(0);
 };
 
 }  // namespace lw

@@ -66,7 +66,7 @@ Prologue load_prologue(std::span<const std::uint8_t> in) noexcept {
 void store_section(std::span<std::uint8_t> out, const Section& section) noexcept {
   Cursor cursor(out.data());
   cursor.put(section.kind);
-  cursor.put(std::uint16_t{0});
+  cursor.put(section.has_rows ? kHasRows : std::uint16_t{0});
   cursor.put(section.index);
   cursor.put(section.offset);
   cursor.put(section.bytes);
@@ -84,7 +84,31 @@ Section load_section(std::span<const std::uint8_t> in, std::uint16_t& flags) noe
   cursor.get(section.bytes);
   cursor.get(section.sum);
   cursor.get(section.hash);
+  section.has_rows = flags == kHasRows;
   return section;
+}
+
+std::optional<std::uint64_t> row_table_bytes(std::uint64_t num_rows, std::uint64_t at_most) noexcept {
+  if (num_rows > at_most / kRowEntryBytes) return std::nullopt;
+  const std::uint64_t bytes = kRowCountBytes + num_rows * kRowEntryBytes;
+  const std::uint64_t padded = (bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+  return padded > at_most ? std::nullopt : std::optional(padded);
+}
+
+void store_row(std::span<std::uint8_t> out, const RowEntry& row) noexcept {
+  Cursor cursor(out.data());
+  cursor.put(row.bytes);
+  cursor.put(row.sum);
+  cursor.put(row.hash);
+}
+
+RowEntry load_row(std::span<const std::uint8_t> in) noexcept {
+  RowEntry row;
+  Cursor cursor(in.data());
+  cursor.get(row.bytes);
+  cursor.get(row.sum);
+  cursor.get(row.hash);
+  return row;
 }
 
 Hash hash_of_head(std::span<const std::uint8_t> head) noexcept {
@@ -108,6 +132,8 @@ std::string to_string(FileKind kind) {
       return "evaluation keys";
     case FileKind::kCiphertexts:
       return "ciphertexts";
+    case FileKind::kPlaintexts:
+      return "plaintexts";
   }
   throw Error(ErrorKind::kValue, "container: there is no file kind " + std::to_string(static_cast<unsigned>(kind)));
 }

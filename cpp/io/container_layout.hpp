@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "io/container.hpp"
@@ -10,7 +11,11 @@
 namespace lw {
 
 inline constexpr std::uint8_t kMagic[8] = {'L', 'A', 'T', 'T', 'I', 'C', 'E', '\n'};
-inline constexpr std::uint16_t kMajorVersion = 1, kMinorVersion = 0;
+inline constexpr std::uint16_t kOldestMajor = 1, kRowsMajor = 2, kNewestMajor = 2, kMinorVersion = 0;
+inline constexpr std::uint16_t kHasRows = 1;  // flags of a section
+inline constexpr std::uint64_t kRowCountBytes = 8;
+inline constexpr std::uint64_t kRowEntryBytes = 48;
+inline constexpr std::uint64_t kRowAlignment = 64;
 inline constexpr std::uint64_t kPrologueBytes = 128;
 inline constexpr std::uint64_t kHashedPrologueBytes = 64;
 inline constexpr std::uint64_t kSectionEntryBytes = 64;
@@ -19,7 +24,7 @@ inline constexpr std::uint64_t kMaxHeaderBytes = 64 * 1024;
 inline constexpr std::uint64_t kMaxSections = 4096;
 
 struct Prologue {
-  std::uint16_t major = kMajorVersion;
+  std::uint16_t major = kOldestMajor;
   std::uint16_t minor = kMinorVersion;
   std::uint16_t kind = 0;
   std::uint16_t flags = 0;
@@ -42,6 +47,18 @@ Prologue load_prologue(std::span<const std::uint8_t> in) noexcept;
 void store_section(std::span<std::uint8_t> out, const Section& section) noexcept;
 /// flags: where the entry's flags go.
 Section load_section(std::span<const std::uint8_t> in, std::uint16_t& flags) noexcept;
+
+/// Bytes in front of the rows of a section, or nothing if they alone are more than `at_most`.
+std::optional<std::uint64_t> row_table_bytes(std::uint64_t num_rows, std::uint64_t at_most) noexcept;
+
+struct RowEntry {
+  std::uint64_t bytes = 0;
+  std::uint64_t sum = 0;
+  Hash hash{};
+};
+/// The spans have at least kRowEntryBytes.
+void store_row(std::span<std::uint8_t> out, const RowEntry& row) noexcept;
+RowEntry load_row(std::span<const std::uint8_t> in) noexcept;
 
 /// `head`: prologue, header and section table.
 Hash hash_of_head(std::span<const std::uint8_t> head) noexcept;

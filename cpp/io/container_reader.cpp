@@ -23,9 +23,10 @@ class HeadCheck {
       fail("the first 8 bytes are not \"LATTICE\\n\"; this is not a latticework file, or it was altered");
     }
     const Prologue p = load_prologue(bytes_);
-    if (p.major != kMajorVersion) {
+    if (p.major < kOldestMajor || p.major > kNewestMajor) {
       fail("the file has format version " + std::to_string(p.major) + "." + std::to_string(p.minor) +
-           ", this build reads versions 1.0 to 1.x; use a version of latticework that knows it");
+           ", this build reads versions " + std::to_string(kOldestMajor) + ".0 to " + std::to_string(kNewestMajor) +
+           ".x; use a version of latticework that knows it");
     }
     check_sizes(p);
     const std::span<const std::uint8_t> head = bytes_.first(p.head_bytes());
@@ -57,7 +58,10 @@ class HeadCheck {
       const std::uint64_t entry = kPrologueBytes + p.header_bytes + i * kSectionEntryBytes;
       std::uint16_t flags = 0;
       const Section section = load_section(bytes_.subspan(entry), flags);
-      if (flags != 0) altered(label + " has flags " + std::to_string(flags) + ", expected 0");
+      const std::uint16_t known = p.major >= kRowsMajor ? kHasRows : 0;
+      if (flags > known) {
+        altered(label + " has flags " + std::to_string(flags) + ", expected at most " + std::to_string(known));
+      }
       const std::uint32_t index = next_index[section.kind]++;
       if (section.index != index) altered(label, "index", index, section.index);
       std::uint64_t offset = 0;
@@ -110,8 +114,8 @@ class HeadCheck {
 
   void check_expected(const Prologue& p, const Expected& expected) const {
     const FileKind kind = static_cast<FileKind>(p.kind);
-    if (kind < FileKind::kPlan || kind > FileKind::kCiphertexts) {
-      fail("the file kind " + std::to_string(p.kind) + " is unknown; this build knows kinds 1 to 6");
+    if (kind < FileKind::kPlan || kind > FileKind::kPlaintexts) {
+      fail("the file kind " + std::to_string(p.kind) + " is unknown; this build knows kinds 1 to 7");
     }
     if (std::find(expected.kinds.begin(), expected.kinds.end(), kind) == expected.kinds.end()) {
       std::string wanted;
@@ -147,6 +151,15 @@ class HeadCheck {
 
 }  // namespace
 
+/// Where the rows of a section are, and which of them were verified.
+struct Reader::RowTable {
+  explicit RowTable(std::size_t num_rows)
+      : starts(num_rows + 1), verified(std::make_unique<std::atomic<bool>[]>(num_rows)) {}
+
+  std::vector<std::uint64_t> starts;  // in the file; one more than rows
+  std::unique_ptr<std::atomic<bool>[]> verified;
+};
+
 Reader::Reader(std::span<const std::uint8_t> bytes, std::string name, const Expected& expected)
     : bytes_(bytes), name_(std::make_unique<const std::string>(std::move(name))) {
   if (bytes.size() > expected.max_bytes) {
@@ -161,7 +174,13 @@ Reader::Reader(std::span<const std::uint8_t> bytes, std::string name, const Expe
   minor_ = prologue.minor;
   parameters_ = prologue.parameters;
   verified_ = std::make_unique<std::atomic<bool>[]>(sections_.size());
+  rows_ = std::vector<OnceMade<RowTable>>(sections_.size());
+  touch(prologue.head_bytes());
 }
+
+Reader::Reader(Reader&&) noexcept = default;
+Reader& Reader::operator=(Reader&&) noexcept = default;
+Reader::~Reader() = default;
 
 Reader Reader::open(const std::string& path, const Expected& expected) {
   MappedFile file(path, expected.max_bytes);
@@ -187,20 +206,34 @@ std::size_t Reader::count(std::uint16_t kind) const noexcept {
       std::count_if(sections_.begin(), sections_.end(), [kind](const Section& s) { return s.kind == kind; }));
 }
 
+const Section& Reader::place(std::size_t i) const {
+  if (i < sections_.size()) return sections_[i];
+  throw Error(ErrorKind::kFormat, *name_ + ": there is no section " + std::to_string(i) + ", the file has " +
+                                      std::to_string(sections_.size()));
+}
+
+void Reader::fail_section(std::size_t i, const std::string& what) const {
+  throw Error(ErrorKind::kFormat, *name_ + ": section " + std::to_string(i) + " (" +
+                                      std::to_string(sections_[i].bytes) + " bytes at byte " +
+                                      std::to_string(sections_[i].offset) + ") " + what + kCopyAgain);
+}
+
 std::span<const std::uint8_t> Reader::section(std::size_t i) const {
-  if (i >= sections_.size()) {
-    throw Error(ErrorKind::kFormat, *name_ + ": there is no section " + std::to_string(i) + ", the file has " +
-                                        std::to_string(sections_.size()));
+  const Section& section = place(i);
+  if (section.has_rows) {
+    const RowTable& rows = rows_of(i);
+    will_need(i, 0, rows.starts.size() - 1);
+    for (std::size_t row = 0; row + 1 < rows.starts.size(); ++row) {
+      if (!row_is_intact(i, row)) fail_section(i, "has a row " + std::to_string(row) + " that does not match its hash");
+    }
+    return bytes_.subspan(rows.starts.front(), rows.starts.back() - rows.starts.front());
   }
-  const Section& section = sections_[i];
   const auto content = bytes_.subspan(section.offset, section.bytes);
   file_.check_size();
+  touch(content.size());
   if (!verified_[i].load(std::memory_order_acquire)) {
-    if (blake3(content) != section.hash || fast_sum(content) != section.sum) {
-      throw Error(ErrorKind::kFormat, *name_ + ": section " + std::to_string(i) + " (" + std::to_string(section.bytes) +
-                                          " bytes at byte " + std::to_string(section.offset) +
-                                          ") does not match its hash" + kCopyAgain);
-    }
+    file_.will_need(section.offset, section.bytes);
+    if (blake3(content) != section.hash || fast_sum(content) != section.sum) fail_section(i, "does not match its hash");
     verified_[i].store(true, std::memory_order_release);
   }
   return content;
@@ -208,6 +241,73 @@ std::span<const std::uint8_t> Reader::section(std::size_t i) const {
 
 void Reader::verify_all() const {
   for (std::size_t i = 0; i < sections_.size(); ++i) (void)section(i);
+}
+
+const Reader::RowTable& Reader::rows_of(std::size_t i) const {
+  return rows_[i].get([&] { return read_rows(i); });
+}
+
+std::unique_ptr<Reader::RowTable> Reader::read_rows(std::size_t i) const {
+  const Section& section = sections_[i];
+  const auto content = bytes_.subspan(section.offset, section.bytes);
+  file_.check_size();
+  std::uint64_t num_rows = 0;
+  if (content.size() >= kRowCountBytes) std::memcpy(&num_rows, content.data(), kRowCountBytes);
+  const auto table_bytes = row_table_bytes(num_rows, content.size());
+  if (num_rows == 0 || !table_bytes)
+    fail_section(i, "has no room for a table of " + std::to_string(num_rows) + " rows");
+  const auto table = content.first(*table_bytes);
+  touch(table.size());
+  if (blake3(table) != section.hash || fast_sum(table) != section.sum) {
+    fail_section(i, "has a row table that does not match its hash");
+  }
+  auto rows = std::make_unique<RowTable>(num_rows);
+  std::uint64_t start = *table_bytes;
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    const std::uint64_t bytes = load_row(table.subspan(kRowCountBytes + row * kRowEntryBytes)).bytes;
+    if (bytes == 0 || bytes % kRowAlignment != 0 || bytes > content.size() - start) {
+      fail_section(i, "has a row " + std::to_string(row) + " of " + std::to_string(bytes) + " bytes");
+    }
+    rows->starts[row] = section.offset + start;
+    start += bytes;
+  }
+  rows->starts[num_rows] = section.offset + start;
+  if (start != content.size()) {
+    fail_section(i, "has " + std::to_string(content.size() - start) + " bytes behind its rows");
+  }
+  for (std::uint64_t at = kRowCountBytes + num_rows * kRowEntryBytes; at < table.size(); ++at) {
+    if (table[at] != 0) fail_section(i, "has a byte between table and rows that is not zero");
+  }
+  return rows;
+}
+
+std::size_t Reader::num_rows(std::size_t i) const { return place(i).has_rows ? rows_of(i).starts.size() - 1 : 0; }
+
+std::span<const std::uint8_t> Reader::unverified_row(std::size_t i, std::size_t row) const {
+  if (row >= num_rows(i)) {
+    fail_section(i, "has " + std::to_string(num_rows(i)) + " rows, there is no row " + std::to_string(row));
+  }
+  const RowTable& rows = rows_of(i);
+  return bytes_.subspan(rows.starts[row], rows.starts[row + 1] - rows.starts[row]);
+}
+
+bool Reader::row_is_intact(std::size_t i, std::size_t row) const {
+  const auto content = unverified_row(i, row);
+  file_.check_size();
+  touch(content.size());
+  const std::uint64_t entry = sections_[i].offset + kRowCountBytes + row * kRowEntryBytes;
+  const RowEntry expected = load_row(bytes_.subspan(entry, kRowEntryBytes));
+  std::atomic<bool>& verified = rows_of(i).verified[row];
+  if (!verified.load(std::memory_order_acquire) && blake3(content) != expected.hash) return false;
+  if (fast_sum(content) != expected.sum) return false;
+  verified.store(true, std::memory_order_release);
+  return true;
+}
+
+void Reader::will_need(std::size_t i, std::size_t first, std::size_t count) const {
+  if (first > num_rows(i) || count > num_rows(i) - first) fail_section(i, "has no such rows");
+  const std::vector<std::uint64_t>& starts = rows_of(i).starts;
+  file_.will_need(starts[first], starts[first + count] - starts[first]);
 }
 
 }  // namespace lw

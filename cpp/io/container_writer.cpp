@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -20,6 +22,20 @@ std::vector<std::uint8_t> encode_header(const cbor::Map& header) {
   return bytes;
 }
 
+/// Bytes in front of the rows of a section, which must fit what is declared.
+std::uint64_t table_bytes_of(const Writer::Declared& declared, std::size_t i) {
+  std::uint64_t left = declared.bytes;
+  for (const std::uint64_t bytes : declared.row_bytes) {
+    if (bytes == 0 || bytes % kRowAlignment != 0 || bytes > left) {
+      refuse("section " + std::to_string(i) + " has a row of " + std::to_string(bytes) +
+             " bytes; rows are multiples of 64 bytes that add up to those of the section");
+    }
+    left -= bytes;
+  }
+  if (left != 0) refuse("section " + std::to_string(i) + " has " + std::to_string(left) + " bytes behind its rows");
+  return *row_table_bytes(declared.row_bytes.size(), std::numeric_limits<std::uint64_t>::max());
+}
+
 /// The table of contents, but for sums and hashes; `end` becomes the size of the file.
 std::vector<Section> lay_out(std::span<const Writer::Declared> declared, std::uint64_t header_bytes,
                              std::uint64_t& end) {
@@ -35,6 +51,8 @@ std::vector<Section> lay_out(std::span<const Writer::Declared> declared, std::ui
     section.kind = declared[i].kind;
     section.index = next_index[section.kind]++;
     section.bytes = declared[i].bytes;
+    section.has_rows = !declared[i].row_bytes.empty();
+    if (section.has_rows) section.bytes += table_bytes_of(declared[i], i);
     if (!align_section(end, section.offset) || !end_of_section(section.offset, section.bytes, end)) {
       refuse("section " + std::to_string(i) + " of " + std::to_string(section.bytes) + " bytes ends past 2^63");
     }
@@ -49,14 +67,14 @@ Writer::Writer(const std::string& path, FileKind kind, const Hash& parameters, c
     : kind_(kind), parameters_(parameters), header_(encode_header(header)) {
   sections_ = lay_out(sections, header_.size(), total_bytes_);
   file_ = std::make_unique<AtomicFile>(path, kind == FileKind::kSecretKey ? 0600 : 0644, total_bytes_);
-  finish_sections();
+  start(sections);
 }
 
 Writer::Writer(FileKind kind, const Hash& parameters, const cbor::Map& header, std::span<const Declared> sections)
     : kind_(kind), parameters_(parameters), header_(encode_header(header)) {
   sections_ = lay_out(sections, header_.size(), total_bytes_);
   memory_.resize(total_bytes_);
-  finish_sections();
+  start(sections);
 }
 
 void Writer::put(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
@@ -67,40 +85,86 @@ void Writer::put(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
   }
 }
 
+void Writer::start(std::span<const Declared> declared) {
+  for (const Declared& section : declared) row_bytes_.push_back(section.row_bytes);
+  finish_pieces();
+}
+
 void Writer::write(std::span<const std::uint8_t> piece) {
   if (piece.empty()) return;
   if (current_ == sections_.size()) refuse("all declared sections are complete, nothing more can be written");
   const Section& section = sections_[current_];
-  if (piece.size() > section.bytes - written_) {
-    refuse("section " + std::to_string(current_) + " was declared with " + std::to_string(section.bytes) +
-           " bytes; after " + std::to_string(written_) + " of them, " + std::to_string(piece.size()) + " are too many");
+  const std::uint64_t done = piece_start_ + written_;
+  if (piece.size() > section.bytes - done) {
+    refuse("section " + std::to_string(current_) + " was declared with " +
+           std::to_string(section.bytes - table_.size()) + " bytes; after " + std::to_string(done - table_.size()) +
+           " of them, " + std::to_string(piece.size()) + " are too many");
   }
-  put(section.offset + written_, piece);
-  hasher_.update(piece);
-  sum_.update(piece);
-  written_ += piece.size();
-  finish_sections();
+  const std::vector<std::uint64_t>& rows = row_bytes_[current_];
+  while (!piece.empty()) {
+    const std::uint64_t left = rows.empty() ? piece.size() : rows[rows_done_] - written_;
+    const std::span<const std::uint8_t> taken = piece.first(std::min<std::uint64_t>(left, piece.size()));
+    put(section.offset + piece_start_ + written_, taken);
+    hasher_.update(taken);
+    sum_.update(taken);
+    written_ += taken.size();
+    piece = piece.subspan(taken.size());
+    finish_pieces();
+  }
 }
 
-/// Moves on from a section that has all its bytes, and over empty ones.
-void Writer::finish_sections() {
-  while (current_ < sections_.size() && written_ == sections_[current_].bytes) {
-    sections_[current_].hash = hasher_.finalize();
-    sections_[current_].sum = sum_.value();
-    hasher_ = Blake3();
-    sum_ = FastSum();
-    written_ = 0;
+/// Moves on from a row or section that has all its bytes, and over empty sections.
+void Writer::finish_pieces() {
+  while (current_ < sections_.size()) {
+    const std::vector<std::uint64_t>& rows = row_bytes_[current_];
+    Section& section = sections_[current_];
+    if (rows.empty()) {
+      if (written_ < section.bytes) return;
+      finish_piece(section.sum, section.hash);
+    } else {
+      if (table_.empty()) start_rows(rows.size());
+      if (written_ < rows[rows_done_]) return;
+      RowEntry row{rows[rows_done_], 0, {}};
+      finish_piece(row.sum, row.hash);
+      piece_start_ += row.bytes;
+      store_row(std::span(table_).subspan(kRowCountBytes + rows_done_ * kRowEntryBytes), row);
+      if (++rows_done_ < rows.size()) continue;
+      put(section.offset, table_);
+      section.hash = blake3(table_);
+      section.sum = fast_sum(table_);
+    }
+    table_.clear();
+    piece_start_ = rows_done_ = 0;
     ++current_;
   }
+}
+
+void Writer::finish_piece(std::uint64_t& sum, Hash& hash) {
+  hash = hasher_.finalize();
+  sum = sum_.value();
+  hasher_ = Blake3();
+  sum_ = FastSum();
+  written_ = 0;
+}
+
+/// Makes room for the table of a section of rows.
+void Writer::start_rows(std::uint64_t num_rows) {
+  table_.resize(*row_table_bytes(num_rows, std::numeric_limits<std::uint64_t>::max()));
+  std::memcpy(table_.data(), &num_rows, sizeof num_rows);
+  piece_start_ = table_.size();
 }
 
 std::vector<std::uint8_t> Writer::commit() {
   if (committed_) refuse("the container is committed already");
   if (current_ < sections_.size()) {
-    refuse("section " + std::to_string(current_) + " has " + std::to_string(written_) + " of its " +
-           std::to_string(sections_[current_].bytes) + " bytes; write all sections before committing");
+    refuse("section " + std::to_string(current_) + " has " + std::to_string(piece_start_ + written_ - table_.size()) +
+           " of its " + std::to_string(sections_[current_].bytes - table_.size()) +
+           " bytes; write all sections before committing");
   }
   Prologue prologue;
+  for (const Section& section : sections_) {
+    if (section.has_rows) prologue.major = kRowsMajor;
+  }
   prologue.kind = static_cast<std::uint16_t>(kind_);
   prologue.header_bytes = static_cast<std::uint32_t>(header_.size());
   prologue.section_count = static_cast<std::uint32_t>(sections_.size());

@@ -67,6 +67,7 @@ MappedFile::MappedFile(const std::string& path, std::uint64_t max_bytes) : path_
   if (size == 0) return;
   void* data = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, file_.get(), 0);
   if (data == MAP_FAILED) fail_io(path, "map", errno);
+  (void)::madvise(data, static_cast<std::size_t>(size), MADV_RANDOM);
   data_ = static_cast<const std::uint8_t*>(data);
   size_ = static_cast<std::size_t>(size);
 }
@@ -97,6 +98,14 @@ void MappedFile::check_size() const {
                                         " bytes when it was opened and has " + std::to_string(status.st_size) +
                                         " now; do not change files in use, open it again");
   }
+}
+
+void MappedFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  if (data_ == nullptr || offset > size_ || bytes > size_ - offset) return;
+  const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t begin = offset / page * page;
+  (void)::madvise(const_cast<std::uint8_t*>(data_) + begin, static_cast<std::size_t>(offset + bytes - begin),
+                  MADV_WILLNEED);
 }
 
 AtomicFile::AtomicFile(std::string path, mode_t mode) : path_(std::move(path)), folder_(folder_of(path_)) {

@@ -50,6 +50,8 @@ class MappedFile {
   std::span<const std::uint8_t> bytes() const noexcept { return {data_, size_}; }
   /// Throws lw::Error(kFormat) if the file is no longer as long as it was: pages past its end would be a SIGBUS.
   void check_size() const;
+  /// Lets the system start to read a part of the file. Nothing is read ahead but for this.
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void swap(MappedFile& other) noexcept;
 
  private:

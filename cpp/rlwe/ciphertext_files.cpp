@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "math/error.hpp"
 #include "rlwe/evaluator.hpp"
@@ -53,19 +54,6 @@ Ciphertext read_item(cbor::Field field, const Context& context, std::uint32_t& d
   return x;
 }
 
-PolyRows read_rows(const Ciphertext& x, std::uint32_t degree, std::span<const std::uint8_t> stored,
-                   const Context& context, const std::string& what) {
-  const Ring& ring = context.ring();
-  const LimbList limbs = context.limbs(x.level, Basis::kQ);
-  const PackedLayout layout(context.parameters(), limbs, stored_polys(x, degree));
-  PolyRows loaded = layout.unpack(ring, stored, what);
-  if (!x.seed) return loaded;
-  PolyRows rows(ring, limbs, 2);
-  copy_limbs(ring, rows, 0, loaded, 0);
-  expand_uniform(ring, rows.rows(1, 1, 0, limbs.size()), StreamDomain::kSeededCiphertext, *x.seed);
-  return rows;
-}
-
 }  // namespace
 
 std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& path, const CiphertextFile& file,
@@ -87,7 +75,7 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
                   "save: ciphertext " + item.name + " is under the sparse secret; mod_raise it first");
     items.push_back(item_value(item));
     layouts.emplace_back(parameters, x.rows->limbs(), stored_polys(x, x.degree()));
-    sections.push_back({kRows, layouts.back().bytes()});
+    sections.push_back(layouts.back().section(kRows));
   }
   const cbor::Map header{
       {"key_set", std::span<const std::uint8_t>(key_set)}, {"ciphertexts", std::move(items)}, {"extras", file.extras}};
@@ -95,31 +83,59 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     const Ciphertext& x = file.ciphertexts[i].value;
     const ConstRows rows = x.rows->rows(0, stored_polys(x, x.degree()), 0, x.rows->limbs().size());
-    writer.write(layouts[i].pack(context.ring(), rows));
+    layouts[i].write(writer, context.ring(), rows);
   }
   return writer.commit();
 }
 
 CiphertextFile load_ciphertexts(const Source& source, const Context& context) {
-  const Reader reader = open_container(source, FileKind::kCiphertexts, context.parameters());
-  const cbor::Field header = reader.header();
+  const CiphertextReader reader(source, context);
+  CiphertextFile file{{}, reader.extras()};
+  for (std::size_t i = 0; i < reader.size(); ++i) file.ciphertexts.push_back({reader.name(i), reader.read(i)});
+  return file;
+}
+
+CiphertextReader::CiphertextReader(const Source& source, const Context& context)
+    : context_(context), reader_(open_container(source, FileKind::kCiphertexts, context.parameters())) {
+  const cbor::Field header = reader_.header();
   header.require_keys({"key_set", "ciphertexts", "extras"});
   const cbor::Field items = header["ciphertexts"];
-  check_sections(reader, kRows, items.size());
+  check_sections(reader_, kRows, items.size());
   const KeySetId key_set = read_key_set(header["key_set"]);
-  CiphertextFile file;
-  file.extras = header["extras"].as_map();
+  (void)extras();
   for (std::size_t i = 0; i < items.size(); ++i) {
-    NamedCiphertext item;
-    std::uint32_t degree = 0;
-    item.name = items[i]["name"].as_text();
-    item.value = read_item(items[i], context, degree);
+    Item item{std::string(items[i]["name"].as_text()), {}, 0};
+    item.value = read_item(items[i], context, item.degree);
     item.value.key_set = key_set;
-    const std::string what = reader.name() + ": ciphertext " + item.name;
-    item.value.rows = std::make_shared<const PolyRows>(read_rows(item.value, degree, reader.section(i), context, what));
-    file.ciphertexts.push_back(std::move(item));
+    items_.push_back(std::move(item));
   }
-  return file;
+}
+
+Ciphertext CiphertextReader::read(std::size_t i, Level to) const {
+  const auto& [name, value, degree] = items_.at(i);
+  const StoredName what{reader_.name() + ": ciphertext " + name};
+  const Parameters& parameters = context_.parameters();
+  parameters.require_level(to);
+  if (to.track != value.level.track || to.index > value.level.index) {
+    throw Error(ErrorKind::kLevel, what.what + " is at " + to_string(value.level) + ", it cannot be read at " +
+                                       to_string(to) + "; choose a lower level of the same track");
+  }
+  const Ring& ring = context_.ring();
+  const LimbList limbs = parameters.basis(to);
+  const PackedLayout layout(parameters, parameters.basis(value.level), stored_polys(value, degree));
+  std::vector<std::uint32_t> polys(stored_polys(value, degree));
+  std::iota(polys.begin(), polys.end(), 0u);
+  PolyRows rows = layout.read(ring, reader_, i, polys, limbs, what);
+  if (value.seed) {
+    PolyRows both(ring, limbs, 2);
+    copy_limbs(ring, both, 0, rows, 0);
+    expand_uniform(ring, both.rows(1, 1, 0, limbs.size()), StreamDomain::kSeededCiphertext, *value.seed);
+    rows = std::move(both);
+  }
+  Ciphertext x = value;
+  x.level = to;
+  x.rows = std::make_shared<const PolyRows>(std::move(rows));
+  return x;
 }
 
 }  // namespace lw

@@ -24,4 +24,34 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
                                            const Context& context);
 CiphertextFile load_ciphertexts(const Source& source, const Context& context);
 
+/// Ciphertexts that stay in their file until they are read, each at the level asked for. Opening looks at the head of
+/// the file only. Safe to share between threads. Errors as of Reader; the context must outlive it.
+class CiphertextReader {
+ public:
+  CiphertextReader(const Source& source, const Context& context);
+
+  std::size_t size() const noexcept { return items_.size(); }
+  const std::string& name(std::size_t i) const { return items_.at(i).name; }
+  /// Where ciphertext i is in the modulus chain.
+  Level level(std::size_t i) const { return items_.at(i).value.level; }
+  const cbor::Map& extras() const { return reader_.header()["extras"].as_map(); }
+
+  Ciphertext read(std::size_t i) const { return read(i, level(i)); }
+  /// As read at its own level and dropped to a lower one of the same track, without touching other rows; a seeded one
+  /// stays seeded. Throws lw::Error(kLevel) for any other level.
+  Ciphertext read(std::size_t i, Level to) const;
+  std::uint64_t touched_bytes() const noexcept { return reader_.touched_bytes(); }
+
+ private:
+  struct Item {
+    std::string name;
+    Ciphertext value;  // without rows
+    std::uint32_t degree;
+  };
+
+  const Context& context_;
+  Reader reader_;
+  std::vector<Item> items_;
+};
+
 }  // namespace lw

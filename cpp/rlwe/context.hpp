@@ -25,8 +25,8 @@ std::vector<Run> find_runs(std::span<const std::uint16_t> held, std::span<const 
 /// Owns the ring. Safe to share between threads.
 class Context {
  public:
-  /// backend: a name of backend_names(). threads: 0 = one per core.
-  explicit Context(std::shared_ptr<const Parameters> parameters, std::string_view backend = "ref",
+  /// backend: a name of backend_names(), or "auto". threads: 0 = one per core.
+  explicit Context(std::shared_ptr<const Parameters> parameters, std::string_view backend = "auto",
                    unsigned threads = 0);
 
   const Parameters& parameters() const noexcept { return *parameters_; }

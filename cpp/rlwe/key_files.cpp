@@ -1,5 +1,7 @@
 #include "rlwe/key_files.hpp"
 
+#include <algorithm>
+
 #include "math/error.hpp"
 #include "rlwe/packed_rows.hpp"
 #include "rlwe/seeded.hpp"
@@ -8,6 +10,7 @@ namespace lw {
 namespace {
 
 constexpr std::uint16_t kCoefficients = 1, kRows = 2;  // section kinds
+constexpr std::uint64_t kLastKeyKind = static_cast<std::uint64_t>(KeyKind::kToDense);
 
 /// The key set that a key belongs to. All zeros stand for a value that needs no key, which fits every set: no key may
 /// carry them, or nothing would be compared.
@@ -24,12 +27,15 @@ cbor::Value spec_value(const EvaluationKey& key) {
       std::span<const std::uint8_t>(key.seed.seed), key.seed.object};
 }
 
-/// A key without its rows.
-EvaluationKey read_spec(cbor::Field field, const KeySetId& id, const Parameters& parameters) {
+struct ReadSpec {
+  KeySpec spec;
+  SeedRef seed;
+};
+
+ReadSpec read_spec(cbor::Field field, const Parameters& parameters) {
   if (field.size() != 6) field.fail("expected 6 items, got " + std::to_string(field.size()));
-  EvaluationKey key;
-  key.id = id;
-  key.spec.kind = static_cast<KeyKind>(field[0].as_unsigned(3));
+  ReadSpec key;
+  key.spec.kind = static_cast<KeyKind>(field[0].as_unsigned(kLastKeyKind));
   key.spec.galois_element = field[1].as_unsigned();
   key.spec.level = {static_cast<std::uint32_t>(field[2].as_unsigned(UINT32_MAX)),
                     static_cast<std::uint32_t>(field[3].as_unsigned(UINT32_MAX))};
@@ -39,7 +45,6 @@ EvaluationKey read_spec(cbor::Field field, const KeySetId& id, const Parameters&
   } catch (const Error& error) {
     field.fail(error.what());
   }
-  key.digits = key_digits(key.spec, parameters);
   return key;
 }
 
@@ -85,9 +90,9 @@ std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path
   const PackedLayout layout(context.parameters(), key.b->limbs(), 1);
   const cbor::Map header{{"key_set", std::span<const std::uint8_t>(key.id)},
                          {"seed", std::span<const std::uint8_t>(key.seed.seed)}};
-  const Writer::Declared section{kRows, layout.bytes()};
+  const Writer::Declared section = layout.section(kRows);
   Writer writer = make_writer(path, FileKind::kPublicKey, context.parameters(), header, {&section, 1});
-  writer.write(layout.pack(context.ring(), key.b->rows()));
+  layout.write(writer, context.ring(), key.b->rows());
   return writer.commit();
 }
 
@@ -103,7 +108,7 @@ PublicKey load_public_key(const Source& source, const Context& context) {
                 nullptr,
                 nullptr};
   const PackedLayout layout(context.parameters(), limbs, 1);
-  key.b = std::make_shared<const PolyRows>(layout.unpack(ring, reader.section(0), reader.name()));
+  key.b = std::make_shared<const PolyRows>(layout.read_all(ring, reader, 0, {reader.name()}));
   PolyRows a(ring, limbs, 1);
   expand_uniform(ring, a.rows(), StreamDomain::kPublicKey, key.seed);
   key.a = std::make_shared<const PolyRows>(std::move(a));
@@ -119,34 +124,80 @@ std::vector<std::uint8_t> save_evaluation_keys(const std::optional<std::string>&
   for (const auto& key : keys.keys()) {
     specs.push_back(spec_value(*key));
     layouts.emplace_back(context.parameters(), key->b->limbs(), key->b->polys());
-    sections.push_back({kRows, layouts.back().bytes()});
+    sections.push_back(layouts.back().section(kRows));
   }
   const cbor::Map header{{"key_set", std::span<const std::uint8_t>(keys.id())}, {"keys", std::move(specs)}};
   Writer writer = make_writer(path, FileKind::kEvaluationKeys, context.parameters(), header, sections);
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    writer.write(layouts[i].pack(context.ring(), keys.keys()[i]->b->rows()));
+    layouts[i].write(writer, context.ring(), keys.keys()[i]->b->rows());
   }
   return writer.commit();
 }
 
 EvaluationKeys load_evaluation_keys(const Source& source, const Context& context, const Tick& tick) {
-  const Parameters& parameters = context.parameters();
-  const Reader reader = open_container(source, FileKind::kEvaluationKeys, parameters);
-  reader.header().require_keys({"key_set", "keys"});
-  const cbor::Field specs = reader.header()["keys"];
-  check_sections(reader, kRows, specs.size());
-  EvaluationKeys keys(read_owner(reader), parameters.fingerprint());
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    EvaluationKey key = read_spec(specs[i], keys.id(), parameters);
-    const LimbList limbs = key_limbs(key.spec, parameters);
-    const PackedLayout layout(parameters, limbs, static_cast<std::uint32_t>(key.digits.size()));
-    const std::string what = reader.name() + ": " + describe(key.spec, parameters.ring_degree());
-    key.b = std::make_shared<const PolyRows>(layout.unpack(context.ring(), reader.section(i), what));
-    key.a = std::make_shared<const PolyRows>(expand_key(context.ring(), limbs, key.digits, key.seed));
-    keys.add(std::make_shared<const EvaluationKey>(std::move(key)));
+  const EvaluationKeyFile file(source, context);
+  EvaluationKeys keys(file.id(), file.parameters());
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    keys.add(std::make_shared<const EvaluationKey>(file.read(i, file.spec(i).level)));
     call(tick);
   }
   return keys;
+}
+
+EvaluationKeyFile::EvaluationKeyFile(const Source& source, const Context& context)
+    : context_(context), reader_(open_container(source, FileKind::kEvaluationKeys, context.parameters())) {
+  reader_.header().require_keys({"key_set", "keys"});
+  const cbor::Field specs = reader_.header()["keys"];
+  check_sections(reader_, kRows, specs.size());
+  id_ = read_owner(reader_);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const ReadSpec key = read_spec(specs[i], context.parameters());
+    keys_.push_back({key.spec, key.seed, key_shape(key.spec, context.parameters())});
+  }
+}
+
+std::optional<std::size_t> EvaluationKeyFile::find(const KeySpec& spec) const {
+  const Parameters& parameters = context_.parameters();
+  const LimbList wanted = parameters.basis(spec.level);
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const Entry& key = keys_[i];
+    if (key.spec.kind != spec.kind || key.spec.galois_element != spec.galois_element) continue;
+    if (!find_runs(key.shape.limbs, wanted).empty()) return i;
+  }
+  return std::nullopt;
+}
+
+KeyShape EvaluationKeyFile::shape_at(std::size_t i, Level level) const {
+  const Parameters& parameters = context_.parameters();
+  parameters.require_level(level);
+  KeyShape part = keys_.at(i).shape.within(parameters.basis(level), parameters);
+  if (!part.digits.empty()) return part;
+  throw Error(ErrorKind::kLevel, reader_.name() + ": the " + describe(spec(i), parameters.ring_degree()) + " is for " +
+                                     to_string(spec(i).level) + " and does not cover " + to_string(level));
+}
+
+std::size_t EvaluationKeyFile::bytes_in_memory(std::size_t i, Level level) const {
+  const KeyShape part = shape_at(i, level);
+  return 2 * part.digits.size() * part.limbs.size() * context_.ring().stride() * sizeof(Word);
+}
+
+EvaluationKey EvaluationKeyFile::read(std::size_t i, Level level) const {
+  const Parameters& parameters = context_.parameters();
+  const Entry& stored = keys_.at(i);
+  const KeyShape part = shape_at(i, level);
+  EvaluationKey key{stored.spec, id_, stored.seed, part.digit_numbers(), nullptr, nullptr};
+  key.spec.level = level;
+  std::vector<std::uint32_t> polys;
+  for (std::uint32_t d = 0; d < stored.shape.digits.size(); ++d) {
+    const auto is_it = [&](std::uint32_t number) { return number == stored.shape.digits[d].number; };
+    if (std::any_of(key.digits.begin(), key.digits.end(), is_it)) polys.push_back(d);
+  }
+  const PackedLayout layout(parameters, stored.shape.limbs, static_cast<std::uint32_t>(stored.shape.digits.size()));
+  const StoredName name{reader_.name() + ": " + describe(stored.spec, parameters.ring_degree()), "digit",
+                        stored.shape.digit_numbers()};
+  key.b = std::make_shared<const PolyRows>(layout.read(context_.ring(), reader_, i, polys, part.limbs, name));
+  key.a = std::make_shared<const PolyRows>(expand_key(context_.ring(), part.limbs, key.digits, key.seed));
+  return key;
 }
 
 }  // namespace lw

@@ -14,9 +14,46 @@ std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path
                                           const Context& context);
 PublicKey load_public_key(const Source& source, const Context& context);
 
-/// One section per key: the b rows [digit][P limbs, then Q limbs ascending].
+/// One section of rows per key: b, [digit][P limbs, then Q limbs ascending].
 std::vector<std::uint8_t> save_evaluation_keys(const std::optional<std::string>& path, const EvaluationKeys& keys,
                                                const Context& context);
 EvaluationKeys load_evaluation_keys(const Source& source, const Context& context, const Tick& tick = {});
+
+/// Evaluation keys that stay in their file until they are read, each at the level asked for. Opening looks at the head
+/// of the file only. Safe to share between threads. Errors as of Reader; the context must outlive it.
+class EvaluationKeyFile {
+ public:
+  EvaluationKeyFile(const Source& source, const Context& context);
+
+  const KeySetId& id() const noexcept { return id_; }
+  const Fingerprint& parameters() const noexcept { return reader_.parameters(); }
+  std::size_t size() const noexcept { return keys_.size(); }
+  const KeySpec& spec(std::size_t i) const { return keys_.at(i).spec; }
+  /// Which key serves a spec; nothing if none does.
+  std::optional<std::size_t> find(const KeySpec& spec) const;
+
+  /// Key i cut to the limbs of a level (on any track) that it covers: b from its rows, a from its seed. Throws
+  /// lw::Error(kLevel) if it does not cover the level, kFormat naming file, key, digit and limb if a row was altered.
+  EvaluationKey read(std::size_t i, Level level) const;
+  /// Bytes of what read() makes.
+  std::size_t bytes_in_memory(std::size_t i, Level level) const;
+  /// Bytes of key i in the file.
+  std::uint64_t stored_bytes(std::size_t i) const { return reader_.section_info(i).bytes; }
+  /// Bytes of the file that were looked at so far.
+  std::uint64_t touched_bytes() const noexcept { return reader_.touched_bytes(); }
+
+ private:
+  struct Entry {
+    KeySpec spec;
+    SeedRef seed;
+    KeyShape shape;
+  };
+  KeyShape shape_at(std::size_t i, Level level) const;
+
+  const Context& context_;
+  Reader reader_;
+  KeySetId id_;
+  std::vector<Entry> keys_;
+};
 
 }  // namespace lw

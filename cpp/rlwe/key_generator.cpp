@@ -37,14 +37,6 @@ SecretRows scaled_payload(const Context& context, const SecretKey& secret, const
   return payload;
 }
 
-/// The Q limbs that carry the payload, one list for each of a key's digits.
-std::vector<LimbList> gadget_limbs(const Parameters& parameters, const KeySpec& spec, const LimbList& q) {
-  if (spec.kind == KeyKind::kToDense) return {q};
-  std::vector<LimbList> limbs;
-  for (DigitPart& part : digit_parts(parameters, q)) limbs.push_back(std::move(part.limbs));
-  return limbs;
-}
-
 /// out = e - a * s with a fresh error e. Both parts are wiped where one of them fails; `out` holds only their
 /// difference.
 void mask(const Ring& ring, Rows out, ConstRows a, ConstRows s, const PrivateSeed& seed, std::uint32_t digit) {
@@ -94,19 +86,20 @@ EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const Secret
                                            const SeedRef& seed) const {
   const Parameters& parameters = context_.parameters();
   const Ring& ring = context_.ring();
-  const LimbList q = parameters.basis(spec.level), limbs = key_limbs(spec, parameters);
-  const std::vector<LimbList> gadgets = gadget_limbs(parameters, spec, q);
-  EvaluationKey key{spec, secret.id(), seed, key_digits(spec, parameters), nullptr, nullptr};
+  const KeyShape shape = key_shape(spec, parameters);
+  const LimbList q = parameters.basis(spec.level), &limbs = shape.limbs;
+  EvaluationKey key{spec, secret.id(), seed, shape.digit_numbers(), nullptr, nullptr};
   key.a = std::make_shared<const PolyRows>(expand_key(ring, limbs, key.digits, seed));
 
   const SecretRows target = target_secret(context_, secret, sparse, spec, limbs);
   const SecretRows payload = scaled_payload(context_, secret, sparse, spec, q);
   const PrivateSeed error_seed;
-  PolyRows b(ring, limbs, static_cast<std::uint32_t>(gadgets.size()));
-  for (std::uint32_t d = 0; d < gadgets.size(); ++d) {
+  PolyRows b(ring, limbs, static_cast<std::uint32_t>(shape.digits.size()));
+  for (std::uint32_t d = 0; d < shape.digits.size(); ++d) {
     const Rows row = b.rows(d, 1, 0, limbs.size());
     mask(ring, row, key.a->rows(d, 1, 0, limbs.size()), target->rows(), error_seed, key.digits[d]);
-    const std::size_t first = find_runs(q, gadgets[d]).front().first_in, count = gadgets[d].size();
+    const std::size_t first = find_runs(q, shape.digits[d].limbs).front().first_in,
+                      count = shape.digits[d].limbs.size();
     const Rows gadget = b.rows(d, 1, limbs.size() - q.size() + first, count);
     ring.kernels().add(ring.queue(), gadget, gadget, std::as_const(*payload).rows(0, 1, first, count));
   }
@@ -120,8 +113,8 @@ void KeyGenerator::check_specs(std::span<const KeySpec> specs) const {
   for (const KeySpec& spec : specs) {
     check_spec(spec, parameters);
     const std::string name = describe(spec, context_.degree()) + " at " + to_string(spec.level);
-    (spec.kind == KeyKind::kToSparse ? check_sparse_security : check_security)(parameters, key_limbs(spec, parameters),
-                                                                               name);
+    (spec.kind == KeyKind::kToSparse ? check_sparse_security : check_security)(parameters,
+                                                                               key_shape(spec, parameters).limbs, name);
     to_sparse += spec.kind == KeyKind::kToSparse;
     to_dense += spec.kind == KeyKind::kToDense;
   }

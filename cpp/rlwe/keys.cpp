@@ -63,20 +63,6 @@ LimbList special_limbs(KeyKind kind, const Parameters& parameters) {
   return limbs;
 }
 
-LimbList key_limbs(const KeySpec& spec, const Parameters& parameters) {
-  LimbList limbs = special_limbs(spec.kind, parameters);
-  const LimbList q = parameters.basis(spec.level);
-  limbs.insert(limbs.end(), q.begin(), q.end());
-  return limbs;
-}
-
-std::vector<std::uint32_t> key_digits(const KeySpec& spec, const Parameters& parameters) {
-  if (spec.kind == KeyKind::kToDense) return {0};
-  std::vector<std::uint32_t> numbers;
-  for (const DigitPart& part : digit_parts(parameters, parameters.basis(spec.level))) numbers.push_back(part.number);
-  return numbers;
-}
-
 SecretRows SecretKey::ntt(const Ring& ring, const LimbList& limbs) const {
   SecretBuffer<std::int64_t> wide(coefficients_.size());
   std::copy(coefficients_.begin(), coefficients_.end(), wide.begin());
@@ -93,6 +79,40 @@ std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const
     if (!common.empty()) parts.push_back({d, std::move(common)});
   }
   return parts;
+}
+
+KeyShape KeyShape::within(std::span<const std::uint16_t> q_limbs, const Parameters& parameters) const {
+  KeyShape part;
+  for (const std::uint16_t limb : limbs) {
+    if (limb >= parameters.num_q()) part.limbs.push_back(limb);
+  }
+  part.limbs.insert(part.limbs.end(), q_limbs.begin(), q_limbs.end());
+  if (find_runs(limbs, part.limbs).empty()) return {};
+  for (const DigitPart& digit : digits) {
+    LimbList common;
+    std::set_intersection(digit.limbs.begin(), digit.limbs.end(), q_limbs.begin(), q_limbs.end(),
+                          std::back_inserter(common));
+    if (!common.empty()) part.digits.push_back({digit.number, std::move(common)});
+  }
+  return part;
+}
+
+std::vector<std::uint32_t> KeyShape::digit_numbers() const {
+  std::vector<std::uint32_t> numbers;
+  for (const DigitPart& digit : digits) numbers.push_back(digit.number);
+  return numbers;
+}
+
+KeyShape key_shape(const KeySpec& spec, const Parameters& parameters) {
+  KeyShape shape{special_limbs(spec.kind, parameters), {}};
+  const LimbList q = parameters.basis(spec.level);
+  shape.limbs.insert(shape.limbs.end(), q.begin(), q.end());
+  if (spec.kind == KeyKind::kToDense) {
+    shape.digits.push_back({0, q});
+  } else {
+    shape.digits = digit_parts(parameters, q);
+  }
+  return shape;
 }
 
 std::size_t EvaluationKeys::num_bytes() const noexcept {

@@ -39,10 +39,6 @@ std::string describe(const KeySpec& spec, std::uint32_t ring_degree);
 void check_spec(const KeySpec& spec, const Parameters& parameters);
 /// Special limbs of a key: all, but for a key to the sparse secret the first one only.
 LimbList special_limbs(KeyKind kind, const Parameters& parameters);
-/// Rows of a key: its special limbs, then the Q limbs of its level ascending.
-LimbList key_limbs(const KeySpec& spec, const Parameters& parameters);
-/// Digit numbers of a key's polys: those that meet its level, or one alone for a key from the sparse secret.
-std::vector<std::uint32_t> key_digits(const KeySpec& spec, const Parameters& parameters);
 
 /// A ternary secret. Coefficients stay in wiped, locked memory; NTT forms are made on demand and wiped too.
 class SecretKey {
@@ -77,9 +73,21 @@ struct DigitPart {
 /// Digits that meet `q_limbs` (ascending), cut to them.
 std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs);
 
+/// The rows of a key: [digit][limbs], P limbs first. The limbs of a digit are those that carry its payload.
+struct KeyShape {
+  LimbList limbs;
+  std::vector<DigitPart> digits;
+
+  /// The part of it that serves `q_limbs`, with all its P limbs; no digits if it does not hold all of them.
+  KeyShape within(std::span<const std::uint16_t> q_limbs, const Parameters& parameters) const;
+  std::vector<std::uint32_t> digit_numbers() const;
+};
+KeyShape key_shape(const KeySpec& spec, const Parameters& parameters);
+
 /// Switches s^2 (relin) to s, s to sigma_g^-1(s) (galois), s to the sparse secret, or that to s. Digit d:
 /// b_d = -a_d*t + e_d + P*payload on the limbs of digit d, where t is the secret switched to. A key from the sparse
-/// secret has one digit of all limbs: what it multiplies is small as an integer. Rows are [digit][key_limbs].
+/// secret has one digit of all limbs: what it multiplies is small as an integer. Rows are [digit][P limbs, then Q limbs
+/// ascending].
 struct EvaluationKey {
   KeySpec spec;
   KeySetId id{};

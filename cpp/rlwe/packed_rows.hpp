@@ -1,30 +1,54 @@
 // Rows as they are stored: canonical residues, bit-packed at the width of their prime, [poly][limb], each row at a
-// multiple of 64 bytes. All sizes follow from the parameters.
+// multiple of 64 bytes and verified by itself. All sizes follow from the parameters.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "io/container.hpp"
 #include "rlwe/context.hpp"
 
 namespace lw {
+
+/// Names a section of rows in messages: "keys.lwkeys: galois key 5", and what one of its polys is called.
+struct StoredName {
+  std::string what;
+  const char* poly = "poly";
+  std::vector<std::uint32_t> numbers = {};  // of its polys; empty: counted from 0
+};
 
 class PackedLayout {
  public:
   PackedLayout(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::uint32_t polys);
 
   std::uint64_t bytes() const noexcept { return bytes_; }
-  std::vector<std::uint8_t> pack(const Ring& ring, ConstRows rows) const;
-  /// Throws lw::Error(kFormat), naming `what`, if there are not exactly bytes() bytes (before allocating any) or a
-  /// residue is not below its prime.
-  PolyRows unpack(const Ring& ring, std::span<const std::uint8_t> stored, const std::string& what) const;
+  /// The section that write() fills.
+  Writer::Declared section(std::uint16_t kind) const;
+  /// Appends all rows, holding one poly at a time.
+  void write(Writer& writer, const Ring& ring, ConstRows rows) const;
+
+  /// Reads `limbs` of some polys (places in this layout, both), and touches no other rows. A section that was written
+  /// without rows (version 1.0) is verified as a whole. Throws lw::Error(kFormat), naming the file, the poly and the
+  /// limb, if the sizes are not these (before allocating anything), a row is not what was written, or a residue is
+  /// not below its prime.
+  PolyRows read(const Ring& ring, const Reader& reader, std::size_t section, std::span<const std::uint32_t> polys,
+                const LimbList& limbs, const StoredName& name) const;
+  PolyRows read_all(const Ring& ring, const Reader& reader, std::size_t section, const StoredName& name) const;
 
  private:
+  void check_section(const Reader& reader, std::size_t section, const std::string& what) const;
+  /// The bytes of the whole section, of which `rows` are verified.
+  std::span<const std::uint8_t> verified(const Reader& reader, std::size_t section, std::span<const std::size_t> rows,
+                                         const StoredName& name) const;
+  std::string row_name(std::size_t row, const StoredName& name) const;
+
   LimbList limbs_;
   std::uint32_t polys_;
-  std::vector<std::size_t> offsets_;  // [poly][limb]
-  std::vector<std::uint8_t> widths_;  // by limb
+  std::vector<std::uint64_t> row_bytes_;  // by limb
+  std::vector<std::size_t> offsets_;      // [poly][limb]
+  std::vector<std::uint8_t> widths_;      // by limb
   std::uint64_t bytes_ = 0;
 };
 

@@ -142,11 +142,14 @@ def run(
     keys: Annotated[Path, typer.Option("--keys", "-k", help="evaluation.lwkeys, or its folder.")] = Path("keys"),
     output: Target = Path("outputs.lwct"),
     memory: Annotated[str, typer.Option(help="Budget for encoded weights.")] = DEFAULT_MEMORY,
+    key_memory: Annotated[
+        str | None, typer.Option(help="Budget for keys, read from their file when needed; else all are in memory.")
+    ] = None,
     device: Annotated[str, typer.Option(help="cpu")] = "cpu",
     threads: Threads = 0,
 ) -> None:
     """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""
-    server = Server.load(plan, keys, memory=memory, device=device, threads=threads)
+    server = Server.load(plan, keys, memory=memory, key_memory=key_memory, device=device, threads=threads)
     encrypted = server.load_encrypted(inputs)
     started = time.perf_counter()
     with ProgressBar("evaluating") as bar:

@@ -136,6 +136,16 @@ def test_options_of_servers(deployed, files, options, message):
     refused(UserError, message, lambda: lw.Server.load(files["plan"], files["evaluation keys"], **options))
 
 
+def test_options_of_mapped_keys(deployed, files):
+    for amount in ("4 bananas", -1, True):
+        message = f"key_memory={amount!r} is not an amount of memory"
+        refused(
+            UserError,
+            message,
+            lambda amount=amount: lw.Server.load(files["plan"], files["evaluation keys"], key_memory=amount),
+        )
+
+
 @pytest.mark.parametrize("memory", [0, 1, "0", "4GB", "512 MiB", "1.5 gb", "10 B", 10**30, "99999999999TB"])
 def test_amounts_of_memory(deployed, memory):
     assert "affine" in repr(deployed.model.server(deployed.keys.public(), memory=memory, threads=1))

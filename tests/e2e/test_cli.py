@@ -93,7 +93,7 @@ def test_anyone_can_encrypt_with_the_public_key(session):
     folder, _, data = session
     public = ("-k", "keys/public.lwkey")
     latticework(folder, "encrypt", "model.lwclient", "x=x.npy", *public, "-o", "in2.lwct", "--insecure")
-    latticework(folder, "run", "model.lwplan", "in2.lwct", "-k", "keys", "-o", "out2.lwct")
+    latticework(folder, "run", "model.lwplan", "in2.lwct", "-k", "keys", "-o", "out2.lwct", "--key-memory", "1MB")
     printed = latticework(folder, "decrypt", "model.lwclient", "out2.lwct", "-k", "keys/secret.lwkey", "--insecure")
     (want,) = lw.load(folder / "model.lwplan").simulate(data[:1])
     got = np.array([float(v) for v in printed.split("[[")[1].split("]]")[0].split()])

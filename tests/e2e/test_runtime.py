@@ -14,8 +14,10 @@ import pytest
 from e2e_cases import INSECURE_SMALL, Deployed, uniform
 
 import latticework as lw
-from latticework.errors import RangeError, SecretKeyError, ShapeError
+from latticework import _core
+from latticework.errors import RangeError, SecretKeyError, ShapeError, UserError
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.runtime.keys import PublicKeys
 
 HIDDEN, OUT = uniform((8, 6), 2), uniform((6, 3), 3)
 
@@ -96,6 +98,20 @@ def test_a_server_in_another_process_gives_the_same_bytes(deployed_mlp, run, tmp
     got = deployed_mlp.client.decrypt(deployed_mlp.client.load_encrypted(received))
     want = ((deployed_mlp.data[:4] @ HIDDEN) ** 2 - 0.5) @ OUT
     assert np.max(np.abs(got.reveal() - want)) <= got.error_bound
+
+
+@pytest.mark.parametrize("amount", [0, "500KB", "4GB"])
+def test_keys_that_stay_in_their_file_give_the_same_bytes(deployed_mlp, run, tmp_path, amount):
+    inputs, expected = run
+    plan, keys = tmp_path / "mlp.lwplan", tmp_path / "keys"
+    deployed_mlp.model.save(plan)
+    deployed_mlp.keys.public().save(keys)
+    server = lw.Server.load(plan, keys, key_memory=amount)
+    for _ in range(2):
+        assert server(inputs).to_bytes() == expected
+    mapped = PublicKeys(_core.MappedKeys(keys / "evaluation.lwkeys", server.context, 0), None)
+    with pytest.raises(UserError, match="copy the file"):
+        mapped.save(tmp_path / "copy")
 
 
 # Round trips

@@ -131,8 +131,8 @@ def test_limits_of_the_format():
     assert read_all(container({"x": bytes(65536 - 6)}, []))
     with pytest.raises(ValueError, match="past 2\\^63"):
         _core.ContainerWriter(None, 2, PARAMETERS, {}, [(1, 2**62), (1, 2**62)])
-    with pytest.raises(ValueError, match="no file kind 7"):
-        container(kind=7)
+    with pytest.raises(ValueError, match="no file kind 8"):
+        container(kind=8)
     with pytest.raises(ValueError, match="expected 32 bytes, got 31"):
         _core.write_container(None, 2, bytes(31), {}, [])
 
@@ -197,7 +197,7 @@ def forgeries():
     yield "magic", repaired(data, magic=b"LATTICE\0")
     yield "flags", repaired(data, flags=1)
     yield "reserved", repaired(data, reserved=b"\1" + bytes(31))
-    for kind in (0, 7, 65535):
+    for kind in (0, 8, 65535):
         yield f"kind {kind}", repaired(data, kind=kind)
     for total in (0, 127, len(data) - 1, len(data) + 1, *huge):
         yield f"total {total}", repaired(data, total=total)
@@ -292,8 +292,8 @@ def test_other_parameters_are_named():
 
 def test_a_higher_major_version_is_refused_and_a_higher_minor_one_read():
     data = container()
-    for major in (0, 2, 65535):
-        with pytest.raises(FormatError, match=rf"version {major}\.0, this build reads versions 1\.0 to 1\.x"):
+    for major in (0, 3, 65535):
+        with pytest.raises(FormatError, match=rf"version {major}\.0, this build reads versions 1\.0 to 2\.x"):
             read_all(repaired(data, major=major))
     reader, sections = read_all(repaired(data, minor=3))
     assert reader.minor_version == 3

@@ -200,12 +200,19 @@ def test_wrong_kind_is_refused(case, files):
                     load(data, case.context)
 
 
-def sections_of(data: bytes, kind: int) -> tuple[dict, list[tuple[int, bytes]]]:
+Content = bytes | list[bytes]  # of a section: its bytes, or its rows
+
+
+def sections_of(data: bytes, kind: int) -> tuple[dict, list[tuple[int, Content]]]:
     reader = _core.ContainerReader(data, kinds=[kind])
-    return reader.header, [(reader.section_kind(i), bytes(reader.section(i))) for i in range(reader.num_sections)]
+
+    def content(i: int) -> Content:
+        return [reader.row(i, row) for row in range(reader.num_rows(i))] or reader.section(i)
+
+    return reader.header, [(reader.section_kind(i), content(i)) for i in range(reader.num_sections)]
 
 
-def rebuilt(case, kind: int, header: dict, sections: list[tuple[int, bytes]]) -> bytes:
+def rebuilt(case, kind: int, header: dict, sections: list[tuple[int, Content]]) -> bytes:
     """The file an attacker makes, every checksum right."""
     return _core.write_container(None, kind, case.parameters.fingerprint, header, sections)
 
@@ -216,8 +223,9 @@ def test_residue_not_below_its_prime_is_refused_behind_right_checksums(case, fil
         header, sections = sections_of(data, kind)
         assert rebuilt(case, kind, header, sections) == data
         number, rows = sections[0]
-        sections[0] = (number, b"\xff" * 64 + rows[64:])
-        with pytest.raises(FormatError, match="not below its prime"):
+        sections[0] = (number, [rows[0], b"\xff" * 64 + rows[1][64:], *rows[2:]])
+        limb = 6 if name == "evaluation keys" else 1  # the P limbs come first, then the Q limbs
+        with pytest.raises(FormatError, match=rf"(poly|digit) 0, limb {limb} holds a residue that is not below its"):
             load(rebuilt(case, kind, header, sections), case.context)
 
 
@@ -226,7 +234,10 @@ def test_sizes_are_computed_not_believed(case, files):
         data, load = files[name]
         header, sections = sections_of(data, kind)
         number, rows = sections[0]
-        for wrong in (b"", rows[:-64], rows + bytes(64)):
+        whole = b"".join(rows)
+        cut, longer = [*rows[:-1], rows[-1][:-64]], [*rows[:-1], rows[-1] + bytes(64)]
+        moved = [rows[0][:-64], rows[0][-64:] + rows[1], *rows[2:]]
+        for wrong in (b"", whole[:-64], whole + bytes(64), cut, longer, moved, [whole], rows[:-1], [*rows, rows[0]]):
             with pytest.raises(FormatError, match="these parameters need"):
                 load(rebuilt(case, kind, header, [(number, wrong), *sections[1:]]), case.context)
         for wrong_sections in (sections[:-1], [*sections, sections[0]], [(9, rows), *sections[1:]]):

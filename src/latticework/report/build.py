@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import log2
 
 from latticework.cost import CostModel, Estimate, estimate
 from latticework.cost.shapes import stored_bytes
+from latticework.errors import UnsupportedError
 from latticework.params import ModulusChain
 from latticework.plan.keys import KeyUse
 from latticework.plan.pack import PackMap
+from latticework.plan.predict import Magnitude, predict
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput, SourceLocation
 from latticework.report.data import (
     ApproximationRow,
@@ -27,6 +29,8 @@ from latticework.report.data import (
 from latticework.report.families import family_of
 from latticework.report.quantities import duration
 from latticework.report.report import Report
+
+MAX_FOLLOWED_TRIPS = 4096  # bounds are carried through loops turn by turn
 
 
 def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str, int] | None = None) -> Report:
@@ -46,12 +50,30 @@ def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str,
         sum(len(block.code) for block in plan.blocks),
         table_text(model),
     )
-    return _report(plan.client, execution, cost.key_uses, tuple(_plan_notes(plan, cost, model)))
+    return _report(plan.client, execution, cost.key_uses, tuple(_plan_notes(plan, cost, model)), _worst_cases(plan))
 
 
 def build_client_report(spec: ClientSpec) -> Report:
     """The report of a client file: parameters, inputs, outputs and keys."""
-    return _report(spec, None, {}, (_BOUND_NOTE,))
+    return _report(spec, None, {}, (_BOUND_NOTE,), [None] * len(spec.outputs))
+
+
+def _worst_cases(plan: Plan) -> list[float | None]:
+    """What noise cannot exceed, for inputs anywhere in their ranges and as many iterations as are allowed."""
+    known: list[Magnitude | int] = []
+    for spec in plan.client.inputs:
+        if isinstance(spec, IndexInput):
+            if spec.limit is None or spec.limit > MAX_FOLLOWED_TRIPS:
+                return [None] * len(plan.client.outputs)
+            known.append(spec.limit)
+        else:
+            peak = max(abs(spec.low), abs(spec.high))
+            known.append(Magnitude(peak, peak))
+    try:
+        bounds = predict(plan, known, public_key=True)
+    except UnsupportedError:
+        return [None] * len(plan.client.outputs)
+    return [bound.worst for bound in bounds]
 
 
 def table_text(model: CostModel) -> str:
@@ -65,7 +87,8 @@ def table_text(model: CostModel) -> str:
 _BOUND_NOTE = (
     "Error bounds are six standard deviations of the modelled noise of the worst element, drawn in simulations of "
     "calibration data; they are against the program with its functions approximated, hold for values like those of "
-    "calibration, and are not proofs. What approximating the functions itself changes is stated beside them."
+    "calibration, and are not proofs. What approximating the functions itself changes is stated beside them. The worst "
+    "case is what the noise of any accepted input cannot exceed, whatever its randomness."
 )
 
 
@@ -96,7 +119,13 @@ def _plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
     return notes
 
 
-def _report(client: ClientSpec, execution: Execution | None, uses: dict[int, int], notes: tuple[str, ...]) -> Report:
+def _report(
+    client: ClientSpec,
+    execution: Execution | None,
+    uses: dict[int, int],
+    notes: tuple[str, ...],
+    worst_cases: Sequence[float | None],
+) -> Report:
     chain, manifest = client.chain, client.manifest
     return Report(
         client.name,
@@ -109,9 +138,9 @@ def _report(client: ClientSpec, execution: Execution | None, uses: dict[int, int
         tuple(
             OutputRow(
                 o.name, o.shape, str(o.pack), o.pack.slots, o.level, stored_bytes(chain, o.level, 0, 2),
-                o.error_bound, o.magnitude, o.shift,
+                o.error_bound, o.magnitude, o.shift, worst,
             )
-            for o in client.outputs
+            for o, worst in zip(client.outputs, worst_cases, strict=True)
         ),
         tuple(
             KeyRow(

@@ -51,7 +51,11 @@ class InputRow:
 
 @dataclass(frozen=True, slots=True)
 class OutputRow:
-    """One output with its predicted error; shift: what approximating functions changed at most, in calibration."""
+    """One output with its predicted error.
+
+    shift       what approximating functions changed at most, in calibration
+    worst_case  what noise cannot exceed for any accepted input; None if unknown (a client file holds no code)
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -62,6 +66,7 @@ class OutputRow:
     error_bound: float
     magnitude: float
     shift: float
+    worst_case: float | None
 
 
 @dataclass(frozen=True, slots=True)

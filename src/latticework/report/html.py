@@ -23,7 +23,7 @@ from latticework.report.quantities import (
 )
 from latticework.report.slot_grid import slot_grid
 from latticework.report.timeline import timeline
-from latticework.report.wording import insecure_warning, key_text, operation_rows
+from latticework.report.wording import insecure_warning, key_text, operation_rows, worst_case
 
 MAX_LISTED_KEYS = 12
 
@@ -118,11 +118,23 @@ def _interface(report: Contents) -> str:
         bits = relative_bits(o.error_bound, o.magnitude)
         outputs.append(
             [code(o.name), whole(shape(o.shape)), whole(o.layout), count(o.slots), str(o.level), small(o.error_bound),
+             worst_case(o),
              "" if bits is None else f"{bits:.1f} bits of {real(o.magnitude)}",
              small(o.shift) if o.shift else "none", size(o.bytes)]
         )  # fmt: skip
-    out_head = ("output", "shape", "layout", "slots", "level", "error at most", "relative", "by approximation", "sent")
-    body = table(head, inputs, numbers=(3, 4, 5, 6)) + "<br>" + table(out_head, outputs, numbers=(3, 4, 5, 6, 7, 8))
+    out_head = (
+        "output",
+        "shape",
+        "layout",
+        "slots",
+        "level",
+        "error at most",
+        "worst case",
+        "relative",
+        "by approximation",
+        "sent",
+    )
+    body = table(head, inputs, numbers=(3, 4, 5, 6)) + "<br>" + table(out_head, outputs, numbers=(3, 4, 5, 6, 7, 8, 9))
     return section("Inputs and outputs", body)
 
 

@@ -9,7 +9,7 @@ from latticework.report.data import Contents, Execution
 from latticework.report.families import FAMILIES, LABELS
 from latticework.report.quantities import count, duration, power_of_two, real, relative_bits, share, size, small
 from latticework.report.quantities import shape as shape_text
-from latticework.report.wording import insecure_warning, key_text, operation_rows, security_text
+from latticework.report.wording import insecure_warning, key_text, operation_rows, security_text, worst_case
 
 WIDTH = 100
 BAR_WIDTH = 24
@@ -86,10 +86,18 @@ def _interface(report: Contents) -> list[str]:
             rows.append([i.name, shape_text(i.shape), clip(i.layout, 28), str(i.level), span, size(i.bytes)])
     lines = ["", "Inputs", *columns(("name", "shape", "layout", "level", "range accepted", "bytes"), rows, left=3)]
     outputs = [
-        [o.name, shape_text(o.shape), clip(o.layout, 28), str(o.level), small(o.error_bound), size(o.bytes)]
+        [
+            o.name,
+            shape_text(o.shape),
+            clip(o.layout, 28),
+            str(o.level),
+            small(o.error_bound),
+            worst_case(o),
+            size(o.bytes),
+        ]
         for o in report.outputs
     ]
-    head = ("name", "shape", "layout", "level", "error bound", "bytes")
+    head = ("name", "shape", "layout", "level", "error bound", "worst case", "bytes")
     return [*lines, "", "Outputs", *columns(head, outputs, left=3)]
 
 

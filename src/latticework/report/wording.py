@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from latticework.cost import OperationCounts
-from latticework.report.data import KeyRow, Security
+from latticework.report.data import KeyRow, OutputRow, Security
+from latticework.report.quantities import small
 
 _OPERATIONS = (
     ("rotations", "rotations"),
@@ -48,3 +49,8 @@ def insecure_warning(security: Security) -> str:
 def key_text(key: KeyRow) -> str:
     """A key by name: rotation +5."""
     return key.kind if key.steps is None else f"{key.kind} {key.steps:+d}"
+
+
+def worst_case(output: OutputRow) -> str:
+    """The worst case of an output's error, where the code that makes it is at hand."""
+    return "not known" if output.worst_case is None else small(output.worst_case)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from latticework import _core
-from latticework.errors import SecretKeyError
+from latticework.errors import SecretKeyError, UserError
 
 SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"
 
@@ -29,7 +29,7 @@ def refuse_existing_key(folder: Path) -> None:
 class PublicKeys:
     """What a server gets: evaluation keys; and the key with which anybody can encrypt for the client."""
 
-    def __init__(self, evaluation: _core.EvaluationKeys, encryption: _core.PublicKey | None) -> None:
+    def __init__(self, evaluation: _core.EvaluationKeys | _core.MappedKeys, encryption: _core.PublicKey | None) -> None:
         self.evaluation = evaluation
         self.encryption = encryption
 
@@ -40,6 +40,8 @@ class PublicKeys:
 
     def save(self, folder: str | Path) -> None:
         """Write `evaluation.lwkeys` and `public.lwkey` into a folder."""
+        if isinstance(self.evaluation, _core.MappedKeys):
+            raise UserError("these keys stay in their file and are not in memory to be saved; copy the file")
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         _core.save_evaluation_keys(str(target / EVALUATION_FILE), self.evaluation)

@@ -10,7 +10,7 @@ from latticework.errors import UserError
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters
 
-DEVICES = {"cpu": "ref"}  # device name -> backend
+DEVICES = {"cpu": "auto"}  # device name -> backend
 DEFAULT_MEMORY = "4GB"
 MAX_THREADS = 1024
 _MAX_BYTES = 1 << 62
@@ -30,8 +30,8 @@ def open_context(chain: ModulusChain, device: str, threads: int) -> _core.Contex
     return _core.Context(core_parameters(chain), DEVICES[device], threads)
 
 
-def parse_bytes(amount: str | int) -> int:
-    """A number of bytes from 4000000000, "4GB" or "512MiB"."""
+def parse_bytes(amount: str | int, option: str = "memory") -> int:
+    """A number of bytes from 4000000000, "4GB" or "512MiB"; `option` is what messages call it."""
     number: float = -1
     if isinstance(amount, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", amount)
@@ -42,6 +42,6 @@ def parse_bytes(amount: str | int) -> int:
         number = amount
     if not 0 <= number < inf:
         raise UserError(
-            f"memory={amount!r} is not an amount of memory; write it as '4GB', '512MiB' or a number of bytes"
+            f"{option}={amount!r} is not an amount of memory; write it as '4GB', '512MiB' or a number of bytes"
         )
     return min(int(number), _MAX_BYTES)

@@ -53,18 +53,25 @@ class Server:
         keys: str | Path,
         *,
         memory: str | int = DEFAULT_MEMORY,
+        key_memory: str | int | None = None,
         device: str = "cpu",
         threads: int = 0,
     ) -> Server:
         """From a plan file and an evaluation key file (or the folder that holds one).
 
+        key_memory  None: all keys are read now. An amount such as "2GB": they stay in their file, which must not be
+                    changed meanwhile, until an instruction needs them, and leave memory where they exceed the amount
         raises  FormatError for damaged files or files of another kind; SecretKeyError for a secret key file
         """
         program = read_plan(Path(plan))
         context = open_context(program.chain, device, threads)
         file = file_in(keys, EVALUATION_FILE)
         try:
-            evaluation = _core.load_evaluation_keys(file, context)
+            evaluation = (
+                _core.load_evaluation_keys(file, context)
+                if key_memory is None
+                else _core.MappedKeys(file, context, parse_bytes(key_memory, "key_memory"))
+            )
         except SecretKeyError:
             raise SecretKeyError(
                 f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give the "

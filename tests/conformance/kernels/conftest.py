@@ -4,9 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from ring_oracles import DEGREES, PRIMES
+from ring_oracles import DEGREES, PRIME_SETS
 
 from latticework import _core
+
+BACKENDS_FOR_WIDE_PRIMES = {"ref"}
+CASES = [(name, "narrow") for name in _core.backend_names()]
+CASES += [(name, "wide") for name in _core.backend_names() if name in BACKENDS_FOR_WIDE_PRIMES]
 
 
 @pytest.fixture(params=_core.backend_names())
@@ -14,12 +18,13 @@ def backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture
-def make_ring(backend: str) -> Callable[..., _core.Ring]:
-    """A ring of the given degree over PRIMES, on the backend under test."""
+@pytest.fixture(params=CASES, ids="-".join)
+def make_ring(request: pytest.FixtureRequest) -> Callable[..., _core.Ring]:
+    """A ring of the given degree over one of PRIME_SETS, on the backend under test."""
+    backend, primes = request.param
 
     def make(degree: int, threads: int = 1) -> _core.Ring:
-        return _core.Ring(degree, PRIMES, backend=backend, threads=threads)
+        return _core.Ring(degree, PRIME_SETS[primes], backend=backend, threads=threads)
 
     return make
 

@@ -27,8 +27,21 @@ def find_prime(start: int, two_n: int) -> int:
 
 
 DEGREES = (16, 64, 1024)
-# 20, 30, 49 and 59 bits, and one just above 2^64 / 17: close to the limit of 2^60, 1 in 17 uniform words rejected.
-PRIMES = [find_prime(start, 2 * max(DEGREES)) for start in (2**19, 2**29, 2**48, 2**58, 2**64 // 17)]
+STARTS = {
+    # 20, 30, 49 and 50 bits, and close to 2^50: the largest that every backend takes.
+    "narrow": (2**19, 2**29, 2**48, 2**49, 2**50 - 2**18),
+    # 20, 30, 49 and 59 bits, and one just above 2^64 / 17: close to the limit of 2^60, 1 in 17 uniform words rejected.
+    "wide": (2**19, 2**29, 2**48, 2**58, 2**64 // 17),
+}
+NUM_LIMBS = 5
+
+
+def find_primes(starts: Sequence[int], degree: int) -> list[int]:
+    """Different primes, each the first from its start on, for rings up to `degree`."""
+    return [find_prime(start, 2 * degree) for start in starts]
+
+
+PRIME_SETS = {name: find_primes(starts, max(DEGREES)) for name, starts in STARTS.items()}
 
 
 def smallest_root(q: int, two_n: int) -> int:

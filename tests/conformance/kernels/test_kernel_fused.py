@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import ring_oracles as oracle
-from ring_oracles import PRIMES
+from ring_oracles import NUM_LIMBS
 
 Q, P = [0, 1, 3], [4, 2]  # limb 4 before 2: rows are in the order of the list, not of the numbers
 TARGET = [*P, *Q]
@@ -11,15 +11,15 @@ DIGITS = {"one": [[0, 1, 3]], "uneven": [[0, 1], [3]], "single": [[0], [1], [3]]
 KEY_LIMBS = [2, 4, 0, 1, 3]  # a key may hold its rows in another order
 
 
-def residues(limbs, degree, polys, rng):
-    return oracle.random_residues([PRIMES[limb] for limb in limbs], degree, polys, rng)
+def residues(ring, limbs, polys, rng):
+    return oracle.random_residues([ring.primes[limb] for limb in limbs], ring.degree, polys, rng)
 
 
 def random_keys(ring, digits, elements, rng):
     """Keys with one poly too many, digits in reverse order."""
     count = len(digits)
     order = list(range(count, 0, -1))
-    return [(*(residues(KEY_LIMBS, ring.degree, count + 1, rng) for _ in "ba"), KEY_LIMBS, order, g) for g in elements]
+    return [(*(residues(ring, KEY_LIMBS, count + 1, rng) for _ in "ba"), KEY_LIMBS, order, g) for g in elements]
 
 
 def composed_key_switch(ring, x, rest, digits, key):
@@ -37,8 +37,8 @@ def composed_key_switch(ring, x, rest, digits, key):
     ]
     total = np.concatenate(polys)
     if rest is not None:
-        special = int(np.prod([PRIMES[limb] for limb in P], dtype=object))
-        scaled = ring.mul_scalar(rest, [special % PRIMES[limb] for limb in Q], Q)
+        special = int(np.prod([ring.primes[limb] for limb in P], dtype=object))
+        scaled = ring.mul_scalar(rest, [special % ring.primes[limb] for limb in Q], Q)
         kept = slice(0, len(rest))
         total[kept, len(P) :] = ring.add(np.ascontiguousarray(total[kept, len(P) :]), scaled, Q)
     return ring.automorphism(total, element, TARGET)
@@ -48,8 +48,8 @@ def composed_key_switch(ring, x, rest, digits, key):
 @pytest.mark.parametrize("digits", DIGITS.values(), ids=DIGITS)
 @pytest.mark.parametrize("rest_polys", [0, 1, 2])
 def test_key_switch_is_its_composition(ring, rng, digits, extended, rest_polys):
-    x = residues(Q, ring.degree, 1, rng)
-    rest = residues(Q, ring.degree, rest_polys, rng) if rest_polys else None
+    x = residues(ring, Q, 1, rng)
+    rest = residues(ring, Q, rest_polys, rng) if rest_polys else None
     keys = random_keys(ring, digits, [1, 5, 2 * ring.degree - 1], rng)
     results = ring.key_switch(x, rest, digits, P, Q, keys, extended)
     assert len(results) == len(keys)
@@ -59,9 +59,9 @@ def test_key_switch_is_its_composition(ring, rng, digits, extended, rest_polys):
 
 def test_key_switch_of_extreme_residues(make_ring, rng):
     ring = make_ring(64)
-    patterns = oracle.residue_patterns([PRIMES[limb] for limb in Q], 64, rng)
+    patterns = oracle.residue_patterns([ring.primes[limb] for limb in Q], 64, rng)
     keys = random_keys(ring, DIGITS["uneven"], [5], rng)
-    largest = [np.array([PRIMES[limb] - 1 for limb in KEY_LIMBS], dtype=np.uint64)[None, :, None]]
+    largest = [np.array([ring.primes[limb] - 1 for limb in KEY_LIMBS], dtype=np.uint64)[None, :, None]]
     keys.append((*(np.broadcast_to(largest[0], (3, 5, 64)).copy() for _ in "ba"), KEY_LIMBS, [0, 1], 1))
     for name, x in patterns.items():
         results = ring.key_switch(x, x, DIGITS["uneven"], P, Q, keys)
@@ -73,7 +73,7 @@ def test_key_switch_of_extreme_residues(make_ring, rng):
 @pytest.mark.parametrize("digits", DIGITS.values(), ids=DIGITS)
 @pytest.mark.parametrize("extended", [False, True], ids=["lifted in the kernel", "stored"])
 def test_diag_sums_are_their_composition(ring, rng, digits, extended):
-    operand = residues(Q, ring.degree, 2, rng)
+    operand = residues(ring, Q, 2, rng)
     keys = random_keys(ring, digits, [5, 1, 25, 2 * ring.degree - 1], rng)
     pairs = [
         (0, 0),
@@ -85,12 +85,12 @@ def test_diag_sums_are_their_composition(ring, rng, digits, extended):
         (1, 2),
         (1, 0),
     ]  # giant 1 has no term, one pair comes twice
-    terms = [(baby, giant, residues(TARGET, ring.degree, 1, rng)) for baby, giant in pairs]
+    terms = [(baby, giant, residues(ring, TARGET, 1, rng)) for baby, giant in pairs]
     results = ring.diag_sums(operand, digits, P, Q, keys, terms, 3, extended)
 
-    special = int(np.prod([PRIMES[limb] for limb in P], dtype=object))
+    special = int(np.prod([ring.primes[limb] for limb in P], dtype=object))
     own = np.zeros((2, len(TARGET), ring.degree), dtype=np.uint64)
-    own[:, len(P) :] = ring.mul_scalar(operand, [special % PRIMES[limb] for limb in Q], Q)
+    own[:, len(P) :] = ring.mul_scalar(operand, [special % ring.primes[limb] for limb in Q], Q)
     babies = [own, *(composed_key_switch(ring, operand[1:], operand[:1], digits, key) for key in keys)]
     for giant, result in enumerate(results):
         expected = np.zeros_like(own)
@@ -103,9 +103,11 @@ def test_diag_sums_are_their_composition(ring, rng, digits, extended):
 @pytest.mark.parametrize("polys", [1, 2, 3])
 @pytest.mark.parametrize("removed", [[4], [0], [1, 4], [0, 1, 4]], ids=str)
 def test_mod_down_is_its_composition(ring, rng, polys, removed):
-    kept = [limb for limb in range(len(PRIMES)) if limb not in removed][::-1]
-    x, rest = residues(kept, ring.degree, polys, rng), residues(removed, ring.degree, polys, rng)
-    inverse = [pow(int(np.prod([PRIMES[i] for i in removed], dtype=object)), -1, PRIMES[limb]) for limb in kept]
+    kept = [limb for limb in range(NUM_LIMBS) if limb not in removed][::-1]
+    x, rest = residues(ring, kept, polys, rng), residues(ring, removed, polys, rng)
+    inverse = [
+        pow(int(np.prod([ring.primes[i] for i in removed], dtype=object)), -1, ring.primes[limb]) for limb in kept
+    ]
     expected = ring.sub_scale(x, ring.ntt(ring.lift(rest, removed, kept), kept), inverse, kept)
     np.testing.assert_array_equal(ring.mod_down(x, rest, inverse, removed, kept), expected)
 

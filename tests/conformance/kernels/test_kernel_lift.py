@@ -7,52 +7,55 @@ from itertools import product
 import numpy as np
 import pytest
 import ring_oracles as oracle
-from ring_oracles import PRIMES
+from ring_oracles import NUM_LIMBS
 
-LIMBS = list(range(len(PRIMES)))
+LIMBS = list(range(NUM_LIMBS))
 SOURCES = [[0], [2], [4], [0, 1], [1, 2, 3], [2, 4], [3, 4], LIMBS]
 
 
-def residues_around(fractions, sources, degree):
+def residues_around(ring, fractions, sources):
     """Consecutive integers around the given fractions of the product of the source primes."""
-    primes = [PRIMES[limb] for limb in sources]
-    reach = degree // len(fractions) // 2
+    primes = [ring.primes[limb] for limb in sources]
+    reach = ring.degree // len(fractions) // 2
     integers = [
         int(fraction * math.prod(primes)) + offset for fraction, offset in product(fractions, range(-reach, reach))
     ]
     return np.array([[[v % q for v in integers] for q in primes]], dtype=np.uint64)
 
 
-def expected_lift(x, sources, targets):
-    source_primes = [PRIMES[limb] for limb in sources]
+def expected_lift(ring, x, sources, targets):
+    source_primes = [ring.primes[limb] for limb in sources]
     polys, _, degree = x.shape
     values = [[oracle.lift(x[p, :, i].tolist(), source_primes) for i in range(degree)] for p in range(polys)]
-    return np.array([[[v % PRIMES[t] for v in row] for t in targets] for row in values], dtype=np.uint64)
+    return np.array([[[v % ring.primes[t] for v in row] for t in targets] for row in values], dtype=np.uint64)
 
 
 @pytest.mark.parametrize("sources", SOURCES, ids=str)
 def test_lift_equals_its_definition(make_ring, rng, sources):
     ring = make_ring(64)
     targets = LIMBS[::-1]  # sources are among the targets: there a lift is the identity
-    primes = [PRIMES[limb] for limb in sources]
+    primes = [ring.primes[limb] for limb in sources]
     for name, x in oracle.residue_patterns(primes, 64, rng).items():
-        np.testing.assert_array_equal(ring.lift(x, sources, targets), expected_lift(x, sources, targets), err_msg=name)
+        np.testing.assert_array_equal(
+            ring.lift(x, sources, targets), expected_lift(ring, x, sources, targets), err_msg=name
+        )
 
 
 @pytest.mark.parametrize("sources", [[0], [0, 1], [1, 2, 3]], ids=str)
 def test_lift_near_the_ends_of_the_centred_interval(make_ring, sources):
-    x = residues_around([0, Fraction(1, 2), Fraction(-1, 2), Fraction(1, 4)], sources, 64)
-    np.testing.assert_array_equal(make_ring(64).lift(x, sources, LIMBS), expected_lift(x, sources, LIMBS))
+    ring = make_ring(64)
+    x = residues_around(ring, [0, Fraction(1, 2), Fraction(-1, 2), Fraction(1, 4)], sources)
+    np.testing.assert_array_equal(ring.lift(x, sources, LIMBS), expected_lift(ring, x, sources, LIMBS))
 
 
 def test_quotient_is_summed_by_fused_operations(make_ring):
-    sources = [1, 2, 3, 4]
-    x = residues_around([Fraction(1, 2), Fraction(-1, 2)], sources, 1024)
-    primes = [PRIMES[limb] for limb in sources]
+    ring, sources = make_ring(1024), [1, 2, 3, 4]
+    x = residues_around(ring, [Fraction(1, 2), Fraction(-1, 2)], sources)
+    primes = [ring.primes[limb] for limb in sources]
     columns = x[0].T.tolist()
     unfused = [oracle.lift(column, primes, fma=lambda a, b, c: a * b + c) for column in columns]
     assert unfused != [oracle.lift(column, primes) for column in columns]  # the case tells them apart
-    np.testing.assert_array_equal(make_ring(1024).lift(x, sources, [0]), expected_lift(x, sources, [0]))
+    np.testing.assert_array_equal(ring.lift(x, sources, [0]), expected_lift(ring, x, sources, [0]))
 
 
 def test_lift_of_a_small_integer_is_the_integer(make_ring, rng):
@@ -64,7 +67,7 @@ def test_lift_of_a_small_integer_is_the_integer(make_ring, rng):
 
 def test_lift_reads_the_source_rows_in_any_order(make_ring, rng):
     ring = make_ring(64)
-    x = oracle.random_residues([PRIMES[4], PRIMES[1], PRIMES[2]], 64, 2, rng)
+    x = oracle.random_residues([ring.primes[4], ring.primes[1], ring.primes[2]], 64, 2, rng)
     np.testing.assert_array_equal(ring.lift(x, [4, 1, 2], [0, 3]), ring.lift(x[:, [1, 2, 0]], [1, 2, 4], [0, 3]))
 
 

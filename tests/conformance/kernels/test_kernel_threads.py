@@ -10,26 +10,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 import ring_oracles as oracle
-from ring_oracles import PRIMES
+from ring_oracles import NUM_LIMBS
 
 DEGREE = 1024
-LIMBS = list(range(len(PRIMES)))
-SCALARS = [q // 3 for q in PRIMES]
+LIMBS = list(range(NUM_LIMBS))
 
 
 def all_results(ring, x):
     """The bytes of every kernel, on enough rows that a pool has something to share."""
     y = ring.ntt(x, LIMBS)
-    widths = [q.bit_length() for q in PRIMES]
+    scalars = [q // 3 for q in ring.primes]
+    widths = [q.bit_length() for q in ring.primes]
     results = [
         y,
         ring.intt(x, LIMBS),
         *(kernel(x, y, LIMBS) for kernel in (ring.add, ring.sub, ring.mul)),
         ring.neg(x, LIMBS),
         ring.mul_add(x, y, y, LIMBS),
-        ring.mul_scalar(x, SCALARS, LIMBS),
-        ring.add_scalar(x, SCALARS, LIMBS),
-        ring.sub_scale(x, y, SCALARS, LIMBS),
+        ring.mul_scalar(x, scalars, LIMBS),
+        ring.add_scalar(x, scalars, LIMBS),
+        ring.sub_scale(x, y, scalars, LIMBS),
         ring.dot([x, y], [y, y], LIMBS),
         ring.automorphism(x, 5, LIMBS),
         ring.lift(np.ascontiguousarray(x[:, 1:4]), [1, 2, 3], LIMBS),
@@ -39,8 +39,8 @@ def all_results(ring, x):
 
 
 @pytest.fixture
-def x(rng):
-    return oracle.random_residues(PRIMES, DEGREE, 16, rng)
+def x(make_ring, rng):
+    return oracle.random_residues(make_ring(DEGREE).primes, DEGREE, 16, rng)
 
 
 def test_thread_count_does_not_change_a_bit(make_ring, x):

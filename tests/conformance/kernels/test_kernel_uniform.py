@@ -2,7 +2,7 @@
 
 import pytest
 import stream_oracle as oracle
-from ring_oracles import PRIMES
+from ring_oracles import NUM_LIMBS, PRIME_SETS
 
 SEED = bytes(range(32))
 
@@ -15,16 +15,17 @@ def test_oracles_reproduce_published_vectors():
     assert oracle.blake3_keyed(key, b"").hex() == expected
 
 
-@pytest.mark.parametrize("limb", range(len(PRIMES)))
+@pytest.mark.parametrize("limb", range(NUM_LIMBS))
 def test_expansion_equals_its_definition(ring, limb):
     degree = min(ring.degree, 256) if limb != 4 else ring.degree
-    expected, _ = oracle.uniform_row(SEED, 2, 2**40 + 7, 3, limb, PRIMES[limb], degree)
+    expected, _ = oracle.uniform_row(SEED, 2, 2**40 + 7, 3, limb, ring.primes[limb], degree)
     residues = ring.expand_uniform(SEED, 2, 2**40 + 7, 3, [limb])
     assert residues[0, 0, :degree].tolist() == expected
 
 
 def test_rejected_words_are_drawn_again_in_place():
-    _, rounds = oracle.uniform_row(SEED, 2, 2**40 + 7, 3, 4, PRIMES[4], 1024)
+    prime = PRIME_SETS["wide"][4]
+    _, rounds = oracle.uniform_row(SEED, 2, 2**40 + 7, 3, 4, prime, 1024)
     assert rounds >= 2  # so that the case above covers second and third draws
 
 

@@ -3,15 +3,30 @@
 import numpy as np
 import pytest
 import ring_oracles as oracle
-from ring_oracles import PRIMES
+from ring_oracles import NUM_LIMBS
 
 from latticework import _core
 
-LIMBS = list(range(len(PRIMES)))
+LIMBS = list(range(NUM_LIMBS))
 
 
-def test_ring_states_what_it_is(ring, backend):
-    assert (ring.primes, ring.backend) == (PRIMES, backend)
+def test_ring_states_what_it_is(backend):
+    primes = oracle.PRIME_SETS["narrow"]
+    ring = _core.Ring(64, primes, backend=backend, threads=1)
+    assert (ring.degree, ring.primes, ring.backend) == (64, primes, backend)
+
+
+def test_auto_is_the_fastest_backend_that_takes_the_primes():
+    names = _core.backend_names()
+    assert _core.Ring(64, oracle.PRIME_SETS["narrow"], threads=1).backend == names[0]
+    assert _core.Ring(64, oracle.PRIME_SETS["wide"], threads=1).backend == "ref"
+
+
+@pytest.mark.skipif("cpu" not in _core.backend_names(), reason="cpu does not run here")
+def test_cpu_refuses_primes_of_more_than_50_bits():
+    too_wide = oracle.find_prime(2**50, 32)
+    with pytest.raises(ValueError, match=rf"below 2\^50, and modulus {too_wide} is not.*ref"):
+        _core.Ring(16, [97, too_wide], backend="cpu")
 
 
 @pytest.mark.parametrize(
@@ -38,30 +53,30 @@ def test_unknown_backend_is_refused():
 
 
 def test_ntt_is_evaluation_at_odd_powers_of_the_smallest_root(ring, rng):
-    roots = [oracle.smallest_root(q, 2 * ring.degree) for q in PRIMES]
+    roots = [oracle.smallest_root(q, 2 * ring.degree) for q in ring.primes]
     exponents = oracle.exponents(ring.degree)
     positions = rng.choice(ring.degree, 8, replace=False)
-    for name, x in oracle.residue_patterns(PRIMES, ring.degree, rng).items():
+    for name, x in oracle.residue_patterns(ring.primes, ring.degree, rng).items():
         values = ring.ntt(x, LIMBS)
-        for limb, q in enumerate(PRIMES):
+        for limb, q in enumerate(ring.primes):
             points = [pow(roots[limb], exponents[j], q) for j in positions]
             expected = [oracle.evaluate(x[0, limb].tolist(), point, q) for point in points]
             assert values[0, limb, positions].tolist() == expected, (name, q)
 
 
 def test_intt_undoes_ntt(ring, rng):
-    for name, x in oracle.residue_patterns(PRIMES, ring.degree, rng).items():
+    for name, x in oracle.residue_patterns(ring.primes, ring.degree, rng).items():
         np.testing.assert_array_equal(ring.intt(ring.ntt(x, LIMBS), LIMBS), x, err_msg=name)
         np.testing.assert_array_equal(ring.ntt(ring.intt(x, LIMBS), LIMBS), x, err_msg=name)
 
 
 def test_product_in_ntt_domain_is_negacyclic_convolution(make_ring, rng):
     ring = make_ring(64)
-    patterns = oracle.residue_patterns(PRIMES, ring.degree, rng)
+    patterns = oracle.residue_patterns(ring.primes, ring.degree, rng)
     b = patterns["random"]
     for name, a in patterns.items():
         product = ring.intt(ring.mul(ring.ntt(a, LIMBS), ring.ntt(b, LIMBS), LIMBS), LIMBS)
-        for limb, q in enumerate(PRIMES):
+        for limb, q in enumerate(ring.primes):
             expected = oracle.negacyclic_product(a[0, limb].tolist(), b[0, limb].tolist(), q)
             assert product[0, limb].tolist() == expected, (name, q)
 
@@ -85,29 +100,29 @@ def pointwise_cases(ring, x, y, z, scalars):
 
 def test_pointwise_kernels_on_every_pair_of_patterns(make_ring, rng):
     ring = make_ring(16)
-    patterns = oracle.residue_patterns(PRIMES, ring.degree, rng)
-    scalars = [int(rng.integers(q)) for q in PRIMES]
+    patterns = oracle.residue_patterns(ring.primes, ring.degree, rng)
+    scalars = [int(rng.integers(q)) for q in ring.primes]
     for x_name, x in patterns.items():
         for y_name, y in patterns.items():
             for kernel, result, value in pointwise_cases(ring, x, y, patterns["largest"], scalars):
-                expected = (value % oracle.column(PRIMES)).astype(np.uint64)
+                expected = (value % oracle.column(ring.primes)).astype(np.uint64)
                 np.testing.assert_array_equal(result, expected, err_msg=f"{kernel} {x_name} {y_name}")
 
 
 @pytest.mark.parametrize("scalar", ["zero", "one", "largest"])
 def test_extreme_scalars(make_ring, rng, scalar):
     ring = make_ring(64)
-    x = oracle.random_residues(PRIMES, 64, 2, rng)
-    y = oracle.random_residues(PRIMES, 64, 2, rng)
-    scalars = [{"zero": 0, "one": 1, "largest": q - 1}[scalar] for q in PRIMES]
+    x = oracle.random_residues(ring.primes, 64, 2, rng)
+    y = oracle.random_residues(ring.primes, 64, 2, rng)
+    scalars = [{"zero": 0, "one": 1, "largest": q - 1}[scalar] for q in ring.primes]
     for kernel, result, value in pointwise_cases(ring, x, y, y, scalars):
-        np.testing.assert_array_equal(result, (value % oracle.column(PRIMES)).astype(np.uint64), err_msg=kernel)
+        np.testing.assert_array_equal(result, (value % oracle.column(ring.primes)).astype(np.uint64), err_msg=kernel)
 
 
 def test_one_poly_is_broadcast_over_many(make_ring, rng):
     ring = make_ring(64)
-    one = oracle.random_residues(PRIMES, 64, 1, rng)
-    many = oracle.random_residues(PRIMES, 64, 3, rng)
+    one = oracle.random_residues(ring.primes, 64, 1, rng)
+    many = oracle.random_residues(ring.primes, 64, 3, rng)
     repeated = np.repeat(one, 3, axis=0)
     for kernel in (ring.add, ring.sub, ring.mul):
         np.testing.assert_array_equal(kernel(one, many, LIMBS), kernel(repeated, many, LIMBS))
@@ -120,14 +135,14 @@ def test_one_poly_is_broadcast_over_many(make_ring, rng):
 
 def test_dot_of_many_largest_products_does_not_overflow(make_ring):
     ring, terms = make_ring(16), 600
-    x = np.array([[[q - 1] * 16 for q in PRIMES]], dtype=np.uint64)
+    x = np.array([[[q - 1] * 16 for q in ring.primes]], dtype=np.uint64)
     result = ring.dot([x] * terms, [x] * terms, LIMBS)
-    assert result[0, :, 0].tolist() == [terms % q for q in PRIMES]  # (q - 1)^2 = 1
+    assert result[0, :, 0].tolist() == [terms % q for q in ring.primes]  # (q - 1)^2 = 1
 
 
 def test_rows_follow_limb_numbers(make_ring, rng):
     ring, limbs = make_ring(64), [3, 0, 4]
-    primes = [PRIMES[limb] for limb in limbs]
+    primes = [ring.primes[limb] for limb in limbs]
     x = oracle.random_residues(primes, 64, 2, rng)
     np.testing.assert_array_equal(ring.ntt(x, limbs)[:, 1], ring.ntt(x[:, 1:2].copy(), [0])[:, 0])
     expected = (oracle.exact(x) ** 2 % oracle.column(primes)).astype(np.uint64)
@@ -135,12 +150,12 @@ def test_rows_follow_limb_numbers(make_ring, rng):
 
 
 def test_automorphism_permutes_the_ntt_like_the_coefficients(ring, rng):
-    x = oracle.random_residues(PRIMES, ring.degree, 2, rng)
+    x = oracle.random_residues(ring.primes, ring.degree, 2, rng)
     values = ring.ntt(x, LIMBS)
     for g in (1, 3, 5, pow(5, 7, 2 * ring.degree), ring.degree + 1, 2 * ring.degree - 1):
         turned = ring.intt(ring.automorphism(values, g, LIMBS), LIMBS)
         for poly in range(2):
-            for limb, q in enumerate(PRIMES):
+            for limb, q in enumerate(ring.primes):
                 assert turned[poly, limb].tolist() == oracle.apply_automorphism(x[poly, limb].tolist(), g, q), (g, q)
 
 
@@ -154,7 +169,7 @@ def test_even_galois_element_is_refused(make_ring):
 def test_import_signed_reduces_both_signs(ring, rng):
     values = rng.integers(-(2**62) + 1, 2**62, ring.degree)
     values[:4] = [0, -1, 2**62 - 1, -(2**62) + 1]
-    expected = (values.astype(object) % oracle.column(PRIMES)).astype(np.uint64)
+    expected = (values.astype(object) % oracle.column(ring.primes)).astype(np.uint64)
     np.testing.assert_array_equal(ring.import_signed(values, LIMBS)[0], expected)
 
 
@@ -170,8 +185,8 @@ def pack(x, widths):
 
 @pytest.mark.parametrize("extra_bits", [0, 1, 4])
 def test_packed_rows_are_bit_strings(ring, rng, extra_bits):
-    widths = [q.bit_length() + extra_bits for q in PRIMES]
-    x = oracle.random_residues(PRIMES, ring.degree, 2, rng)
+    widths = [q.bit_length() + extra_bits for q in ring.primes]
+    x = oracle.random_residues(ring.primes, ring.degree, 2, rng)
     data = pack(x, widths)
     assert ring.export_residues(x, widths, LIMBS) == data
     np.testing.assert_array_equal(ring.import_residues(data, widths, LIMBS, 2), x)
@@ -179,7 +194,7 @@ def test_packed_rows_are_bit_strings(ring, rng, extra_bits):
 
 def test_import_refuses_a_residue_that_is_not_reduced(make_ring):
     ring = make_ring(16)
-    for limb, q in enumerate(PRIMES):
+    for limb, q in enumerate(ring.primes):
         for place in (0, 9, 15):
             x = np.zeros((1, 1, 16), dtype=np.uint64)
             x[0, 0, place] = q

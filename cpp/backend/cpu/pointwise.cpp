@@ -1,0 +1,89 @@
+#include "backend/cpu/kernels.hpp"
+#include "backend/cpu/queue.hpp"
+
+namespace lw::cpu {
+namespace {
+
+// An operand of one poly serves every poly of the result.
+inline const Word* operand_row(const ConstRows& a, std::size_t poly, std::size_t j) noexcept {
+  return a.row(a.polys == 1 ? 0 : poly, j);
+}
+
+// body(out row, poly, j, prime) for every row; a word takes about a cycle, as these are bound by memory.
+template <class Body>
+void for_each(Queue& q, const Rows& out, const Body& body) noexcept {
+  CpuQueue& queue = cpu_queue(q);
+  queue.for_rows(out, queue.degree, [&](std::size_t poly, std::size_t j) {
+    body(queue, out.row(poly, j), poly, j, queue.ntt[out.limbs[j]].prime);
+  });
+}
+
+double centred_scalar(const CpuQueue& queue, const Rows& out, std::size_t j, std::span<const Word> scalars) noexcept {
+  return static_cast<double>(queue.moduli[out.limbs[j]].centred(scalars[j]));
+}
+
+}  // namespace
+
+void add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
+    queue.row.add(to, operand_row(a, poly, j), operand_row(b, poly, j), queue.degree, p);
+  });
+}
+
+void sub(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
+    queue.row.sub(to, operand_row(a, poly, j), operand_row(b, poly, j), queue.degree, p);
+  });
+}
+
+void neg(Queue& q, Rows out, ConstRows a) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime&) {
+    queue.row.neg(to, operand_row(a, poly, j), queue.degree);
+  });
+}
+
+void mul(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
+    queue.row.mul(to, operand_row(a, poly, j), operand_row(b, poly, j), queue.degree, p);
+  });
+}
+
+void mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
+    queue.row.mul_add(to, operand_row(a, poly, j), operand_row(b, poly, j), queue.degree, p);
+  });
+}
+
+void mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
+    queue.row.mul_scalar(to, operand_row(a, poly, j), centred_scalar(queue, out, j, scalars), queue.degree, p);
+  });
+}
+
+void add_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
+    queue.row.add_scalar(to, operand_row(a, poly, j), centred_scalar(queue, out, j, scalars), queue.degree, p);
+  });
+}
+
+void sub_scale(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
+    queue.row.sub_scale(to, operand_row(a, poly, j), operand_row(b, poly, j), centred_scalar(queue, out, j, scalars),
+                        queue.degree, p);
+  });
+}
+
+void automorphism(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime&) {
+    queue.row.automorphism(to, operand_row(a, poly, j), queue.block_reversal.data(), queue.degree / 4,
+                           static_cast<std::uint32_t>(galois_element));
+  });
+}
+
+void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime& p) {
+    queue.row.import_signed(to, coefficients.data(), queue.degree, p);
+  });
+}
+
+}  // namespace lw::cpu

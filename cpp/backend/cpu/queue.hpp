@@ -1,0 +1,43 @@
+// The one queue of `cpu`: synchronous, with the tables its kernels read.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "backend/cpu/row_kernels.hpp"
+#include "backend/cpu/tables.hpp"
+#include "backend/device.hpp"
+#include "backend/thread_pool.hpp"
+#include "math/modulus.hpp"
+
+namespace lw::cpu {
+
+/// Roots of the canonical embedding: roots[h + j] = zeta_(8h)^(5^j), j < h, for the stage that joins halves of h slots.
+std::vector<std::complex<double>> embedding_roots(std::uint32_t max_slots);
+
+class CpuQueue final : public Queue {
+ public:
+  CpuQueue(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads,
+           const RowKernels& row_kernels);
+
+  /// body(poly, j) for every row of `rows`, each about `cycles` long; rows of one limb follow each other.
+  template <class Body>
+  void for_rows(const Rows& rows, std::size_t cycles, const Body& body) noexcept {
+    const std::size_t polys = rows.polys;
+    pool.parallel_for(polys * rows.limbs.size(), cycles, [&](std::size_t i) { body(i % polys, i / polys); });
+  }
+
+  const std::uint32_t degree;
+  const unsigned log_degree;
+  const RowKernels& row;        // the best for this machine
+  std::vector<Modulus> moduli;  // by limb number, like ntt
+  std::vector<NttTable> ntt;
+  std::vector<std::uint32_t> block_reversal;  // of the N/4 aligned blocks of 4
+  std::vector<std::complex<double>> roots;
+  ThreadPool pool;
+};
+
+inline CpuQueue& cpu_queue(Queue& queue) noexcept { return static_cast<CpuQueue&>(queue); }
+
+}  // namespace lw::cpu

@@ -1,0 +1,54 @@
+// Keys that stay in their file until they are needed, at the level they are needed at, and leave memory again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "exec/providers.hpp"
+#include "rlwe/key_files.hpp"
+
+namespace lw {
+
+/// What has been going on, for reports and tests.
+struct KeyTraffic {
+  std::size_t resident_bytes = 0;   // keys in memory, leased ones included
+  std::size_t peak_bytes = 0;       // the most there were
+  std::uint64_t loads = 0;          // keys read, by whomever
+  std::uint64_t prefetched = 0;     // of these, in the background
+  std::uint64_t touched_bytes = 0;  // of the file
+};
+
+/// Leases of keys of a file under a byte budget. Keys nobody uses make room, least recently used first; those in use
+/// may exceed the budget together, and are let go of when given back. Prefetching happens on a thread of its own, in
+/// the order asked for, as far as there is room: a key that waits for its first use is never pushed out by another
+/// prefetch. If it fails, acquire() meets the error by itself. A child made by fork starts with nothing in memory.
+/// Safe to share between threads; leases may outlive it.
+class MappedKeys final : public KeyProvider {
+ public:
+  MappedKeys(std::shared_ptr<const Context> context, const std::string& path, std::size_t budget_bytes);
+  ~MappedKeys() override;
+  MappedKeys(const MappedKeys&) = delete;
+  MappedKeys& operator=(const MappedKeys&) = delete;
+
+  const KeySetId& id() const override { return file_->id(); }
+  const Fingerprint& parameters() const override { return file_->parameters(); }
+  bool has(const KeySpec& spec) const override { return file_->find(spec).has_value(); }
+  void prefetch(const KeySpec& spec) override;
+  /// Also throws what reading the file throws.
+  KeyLease acquire(const KeySpec& spec) override;
+
+  const EvaluationKeyFile& file() const noexcept { return *file_; }
+  KeyTraffic traffic() const;
+
+ private:
+  class Store;
+  Store& store() const;
+
+  std::shared_ptr<const Context> context_;
+  std::shared_ptr<const EvaluationKeyFile> file_;
+  std::size_t budget_bytes_;
+  mutable std::atomic<std::shared_ptr<Store>*> store_ = nullptr;  // of this process
+};
+
+}  // namespace lw

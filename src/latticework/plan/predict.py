@@ -1,0 +1,199 @@
+"""Carry error bounds through a plan: what its outputs may be off by, without running it on any value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import RangeError, UnsupportedError
+from latticework.plan.error_model import Bound, ErrorModel
+from latticework.plan.keys import KeySpec
+from latticework.plan.schema import CipherKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
+
+OnBound = Callable[[int, Bound], None]
+Item = Bound | int | KeySpec
+_INDEX = {"iadd": int.__add__, "isub": int.__sub__, "imul": int.__mul__, "imin": min, "ilt": lambda a, b: int(a < b)}
+
+
+@dataclass(frozen=True, slots=True)
+class Magnitude:
+    """What is known of a secret input: a bound on its slots, and their root mean square."""
+
+    peak: float
+    rms: float
+
+    @staticmethod
+    def of(values: npt.ArrayLike) -> Magnitude:
+        """The magnitude of an example."""
+        sizes = np.abs(np.asarray(values))
+        return Magnitude(float(np.max(sizes, initial=0.0)), float(np.sqrt(np.mean(sizes**2))) if sizes.size else 0.0)
+
+
+def predict(
+    plan: Plan, inputs: Sequence[Magnitude | int], *, public_key: bool = False, on_bound: OnBound | None = None
+) -> list[Bound]:
+    """Bounds of a plan's packed outputs.
+
+    inputs      one magnitude per secret input, an int per index input, in order
+    public_key  inputs are encrypted under the public key
+    on_bound    called with (register, bound) for every ciphertext
+    raises      RangeError for a trip count out of bounds, UnsupportedError for a bootstrap, whose error is not linear
+                in its input's
+    """
+    run = _Prediction(plan, on_bound)
+    items: list[Item] = []
+    for spec, known in zip(plan.client.inputs, inputs, strict=True):
+        if isinstance(spec, IndexInput):
+            assert isinstance(known, int)
+            items.append(known)
+        else:
+            assert isinstance(known, Magnitude)
+            items.append(run.model.fresh(known.peak, known.rms, spec.pack.slots, spec.scale, public_key=public_key))
+    results = run.block(0, items)
+    return [bound for bound in results if isinstance(bound, Bound)]
+
+
+class _Prediction:
+    def __init__(self, plan: Plan, on_bound: OnBound | None) -> None:
+        self.plan = plan
+        self.model = ErrorModel(plan.chain)
+        self.on_bound = on_bound
+        self.registers: dict[int, Item] = {}
+        self.constants: dict[tuple[int, float], Bound] = {}
+
+    def block(self, number: int, arguments: Sequence[Item]) -> list[Item]:
+        """Run a block on bounds; returns what it yields."""
+        block = self.plan.blocks[number]
+        self.registers.update(zip(block.arguments, arguments, strict=True))
+        for instruction in block.code:
+            operands = [self.registers[o.register] for o in instruction.operands]
+            if instruction.op == "yield":
+                return operands
+            for register, item in zip(instruction.results, self.step(instruction, operands), strict=True):
+                self.registers[register] = item
+                if self.on_bound is not None and isinstance(item, Bound):
+                    self.on_bound(register, item)
+        raise AssertionError(f"block {number} does not end in yield")
+
+    def step(self, instruction: Instruction, x: list[Item]) -> list[Item]:
+        """One instruction on bounds."""
+        op, immediate = instruction.op, instruction.immediate
+        if op == "for":
+            return self.loop(immediate, x)
+        if op == "if":
+            return self.block(immediate[0 if x[0] else 1], x[1:])
+        if op == "iconst":
+            return [immediate[0]]
+        if op in _INDEX:
+            return [_INDEX[op](*x)]  # type: ignore[operator]
+        kind = self.plan.kind(instruction.results[0])
+        if isinstance(kind, KeyKind):
+            return [self.plan.keys[kind.key]]
+        if isinstance(kind, PlainKind):
+            return [self.constant(immediate[0], kind.scale)]
+        if op == "hoist":
+            return [x[0]]
+        if op == "diag_sums":
+            return list(self.diag_sums(instruction, x))
+        assert isinstance(kind, CipherKind)
+        return [self.cipher_step(instruction, kind, x)]
+
+    def loop(self, immediate: tuple[int, ...], x: list[Item]) -> list[Item]:
+        """A counted loop, turn by turn."""
+        block, limit = immediate
+        trips, carried = x[0], x[1:]
+        assert isinstance(trips, int)
+        if not 0 <= trips <= limit:
+            raise RangeError(f"for: the trip count is {trips}; this plan allows 0 to {limit}")
+        for i in range(trips):
+            carried = self.block(block, [i, *carried])
+        return carried
+
+    def constant(self, number: int, scale: float) -> Bound:
+        """An encoded constant."""
+        found = self.constants.get((number, scale))
+        if found is None:
+            known = Magnitude.of(self.plan.constants[number].evaluate(self.plan.sources))
+            slots = self.plan.constants[number].slots
+            found = self.constants[number, scale] = self.model.encoded(known.peak, known.rms, slots, scale)
+        return found
+
+    def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Bound:
+        """An instruction that makes one ciphertext."""
+        a = x[0]
+        assert isinstance(a, Bound)
+        before = self.plan.kind(instruction.operands[0].register)
+        match instruction.op:
+            case "add" | "sub" | "add_plain" | "sub_plain":
+                b = x[1]
+                assert isinstance(b, Bound)
+                other = self.plan.kind(instruction.operands[1].register)
+                assert isinstance(other, CipherKind | PlainKind)
+                return self.model.add(a, self.model.relabelled(b, other.scale, kind.scale))
+            case "mul" | "mul_plain":
+                assert isinstance(x[1], Bound)
+                return self.model.mul(a, x[1])
+            case "square":
+                return self.model.mul(a, a)
+            case "mul_int":
+                assert isinstance(before, CipherKind)
+                return a.times(instruction.immediate[0] * (before.scale / kind.scale))
+            case "add_int":
+                constant = abs(instruction.immediate[0]) / kind.scale
+                rounding = 0.5 / kind.scale
+                return self.model.add(a, Bound(constant, constant, rounding, rounding))
+            case "relabel":
+                assert isinstance(before, CipherKind)
+                return a.times(before.scale / kind.scale)
+            case "neg" | "drop_level" | "trivial" | "extend" | "mul_monomial":
+                return a
+            case "mod_down":
+                return self.model.mod_down(a, kind.slots, kind.scale, kind.degree)
+            case "key_product" | "rotate" | "relinearize":
+                assert isinstance(x[1], KeySpec)
+                switched = self.switched(a, x[1], kind)
+                if instruction.op == "key_product":
+                    return switched
+                return self.model.mod_down(switched, kind.slots, kind.scale)
+        raise UnsupportedError(f"{instruction.op}: its error does not follow from that of its operand alone")
+
+    def switched(self, a: Bound, key: KeySpec, kind: CipherKind) -> Bound:
+        """A key product, turned as the key turns."""
+        a = self.model.key_product(a, kind.slots, kind.scale, kind.level, kind.track)
+        if key.kind != "galois":
+            return a
+        steps, conjugated = _galois_action(key.galois_element, kind.slots)
+        return a.turned(steps, kind.slots, conjugated=conjugated)
+
+    def diag_sums(self, instruction: Instruction, x: list[Item]) -> list[Bound]:
+        """Sums of products of turned copies with constants."""
+        num_keys, num_giants, *pairs = instruction.immediate
+        a, keys, plains = x[0], x[1 : 1 + num_keys], x[1 + num_keys :]
+        assert isinstance(a, Bound)
+        kind = self.plan.kind(instruction.results[0])
+        assert isinstance(kind, CipherKind)
+        source = self.plan.kind(instruction.operands[0].register)
+        assert not isinstance(source, KeyKind)
+        unscaled = CipherKind(kind.slots, kind.track, kind.level, source.scale, 1, 1)  # type: ignore[union-attr]
+        babies = [a] + [self.switched(a, key, unscaled) for key in keys if isinstance(key, KeySpec)]
+        sums: list[Bound] = [Bound(0.0, 0.0)] * num_giants
+        for plain, baby, giant in zip(plains, pairs[::2], pairs[1::2], strict=True):
+            assert isinstance(plain, Bound)
+            sums[giant] = self.model.add(sums[giant], self.model.mul(babies[baby], plain))
+        return sums
+
+
+def _galois_action(element: int, slots: int) -> tuple[int, bool]:
+    """(left rotation, whether it conjugates) of X -> X^element on vectors of `slots` slots."""
+    modulus = 4 * slots
+    residue = element % modulus
+    conjugated = residue % 4 == 3
+    if conjugated:
+        residue = modulus - residue
+    steps, power = 0, 1
+    while power != residue:
+        power, steps = power * 5 % modulus, steps + 1
+    return steps, conjugated

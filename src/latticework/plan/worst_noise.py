@@ -1,0 +1,41 @@
+"""Noise of each primitive step, as a bound on the magnitude of a coefficient that holds always.
+
+The counterparts of `plan.noise`, function by function: secrets are ternary, centred binomial errors of 21 pairs are at
+most 21, rounding is at most 1/2, and nothing is averaged.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from latticework.params import ModulusChain
+
+ERROR_BOUND = 21.0
+ROUNDING_BOUND = 0.5 + 2.0**-20  # a lift's float sum may round a tie the other way
+
+
+def encoding() -> float:
+    """Rounding of an encoded vector."""
+    return ROUNDING_BOUND
+
+
+def symmetric_encryption() -> float:
+    """A fresh encryption under the secret key, encoding included."""
+    return ERROR_BOUND + ROUNDING_BOUND
+
+
+def public_encryption(ring_degree: int) -> float:
+    """A fresh encryption under the public key, encoding included."""
+    return ERROR_BOUND * (1 + 2 * ring_degree) + ROUNDING_BOUND
+
+
+def mod_down(ring_degree: int, degree: int = 1) -> float:
+    """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2)."""
+    return ROUNDING_BOUND * sum(float(ring_degree) ** power for power in range(degree + 1))
+
+
+def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
+    """Errors of the key, weighted by digits of at most half their modulus, after the division by P."""
+    basis = set(chain.tracks[track].basis(level))
+    digits = [prod(chain.limb_primes(tuple(sorted(basis & set(d))))) for d in chain.digits if basis & set(d)]
+    return sum(chain.ring_degree * ERROR_BOUND * d / 2 for d in digits) / prod(chain.special)

@@ -1,0 +1,216 @@
+"""Prove that the float64 transforms of `cpu` compute with exact integers, for every degree and prime.
+
+    python tools/prove_ranges.py [--root DIR]
+
+A residue is an integer held in a double. Sums and differences are exact while they stay below 2^53. The product of x
+and a factor w modulo q takes the quotient c = rint(x * fl(w / q)), which is only approximate, and then x w - h and
+h - c q with h = fl(x w), which have to be exact, as does their sum x w - c q. So all that can go wrong is size. The
+script walks through the passes of both transforms, as listed in cpp/backend/cpu/ntt_ranges.hpp, with a bound on the
+magnitude of each value of a butterfly network, in units of q and in exact fractions, and fails if a bound does not
+hold: in the largest intermediate, or in the range of residues at rest (cpp/backend/cpu/prime.hpp). Exit status 1 on
+failure.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+
+ULP = Fraction(1, 2**53)  # the largest relative error of one rounding
+HALF = Fraction(1, 2)
+LOG_DEGREES = range(4, 18)
+REST = {47: Fraction(9, 16), 49: Fraction(19, 32), 50: Fraction(11, 16)}  # at rest, in units of q, for q < 2^bits
+
+
+class RangeError(Exception):
+    """A bound that does not hold."""
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """One row of kNttRanges, under the names it has there."""
+
+    bits: int
+    forward8: int
+    forward4: int
+    forward2: int
+    forward_tail_first: int
+    forward_tail_second: int
+    inverse_tail_first: int
+    inverse_tail_second: int
+    inverse2: int
+    inverse4: int
+    inverse8: int
+
+
+def read_ranges(source: str) -> list[Ranges]:
+    """The rows of kNttRanges; the fields of its struct have to be those of Ranges, in the same order."""
+    struct = re.search(r"struct NttRanges \{(.*?)\};", source, re.DOTALL)
+    table = re.search(r"kNttRanges\[\] = \{\n(.*?)\n\};", source, re.DOTALL)
+    if struct is None or table is None:
+        raise RangeError("struct NttRanges and kNttRanges are not where they were")
+    if re.findall(r"(\w+)[,;]", struct[1]) != [field.name for field in fields(Ranges)]:
+        raise RangeError("the fields of NttRanges are not those that this script knows")
+    rows = [[int(number, 0) for number in re.findall(r"\w+", row)] for row in table[1].splitlines()]
+    return [Ranges(*row) for row in rows]
+
+
+def passes(log_degree: int) -> list[int]:
+    """Stages of each pass before the tail: ntt_passes."""
+    stages = log_degree - 4
+    if stages == 1:
+        return [1]
+    if stages % 3 == 1:
+        return [3] * ((stages - 4) // 3) + [2, 2]
+    return [3] * (stages // 3) + [2] * (stages % 3 // 2)
+
+
+class Arithmetic:
+    """Bounds on magnitudes, in units of any q < 2^bits; remembers the largest."""
+
+    def __init__(self, bits: int) -> None:
+        self.limit = Fraction(2**53, 2**bits)  # exact below this
+        self.q = Fraction(2**bits)
+        self.largest = Fraction(0)
+
+    def exact(self, bound: Fraction) -> Fraction:
+        """The bound itself, if integers up to it are exact."""
+        self.largest = max(self.largest, bound)
+        if bound >= self.limit:
+            raise RangeError(f"a value can reach {float(bound):.2f} q, and 2^53 is {float(self.limit):.0f} q")
+        return bound
+
+    def add(self, a: Fraction, b: Fraction) -> Fraction:
+        """a + b or a - b."""
+        return self.exact(a + b)
+
+    def reduce(self, x: Fraction) -> Fraction:
+        """x - rint(x * fl(1/q)) q: two roundings in the quotient."""
+        return self.exact(HALF + x * ((1 + ULP) ** 2 - 1))
+
+    def product(self, x: Fraction, w: Fraction = HALF, roundings: int = 3) -> Fraction:
+        """x w - c q, where c = rint(x w / q) after `roundings` roundings."""
+        quotient = x * w * self.q
+        rest = self.exact(HALF + quotient * ((1 + ULP) ** roundings - 1))
+        self.exact(rest + quotient * ULP)  # h - c q: off by the rounding of h
+        return rest
+
+
+def reduce_some(arithmetic: Arithmetic, values: list[Fraction], mask: int) -> None:
+    """Reduce value i in place for every bit i of the mask."""
+    for i in range(len(values)):
+        if mask >> i & 1:
+            values[i] = arithmetic.reduce(values[i])
+
+
+def forward(arithmetic: Arithmetic, start: Fraction, stages: int, mask: int) -> Fraction:
+    """The largest of the values after a pass whose inputs all are within `start`."""
+    values = [start] * 2**stages
+    reduce_some(arithmetic, values, mask)
+    for stage in range(stages):
+        step = len(values) >> (stage + 1)
+        for i in range(len(values)):
+            if not i & step:
+                values[i] = values[i + step] = arithmetic.add(values[i], arithmetic.product(values[i + step]))
+    return max(values)
+
+
+def inverse(arithmetic: Arithmetic, start: Fraction, stages: int, mask: int, degree: int | None) -> Fraction:
+    """The same for an inverse pass. With a degree it is the last one, whose last stage also divides by that: sums are
+    multiplied by 1/N, which is -(q - 1)/N modulo q, and differences by a factor of any size, then reduced.
+    """
+    values = [start] * 2**stages
+    for stage in range(stages):
+        step = 1 << stage
+        for i in range(len(values)):
+            if not i & step:
+                total = arithmetic.add(values[i], values[i + step])
+                values[i], values[i + step] = total, arithmetic.product(total)
+                if degree is not None and stage == stages - 1:
+                    values[i] = arithmetic.product(total, Fraction(1, degree))
+                    values[i + step] = arithmetic.reduce(values[i + step])
+    if degree is None:
+        reduce_some(arithmetic, values, mask)
+    return max(values)
+
+
+def require_rest(result: Fraction, bits: int, what: str) -> None:
+    """Raise RangeError if a result is outside the range of residues at rest."""
+    if result > REST[bits]:
+        raise RangeError(f"{what}: a result can reach {float(result):.4f} q, beyond {REST[bits]} q")
+
+
+def prove_forward(ranges: Ranges, log_degree: int) -> Fraction:
+    """The largest intermediate of a forward transform, in units of q."""
+    arithmetic = Arithmetic(ranges.bits)
+    masks = {3: ranges.forward8, 2: ranges.forward4, 1: ranges.forward2}
+    bound = REST[ranges.bits]
+    for stages in passes(log_degree):
+        bound = forward(arithmetic, bound, stages, masks[stages])
+    bound = forward(arithmetic, bound, 2, ranges.forward_tail_first)
+    bound = forward(arithmetic, bound, 2, ranges.forward_tail_second)
+    require_rest(arithmetic.reduce(bound), ranges.bits, "ntt")
+    return arithmetic.largest
+
+
+def prove_inverse(ranges: Ranges, log_degree: int) -> Fraction:
+    """The largest intermediate of an inverse transform, in units of q."""
+    arithmetic = Arithmetic(ranges.bits)
+    masks = {3: ranges.inverse8, 2: ranges.inverse4, 1: ranges.inverse2}
+    plan = [(2, ranges.inverse_tail_first), (2, ranges.inverse_tail_second)]
+    plan += [(stages, masks[stages]) for stages in reversed(passes(log_degree))]
+    bound = REST[ranges.bits]
+    for number, (stages, mask) in enumerate(plan, 1):
+        bound = inverse(arithmetic, bound, stages, mask, 2**log_degree if number == len(plan) else None)
+    require_rest(bound, ranges.bits, "intt")
+    return arithmetic.largest
+
+
+def prove_pointwise(bits: int) -> Fraction:
+    """The largest intermediate of the pointwise kernels, whose operands and results are at rest."""
+    arithmetic, rest = Arithmetic(bits), REST[bits]
+    product = arithmetic.product(rest, rest)
+    results = {
+        "add, sub, add_scalar": arithmetic.reduce(arithmetic.add(rest, rest)),
+        "mul": product,
+        "mul_add": arithmetic.reduce(arithmetic.add(product, rest)),
+        "mul_scalar": arithmetic.product(rest, roundings=2),
+        "sub_scale": arithmetic.product(arithmetic.add(rest, rest), roundings=2),
+    }
+    for what, result in results.items():
+        require_rest(result, bits, what)
+    return arithmetic.largest
+
+
+def proofs(rows: Sequence[Ranges]) -> Iterator[str]:
+    """One line for each thing proved. Raises RangeError at the first that does not hold."""
+    for row in rows:
+        largest = {"pointwise": prove_pointwise(row.bits)}
+        for name, prove in {"ntt": prove_forward, "intt": prove_inverse}.items():
+            try:
+                largest[name] = max(prove(row, log_degree) for log_degree in LOG_DEGREES)
+            except RangeError as fault:
+                raise RangeError(f"{name}, primes below 2^{row.bits}: {fault}") from None
+        sizes = ", ".join(f"{name} {float(bound):.2f} q" for name, bound in largest.items())
+        yield f"primes below 2^{row.bits}: intermediates up to {sizes}; exact below {2 ** (53 - row.bits)} q"
+
+
+def main() -> int:
+    """Print what is proved; 1 if something is not."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    root = parser.parse_args().root
+    try:
+        for line in proofs(read_ranges((root / "cpp/backend/cpu/ntt_ranges.hpp").read_text())):
+            print(line)
+    except RangeError as fault:
+        print(f"ranges: {fault}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

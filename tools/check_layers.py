@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "ops": f"ir dialects approx layout {DATA}",
     "frontend": f"ir dialects approx ops {DATA}",
     "params": "_core",
+    "bfv": "_core params",
     "plan": f"_core params {DATA}",
     "plan.emit": f"ir dialects params {PLAN}",
     "cost": f"params {PLAN}",

@@ -27,6 +27,8 @@ const char* class_name(ErrorKind kind) {
       return "ParameterMismatchError";
     case ErrorKind::kSecretKey:
       return "SecretKeyError";
+    case ErrorKind::kDecryption:
+      return "DecryptionError";
     case ErrorKind::kFormat:
       return "FormatError";
     default:

@@ -37,9 +37,9 @@ nb::list tracks_of(const Parameters& parameters) {
 
 void init_parameters(Parameters* self, std::uint32_t ring_degree, std::vector<std::uint64_t> q,
                      std::vector<std::uint64_t> p, Groups digits, const std::vector<nb::dict>& tracks,
-                     std::string secret, std::uint32_t security_bits, bool insecure) {
-  ParameterFields fields{ring_degree, std::move(q),      std::move(p),  std::move(digits),
-                         {},          std::move(secret), security_bits, insecure};
+                     std::string secret, std::uint32_t security_bits, bool insecure, std::uint64_t plain_modulus) {
+  ParameterFields fields{ring_degree,       std::move(q),  std::move(p), std::move(digits), {},
+                         std::move(secret), security_bits, insecure,     plain_modulus};
   for (const nb::dict& track : tracks) fields.tracks.push_back(track_from(track));
   new (self) Parameters(std::move(fields));
 }
@@ -140,7 +140,7 @@ namespace {
 void bind_parameters(nb::module_& m) {
   nb::class_<Parameters>(m, "Parameters", "The public description of an RLWE instance; immutable.")
       .def("__init__", &init_parameters, "ring_degree"_a, "q"_a, "p"_a, "digits"_a, "tracks"_a, "secret"_a = "ternary",
-           "security_bits"_a = 128, "insecure"_a = false)
+           "security_bits"_a = 128, "insecure"_a = false, "plain_modulus"_a = 0, "plain_modulus 0: CKKS.")
       .def_static(
           "from_cbor", [](nb::handle data) { return Parameters::from_cbor(BytesView(data).span()); }, "data"_a)
       .def("to_cbor", [](const Parameters& self) { return to_bytes(self.to_cbor()); })
@@ -153,6 +153,17 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("secret", [](const Parameters& self) { return self.fields().secret; })
       .def_prop_ro("security_bits", [](const Parameters& self) { return self.fields().security_bits; })
       .def_prop_ro("insecure", &Parameters::insecure)
+      .def_prop_ro("plain_modulus", [](const Parameters& self) { return self.fields().plain_modulus; })
+      .def(
+          "extension_primes",
+          [](const Parameters& self, LevelPair level) {
+            self.require_level(to_level(level));
+            std::vector<std::uint64_t> primes;
+            if (!self.is_bfv()) return primes;
+            for (const std::uint16_t limb : self.extension(to_level(level))) primes.push_back(self.prime(limb));
+            return primes;
+          },
+          "level"_a, "Primes of the basis besides Q in which BFV products at a level are computed.")
       .def_prop_ro("digits_above_p", &Parameters::digits_above_p)
       .def(
           "basis",
@@ -186,6 +197,7 @@ void bind_rlwe(nb::module_& m) {
   bind_lazy_files(m);
   bind_keys(m);
   bind_evaluator(m);
+  bind_bfv(m);
 }
 
 }  // namespace lw

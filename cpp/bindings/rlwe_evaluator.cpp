@@ -54,27 +54,13 @@ auto with_plain(WithPlain op) {
   };
 }
 
-/// The key of a set that an operation at `level` takes.
-std::shared_ptr<const EvaluationKey> find_key(const PyEvaluator& self, const PyEvaluationKeys& keys, KeyKind kind,
-                                              std::uint64_t galois_element, Level level) {
-  const KeySpec spec{kind, galois_element, level};
-  self.context->parameters().require_level(level);
-  check_parameters(keys.value->parameters(), self.context->parameters(), "the key set");
-  auto key = keys.value->find(spec, self.context->parameters());
-  if (key == nullptr) {
-    throw Error(ErrorKind::kMissingKey,
-                "the key set does not hold the " + describe(spec, self.context->degree()) + " for " + to_string(level));
-  }
-  return key;
-}
-
 /// Galois keys for x, one per element; they stay alive in `held`.
 std::vector<const EvaluationKey*> find_keys(const PyEvaluator& self, const PyEvaluationKeys& keys,
                                             const std::vector<std::uint64_t>& elements, Level level,
                                             std::vector<std::shared_ptr<const EvaluationKey>>& held) {
   std::vector<const EvaluationKey*> found;
   for (const std::uint64_t element : elements) {
-    held.push_back(find_key(self, keys, KeyKind::kGalois, element, level));
+    held.push_back(find_key(*self.context, keys, KeyKind::kGalois, element, level));
     found.push_back(held.back().get());
   }
   return found;
@@ -131,7 +117,8 @@ std::vector<PyCiphertext> for_pairs(const PyEvaluator& self, const std::vector<P
 std::vector<PyCiphertext> rotate_each(const PyEvaluator& self, const std::vector<PyCiphertext>& x,
                                       std::uint64_t element, const PyEvaluationKeys& keys) {
   std::vector<std::shared_ptr<const EvaluationKey>> held;
-  for (const PyCiphertext& one : x) held.push_back(find_key(self, keys, KeyKind::kGalois, element, one.value.level));
+  for (const PyCiphertext& one : x)
+    held.push_back(find_key(*self.context, keys, KeyKind::kGalois, element, one.value.level));
   return wrapped(self, unlocked([&] {
                    std::vector<Ciphertext> results;
                    for (std::size_t i = 0; i < x.size(); ++i)
@@ -141,25 +128,25 @@ std::vector<PyCiphertext> rotate_each(const PyEvaluator& self, const std::vector
 }
 
 PyCiphertext to_sparse(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys) {
-  const auto key = find_key(self, keys, KeyKind::kToSparse, 0, Level{});
+  const auto key = find_key(*self.context, keys, KeyKind::kToSparse, 0, Level{});
   return run(self, [&](const Evaluator& e) { return e.to_sparse(x.value, *key); });
 }
 
 PyCiphertext mod_raise(const PyEvaluator& self, const PyCiphertext& x, LevelPair level, std::int64_t factor,
                        const PyEvaluationKeys& keys) {
-  const auto key = find_key(self, keys, KeyKind::kToDense, 0, to_level(level));
+  const auto key = find_key(*self.context, keys, KeyKind::kToDense, 0, to_level(level));
   return run(self, [&](const Evaluator& e) { return e.mod_raise(x.value, *key, to_level(level), factor); });
 }
 
 PyCiphertext rotate(const PyEvaluator& self, const PyCiphertext& x, std::uint64_t galois_element,
                     const PyEvaluationKeys& keys) {
-  const auto key = find_key(self, keys, KeyKind::kGalois, galois_element, x.value.level);
+  const auto key = find_key(*self.context, keys, KeyKind::kGalois, galois_element, x.value.level);
   return run(self, [&](const Evaluator& e) { return e.rotate(x.value, *key); });
 }
 
 PyCiphertext relinearize(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys,
                          std::optional<LevelPair> level) {
-  const auto key = find_key(self, keys, KeyKind::kRelin, 0, x.value.level);
+  const auto key = find_key(*self.context, keys, KeyKind::kRelin, 0, x.value.level);
   const std::optional<Level> to = level ? std::optional(to_level(*level)) : std::nullopt;
   return run(self, [&](const Evaluator& e) { return e.relinearize(x.value, *key, to); });
 }
@@ -167,7 +154,7 @@ PyCiphertext relinearize(const PyEvaluator& self, const PyCiphertext& x, const P
 PyCiphertext key_product(const PyEvaluator& self, const PyDigits& digits, std::uint64_t galois_element,
                          const PyEvaluationKeys& keys) {
   const KeyKind kind = galois_element == 0 ? KeyKind::kRelin : KeyKind::kGalois;
-  const auto key = find_key(self, keys, kind, galois_element, digits.value.source.level);
+  const auto key = find_key(*self.context, keys, kind, galois_element, digits.value.source.level);
   return run(self, [&](const Evaluator& e) { return e.key_product(digits.value, *key); });
 }
 
@@ -201,6 +188,19 @@ void bind_samplers(nb::module_& m) {
 }
 
 }  // namespace
+
+std::shared_ptr<const EvaluationKey> find_key(const Context& context, const PyEvaluationKeys& keys, KeyKind kind,
+                                              std::uint64_t galois_element, Level level) {
+  const KeySpec spec{kind, galois_element, level};
+  context.parameters().require_level(level);
+  check_parameters(keys.value->parameters(), context.parameters(), "the key set");
+  auto key = keys.value->find(spec, context.parameters());
+  if (key == nullptr) {
+    throw Error(ErrorKind::kMissingKey,
+                "the key set does not hold the " + describe(spec, context.degree()) + " for " + to_string(level));
+  }
+  return key;
+}
 
 void bind_evaluator(nb::module_& m) {
   nb::class_<PyDigits>(m, "Digits", "A ciphertext hoisted: ready for many key products.")

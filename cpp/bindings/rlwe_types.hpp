@@ -41,6 +41,10 @@ const char* basis_name(Basis basis) noexcept;
 KeySpec to_spec(const nanobind::dict& dict);
 nanobind::dict spec_dict(const KeySpec& spec);
 
+/// The key of a set that an operation at `level` takes. Throws lw::Error(kMissingKey) if it is not there.
+std::shared_ptr<const EvaluationKey> find_key(const Context& context, const PyEvaluationKeys& keys, KeyKind kind,
+                                              std::uint64_t galois_element, Level level);
+
 /// Anything that NumPy makes a one-dimensional complex128 array of.
 std::vector<std::complex<double>> to_complex(nanobind::handle values);
 
@@ -78,5 +82,6 @@ void bind_keys(nanobind::module_& m);
 void bind_ciphertexts(nanobind::module_& m);
 void bind_lazy_files(nanobind::module_& m);
 void bind_evaluator(nanobind::module_& m);
+void bind_bfv(nanobind::module_& m);
 
 }  // namespace lw

@@ -17,6 +17,7 @@ enum class ErrorKind {
   kMissingKey,         // MissingKeyError
   kParameterMismatch,  // ParameterMismatchError
   kSecretKey,          // SecretKeyError
+  kDecryption,         // DecryptionError
   kFormat,             // FormatError
   kIo,                 // OSError
   kOutOfMemory,        // MemoryError

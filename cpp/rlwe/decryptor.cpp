@@ -30,34 +30,11 @@ double centred(std::uint64_t x0, std::uint64_t x1, const Modulus& m0, const Modu
          static_cast<double>(static_cast<std::int64_t>(value - high * (I128{1} << 60)));
 }
 
-/// Coefficients of one polynomial as plain 64-bit residues, [limb][coefficient].
-SecretBuffer<std::uint64_t> residues(const Ring& ring, const PolyRows& x) {
-  SecretBuffer<std::uint64_t> out(x.limbs().size() * ring.degree());
-  std::vector<std::size_t> offsets;
-  for (std::size_t j = 0; j < x.limbs().size(); ++j) offsets.push_back(j * ring.degree() * sizeof(std::uint64_t));
-  const std::vector<std::uint8_t> widths(x.limbs().size(), 64);
-  ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(out.data()), offsets, widths}, x.rows());
-  return out;
-}
-
 }  // namespace
 
-Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> key)
-    : context_(context), key_(std::move(key)) {
-  check_parameters(key_->parameters(), context.parameters(), "Decryptor: the secret key");
-}
-
-SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
-  check_parameters(x.parameters, context_.parameters(), "decrypt: the ciphertext");
-  check_key_set(x.key_set, key_->id(), "decrypt: the ciphertext");
-  if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "decrypt: the ciphertext is over QP; mod_down it first");
-  if (x.secret != SecretKind::kMain) {
-    throw Error(ErrorKind::kShape, "decrypt: the ciphertext is under the sparse secret; mod_raise it first");
-  }
-  const Ring& ring = context_.ring();
-  LimbList limbs = context_.limbs(x.level, Basis::kQ);
-  limbs.resize(std::min(limbs.size(), kMostLimbs));
-  const SecretRows secret = key_->ntt(ring, limbs);
+SecretRows phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs) {
+  const Ring& ring = context.ring();
+  const SecretRows secret = key.ntt(ring, limbs);
   SecretRows message(ring, limbs, 1), term(ring, limbs, 1);
   copy_limbs(ring, *message, 0, *x.rows, x.degree());
   for (std::uint32_t i = x.degree(); i-- > 0;) {  // Horner in the secret
@@ -66,8 +43,40 @@ SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
     ring.kernels().add(ring.queue(), message->rows(), message->rows(), term->rows());
   }
   ring.kernels().intt(ring.queue(), message->rows());
+  return message;
+}
 
-  const SecretBuffer<std::uint64_t> words = residues(ring, *message);
+SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const PolyRows& x) {
+  SecretBuffer<std::uint64_t> out(x.limbs().size() * ring.degree());
+  std::vector<std::size_t> offsets;
+  for (std::size_t j = 0; j < x.limbs().size(); ++j) offsets.push_back(j * ring.degree() * sizeof(std::uint64_t));
+  const std::vector<std::uint8_t> widths(x.limbs().size(), 64);
+  ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(out.data()), offsets, widths}, x.rows());
+  return out;
+}
+
+Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> key)
+    : context_(context), key_(std::move(key)) {
+  check_parameters(key_->parameters(), context.parameters(), "Decryptor: the secret key");
+}
+
+SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
+  check_parameters(x.parameters, context_.parameters(), "decrypt: the ciphertext");
+  if (context_.parameters().is_bfv()) {
+    throw Error(ErrorKind::kParameterMismatch,
+                "decrypt: this is a BFV ciphertext, whose message only the decryptor of "
+                "BFV can read");
+  }
+  check_key_set(x.key_set, key_->id(), "decrypt: the ciphertext");
+  if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "decrypt: the ciphertext is over QP; mod_down it first");
+  if (x.secret != SecretKind::kMain) {
+    throw Error(ErrorKind::kShape, "decrypt: the ciphertext is under the sparse secret; mod_raise it first");
+  }
+  const Ring& ring = context_.ring();
+  LimbList limbs = context_.limbs(x.level, Basis::kQ);
+  limbs.resize(std::min(limbs.size(), kMostLimbs));
+  const SecretRows message = phase(context_, *key_, x, limbs);
+  const SecretBuffer<std::uint64_t> words = plain_residues(ring, *message);
   const std::uint32_t n = ring.degree();
   const Modulus& m0 = ring.modulus(limbs[0]);
   const Modulus& m1 = ring.modulus(limbs.back());

@@ -7,6 +7,11 @@
 
 namespace lw {
 
+/// c(s) over `limbs` (all of them limbs of x), in coefficient form: message and noise. x has degree at most 2.
+SecretRows phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs);
+/// Coefficients of one polynomial as plain 64-bit residues, [limb][coefficient].
+SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const PolyRows& x);
+
 class Decryptor {
  public:
   /// Throws lw::Error(kParameterMismatch) if the key belongs to other parameters.

@@ -10,6 +10,7 @@ namespace lw {
 bool scales_match(double a, double b) noexcept { return std::abs(a - b) <= 0x1p-20 * std::abs(b); }
 
 double divided_scale(const Parameters& parameters, double scale, std::span<const std::uint16_t> limbs) noexcept {
+  if (parameters.is_bfv()) return scale;  // which is always 1: messages are relative to Q
   for (const std::uint16_t limb : limbs) scale /= static_cast<double>(parameters.prime(limb));
   return scale;
 }
@@ -185,6 +186,9 @@ Ciphertext Evaluator::mod_down(const Ciphertext& x, Level to, double scale) cons
 }
 
 Ciphertext Evaluator::rescale(const Ciphertext& x) const {
+  if (context_.parameters().is_bfv()) {
+    fail(ErrorKind::kParameterMismatch, "rescale", "BFV ciphertexts have no scale; use mod_switch");
+  }
   if (x.level.index == 0) fail(ErrorKind::kLevel, "rescale", "the ciphertext is at level 0, the last one");
   const Level to{x.level.track, x.level.index - 1};
   return mod_down(x, to, divided_scale(context_.parameters(), x.scale, context_.parameters().dropped(x.level, to)));

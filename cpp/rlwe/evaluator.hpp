@@ -90,13 +90,16 @@ class Evaluator {
   // Checks, for the schemes built on this.
   void require_own(const Ciphertext& x, const char* op) const;
   void require_alike(const Ciphertext& a, const Ciphertext& b, const char* op) const;
+  /// The key is of this kind, of x's key set, and holds the limbs of `level`.
+  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, Level level, const char* op) const;
+  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, const char* op) const {
+    require_key(x, key, kind, x.level, op);
+  }
 
  private:
   Ciphertext combine(Ciphertext a, const Ciphertext& b, bool is_sub) const;
   Ciphertext combine_plain(Ciphertext x, const Plaintext& p, bool is_sub) const;
   void require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const;
-  /// Throws unless the key is of this kind, of x's key set, and holds the limbs of `level`.
-  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, Level level, const char* op) const;
   /// Rows for a result shaped like x: x's own where nothing else holds them, else new ones.
   std::shared_ptr<PolyRows> rows_like(const Ciphertext& x) const;
   Ciphertext switched(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const;

@@ -99,15 +99,15 @@ PolyRows decompose(const Ring& ring, ConstRows x) {
   return coefficients;
 }
 
-SwitchOperand::SwitchOperand(const Context& context, const Ciphertext& x, const LimbList& special)
-    : limbs_(joined(special, x.rows->limbs())),
+SwitchOperand::SwitchOperand(const Context& context, ConstRows ntt, PolyRows coefficients, ConstRows rest,
+                             const LimbList& special)
+    : limbs_(joined(special, ntt.limbs)),
       num_special_(special.size()),
-      parts_(digit_parts(context.parameters(), x.rows->limbs())),
-      rest_(x.rows->rows(0, x.degree(), 0, x.rows->limbs().size())),
-      special_product_(context.ring().product_mod(special, x.rows->limbs())) {
-  const ConstRows last = x.rows->rows(x.degree(), 1, 0, x.rows->limbs().size());
-  coefficients_ = decompose(context.ring(), last);
-  cut(context, last);
+      parts_(digit_parts(context.parameters(), ntt.limbs)),
+      coefficients_(std::move(coefficients)),
+      rest_(rest),
+      special_product_(context.ring().product_mod(special, ntt.limbs)) {
+  cut(context, ntt);
 }
 
 void SwitchOperand::cut(const Context& context, ConstRows ntt) {

@@ -15,9 +15,14 @@ PolyRows decompose(const Ring& ring, ConstRows x);
 class SwitchOperand {
  public:
   /// x over Q; the kernel extends its digits limb by limb and stores none. `special`: the P limbs of the key.
-  SwitchOperand(const Context& context, const Ciphertext& x, const LimbList& special);
+  SwitchOperand(const Context& context, const Ciphertext& x, const LimbList& special)
+      : SwitchOperand(context, x.rows->rows(x.degree(), 1, 0, x.rows->limbs().size()),
+                      decompose(context.ring(), x.rows->rows(x.degree(), 1, 0, x.rows->limbs().size())),
+                      x.rows->rows(0, x.degree(), 0, x.rows->limbs().size()), special) {}
   SwitchOperand(const Context& context, const Ciphertext& x)
       : SwitchOperand(context, x, context.parameters().all_p()) {}
+  /// A polynomial in both forms and the polys that are not switched, over the same Q limbs.
+  SwitchOperand(const Context& context, ConstRows ntt, PolyRows coefficients, ConstRows rest, const LimbList& special);
   /// Digits that were extended before.
   SwitchOperand(const Context& context, const Digits& digits);
   /// One digit, `extended` on all target limbs (P, then Q), and the poly that is not switched, over Q.

@@ -69,6 +69,18 @@ void check_track(const ParameterFields& f, const Track& track, const std::string
   }
   for (const double scale : track.scales) {
     require(std::isfinite(scale) && scale >= 1.0 && scale <= 0x1p120, name + ": scales must lie in [1, 2^120]");
+    require(f.plain_modulus == 0 || scale == 1.0, name + ": the scales of BFV parameters are 1");
+  }
+}
+
+void check_plain_modulus(const ParameterFields& f) {
+  const std::uint64_t t = f.plain_modulus;
+  if (t == 0) return;
+  const std::string name = "plain_modulus " + std::to_string(t);
+  require(std::bit_width(t) <= kMaxPrimeBits, name + " has more than " + std::to_string(kMaxPrimeBits) + " bits");
+  require(t % (2ull * f.ring_degree) == 1 && is_prime(t), name + " is not a prime that is 1 modulo 2N");
+  for (const auto* list : {&f.q, &f.p}) {
+    require(std::count(list->begin(), list->end(), t) == 0, name + " is also a prime of the ciphertext modulus");
   }
 }
 
@@ -76,6 +88,7 @@ void check(const ParameterFields& f) {
   require(std::has_single_bit(f.ring_degree) && f.ring_degree >= kMinDegree && f.ring_degree <= kMaxDegree,
           "ring_degree " + std::to_string(f.ring_degree) + " is not a power of two in [2^10, 2^17]");
   check_primes(f);
+  check_plain_modulus(f);
   check_digits(f);
   require(!f.tracks.empty() && f.tracks.size() <= kMaxLimbs, "needs 1 to " + std::to_string(kMaxLimbs) + " tracks");
   for (std::size_t i = 0; i < f.tracks.size(); ++i) check_track(f, f.tracks[i], "track " + std::to_string(i));
@@ -108,13 +121,31 @@ std::string short_hex(std::span<const std::uint8_t> bytes) {
 
 Parameters::Parameters(ParameterFields fields) : fields_(std::move(fields)) {
   check(fields_);
+  primes_ = fields_.q;
+  primes_.insert(primes_.end(), fields_.p.begin(), fields_.p.end());
+  if (is_bfv()) add_auxiliary_primes();
   fingerprint_ = blake3(to_cbor());
 }
 
-std::vector<std::uint64_t> Parameters::primes() const {
-  std::vector<std::uint64_t> all = fields_.q;
-  all.insert(all.end(), fields_.p.begin(), fields_.p.end());
-  return all;
+void Parameters::add_auxiliary_primes() {
+  primes_.push_back(fields_.plain_modulus);
+  const std::uint64_t two_n = 2ull * fields_.ring_degree;
+  const double wanted = log2_product(all_q()) - 1;
+  double bits = 0;
+  for (std::uint64_t candidate = (1ull << kMaxPrimeBits) + 1 - two_n; bits < wanted; candidate -= two_n) {
+    if (!is_prime(candidate) || std::count(primes_.begin(), primes_.end(), candidate) != 0) continue;
+    primes_.push_back(candidate);
+    bits += std::log2(static_cast<double>(candidate));
+  }
+}
+
+LimbList Parameters::extension(Level level) const {
+  const double wanted = log2_product(basis(level)) - 1;
+  LimbList limbs;
+  for (double bits = 0; bits < wanted; bits += std::log2(static_cast<double>(prime(limbs.back())))) {
+    limbs.push_back(static_cast<std::uint16_t>(plain_limb() + 1 + limbs.size()));
+  }
+  return limbs;
 }
 
 std::uint8_t Parameters::width(std::size_t limb) const noexcept {

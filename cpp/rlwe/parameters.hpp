@@ -41,6 +41,7 @@ struct ParameterFields {
   std::string secret = "ternary";
   std::uint32_t security_bits = 128;
   bool insecure = false;
+  std::uint64_t plain_modulus = 0;  // t of BFV, a prime = 1 mod 2N; 0: CKKS
   bool operator==(const ParameterFields&) const = default;
 };
 
@@ -61,11 +62,11 @@ class Parameters {
   std::size_t num_q() const noexcept { return fields_.q.size(); }
   std::size_t num_p() const noexcept { return fields_.p.size(); }
   bool insecure() const noexcept { return fields_.insecure; }
-  /// Prime of a limb number, Q or P.
-  std::uint64_t prime(std::size_t limb) const noexcept {
-    return limb < num_q() ? fields_.q[limb] : fields_.p[limb - num_q()];
-  }
-  std::vector<std::uint64_t> primes() const;  // all, by limb number
+  bool is_bfv() const noexcept { return fields_.plain_modulus != 0; }
+  /// Prime of a limb number.
+  std::uint64_t prime(std::size_t limb) const noexcept { return primes_[limb]; }
+  /// All, by limb number: Q, P, and for BFV the plaintext modulus and the primes of its extension basis.
+  const std::vector<std::uint64_t>& primes() const noexcept { return primes_; }
   /// Bits of a residue modulo a limb, as stored.
   std::uint8_t width(std::size_t limb) const noexcept;
   /// log2 of the product of some limbs.
@@ -82,11 +83,20 @@ class Parameters {
   LimbList all_q() const;
   LimbList all_p() const;
 
+  /// BFV only. The limb of the plaintext modulus.
+  std::uint16_t plain_limb() const noexcept { return static_cast<std::uint16_t>(num_q() + num_p()); }
+  /// BFV only. Limbs of the basis B that products at a level are computed in besides Q: B >= Q / 2. Its primes are the
+  /// largest ones below 2^49 that are 1 mod 2N and not used otherwise, descending; a level takes the first few.
+  LimbList extension(Level level) const;
+
   /// Digits whose product exceeds that of P: legal, but key switching then adds noise of their quotient.
   std::vector<std::uint32_t> digits_above_p() const;
 
  private:
+  void add_auxiliary_primes();
+
   ParameterFields fields_;
+  std::vector<std::uint64_t> primes_;
   Fingerprint fingerprint_;
 };
 

@@ -37,20 +37,28 @@ Track read_track(cbor::Field field) {
 std::vector<std::uint8_t> Parameters::to_cbor() const {
   cbor::Array tracks;
   for (const Track& track : fields_.tracks) tracks.push_back(track_map(track));
-  return cbor::encode(cbor::Map{{"ring_degree", fields_.ring_degree},
-                                {"q", cbor::Value::array(std::span<const std::uint64_t>(fields_.q))},
-                                {"p", cbor::Value::array(std::span<const std::uint64_t>(fields_.p))},
-                                {"digits", limb_lists(fields_.digits)},
-                                {"tracks", std::move(tracks)},
-                                {"secret", fields_.secret},
-                                {"security_bits", fields_.security_bits},
-                                {"insecure", fields_.insecure}});
+  cbor::Map map{{"ring_degree", fields_.ring_degree},
+                {"q", cbor::Value::array(std::span<const std::uint64_t>(fields_.q))},
+                {"p", cbor::Value::array(std::span<const std::uint64_t>(fields_.p))},
+                {"digits", limb_lists(fields_.digits)},
+                {"tracks", std::move(tracks)},
+                {"secret", fields_.secret},
+                {"security_bits", fields_.security_bits},
+                {"insecure", fields_.insecure}};
+  if (is_bfv()) map.add("plain_modulus", fields_.plain_modulus);
+  return cbor::encode(std::move(map));
 }
 
 Parameters Parameters::from_cbor(std::span<const std::uint8_t> bytes) {
   const cbor::Value document = cbor::decode(bytes);
   const cbor::Field root(document, kName);
-  root.require_keys({"ring_degree", "q", "p", "digits", "tracks", "secret", "security_bits", "insecure"});
+  const std::optional<cbor::Field> plain_modulus = root.find("plain_modulus");
+  if (plain_modulus) {
+    root.require_keys(
+        {"ring_degree", "q", "p", "digits", "tracks", "secret", "security_bits", "insecure", "plain_modulus"});
+  } else {
+    root.require_keys({"ring_degree", "q", "p", "digits", "tracks", "secret", "security_bits", "insecure"});
+  }
   ParameterFields fields;
   fields.ring_degree = static_cast<std::uint32_t>(root["ring_degree"].as_unsigned(UINT32_MAX));
   fields.q = root["q"].as_unsigned_list<std::uint64_t>();
@@ -61,6 +69,10 @@ Parameters Parameters::from_cbor(std::span<const std::uint8_t> bytes) {
   fields.secret = root["secret"].as_text();
   fields.security_bits = static_cast<std::uint32_t>(root["security_bits"].as_unsigned(UINT32_MAX));
   fields.insecure = root["insecure"].as_bool();
+  if (plain_modulus) {
+    fields.plain_modulus = plain_modulus->as_unsigned();
+    if (fields.plain_modulus == 0) plain_modulus->fail("must not be 0; CKKS parameters have no such field");
+  }
   try {
     return Parameters(std::move(fields));
   } catch (const Error& error) {

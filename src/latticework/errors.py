@@ -83,6 +83,10 @@ class SecretKeyError(UserError, TypeError):
     """A secret key was offered where it must never go, or a secret value would leave its owner."""
 
 
+class DecryptionError(UserError, ValueError):
+    """A ciphertext's noise has grown too large for its message to be certain."""
+
+
 class FormatError(UserError, ValueError):
     """A file is truncated, altered, of another kind or of an unknown version."""
 

@@ -23,6 +23,11 @@ bool round_scaled(double x, double scale, std::int64_t& out) noexcept {
 
 }  // namespace
 
+Encoder::Encoder(const Context& context) : context_(context) {
+  if (!context.parameters().is_bfv()) return;
+  throw Error(ErrorKind::kParameterMismatch, "these are BFV parameters (they have a plain_modulus); CKKS needs others");
+}
+
 void Encoder::check_slots(std::size_t slots) const {
   if (std::has_single_bit(slots) && slots <= context_.degree() / 2) return;
   throw Error(ErrorKind::kShape, "Encoder: " + std::to_string(slots) + " slots; a power of two up to " +

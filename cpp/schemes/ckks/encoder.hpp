@@ -13,7 +13,8 @@ namespace lw::ckks {
 /// vector is then the n values repeated, and rotations act modulo n.
 class Encoder {
  public:
-  explicit Encoder(const Context& context) : context_(context) {}
+  /// Throws lw::Error(kParameterMismatch) for BFV parameters.
+  explicit Encoder(const Context& context);
 
   /// Coefficients rint(x * scale) of the inverse embedding. Throws lw::Error: kShape for a bad number of slots, kRange
   /// if a value is not finite or a coefficient reaches 2^62, kLevel if there is no such level.

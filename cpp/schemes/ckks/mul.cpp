@@ -7,6 +7,11 @@
 namespace lw::ckks {
 namespace {
 
+void require_ckks(const Evaluator& evaluator, const char* op) {
+  if (!evaluator.context().parameters().is_bfv()) return;
+  throw Error(ErrorKind::kParameterMismatch, std::string(op) + ": these are BFV ciphertexts; use the evaluator of BFV");
+}
+
 void require_factor(const Ciphertext& x, const char* op) {
   if (x.degree() == 1 && x.basis == Basis::kQ) return;
   throw Error(ErrorKind::kShape, std::string(op) + ": factors must have degree 1 over Q; this one has degree " +
@@ -25,6 +30,7 @@ Ciphertext labelled(const Ciphertext& a, const Ciphertext& b, PolyRows rows) {
 }  // namespace
 
 Ciphertext mul(const Evaluator& evaluator, const Ciphertext& a, const Ciphertext& b) {
+  require_ckks(evaluator, "mul");
   evaluator.require_alike(a, b, "mul");
   require_factor(a, "mul");
   require_factor(b, "mul");
@@ -41,6 +47,7 @@ Ciphertext mul(const Evaluator& evaluator, const Ciphertext& a, const Ciphertext
 }
 
 Ciphertext square(const Evaluator& evaluator, const Ciphertext& x) {
+  require_ckks(evaluator, "square");
   evaluator.require_own(x, "square");
   require_factor(x, "square");
   const Ring& ring = evaluator.context().ring();

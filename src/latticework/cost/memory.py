@@ -47,6 +47,10 @@ def scratch_rows(op: str, shape: Shape) -> int:
         case "key_product":
             lower = (shape.polys - 1) * shape.q_limbs
             return lower if shape.polys == 3 else lower + product
+        case "diag_sums":  # one rotated copy before and after its automorphism
+            return 2 * product
+        case "to_sparse" | "mod_raise":
+            return extended + 2 * product
         case "mod_down":
             return shape.polys * (shape.rows - shape.kept)
         case "rotate" | "relinearize":  # the result exists only in the last of the three steps

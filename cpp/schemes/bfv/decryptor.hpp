@@ -1,0 +1,35 @@
+// Decryption of BFV ciphertexts, for the owner of the secret key.
+#pragma once
+
+#include <memory>
+
+#include "rlwe/keys.hpp"
+#include "schemes/bfv/encoder.hpp"
+
+namespace lw::bfv {
+
+/// Ciphertexts are over Q, of degree at most 2. Everything secret is computed without a branch or an index that
+/// depends on it; only the verdict that the noise is too large is acted upon.
+class Decryptor {
+ public:
+  Decryptor(const Context& context, std::shared_ptr<const SecretKey> key);
+
+  /// The message t/Q * c(s), rounded. Throws lw::Error(kDecryption) if a coefficient is further than 1/8 from an
+  /// integer, so less than kLeastBudget bits of noise budget are left: noise that has outgrown the budget would have
+  /// to leave all N coefficients near integers to go unnoticed, which for N >= 1024 has a chance below 2^-128 where
+  /// noise coefficients are spread like a Gaussian.
+  Message decrypt(const Ciphertext& x) const;
+
+  /// log2(Q / (2 |noise|)) with noise = t * c(s) mod Q, the largest coefficient: 0 when decryption begins to fail.
+  double noise_budget(const Ciphertext& x) const;
+
+ private:
+  void require_own(const Ciphertext& x, const char* op) const;
+
+  const Context& context_;
+  std::shared_ptr<const SecretKey> key_;
+};
+
+inline constexpr double kLeastBudget = 2;
+
+}  // namespace lw::bfv

@@ -1,0 +1,44 @@
+// Integer vectors modulo t to plaintext polynomials and back (batching).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rlwe/ciphertext.hpp"
+
+namespace lw::bfv {
+
+/// A polynomial modulo t in coefficient form: one row on the limb of t. Belongs to no level.
+struct Message {
+  std::shared_ptr<const PolyRows> rows;
+  Fingerprint parameters{};
+};
+
+/// Two rows of N/2 slots. Slot i of the first row is the value at psi^(5^i), psi the smallest primitive 2N-th root of
+/// unity modulo t; slot i of the second row the value at psi^(-5^i). So the Galois element 5^k rotates both rows left
+/// by k, and 2N - 1 swaps them. Errors: lw::Error kParameterMismatch, kShape, kRange, kLevel.
+class Encoder {
+ public:
+  explicit Encoder(const Context& context);
+
+  /// N residues in [0, t), row by row.
+  Message encode(std::span<const std::uint64_t> residues) const;
+  std::vector<std::uint64_t> decode(const Message& message) const;
+
+  /// round(Q/t * m): what is encrypted, or added to a ciphertext.
+  Plaintext addend(const Message& message, Level level) const;
+  /// m with centred coefficients: what a ciphertext is multiplied by.
+  Plaintext factor(const Message& message, Level level) const;
+
+ private:
+  Plaintext lifted(const Message& message, Level level, const LiftTable& table) const;
+
+  const Context& context_;
+  std::vector<std::uint32_t> position_;  // of each slot in NTT order
+};
+
+/// Coefficients of a polynomial modulo t (canonical) as a message.
+Message to_message(const Context& context, std::span<const std::uint64_t> coefficients);
+
+}  // namespace lw::bfv

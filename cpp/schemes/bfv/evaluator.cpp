@@ -1,0 +1,179 @@
+// How a product is computed. A ciphertext decrypts as t/Q * c(s) = m + noise + t * (integer polynomial); the product
+// of two of them is t/Q * (a * b), whose rounding needs more than Q. Here b is first brought to the basis B,
+//
+//   b' = round(B/Q * b),  and the result is  round(t/B * a * b') modulo Q,
+//
+// computed modulo QB. No bound on the tensor a * b' is needed: adding a multiple of QB to it changes the result by a
+// multiple of t * Q, which is 0 modulo Q. So B has to be large only for the sake of noise: rounding b' costs noise of
+// t/B * |rounding| in place of the t/Q * |noise of b| that b has anyway, which is why B >= Q/2 suffices (and what
+// latticework.bfv.noise counts). The division by B, and that by P of a key switch, are one exact rounding:
+//
+//   (P * t * x + B * y) / (PB)  =  t/B * x + y / P   for the tensor x and the key product y,
+//
+// so the degree-1 result needs one lift from the limbs of P and B together. L limbs of Q, M of B, K of P and D digits
+// cost 4L + 3M inverse and 2L + 4M forward transforms for the tensor, L for c2, and L more for its own form, the key
+// switch D(L + K) - L and 2K, the end 2L.
+// Source: the HPS-over-Q variant of Kim, Polyakov, Zucca (ePrint 2021/204), here with all factors inside the lifts.
+#include "schemes/bfv/evaluator.hpp"
+
+#include <utility>
+
+#include "math/error.hpp"
+
+namespace lw::bfv {
+namespace {
+
+std::size_t whole(const PolyRows& x) noexcept { return x.limbs().size(); }
+
+Rows poly(PolyRows& x, std::uint32_t i) noexcept { return x.rows(i, 1, 0, whole(x)); }
+ConstRows poly(const PolyRows& x, std::uint32_t i) noexcept { return x.rows(i, 1, 0, whole(x)); }
+
+/// (a0, a1) * (b0, b1), three polys over the limbs of `out`.
+void multiply(const Ring& ring, const std::array<Rows, 3>& out, const std::array<ConstRows, 2>& a,
+              const std::array<ConstRows, 2>& b) {
+  const Kernels& kernels = ring.kernels();
+  const std::array<ConstRows, 2> swapped{b[1], b[0]};
+  kernels.mul(ring.queue(), out[0], a[0], b[0]);
+  kernels.dot(ring.queue(), out[1], a, swapped);
+  kernels.mul(ring.queue(), out[2], a[1], b[1]);
+}
+
+/// (x - ntt(lift(removed))) * inverse, for as many polys as x has.
+PolyRows divided(const Ring& ring, ConstRows x, ConstRows removed, const LiftTable& table,
+                 const std::vector<Word>& inverse) {
+  PolyRows out(ring, table.to, x.polys);
+  ring.kernels().lift(ring.queue(), out.rows(), removed, table);
+  ring.kernels().ntt(ring.queue(), out.rows());
+  ring.kernels().sub_scale(ring.queue(), out.rows(), x, out.rows(), inverse);
+  return out;
+}
+
+}  // namespace
+
+/// The tensor product modulo QB, t/B times it on Q.
+struct Evaluator::Tensor {
+  PolyRows q;     // 3 polys, NTT form
+  PolyRows rest;  // 3 polys over PB, coefficient form; the P rows are still to be filled
+};
+
+Evaluator::Evaluator(const Context& context, Tick tick) : context_(context), shared_(context), tick_(std::move(tick)) {
+  require_bfv(context.parameters(), "Evaluator");
+}
+
+const ProductTables& Evaluator::tables(Level level) const {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<const ProductTables>& entry = tables_[context_.limbs(level, Basis::kQ)];
+  if (entry == nullptr) entry = std::make_unique<const ProductTables>(context_, level);
+  return *entry;
+}
+
+void Evaluator::require_factors(const Ciphertext& a, const Ciphertext& b) const {
+  shared_.require_alike(a, b, "mul");
+  for (const Ciphertext* x : {&a, &b}) {
+    if (x->degree() == 1 && x->basis == Basis::kQ) continue;
+    throw Error(ErrorKind::kShape, "mul: factors must have degree 1 over Q; this one has degree " +
+                                       std::to_string(x->degree()) + (x->basis == Basis::kQ ? "" : " over QP") +
+                                       ", relinearize or mod_down it first");
+  }
+}
+
+Evaluator::Tensor Evaluator::tensor(const Ciphertext& a, const Ciphertext& b, const ProductTables& tables) const {
+  const Ring& ring = context_.ring();
+  const Kernels& kernels = ring.kernels();
+  Queue& queue = ring.queue();
+  PolyRows a_b(ring, tables.b, 2), b_b(ring, tables.b, 2), b_q(ring, tables.q, 2);
+  {
+    PolyRows coefficients = decompose(ring, a.rows->rows());
+    kernels.lift(queue, a_b.rows(), coefficients.rows(), tables.extend);
+    if (a.rows != b.rows) coefficients = decompose(ring, b.rows->rows());
+    kernels.lift(queue, b_b.rows(), coefficients.rows(), tables.shrink);
+  }
+  call(tick_);
+  kernels.lift(queue, b_q.rows(), b_b.rows(), tables.back);
+  for (PolyRows* x : {&a_b, &b_b, &b_q}) kernels.ntt(queue, x->rows());
+  call(tick_);
+
+  Tensor out{PolyRows(ring, tables.q, 3), PolyRows(ring, tables.pb, 3)};
+  const std::size_t num_p = tables.pb.size() - tables.b.size();
+  const auto rest = [&](std::uint32_t i) { return out.rest.rows(i, 1, num_p, tables.b.size()); };
+  const auto halves = [](const PolyRows& x) { return std::array{poly(x, 0), poly(x, 1)}; };
+  multiply(ring, {poly(out.q, 0), poly(out.q, 1), poly(out.q, 2)}, halves(*a.rows), halves(b_q));
+  multiply(ring, {rest(0), rest(1), rest(2)}, halves(a_b), halves(b_b));
+  kernels.intt(queue, out.rest.rows(0, 3, num_p, tables.b.size()));
+  call(tick_);
+  return out;
+}
+
+Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
+  require_factors(a, b);
+  const ProductTables& constants = tables(a.level);
+  const Tensor product = tensor(a, b, constants);
+  Ciphertext result =
+      with_rows(a, divided(context_.ring(), product.q.rows(), product.rest.rows(), constants.divide, constants.one));
+  result.key_set = joint_key_set(a, b);
+  return result;
+}
+
+PolyRows Evaluator::switched(PolyRows& product, PolyRows& rest, const EvaluationKey& relin,
+                             const ProductTables& tables) const {
+  const Ring& ring = context_.ring();
+  const Kernels& kernels = ring.kernels();
+  Queue& queue = ring.queue();
+  // c2 in both forms
+  PolyRows coefficients = decompose(ring, std::as_const(product).rows(2, 1, 0, tables.q.size()));
+  PolyRows own(ring, tables.q, 1);
+  kernels.lift(queue, own.rows(), poly(std::as_const(rest), 2), tables.divide);
+  kernels.sub(queue, coefficients.rows(), coefficients.rows(), own.rows());
+  kernels.ntt(queue, own.rows());
+  kernels.sub(queue, own.rows(), poly(std::as_const(product), 2), own.rows());
+
+  call(tick_);
+  const SwitchOperand operand(context_, std::as_const(own).rows(), std::move(coefficients),
+                              std::as_const(product).rows(0, 2, 0, tables.q.size()), context_.parameters().all_p());
+  const EvaluationKey* const keys[] = {&relin};
+  PolyRows out = std::move(key_switch(context_, operand, keys)[0]);
+  call(tick_);
+  return out;
+}
+
+Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const {
+  require_factors(a, b);
+  shared_.require_key(a, relin, KeyKind::kRelin, "mul");
+  const Ring& ring = context_.ring();
+  const ProductTables& constants = tables(a.level);
+  Tensor product = tensor(a, b, constants);
+  const PolyRows sum = switched(product.q, product.rest, relin, constants);
+
+  const std::size_t num_p = context_.parameters().num_p();
+  for (std::uint32_t half = 0; half < 2; ++half) {
+    for (std::size_t j = 0; j < num_p; ++j) {
+      ring.device().copy(ring.queue(), product.rest.rows().row(half, j), sum.rows().row(half, j),
+                         ring.degree() * sizeof(Word));
+    }
+  }
+  ring.kernels().intt(ring.queue(), product.rest.rows(0, 2, 0, num_p));
+  Ciphertext result = with_rows(a, divided(ring, sum.rows(0, 2, num_p, constants.q.size()),
+                                           std::as_const(product.rest).rows(0, 2, 0, constants.pb.size()),
+                                           constants.divide_both, constants.special_inverse));
+  result.key_set = relin.id;
+  return result;
+}
+
+Ciphertext Evaluator::add_constant(const Ciphertext& x, std::uint64_t addend) const {
+  shared_.require_own(x, "add");
+  const Ring& ring = context_.ring();
+  const LimbList& q = x.rows->limbs();
+  // round(Q/t * addend) = (Q * addend - r) / t with r = Q * addend modulo t, centred
+  const LimbList t{context_.parameters().plain_limb()};
+  const Modulus& plain = ring.modulus(t[0]);
+  const Word rest = plain.mul(ring.product_mod(q, t)[0], addend);
+  std::vector<Word> scalars = ring.inverse_product_mod(t, q);
+  const std::vector<Word> negated = ring.residues(-static_cast<I128>(plain.centred(rest)), q);
+  for (std::size_t j = 0; j < q.size(); ++j) scalars[j] = ring.modulus(q[j]).mul(scalars[j], negated[j]);
+  PolyRows out(ring, q, x.rows->polys());
+  ring.kernels().add_scalar(ring.queue(), poly(out, 0), poly(*x.rows, 0), scalars);
+  for (std::uint32_t i = 1; i <= x.degree(); ++i) copy_limbs(ring, out, i, *x.rows, i);
+  return with_rows(x, std::move(out));
+}
+
+}  // namespace lw::bfv

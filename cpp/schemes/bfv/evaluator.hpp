@@ -1,0 +1,42 @@
+// BFV products, and what else needs the plaintext modulus. Sums, rotations, relinearisation, changes of modulus and
+// products with plaintexts are those of lw::Evaluator: a BFV ciphertext has scale 1 there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "rlwe/evaluator.hpp"
+#include "schemes/bfv/encoder.hpp"
+#include "schemes/bfv/tables.hpp"
+
+namespace lw::bfv {
+
+/// Errors are those of lw::Evaluator. Safe to share between threads.
+class Evaluator {
+ public:
+  explicit Evaluator(const Context& context, Tick tick = {});
+
+  /// The product of two ciphertexts of degree 1 at one level: degree 2.
+  Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const;
+  /// The same, relinearised: cheaper than the two steps, as one division ends both.
+  Ciphertext mul(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const;
+
+  /// Adds a constant (0 <= addend < t) to every slot.
+  Ciphertext add_constant(const Ciphertext& x, std::uint64_t addend) const;
+
+ private:
+  struct Tensor;
+  Tensor tensor(const Ciphertext& a, const Ciphertext& b, const ProductTables& tables) const;
+  PolyRows switched(PolyRows& product, PolyRows& rest, const EvaluationKey& relin, const ProductTables& tables) const;
+  void require_factors(const Ciphertext& a, const Ciphertext& b) const;
+  const ProductTables& tables(Level level) const;
+
+  const Context& context_;
+  lw::Evaluator shared_;
+  Tick tick_;
+  mutable std::mutex mutex_;
+  mutable std::map<LimbList, std::unique_ptr<const ProductTables>> tables_;  // by Q limbs
+};
+
+}  // namespace lw::bfv

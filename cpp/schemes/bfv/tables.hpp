@@ -1,0 +1,35 @@
+// Base conversions that multiply and divide on the way: the constants of BFV's encoding and products.
+#pragma once
+
+#include "rlwe/context.hpp"
+
+namespace lw::bfv {
+
+/// Throws lw::Error(kParameterMismatch), naming `who`, for CKKS parameters.
+void require_bfv(const Parameters& parameters, const char* who);
+
+/// The lift from D to T of before * x, times `after`: lift tables hold constants for both, so that neither costs
+/// anything. before: one residue per D limb (ascending), after: one per T limb.
+/// With after = -1/D this is round(before * x / D), wherever `before` is 0 modulo T.
+LiftTable scaled_lift(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before,
+                      const std::vector<Word>& after);
+
+/// round(before * x / D) modulo T, where T divides the integer `before`.
+LiftTable rounded_quotient(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before);
+
+/// What products of ciphertexts at one level need. The extension basis is B, the plaintext modulus t.
+struct ProductTables {
+  ProductTables(const Context& context, Level level);
+
+  LimbList q, b;
+  LimbList pb;            // P limbs, then B limbs
+  LiftTable extend;       // Q -> B: x
+  LiftTable shrink;       // Q -> B: round(B/Q * x)
+  LiftTable back;         // B -> Q: t/B * x
+  LiftTable divide;       // B -> Q: lift(t * x) / B
+  LiftTable divide_both;  // PB -> Q: lift(P*t*x on B, B*x on P) / B
+  std::vector<Word> one;  // modulo the Q limbs
+  std::vector<Word> special_inverse;
+};
+
+}  // namespace lw::bfv

@@ -1,0 +1,272 @@
+"""BFV parameter sets: stated prime by prime, by sizes, or chosen for a depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log2
+
+from latticework import _core
+from latticework.bfv.noise import NoiseModel
+from latticework.errors import LevelError, RangeError, SecurityError
+from latticework.params import modulus_limit_bits
+from latticework.params.select import MAX_PRIME_BITS, PrimeSupply
+
+MIN_PLAIN_BITS = 13
+MAX_LIMBS, MAX_SPECIAL = 30, 6
+SWITCH_BITS = 2.0  # a special prime has so many bits more than one of the modulus, where there is room
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """The public description of a BFV instance; immutable.
+
+    ring_degree    N, a power of two: 2^12 to 2^15 are secure with room for products (2^10 and 2^11 for tests only)
+    plain_modulus  t, a prime that is 1 modulo 2N, of at most 49 bits: slots hold integers modulo t
+    q              primes of the ciphertext modulus, each 1 modulo 2N and of at most 49 bits; level i keeps q[:i + 1]
+    p              special primes of key switching
+    num_digits     parts that a key switch cuts the modulus into; as few as stay below the product of p if None
+    security_bits  128, 192 or 256, for uniform ternary secrets
+    insecure       True accepts any modulus: only for tests
+    raises         SecurityError where log2(QP) exceeds the limit of the ring degree; ValueError for primes of no use
+    """
+
+    ring_degree: int
+    plain_modulus: int
+    q: tuple[int, ...]
+    p: tuple[int, ...]
+    num_digits: int | None = None
+    security_bits: int = 128
+    insecure: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", tuple(int(prime) for prime in self.q))
+        object.__setattr__(self, "p", tuple(int(prime) for prime in self.p))
+        self.core  # noqa: B018 - every rule is checked there
+        limit = modulus_limit_bits(self.ring_degree, self.security_bits)
+        used = self.log2_qp
+        if not self.insecure and (limit is None or used > limit):
+            allowed = "no modulus" if limit is None else f"at most {limit} bits"
+            raise SecurityError(
+                f"Parameters: log2(QP) is {used:.1f}, but N = {self.ring_degree} allows {allowed} for "
+                f"{self.security_bits}-bit security; use a larger ring_degree or fewer primes (insecure=True is for "
+                "tests)"
+            )
+
+    @classmethod
+    def of_bits(
+        cls,
+        ring_degree: int,
+        *,
+        q_bits: Sequence[float],
+        p_bits: Sequence[float],
+        plain_bits: int | None = None,
+        plain_modulus: int | None = None,
+        num_digits: int | None = None,
+        security_bits: int = 128,
+        insecure: bool = False,
+    ) -> Parameters:
+        """Primes of stated sizes, each the largest unused one below 2^bits."""
+        plain = plain_prime(ring_degree, plain_bits, plain_modulus)
+        supply = PrimeSupply(2 * ring_degree)
+        supply.used.add(plain)
+        p = tuple(supply.group(2.0**bits, 1, below=True)[0] for bits in p_bits)
+        q = tuple(supply.group(2.0**bits, 1, below=True)[0] for bits in q_bits)
+        return cls(ring_degree, plain, q, p, num_digits, security_bits, insecure)
+
+    @classmethod
+    def choose(
+        cls,
+        ring_degree: int | None = None,
+        *,
+        plain_bits: int | None = None,
+        plain_modulus: int | None = None,
+        depth: int = 1,
+        security_bits: int = 128,
+        insecure: bool = False,
+    ) -> Parameters:
+        """The smallest ring (or the one asked for) and the cheapest primes for `depth` products in a row.
+
+        Each product may be followed by a rotation and a sum of up to 16 independent terms; encryption may be under the
+        public key. The modulus is as large as its number of primes and security allow.
+        insecure  accept less than security_bits, in a ring degree that is given
+        raises    LevelError if there is no such set
+        """
+        if depth < 0:
+            raise LevelError(f"Parameters.choose: depth={depth}; give the number of products in a row, 0 or more")
+        degrees = [1 << k for k in range(12, 16)] if ring_degree is None else [ring_degree]
+        for degree in degrees:
+            if plain_modulus is not None and plain_modulus % (2 * degree) != 1 and ring_degree is None:
+                continue
+            plain = plain_prime(degree, plain_bits, plain_modulus)
+            limit = modulus_limit_bits(degree, security_bits)
+            if insecure and ring_degree is not None:
+                limit = None
+            elif limit is None:
+                continue
+            for limbs in range(1, MAX_LIMBS + 1):
+                found = [
+                    parameters
+                    for special in range(1, min(limbs, MAX_SPECIAL) + 1)
+                    if (parameters := _candidate(degree, plain, limbs, special, limit, security_bits)) is not None
+                    and NoiseModel(parameters).supports(depth)
+                ]
+                if found:
+                    return min(found, key=lambda parameters: sum(parameters.num_transforms().values()))
+        size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
+        where = "N = 2^15, the largest ring," if ring_degree is None else f"N = {ring_degree}"
+        raise LevelError(
+            f"Parameters.choose: depth {depth} with a plaintext modulus of {size} bits does not fit {where} at "
+            f"{security_bits}-bit security; use a larger ring_degree, a smaller modulus or fewer products in a row"
+        )
+
+    # -- what they are -----------------------------------------------------------------------
+
+    @cached_property
+    def core(self) -> _core.Parameters:
+        """The core's object of the same parameters."""
+        return _core.Parameters(
+            ring_degree=self.ring_degree,
+            q=list(self.q),
+            p=list(self.p),
+            digits=[list(digit) for digit in self.digits],
+            tracks=[{"groups": [[i] for i in range(len(self.q))], "scales": [1.0] * len(self.q)}],
+            security_bits=self.security_bits,
+            insecure=self.insecure,
+            plain_modulus=self.plain_modulus,
+        )
+
+    @property
+    def row_slots(self) -> int:
+        """Length of a row of slots, N/2. There are two rows."""
+        return self.ring_degree // 2
+
+    @property
+    def levels(self) -> int:
+        """The highest level, that of new ciphertexts. Level i has i + 1 primes."""
+        return len(self.q) - 1
+
+    @cached_property
+    def digits(self) -> tuple[tuple[int, ...], ...]:
+        """Numbers of the primes in each digit of a key switch."""
+        if self.num_digits is not None:
+            size = -(-len(self.q) // self.num_digits) if self.num_digits > 0 else 0
+            if not 1 <= self.num_digits <= len(self.q):
+                raise RangeError(f"Parameters: num_digits={self.num_digits}; 1 to {len(self.q)} are possible")
+            return tuple(tuple(range(i, min(i + size, len(self.q)))) for i in range(0, len(self.q), size))
+        return equal_digits(self.q, self.log2_p + 1)
+
+    @cached_property
+    def log2_p(self) -> float:
+        """Bits of the special primes."""
+        return sum(log2(prime) for prime in self.p)
+
+    @property
+    def log2_qp(self) -> float:
+        """Bits of all primes: what security is counted on."""
+        return self.log2_q(self.levels) + self.log2_p
+
+    def log2_q(self, level: int) -> float:
+        """Bits of the ciphertext modulus at a level."""
+        return sum(log2(prime) for prime in self.q[: level + 1])
+
+    def log2_extension(self, level: int) -> float:
+        """Bits of the basis beside Q that products at a level are computed in."""
+        return sum(log2(prime) for prime in self.core.extension_primes((0, level)))
+
+    def digit_bits(self, level: int) -> tuple[float, ...]:
+        """Bits of each digit of a key switch at a level."""
+        kept = [[self.q[i] for i in digit if i <= level] for digit in self.digits]
+        return tuple(sum(log2(prime) for prime in digit) for digit in kept if digit)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """32 bytes that name the parameters in keys, ciphertexts and files."""
+        return bytes(self.core.fingerprint)
+
+    def num_transforms(self, level: int | None = None) -> dict[str, int]:
+        """NTTs (forward and inverse, each of one prime) that operations at a level take."""
+        level = self.levels if level is None else self.check_level("num_transforms", level)
+        limbs, extra = level + 1, len(self.core.extension_primes((0, level)))
+        return transform_counts(limbs, extra, len(self.p), len(self.digit_bits(level)))
+
+    def check_level(self, who: str, level: int) -> int:
+        """The level; LevelError if there is none."""
+        if not 0 <= level <= self.levels:
+            raise LevelError(f"{who}: there is no level {level}; these parameters have levels 0 to {self.levels}")
+        return int(level)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Parameters) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        verdict = ", INSECURE" if self.insecure else ""
+        return (
+            f"bfv.Parameters(N={self.ring_degree}, t={self.plain_modulus}, {len(self.q)}+{len(self.p)} primes, "
+            f"log2 QP={self.log2_qp:.1f}, {len(self.digits)} digits{verdict})"
+        )
+
+
+def _candidate(
+    ring_degree: int, plain: int, limbs: int, special: int, limit: int | None, security_bits: int
+) -> Parameters | None:
+    """The parameters with these numbers of primes and as large a modulus as is secure; None if there are none."""
+    q_bits = float(MAX_PRIME_BITS)
+    if limit is not None:
+        q_bits = min(q_bits, max((limit - special * SWITCH_BITS) / (limbs + special), (limit - special * 49.0) / limbs))
+    if q_bits < (2 * ring_degree).bit_length() + 6:  # primes would be scarce
+        return None
+    p_bits = min(float(MAX_PRIME_BITS), q_bits + SWITCH_BITS)
+    secure = modulus_limit_bits(ring_degree, security_bits)
+    sized = limbs * q_bits + special * p_bits
+    try:
+        return Parameters.of_bits(
+            ring_degree,
+            q_bits=[q_bits] * limbs,
+            p_bits=[p_bits] * special,
+            plain_modulus=plain,
+            security_bits=security_bits,
+            insecure=secure is None or sized > secure,
+        )
+    except LevelError:
+        return None
+
+
+def transform_counts(limbs: int, extra: int, special: int, digits: int) -> dict[str, int]:
+    """NTTs of the operations on `limbs` primes of Q, with as many extension primes, special primes and digits."""
+    switch = digits * (limbs + special) + 2 * special + 2 * limbs
+    return {"mul": 7 * limbs + 7 * extra + switch, "square": 5 * limbs + 7 * extra + switch, "rotate": switch}
+
+
+def equal_digits(q: Sequence[int], limit_bits: float) -> tuple[tuple[int, ...], ...]:
+    """The primes cut into as few digits of equal length as stay below 2^limit_bits; single ones if none do."""
+    for size in range(len(q), 1, -1):
+        digits = [tuple(range(i, min(i + size, len(q)))) for i in range(0, len(q), size)]
+        if all(sum(log2(q[limb]) for limb in digit) <= limit_bits for digit in digits):
+            return tuple(digits)
+    return tuple((i,) for i in range(len(q)))
+
+
+def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None) -> int:
+    """The plaintext modulus asked for: itself, or the largest prime of so many bits that allows batching.
+
+    raises  RangeError if not exactly one of the two is given, or there is no such prime
+    """
+    if (plain_bits is None) == (plain_modulus is None):
+        raise RangeError("Parameters: give one of plain_bits and plain_modulus")
+    if plain_modulus is not None:
+        return int(plain_modulus)
+    assert plain_bits is not None
+    two_n = 2 * ring_degree
+    if MIN_PLAIN_BITS <= plain_bits <= MAX_PRIME_BITS and 2**plain_bits > two_n:
+        for candidate in range((2**plain_bits - 1) // two_n * two_n + 1, 2 ** (plain_bits - 1), -two_n):
+            if candidate < 2**plain_bits and _core.primes_near(candidate, two_n, 1)[0] == candidate:
+                return candidate
+    raise RangeError(
+        f"Parameters: there is no prime of {plain_bits} bits that is 1 modulo 2N = {two_n}; plain_bits may be "
+        f"{max(MIN_PLAIN_BITS, two_n.bit_length() + 1)} to {MAX_PRIME_BITS}, or give a plain_modulus"
+    )

@@ -1,0 +1,177 @@
+"""What BFV refuses, and what it says; files."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from bfv_cases import Case, backends, make_case, shared_case, small_parameters
+
+from latticework import _core, bfv
+from latticework.errors import (
+    DtypeError,
+    LevelError,
+    MissingKeyError,
+    ParameterMismatchError,
+    RangeError,
+    SecretKeyError,
+    ShapeError,
+)
+
+
+@pytest.fixture
+def case() -> Case:
+    return shared_case(17, "ref")
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "text"),
+    [
+        ([0.5, 1.0], DtypeError, "slots hold integers"),
+        ([True, False], DtypeError, "dtype bool"),
+        (np.zeros((3, 4), dtype=int), ShapeError, "up to 2 rows"),
+        (np.zeros((2, 513), dtype=int), ShapeError, "up to 512"),
+        (np.zeros(1025, dtype=int), ShapeError, "1024 slots"),
+        ([60_417], RangeError, r"60417 is outside \[-60416, 60416\]"),
+        ([-60_417], RangeError, "signed"),
+        (np.array([120_833], dtype=np.uint64), RangeError, r"outside \[0, 120832\].*unsigned"),
+    ],
+)
+def test_values_that_do_not_fit(case, values, error, text):
+    assert case.t == 120_833
+    with pytest.raises(error, match=text):
+        case.encoder.encode(values)
+    with pytest.raises(error, match=text):
+        case.encryptor.encrypt(1) + np.asarray(values)
+
+
+def test_shapes_that_fit(case):
+    half = case.parameters.row_slots
+    vector = np.arange(half + 3)
+    wide = np.zeros((2, half), dtype=np.int64)
+    wide.reshape(-1)[: half + 3] = vector
+    np.testing.assert_array_equal(case.encoder.decode(case.encoder.encode(vector)), wide)
+    rows = case.encoder.decode(case.encoder.encode([[1, -2], [3, -4]]))
+    assert rows[:, :3].tolist() == [[1, -2, 0], [3, -4, 0]]
+    assert (case.encoder.decode(case.encoder.encode(-7)) == -7).all()
+    assert case.encoder.decode(case.encoder.encode(-7), np.uint64)[0, 0] == case.t - 7
+    with pytest.raises(DtypeError, match="int32"):
+        case.encoder.decode(case.encoder.encode(1), np.int32)
+
+
+def test_constants_that_do_not_fit(case):
+    x = case.encryptor.encrypt(1)
+    for number in (case.t, -case.t, 2**70):
+        with pytest.raises(RangeError, match="not between -t and t"):
+            x * number
+        with pytest.raises(RangeError, match="not between -t and t"):
+            x + number
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(x)
+
+
+def test_missing_keys(case):
+    x = case.encryptor.encrypt(1)
+    with pytest.raises(MissingKeyError, match="rotation by 2 steps"):
+        x.rotate_rows(2)
+    bare = bfv.Encryptor(case.context, case.keygen.secret_key).encrypt(2)
+    with pytest.raises(MissingKeyError, match="Evaluator\\(context, keys\\)"):
+        bare.rotate_rows(1)
+    product = bare * bare
+    assert product.degree == 2 and (case.decryptor.decrypt(product) == 4).all()
+    with pytest.raises(ShapeError, match="relinearize"):
+        product * bare
+    assert (bare * x).degree == 1  # by the keys of the other operand
+    with pytest.raises(RangeError, match="nothing is asked for"):
+        case.keygen.evaluation_keys(relin=False)
+    with pytest.raises(LevelError, match="cannot go to level 9"):
+        case.evaluator.mod_switch(x, 9)
+
+
+def test_things_of_other_parameters_or_keys(case):
+    other = shared_case(30, "ref")
+    x, y = case.encryptor.encrypt(1), other.encryptor.encrypt(1)
+    with pytest.raises(ParameterMismatchError):
+        x + y
+    with pytest.raises(ParameterMismatchError):
+        other.decryptor.decrypt(x)
+    with pytest.raises(ParameterMismatchError):
+        bfv.Evaluator(other.context, case.keys)
+    stranger = make_case(small_parameters(17), "ref")
+    with pytest.raises(ParameterMismatchError, match="key set"):
+        stranger.decryptor.decrypt(x)
+    with pytest.raises(ParameterMismatchError, match="key set"):
+        x * stranger.encryptor.encrypt(1)
+
+
+def test_things_of_another_backend(case):
+    other = bfv.Context(case.parameters, backend="cpu" if "cpu" in backends() else "ref")
+    encoder = bfv.Encoder(other)
+    if other.backend == "ref":
+        assert (case.decryptor.decrypt(case.encryptor.encrypt(3) * encoder.encode(2)) == 6).all()
+        return
+    with pytest.raises(ParameterMismatchError, match="held by the backend 'cpu', not 'ref'"):
+        case.encryptor.encrypt(3) * encoder.encode(2)
+
+
+def test_ckks_refuses_bfv_and_bfv_refuses_ckks(case):
+    context, x = case.context.core, case.encryptor.encrypt(1).core
+    evaluator = _core.Evaluator(context)
+    for refused in (
+        lambda: _core.Encoder(context),
+        lambda: evaluator.mul(x, x),
+        lambda: evaluator.square(x),
+        lambda: evaluator.rescale(x),
+        lambda: _core.Decryptor(context, case.keygen.secret_key.core).coefficients(x),
+        lambda: _core.Decryptor(context, case.keygen.secret_key.core).decrypt(x),
+    ):
+        with pytest.raises(ParameterMismatchError, match="BFV"):
+            refused()
+    p = case.parameters
+    ckks = _core.Context(
+        _core.Parameters(p.ring_degree, list(p.q), list(p.p), [[i] for i in range(5)], p.core.tracks, insecure=True)
+    )
+    secret = _core.KeyGenerator(ckks).secret_key()
+    for refused in (
+        lambda: _core.BfvEncoder(ckks),
+        lambda: _core.BfvEvaluator(ckks),
+        lambda: _core.BfvDecryptor(ckks, secret),
+    ):
+        with pytest.raises(ParameterMismatchError, match="CKKS"):
+            refused()
+    number = _core.Encryptor(ckks, secret).encrypt(_core.Encoder(ckks).encode([1.0], (0, 4), 2.0**30))
+    with pytest.raises(ParameterMismatchError):
+        _core.BfvEvaluator(context).mul(x, number)
+    with pytest.raises(ParameterMismatchError):
+        evaluator.add(x, number)
+
+
+def test_secret_keys_stay(case):
+    with pytest.raises(SecretKeyError):
+        pickle.dumps(case.keygen.secret_key)
+    with pytest.raises(SecretKeyError):
+        copy.copy(case.keygen.secret_key)
+
+
+def test_files(case, tmp_path):
+    x = np.arange(1024).reshape(2, 512)
+    keygen, context = case.keygen, case.context
+    keygen.secret_key.save(tmp_path / "secret")
+    keygen.public_key().save(tmp_path / "public")
+    case.keys.save(tmp_path / "keys")
+    evaluator = bfv.Evaluator(context, bfv.EvaluationKeys.load(tmp_path / "keys", context))
+    public = bfv.Encryptor(context, bfv.PublicKey.load(tmp_path / "public", context))
+    low = case.evaluator.mod_switch(case.encryptor.encrypt(x), 2)
+    bfv.save_ciphertexts(tmp_path / "x", {"fresh": case.encryptor.encrypt(x), "low": low, "public": public.encrypt(x)})
+    loaded = bfv.load_ciphertexts(tmp_path / "x", evaluator)
+    decryptor = bfv.Decryptor(context, bfv.SecretKey.load(tmp_path / "secret", context))
+    assert list(loaded) == ["fresh", "low", "public"]
+    for c in loaded.values():
+        np.testing.assert_array_equal(decryptor.decrypt(c), x)
+        np.testing.assert_array_equal(
+            decryptor.decrypt((c * c).rotate_rows(1), np.uint64), np.roll(x * x % case.t, -1, 1)
+        )
+    with pytest.raises(ParameterMismatchError):
+        bfv.load_ciphertexts(tmp_path / "x", shared_case(30, "ref").evaluator)

@@ -17,7 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "latticework"
-DATA = "plan.constants plan.embedding plan.keys plan.pack"  # plain data that compiler and plan share
+DATA = "plan.butterflies plan.constants plan.embedding plan.keys plan.pack"  # plain data that compiler and plan share
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -27,7 +27,8 @@ MAY_IMPORT = {
     "errors": "",
     "ir": "",
     "plan.pack": "",
-    "plan.constants": "plan.pack",
+    "plan.butterflies": "",
+    "plan.constants": "plan.butterflies plan.pack",
     "plan.keys": "",
     "plan.embedding": "",
     "dialects": f"ir {DATA}",
@@ -45,18 +46,21 @@ MAY_IMPORT = {
     "plan": f"_core params {DATA}",
     "plan.emit": f"ir dialects params {PLAN}",
     "cost": f"params {PLAN}",
+    "calibrate": f"_core cost params {PLAN}",
+    "bench": "",
     "report": f"_core params cost {PLAN}",
     "runtime": f"_core params {PLAN}",
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
     "stages": "ir ops plan plan.emit plan.keys frontend",
+    "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
     "measure": f"frontend ir stages {PLAN}",
     "pipeline": ANYTHING,
     "precision": ANYTHING,
     "compile": ANYTHING,
     "model": ANYTHING,
-    "cli": "__init__ _core model compile runtime report progress",
+    "cli": "__init__ _core model compile bench calibrate cost runtime report progress",
     "__main__": "cli",
     "__init__": ANYTHING,
 }

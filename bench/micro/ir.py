@@ -1,22 +1,12 @@
-"""Time the IR on 20,000 ops: build, walk, verify, copy, print, parse, cse, dce.
-
-Run as ``python bench/micro/ir.py [--json] [--ops N]``.  Seconds are the best of five
-runs; `checked` says that the result was compared with what it must be.
-"""
+"""The IR on many ops: build, walk, verify, copy, print, parse, cse, dce. Seconds are the best of five runs."""
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import json
-import os
-import platform
-import subprocess
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from bench.rows import Row
 from latticework.dialects import loop, rlwe, vec
 from latticework.errors import IrError, ScaleError
 from latticework.ir import Block, Builder, Loc, Module, parse_module, print_module, verify
@@ -108,72 +98,7 @@ def measure(num_ops: int) -> list[tuple[str, float, bool]]:
     return rows
 
 
-def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
-    cpu = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if "model name" in line
-        ),
-        platform.processor(),
-    )
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return {"cpu": cpu, "cores": os.cpu_count(), "memory_gb": round(memory, 1), "gpu": None}
-
-
-def commit() -> str | None:
-    """The commit of the working tree, None outside of one."""
-    found = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
-    )
-    return found.stdout.strip() if found.returncode == 0 else None
-
-
-def report(num_ops: int) -> dict[str, Any]:
-    """The object that --json prints."""
-    rows = [
-        {
-            "case": f"{case}, {num_ops} ops",
-            "metric": "time",
-            "unit": "s",
-            "ours": round(seconds, 5),
-            "reference": None,
-            "source": None,
-            "ratio": None,
-            "target": TARGET_SECONDS[case],
-            "better": "lower",
-            "meets": seconds <= TARGET_SECONDS[case],
-            "checked": checked,
-        }
-        for case, seconds, checked in measure(num_ops)
-    ]
-    return {
-        "suite": "micro-ir",
-        "commit": commit(),
-        "date": datetime.date.today().isoformat(),
-        "machine": machine(),
-        "conditions": {"python": platform.python_version(), "best_of": 5},
-        "rows": rows,
-    }
-
-
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description="Time the IR.")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--ops", type=int, default=20_000, help="ops of the module (default 20000)")
-    arguments = parser.parse_args()
-    result = report(arguments.ops)
-    if arguments.json:
-        print(json.dumps(result, indent=1))
-        return
-    for row in result["rows"]:
-        mark = {True: "ok", False: "MISSED"}[row["meets"]]
-        print(
-            f"{row['case']:26} {row['ours']:9.4f} s   target {row['target']:5.2f} s  {mark}  checked {row['checked']}"
-        )
-
-
-if __name__ == "__main__":
-    main()
+def ir_rows(num_ops: int) -> Iterator[Row]:
+    """A row for every case."""
+    for case, seconds, checked in measure(num_ops):
+        yield Row(f"{case}, {num_ops} ops", "time", "s", seconds, target=TARGET_SECONDS[case], checked=checked)

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   lw::bind_errors(m);
   lw::bind_io(m);
   lw::bind_kernels(m);
+  lw::bind_kernel_loops(m);
   lw::bind_rlwe(m);
   lw::bind_exec(m);
 }

@@ -27,8 +27,22 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& 
       observers_(observers),
       evaluator_(context, observers.tick),
       registers_(plan.num_registers()),
-      is_watched_(plan.num_registers()) {
+      is_watched_(plan.num_registers()),
+      is_read_once_(plan.num_registers()) {
   for (const std::uint32_t reg : observers.watch) is_watched_[reg] = true;
+  std::vector<std::uint32_t> reads(plan.num_registers());
+  for (const Block& block : plan.blocks()) {
+    for (const Instruction& instruction : block.code) {
+      for (const Operand& operand : instruction.in) ++reads[operand.reg];
+    }
+  }
+  for (const Block& block : plan.blocks()) {
+    for (const Instruction& instruction : block.code) {
+      for (const Operand& operand : instruction.in) {
+        is_read_once_[operand.reg] = reads[operand.reg] == 1 && operand.last_use;
+      }
+    }
+  }
 }
 
 std::vector<Ciphertext> Interpreter::run(std::vector<Input> inputs) {
@@ -212,7 +226,7 @@ Interpreter::Value Interpreter::evaluate_key_switch(const Instruction& instructi
   const ValueType& type = plan_.type(instruction.out[0]);
   switch (instruction.op) {
     case Opcode::kHoist:
-      return evaluator_.hoist(cipher(in[0]));
+      return evaluator_.hoist(cipher(in[0]), !is_read_once_[instruction.out[0]]);
     case Opcode::kKeyProduct:
       return evaluator_.key_product(std::get<Digits>(registers_[in[0].reg]), key(in[1]));
     case Opcode::kRotate:

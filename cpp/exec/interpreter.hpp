@@ -50,6 +50,7 @@ class Interpreter {
   Evaluator evaluator_;
   std::vector<Value> registers_;
   std::vector<bool> is_watched_;
+  std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
 };
 
 }  // namespace lw

@@ -58,8 +58,9 @@ class Evaluator {
   /// Same rows under another name: a level with the same limbs, another scale or slot count.
   Ciphertext relabel(const Ciphertext& x, Level level, double scale, std::uint32_t slots) const;
 
-  /// x over Q of degree 1 or 2: its last polynomial as extended digits.
-  Digits hoist(const Ciphertext& x) const;
+  /// x over Q of degree 1 or 2: its last polynomial as extended digits. Digits that are not stored are extended by
+  /// each operation that takes them, limb by limb: better for one alone.
+  Digits hoist(const Ciphertext& x, bool store = true) const;
   /// Degree 1 over QP. A galois key takes digits of degree 1 and turns the slots; a relinearisation key, degree 2.
   Ciphertext key_product(const Digits& digits, const EvaluationKey& key) const;
 

@@ -21,6 +21,10 @@ Ciphertext over_qp(const Ciphertext& x, PolyRows rows, const KeySetId& id) {
   return result;
 }
 
+SwitchOperand operand_of(const Context& context, const Digits& digits) {
+  return digits.extended == nullptr ? SwitchOperand(context, digits.source) : SwitchOperand(context, digits);
+}
+
 }  // namespace
 
 void Evaluator::require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, Level level,
@@ -49,11 +53,11 @@ Ciphertext Evaluator::extend(const Ciphertext& x) const {
   return over_qp(x, std::move(out), x.key_set);
 }
 
-Digits Evaluator::hoist(const Ciphertext& x) const {
+Digits Evaluator::hoist(const Ciphertext& x, bool store) const {
   require_own(x, "hoist");
   require_basis(x, Basis::kQ, "hoist");
   require_degree(x.degree(), 1, 2, "hoist");
-  return {x, std::make_shared<const PolyRows>(extend_digits(context_, x, tick_))};
+  return {x, store ? std::make_shared<const PolyRows>(extend_digits(context_, x, tick_)) : nullptr};
 }
 
 Ciphertext Evaluator::key_product(const Digits& digits, const EvaluationKey& key) const {
@@ -64,7 +68,7 @@ Ciphertext Evaluator::key_product(const Digits& digits, const EvaluationKey& key
   require_degree(x.degree(), is_galois ? 1 : 2, is_galois ? 1 : 2, op);
   require_key(x, key, is_galois ? KeyKind::kGalois : KeyKind::kRelin, x.level, op);
   const EvaluationKey* const keys[] = {&key};
-  return over_qp(x, std::move(key_switch(context_, SwitchOperand(context_, digits), keys)[0]), key.id);
+  return over_qp(x, std::move(key_switch(context_, operand_of(context_, digits), keys)[0]), key.id);
 }
 
 Ciphertext Evaluator::switched(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const {
@@ -148,7 +152,7 @@ std::vector<Ciphertext> Evaluator::sums(const Ciphertext& x, const SwitchOperand
 
 std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, std::span<const EvaluationKey* const> keys,
                                              std::span<const Diagonal> diagonals, std::size_t num_giants) const {
-  return sums(digits.source, SwitchOperand(context_, digits), keys, diagonals, num_giants);
+  return sums(digits.source, operand_of(context_, digits), keys, diagonals, num_giants);
 }
 
 std::vector<Ciphertext> Evaluator::diag_sums(const Ciphertext& x, std::span<const EvaluationKey* const> keys,

@@ -17,8 +17,12 @@ from zipfile import BadZipFile
 import numpy as np
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from latticework import Program, __version__, _core
+from latticework.bench import suites
+from latticework.calibrate import FULL, QUICK, default_place, write_table
+from latticework.calibrate import calibrate as measure_costs
 from latticework.compile import compile as compile_program
 from latticework.errors import DtypeError, FormatError, TraceError, UserError
 from latticework.model import Model
@@ -71,6 +75,9 @@ def compile(
     ring_degree: Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")] = None,
     security_bits: Annotated[int, typer.Option(help="128, 192 or 256.")] = 128,
     insecure: Annotated[bool, typer.Option(help="Allow a ring degree below the security asked for.")] = False,
+    cost_table: Annotated[
+        Path | None, typer.Option(help="Table of `calibrate`; the one that comes with the package if not given.")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
 ) -> None:
     """Compile a program: writes the server's plan, and beside it the client file (no weights in it)."""
@@ -84,6 +91,7 @@ def compile(
             ring_degree=ring_degree,
             security_bits=security_bits,
             insecure=insecure,
+            cost_table=cost_table,
             on_event=bar,
         )
     client_file = output.with_suffix(".lwclient")
@@ -195,6 +203,49 @@ def explain(
     if html is not None:
         Model.load(file).report().save(html)
         out.print(f"wrote {html}", highlight=False)
+
+
+@app.command()
+@reported
+def calibrate(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; in the user's cache folder if not given.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Seconds instead of minutes: fewer sizes, rougher.")] = False,
+    backend: Annotated[str | None, typer.Option(help="Which kernels; the fastest if not given.")] = None,
+) -> None:
+    """Measure what operations cost on this machine, for `compile --cost-table`."""
+    path = output or default_place()
+    with Progress(
+        TextColumn("calibrating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.description}"), console=err, transient=True,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("", total=None)
+
+        def show(done: int, steps: int, what: str) -> None:
+            bar.update(task, description=what, completed=done, total=steps)
+
+        command = "latticework calibrate" + " --quick" * quick
+        table = measure_costs(QUICK if quick else FULL, backend=backend, command=command, on_step=show)
+    write_table(table, path)
+    out.print(f"wrote {path}; use it with: latticework compile --cost-table {path}", highlight=False, soft_wrap=True)
+
+
+@app.command(
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+    add_help_option=False,
+)
+@reported
+def bench(context: typer.Context) -> None:
+    """Run a benchmark from the source tree: `bench SUITE [options]`, `bench SUITE --help`; `bench` lists them."""
+    found = suites()
+    name = context.args[0] if context.args else ""
+    if name not in found.SUITES:
+        out.print(
+            f"latticework bench SUITE [options]; suites: {', '.join(found.SUITES)}", markup=False, highlight=False
+        )
+        raise typer.Exit(0 if name in ("", "--help") else 2)
+    found.suite(name)(context.args[1:], prog_name=f"latticework bench {name}")
 
 
 @app.command()

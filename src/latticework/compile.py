@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from latticework.cost import CostModel
 from latticework.errors import PrecisionError, TraceError, UserError
 from latticework.frontend import Program
 from latticework.frontend.samples import assumed_samples, samples_of
@@ -28,6 +30,7 @@ def compile(
     ring_degree: int | None = None,
     security_bits: int = 128,
     insecure: bool = False,
+    cost_table: Path | str | None = None,
     on_event: OnEvent | None = None,
 ) -> Model:
     """Compile a program to run on encrypted inputs.
@@ -41,12 +44,15 @@ def compile(
                     relative to the largest output in calibration
     ring_degree     N, a power of two; the smallest that fits if not given
     insecure        allow a ring_degree that is too small for security_bits; every report says so
+    cost_table      a file of `latticework calibrate` to predict times by; the table of the package if not given, so
+                    that results do not depend on the machine
     on_event        called after every pass
     raises          UserError and its kinds, naming the line of the program, before any key is made
     """
     if not isinstance(program, Program):
         raise TraceError(f"compile: {program!r} is not a program; decorate the function with @lw.program")
     _check_options(precision_bits, ring_degree, security_bits, insecure)
+    costs = CostModel.load(cost_table)
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)
@@ -54,7 +60,7 @@ def compile(
     vectors = to_vectors(traced.module, on_event)
     search = Search(program, traced, vectors, samples, float(precision_bits), on_event)
     plan = search.best(ring_degree, security_bits, insecure)
-    return Model(plan, Reference(vectors.placed, vectors.positions))
+    return Model(plan, Reference(vectors.placed, vectors.positions), costs)
 
 
 def _check_options(precision_bits: float, ring_degree: int | None, security_bits: int, insecure: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from latticework.cost import CostModel
 from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend.plain import plain_array
@@ -38,9 +39,10 @@ class Model:
     plan  the program as it is run; serialisable, self-contained
     """
 
-    def __init__(self, plan: Plan, reference: Reference | None = None) -> None:
+    def __init__(self, plan: Plan, reference: Reference | None = None, costs: CostModel | None = None) -> None:
         self.plan = plan
         self._reference = reference
+        self._costs = costs
 
     def client(self, *, threads: int = 0) -> Client:
         """A client: makes keys, encrypts, decrypts. Holds no weights."""
@@ -57,7 +59,7 @@ class Model:
 
     def report(self) -> Report:
         """Layouts, levels, operations, keys, bytes and predicted time: `print` it, or `save` it as HTML."""
-        return build_report(self.plan)
+        return build_report(self.plan, self._costs)
 
     def simulate(
         self, *inputs: npt.ArrayLike | int, noise: np.random.Generator | bool | None = None, **named: Any

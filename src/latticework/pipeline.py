@@ -86,5 +86,5 @@ def to_primitives(vectors: Vectors, chain: ModulusChain, on_event: OnEvent | Non
     managed = manage_levels(vectors.module, chain)
     verify(managed)
     module = run_passes(expand(managed, chain), PRIMITIVE_PASSES, on_event=on_event)
-    keys = planned_keys(module)
+    keys = planned_keys(module, chain)
     return Lowered(module, emit_code(module, chain, keys), manifest(module, keys, chain))

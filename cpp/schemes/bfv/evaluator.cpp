@@ -16,6 +16,8 @@
 // Source: the HPS-over-Q variant of Kim, Polyakov, Zucca (ePrint 2021/204), here with all factors inside the lifts.
 #include "schemes/bfv/evaluator.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "math/error.hpp"
@@ -38,14 +40,11 @@ void multiply(const Ring& ring, const std::array<Rows, 3>& out, const std::array
   kernels.mul(ring.queue(), out[2], a[1], b[1]);
 }
 
-/// (x - ntt(lift(removed))) * inverse, for as many polys as x has.
-PolyRows divided(const Ring& ring, ConstRows x, ConstRows removed, const LiftTable& table,
-                 const std::vector<Word>& inverse) {
-  PolyRows out(ring, table.to, x.polys);
-  ring.kernels().lift(ring.queue(), out.rows(), removed, table);
-  ring.kernels().ntt(ring.queue(), out.rows());
-  ring.kernels().sub_scale(ring.queue(), out.rows(), x, out.rows(), inverse);
-  return out;
+/// out = (x - ntt(lift(removed))) * inverse; out may be x.
+void divide(const Ring& ring, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
+            const std::vector<Word>& inverse) {
+  const Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), out.polys, table));
+  ring.kernels().mod_down(ring.queue(), out, x, removed, table, inverse, scratch.words());
 }
 
 }  // namespace
@@ -107,33 +106,19 @@ Evaluator::Tensor Evaluator::tensor(const Ciphertext& a, const Ciphertext& b, co
 Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   require_factors(a, b);
   const ProductTables& constants = tables(a.level);
-  const Tensor product = tensor(a, b, constants);
-  Ciphertext result =
-      with_rows(a, divided(context_.ring(), product.q.rows(), product.rest.rows(), constants.divide, constants.one));
+  Tensor product = tensor(a, b, constants);
+  divide(context_.ring(), product.q.rows(), product.q.rows(), product.rest.rows(), constants.divide, constants.one);
+  Ciphertext result = with_rows(a, std::move(product.q));
   result.key_set = joint_key_set(a, b);
   return result;
 }
 
-PolyRows Evaluator::switched(PolyRows& product, PolyRows& rest, const EvaluationKey& relin,
-                             const ProductTables& tables) const {
-  const Ring& ring = context_.ring();
-  const Kernels& kernels = ring.kernels();
-  Queue& queue = ring.queue();
-  // c2 in both forms
-  PolyRows coefficients = decompose(ring, std::as_const(product).rows(2, 1, 0, tables.q.size()));
-  PolyRows own(ring, tables.q, 1);
-  kernels.lift(queue, own.rows(), poly(std::as_const(rest), 2), tables.divide);
-  kernels.sub(queue, coefficients.rows(), coefficients.rows(), own.rows());
-  kernels.ntt(queue, own.rows());
-  kernels.sub(queue, own.rows(), poly(std::as_const(product), 2), own.rows());
-
-  call(tick_);
-  const SwitchOperand operand(context_, std::as_const(own).rows(), std::move(coefficients),
-                              std::as_const(product).rows(0, 2, 0, tables.q.size()), context_.parameters().all_p());
+PolyRows Evaluator::switched(const PolyRows& product, const EvaluationKey& relin, const ProductTables& tables) const {
+  const ConstRows last = poly(product, 2);
+  const SwitchOperand operand(context_, last, decompose(context_.ring(), last), product.rows(0, 2, 0, tables.q.size()),
+                              context_.parameters().all_p());
   const EvaluationKey* const keys[] = {&relin};
-  PolyRows out = std::move(key_switch(context_, operand, keys)[0]);
-  call(tick_);
-  return out;
+  return std::move(key_switch(context_, operand, keys)[0]);
 }
 
 Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const {
@@ -142,7 +127,11 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Evalua
   const Ring& ring = context_.ring();
   const ProductTables& constants = tables(a.level);
   Tensor product = tensor(a, b, constants);
-  const PolyRows sum = switched(product.q, product.rest, relin, constants);
+  const Rows last = poly(product.q, 2);
+  divide(ring, last, last, poly(std::as_const(product.rest), 2), constants.divide, constants.one);
+  call(tick_);
+  PolyRows sum = switched(product.q, relin, constants);
+  call(tick_);
 
   const std::size_t num_p = context_.parameters().num_p();
   for (std::uint32_t half = 0; half < 2; ++half) {
@@ -152,9 +141,11 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Evalua
     }
   }
   ring.kernels().intt(ring.queue(), product.rest.rows(0, 2, 0, num_p));
-  Ciphertext result = with_rows(a, divided(ring, sum.rows(0, 2, num_p, constants.q.size()),
-                                           std::as_const(product.rest).rows(0, 2, 0, constants.pb.size()),
-                                           constants.divide_both, constants.special_inverse));
+  PolyRows out(ring, constants.q, 2);
+  divide(ring, out.rows(), sum.rows(0, 2, num_p, constants.q.size()),
+         std::as_const(product.rest).rows(0, 2, 0, constants.pb.size()), constants.divide_both,
+         constants.special_inverse);
+  Ciphertext result = with_rows(a, std::move(out));
   result.key_set = relin.id;
   return result;
 }

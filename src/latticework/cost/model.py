@@ -27,17 +27,44 @@ class CostModel:
         """
         return cls(default_table() if path is None else read_table(Path(path)))
 
+    def on(self, threads: int) -> CostModel:
+        """Prices on several threads, if the table has them; else these."""
+        parallel = self.table.parallel
+        return self if threads == self.table.threads or parallel is None else CostModel(parallel)
+
     @property
     def table_hash(self) -> str:
         """Names the table's content."""
         return self.table.hash
 
     def seconds(self, op: str, shape: Shape) -> float:
-        """Predicted seconds of one plan instruction on one thread."""
+        """Predicted seconds of one plan instruction.
+
+        The time of its kernels, times how much longer the operation took where it was measured; a price that holds
+        for any number of special limbs and digits is taken as it is.
+        """
         rows = _matching(self.table, op, shape)
         if rows:
-            return _interpolated(rows, shape.q_limbs)
-        return self.work_seconds(work(op, shape), shape.ring_degree) * self.table.overhead.get(op, 1.0)
+            return _interpolated([(row.q_limbs, row.seconds) for row in rows], shape.q_limbs, in_proportion=True)
+        return self.kernel_seconds(op, shape) * self._overhead(op, shape)
+
+    def kernel_seconds(self, op: str, shape: Shape) -> float:
+        """Seconds of an operation's kernels by themselves."""
+        return self.work_seconds(work(op, shape), shape.ring_degree)
+
+    def _overhead(self, op: str, shape: Shape) -> float:
+        """Time of an operation over that of its kernels, from the measured chains of the nearest ring degree."""
+        rows = [r for r in self.table.ops if r.op == op and r.is_exact and bool(r.p_limbs) == bool(shape.p_limbs)]
+        if not rows:
+            return self.table.overhead.get(op, 1.0)
+        nearest = min((abs(log2(r.ring_degree / shape.ring_degree)), r.ring_degree) for r in rows)[1]
+        ratios: dict[int, list[float]] = {}
+        for row in rows:
+            kernels = self.kernel_seconds(op, row.shape) if row.ring_degree == nearest else 0.0
+            if kernels > 0:
+                ratios.setdefault(row.q_limbs, []).append(row.seconds / kernels)
+        means = [(q_limbs, sum(found) / len(found)) for q_limbs, found in sorted(ratios.items())]
+        return _interpolated(means, shape.q_limbs) if means else 1.0
 
     def work_seconds(self, units: Work, ring_degree: int) -> float:
         """Seconds of some work, without any operation's overhead."""
@@ -61,7 +88,7 @@ class CostModel:
 
 
 def _matching(table: CostTable, op: str, shape: Shape) -> list[OpRow]:
-    """The rows that hold for a shape, by ascending number of limbs."""
+    """The rows that are for just this shape, or for any chain, by ascending number of limbs."""
     rows = [
         row
         for row in table.ops
@@ -70,19 +97,18 @@ def _matching(table: CostTable, op: str, shape: Shape) -> list[OpRow]:
         and row.p_limbs in (None, shape.p_limbs)
         and row.digits in (None, len(shape.digit_limbs))
         and row.target in (None, shape.target)
+        and (not row.is_exact or row.q_limbs == shape.q_limbs)
     ]
     return sorted(rows, key=lambda row: row.q_limbs)
 
 
-def _interpolated(rows: list[OpRow], q_limbs: int) -> float:
-    """Linear in the number of limbs between rows, in proportion to it outside of them."""
-    first, last = rows[0], rows[-1]
-    if q_limbs <= first.q_limbs:
-        return first.seconds * q_limbs / first.q_limbs
-    if q_limbs >= last.q_limbs:
-        return last.seconds * q_limbs / last.q_limbs
-    low, high = next((a, b) for a, b in pairwise(rows) if a.q_limbs <= q_limbs <= b.q_limbs)
-    if low.q_limbs == high.q_limbs:
-        return low.seconds
-    share = (q_limbs - low.q_limbs) / (high.q_limbs - low.q_limbs)
-    return low.seconds + share * (high.seconds - low.seconds)
+def _interpolated(points: list[tuple[int, float]], q_limbs: int, in_proportion: bool = False) -> float:
+    """Linear in the number of limbs between points; outside of them in proportion to it, or as at the end."""
+    first, last = points[0], points[-1]
+    for end, is_outside in ((first, q_limbs <= first[0]), (last, q_limbs >= last[0])):
+        if is_outside:
+            return end[1] * (q_limbs / end[0] if in_proportion else 1.0)
+    low, high = next((a, b) for a, b in pairwise(points) if a[0] <= q_limbs <= b[0])
+    if low[0] == high[0]:
+        return low[1]
+    return low[1] + (q_limbs - low[0]) / (high[0] - low[0]) * (high[1] - low[1])

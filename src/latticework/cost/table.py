@@ -11,16 +11,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from latticework.cost.work import UNITS
+from latticework.cost.work import UNITS, Shape
 from latticework.errors import FormatError
 
 FORMAT = 1
 SOURCES = ("measured", "published")
 
 
+THREE_POLYS = ("relinearize",)
+
+
 @dataclass(frozen=True, slots=True)
 class OpRow:
-    """The measured or published price of one operation; None: holds for any."""
+    """The measured or published price of one operation; None: holds for any (target: there is none)."""
 
     op: str
     ring_degree: int
@@ -29,6 +32,21 @@ class OpRow:
     digits: int | None
     target: int | None
     seconds: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the price is for one shape, not for any number of special limbs and digits."""
+        return self.p_limbs is not None and self.digits is not None
+
+    @property
+    def shape(self) -> Shape:
+        """The shape that was measured: limbs shared out evenly among digits, an encoding of all slots."""
+        digits = self.digits or 0
+        sizes = tuple(len(range(first, self.q_limbs, digits)) for first in range(digits)) if digits else ()
+        polys = 3 if self.op in THREE_POLYS else 2
+        return Shape(
+            self.ring_degree, self.q_limbs, self.p_limbs or 0, sizes, self.target, polys, self.ring_degree // 2
+        )
 
 
 @dataclass(frozen=True)
@@ -40,6 +58,7 @@ class CostTable:
     ops       prices of whole operations, preferred to units
     overhead  operation -> factor on the price that follows from units
     hash      of the whole content, hexadecimal
+    parallel  prices on more threads, measured in the same sitting
     """
 
     machine: dict[str, Any]
@@ -52,6 +71,7 @@ class CostTable:
     ops: tuple[OpRow, ...]
     overhead: dict[str, float]
     hash: str
+    parallel: CostTable | None = None
 
 
 def parse_table(text: str, name: str = "cost table") -> CostTable:
@@ -65,6 +85,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
         raise FormatError(f"{name}: not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FormatError(f"{name}: not a cost table of format {FORMAT}")
+    parallel = content.pop("parallel", None)
     try:
         return CostTable(
             machine=dict(content["machine"]),
@@ -77,6 +98,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
             ops=tuple(_op_row(row) for row in content.get("ops", [])),
             overhead={str(op): _positive(factor) for op, factor in content.get("overhead", {}).items()},
             hash=hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
+            parallel=None if parallel is None else parse_table(json.dumps(content | dict(parallel)), name),
         )
     except KeyError as error:
         raise FormatError(f"{name}: field {error} is missing") from None
@@ -85,7 +107,10 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
 
 
 def read_table(path: Path) -> CostTable:
-    """A table from a file, as `bench/micro/kernels.py --table` writes it."""
+    """A table from a file, as `latticework calibrate` writes it.
+
+    raises  FormatError, OSError
+    """
     return parse_table(path.read_text(encoding="utf-8"), str(path))
 
 

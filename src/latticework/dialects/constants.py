@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from latticework.ir import register_attribute
+from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
 from latticework.plan.pack import PackDim, PackMap
 
@@ -11,6 +12,7 @@ for _name, _class in {
     "pack_map": PackMap,
     "access": Access,
     "gather": Gather,
+    "butterflies": Butterflies,
     "const_ref": ConstRef,
     "diagonal": Diagonal,
     "linear_map": LinearMap,

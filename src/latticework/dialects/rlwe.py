@@ -147,11 +147,13 @@ ADD_INT = define("rlwe.add_int", infer=_infer_add_int, meaning=_add_int)
 
 
 def _infer_relabel(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    """Attributes: scale, slots, and level: a place with the same limbs on another track."""
     (a,) = take("rlwe.relabel", operands, CipherType)
     slots = a.slots if attrs.get("slots") is None else attribute("rlwe.relabel", attrs, "slots", int)
     if slots < 1 or (slots % a.slots and a.slots % slots):
         raise ShapeError(f"rlwe.relabel: {a.slots} slots cannot be read as {slots}")
-    return [a.replace(scale=attribute("rlwe.relabel", attrs, "scale", float), slots=slots)]
+    level = a.level if attrs.get("level") is None else attribute("rlwe.relabel", attrs, "level", Level)
+    return [a.replace(level=level, scale=attribute("rlwe.relabel", attrs, "scale", float), slots=slots)]
 
 
 def _relabel(op: Op, inputs: list[Array], _context: Context) -> list[Array]:

@@ -38,11 +38,16 @@ class Baby:
         return turn * conjugation_element(ring_degree) % (2 * ring_degree) if self.conj else turn
 
 
-def expand_linear_transform(p: Primitives, x: Value, linear_map: LinearMap, level: int, scale: float) -> Value:
-    """Primitive operations for one linear map; x settled one level above `level`."""
+def expand_linear_transform(
+    p: Primitives, x: Value, linear_map: LinearMap, level: int, scale: float, width: int | None = None
+) -> Value:
+    """Primitive operations for one linear map; x settled one level above `level`.
+
+    width  of the baby steps, or None for the cheapest
+    """
     kind = cipher(x)
     plain_scale = scale * p.group(kind.level.index, kind.level.track) / kind.scale
-    by_giant = split(linear_map)
+    by_giant = split(linear_map, width)
     if not by_giant:
         return p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
     babies = sorted({baby for terms in by_giant.values() for baby, _ in terms} - {_SELF})
@@ -92,10 +97,10 @@ def _plain_sums(p: Primitives, x: Value, by_giant: dict[int, Terms], plain_scale
     return sums
 
 
-def split(linear_map: LinearMap) -> dict[int, Terms]:
+def split(linear_map: LinearMap, width: int | None = None) -> dict[int, Terms]:
     """Diagonals by giant step, nearest first: giant -> terms. Diagonals of one place follow each other."""
     diagonals, slots = linear_map.diagonals, linear_map.slots
-    width = baby_count(((d.conj, signed_steps(d.steps, slots)) for d in diagonals), slots)
+    width = width or baby_count(((d.conj, signed_steps(d.steps, slots)) for d in diagonals), slots)
     grouped: dict[int, Terms] = {}
     for diagonal in sorted(diagonals, key=lambda d: (signed_steps(d.steps, slots), d.conj)):
         baby, giant = _parts(diagonal, width, slots)

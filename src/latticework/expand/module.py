@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from latticework.expand.bootstrap import expand_bootstrap
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
@@ -38,6 +39,12 @@ def expand(module: Module, chain: ModulusChain) -> Module:
                 new = expand_polynomial(
                     p, operands[0], op.attrs["polynomial"], op.attrs["level"].index, op.attrs["scale"]
                 )
+            case "ckks.bootstrap":
+                attrs = op.attrs
+                new = expand_bootstrap(
+                    p, operands[0], attrs["level"].index, attrs["scale"],
+                    real=attrs["real"], iterations=attrs["iterations"],
+                )  # fmt: skip
             case "rlwe.rescale":
                 new = p.mod_down(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
             case "rlwe.relinearize":

@@ -1,6 +1,7 @@
 """A polynomial on [-1, 1] in Chebyshev basis by Paterson-Stockmeyer, at optimal depth and with exact scales.
 
-Every term is brought to the scale at which it is summed by the integer it is
+Coefficients may be complex: multiplication by i is one by a power of X and costs
+nothing that counts. Every term is brought to the scale at which it is summed by the integer it is
 multiplied with, so nothing is ever added at two scales. Sums are rescaled once.
 Constant terms are added after the rescale, where they fit in 64 bits.
 Source: Paterson-Stockmeyer in Chebyshev basis, as in Bossuat et al. (Eurocrypt'21).
@@ -8,6 +9,7 @@ Source: Paterson-Stockmeyer in Chebyshev basis, as in Bossuat et al. (Eurocrypt'
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, log2
 
 import numpy as np
@@ -18,14 +20,19 @@ from latticework.ir import Block, Builder, Module, Value
 from latticework.plan.constants import Polynomial
 
 MAX_INTEGER = 1 << 62
-Coefficients = tuple[float, ...]
+Coefficients = Sequence[complex]
 
 
 def expand_polynomial(p: Primitives, x: Value, polynomial: Polynomial, level: int, scale: float) -> Value:
     """Primitive operations for one polynomial; the result has exactly this level and scale."""
     assert polynomial.basis == "chebyshev"
     assert polynomial.interval == (-1.0, 1.0)
-    coefficients = trimmed(polynomial.coefficients)
+    return expand_chebyshev(p, x, polynomial.coefficients, level, scale)
+
+
+def expand_chebyshev(p: Primitives, x: Value, coefficients: Coefficients, level: int, scale: float) -> Value:
+    """sum_k c_k T_k(x), for x in [-1, 1], at exactly this level of x's track and this scale."""
+    coefficients = trimmed(coefficients)
     if len(coefficients) == 1:
         nothing = p.mul_int(p.drop(x, level), 0, scale)
         return _Evaluation(p, x, 1).add_constant(nothing, coefficients[0])
@@ -53,7 +60,7 @@ def trimmed(coefficients: Coefficients) -> Coefficients:
     end = len(coefficients)
     while end > 1 and coefficients[end - 1] == 0.0:
         end -= 1
-    return tuple(float(c) for c in coefficients[:end])
+    return tuple(coefficients[:end])
 
 
 class _Evaluation:
@@ -61,19 +68,21 @@ class _Evaluation:
 
     def __init__(self, p: Primitives, x: Value, baby_limit: int) -> None:
         self.p = p
-        self.top = cipher(x).level.index
+        self.top, self.track = cipher(x).level.index, cipher(x).level.track
         self.baby_limit = baby_limit
         self.basis_values: dict[int, Value] = {1: x}
+        self.lowered: dict[tuple[int, int], Value] = {}
 
     def settled(self, coefficients: Coefficients, level: int, scale: float) -> Value:
         """The polynomial at a level and scale of the ladder."""
-        summed, constant = self.unsettled(coefficients, level + 1, scale * self.p.group(level + 1))
+        wide = scale * self.p.group(level + 1, self.track)
+        summed, constant = self.unsettled(coefficients, level + 1, wide)
         if summed is None:
-            summed = self.p.mul_int(self.basis_at(1, level + 1), 0, scale * self.p.group(level + 1))
+            summed = self.p.mul_int(self.basis_at(1, level + 1), 0, wide)
         result = self.p.mod_down(self.p.relinearize(summed), level, scale)
         return self.add_constant(result, constant)
 
-    def unsettled(self, coefficients: Coefficients, level: int, scale: float) -> tuple[Value | None, float]:
+    def unsettled(self, coefficients: Coefficients, level: int, scale: float) -> tuple[Value | None, complex]:
         """(non-constant part before relinearisation and rescale, constant term)."""
         coefficients = trimmed(coefficients)
         degree = len(coefficients) - 1
@@ -87,10 +96,10 @@ class _Evaluation:
         giant = 1 << (degree.bit_length() - 1)
         quotient, remainder = divide(coefficients, giant)
         total, constant = self.unsettled(remainder, level, scale)
-        turned = self.basis_at(giant, level)
+        turned = self.giant_at(giant, level)
         inner_scale = scale / cipher(turned).scale
         if len(quotient) == 1:
-            product = self.p.mul_int(turned, rounded(quotient[0] * inner_scale, self.p), scale)
+            product = self.times(turned, quotient[0], scale)
         else:
             inner = self.settled(quotient, level, inner_scale)
             product = self.p.builder.build("ckks.mul", [inner, turned])
@@ -98,13 +107,24 @@ class _Evaluation:
 
     def direct_sum(self, coefficients: Coefficients, needed: list[int], level: int, scale: float) -> Value | None:
         """sum_k c_k T_k at a scale, over basis values all at least at `level`."""
-        total: Value | None = None
+        real: Value | None = None
+        imaginary: Value | None = None
         for k in needed:
             term = self.basis_at(k, level)
-            factor = rounded(coefficients[k] * scale / cipher(term).scale, self.p)
-            if factor != 0:
-                total = self.p.add(total, self.p.mul_int(term, factor, scale))
-        return total
+            factor = coefficients[k] * (scale / cipher(term).scale)
+            if rounded(factor.real, self.p):
+                real = self.p.add(real, self.p.mul_int(term, rounded(factor.real, self.p), scale))
+            if rounded(factor.imag, self.p):
+                imaginary = self.p.add(imaginary, self.p.mul_int(term, rounded(factor.imag, self.p), scale))
+        return real if imaginary is None else self.p.add(real, self.p.mul_i(imaginary))
+
+    def times(self, x: Value, factor: complex, scale: float) -> Value:
+        """x times a number, at a scale."""
+        integers = factor * (scale / cipher(x).scale)
+        product = self.p.mul_int(x, rounded(integers.real, self.p), scale)
+        if not rounded(integers.imag, self.p):
+            return product
+        return self.p.add(product, self.p.mul_i(self.p.mul_int(x, rounded(integers.imag, self.p), scale)))
 
     def level_of(self, k: int) -> int:
         """Level of T_k."""
@@ -113,6 +133,18 @@ class _Evaluation:
     def basis_at(self, k: int, level: int) -> Value:
         """T_k with the limbs of a level."""
         return self.p.drop(self.basis(k), level)
+
+    def giant_at(self, k: int, level: int) -> Value:
+        """T_k at a level, at about the level's scale: what is multiplied with it must not be left at a small one."""
+        found = self.basis(k)
+        wanted = self.p.chain.tracks[self.track].scales[level]
+        if cipher(found).level.index == level or cipher(found).scale < 2 * wanted:
+            return self.p.drop(found, level)
+        if (k, level) not in self.lowered:
+            wide = wanted * self.p.group(level + 1, self.track)
+            raised = self.p.raise_scale(self.p.drop(found, level + 1), wide)
+            self.lowered[k, level] = self.p.mod_down(raised, level, wanted)
+        return self.lowered[k, level]
 
     def basis(self, k: int) -> Value:
         """T_k, from T_(a+b) = 2 T_a T_b - T_(a-b)."""
@@ -125,29 +157,33 @@ class _Evaluation:
         left, right = self.basis_at(a, level), self.basis_at(b, level)
         builder = self.p.builder
         product = builder.build("ckks.square", [left]) if a == b else builder.build("ckks.mul", [left, right])
-        product = self.p.mul_int(product, 2, cipher(product).scale)
-        scale = cipher(product).scale / self.p.group(level)
+        wide = cipher(product).scale
+        product = self.p.mul_int(product, 2, wide)
+        if a != b:
+            other = self.basis_at(a - b, level)
+            product = builder.build("rlwe.sub", [product, self.p.raise_scale(other, wide)])
+        scale = wide / self.p.group(level, self.track)
         result = self.p.mod_down(self.p.relinearize(product), level - 1, scale)
         if a == b:
             result = self.add_constant(result, -1.0)
-        else:
-            other = self.basis_at(a - b, level)
-            wide = scale * self.p.group(level)
-            other = self.p.mul_int(other, rounded(wide / cipher(other).scale, self.p), wide)
-            result = builder.build("rlwe.sub", [result, self.p.mod_down(other, level - 1, scale)])
         self.basis_values[k] = result
         return result
 
-    def add_constant(self, x: Value, constant: float) -> Value:
-        """x + constant, as an integer at x's scale."""
-        addend = rounded(constant * cipher(x).scale, self.p)
-        return x if addend == 0 else self.p.builder.build("rlwe.add_int", [x], addend=addend)
+    def add_constant(self, x: Value, constant: complex) -> Value:
+        """x + constant, as integers at x's scale."""
+        addend = round(constant.real * cipher(x).scale)
+        assert constant.imag == 0.0, constant
+        while addend:
+            part = max(1 - MAX_INTEGER, min(MAX_INTEGER - 1, addend))
+            x = self.p.builder.build("rlwe.add_int", [x], addend=part)
+            addend -= part
+        return x
 
 
 def divide(coefficients: Coefficients, giant: int) -> tuple[Coefficients, Coefficients]:
     """Chebyshev division: p = quotient * T_giant + remainder, for giant <= degree < 2 giant."""
     c = np.array(coefficients)
-    quotient = np.zeros(len(c) - giant)
+    quotient = np.zeros(len(c) - giant, dtype=c.dtype)
     remainder = c[:giant].copy()
     quotient[0] = c[giant]
     for i in range(1, len(c) - giant):

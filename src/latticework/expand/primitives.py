@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import ceil, log2
+
 from latticework.dialects.rlwe import CipherType, DigitsType, Level
 from latticework.ir import Builder, Value
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef
 from latticework.plan.keys import KeySpec, galois_element
+
+MAX_FACTOR = 1 << 62  # of the core's 64-bit scalars
 
 
 class Primitives:
@@ -58,6 +62,25 @@ class Primitives:
     def mul_int(self, x: Value, factor: int, scale: float) -> Value:
         """Multiply by an integer; `scale` is the stated scale of the product."""
         return self.builder.build("rlwe.mul_int", [x], factor=factor, scale=scale)
+
+    def mul_i(self, x: Value, power: int = 1) -> Value:
+        """Multiply by i^power: by a power of X."""
+        degree = self.chain.ring_degree
+        exponent = power % 4 * (degree // 2)
+        return self.builder.build("rlwe.mul_monomial", [x], exponent=exponent, ring_degree=degree)
+
+    def raise_scale(self, x: Value, scale: float) -> Value:
+        """The same value at a larger scale, by an integer factor, in two steps where it is too long for one."""
+        ratio = scale / cipher(x).scale
+        if ratio >= MAX_FACTOR:  # a power of two first: all that is rounded is in the second
+            power = 2 ** ceil(log2(ratio / MAX_FACTOR) + 1)
+            x = self.mul_int(x, power, cipher(x).scale * power)
+            ratio /= power
+        return self.mul_int(x, round(ratio), scale)
+
+    def relabel(self, x: Value, scale: float, *, slots: int | None = None, level: Level | None = None) -> Value:
+        """Read the same integers at another scale, as vectors of another width, or on another track."""
+        return self.builder.build("rlwe.relabel", [x], scale=scale, slots=slots, level=level)
 
     def drop(self, x: Value, level: int) -> Value:
         """Fewer limbs, same scale."""

@@ -1,5 +1,5 @@
 """Which evaluation keys exist."""
 
-from latticework.keys.manifest import manifest, planned_keys
+from latticework.keys.manifest import covering_keys, manifest, planned_keys
 
-__all__ = ["manifest", "planned_keys"]
+__all__ = ["covering_keys", "manifest", "planned_keys"]

@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from math import log2
 
 from latticework.errors import SecurityError
 from latticework.ir import Module
 from latticework.params import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
-from latticework.plan.keys import KINDS, KeyManifest, KeySpec, KeyUse, conjugation_element, galois_element
+from latticework.plan.keys import KINDS, KeyManifest, KeySpec, KeyUse, conjugation_element, galois_element, serving_key
 
 SEED_BYTES = 32
 
 
-def planned_keys(module: Module) -> tuple[KeySpec, ...]:
-    """The keys that serve all demands of an expanded module, ordered by kind and element."""
+def planned_keys(module: Module, chain: ModulusChain | None = None) -> tuple[KeySpec, ...]:
+    """The keys that serve all demands of an expanded module, ordered by kind and element.
+
+    chain  if given, a key on one track also serves demands on others that lie within its limbs
+    """
     highest: dict[tuple[str, int, int], int] = {}
     for op in module.walk():
         if op.name == "key.demand":
             spec = op.attrs["spec"]
             identity = (spec.kind, spec.galois_element, spec.track)
             highest[identity] = max(spec.level, highest.get(identity, 0))
-    found = (KeySpec(kind, element, track, level) for (kind, element, track), level in highest.items())
-    return tuple(sorted(found, key=lambda k: (KINDS.index(k.kind), k.galois_element, k.track)))
+    found = [KeySpec(kind, element, track, level) for (kind, element, track), level in highest.items()]
+    return _in_order(found) if chain is None else covering_keys(found, chain)
+
+
+def covering_keys(specs: Iterable[KeySpec], chain: ModulusChain) -> tuple[KeySpec, ...]:
+    """Those of some keys that serve all the others too: a key serves every basis that lies within its own."""
+    kept: dict[tuple[str, int], list[KeySpec]] = {}
+    for spec in sorted(set(specs), key=lambda k: (-len(chain.tracks[k.track].basis(k.level)), k.track)):
+        same = kept.setdefault((spec.kind, spec.galois_element), [])
+        if not any(chain.covers((k.track, k.level), (spec.track, spec.level)) for k in same):
+            same.append(spec)
+    return _in_order(spec for same in kept.values() for spec in same)
+
+
+def _in_order(specs: Iterable[KeySpec]) -> tuple[KeySpec, ...]:
+    return tuple(sorted(specs, key=lambda k: (KINDS.index(k.kind), k.galois_element, k.track)))
 
 
 def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> KeyManifest:
@@ -30,11 +48,10 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
 
     raises  SecurityError naming the key whose modulus is too long
     """
-    uses: Counter[tuple[str, int, int]] = Counter()
+    uses: Counter[KeySpec] = Counter()
     for op in module.walk():
         if op.name == "key.demand":
-            spec = op.attrs["spec"]
-            uses[spec.kind, spec.galois_element, spec.track] += len(op.result.uses)
+            uses[keys[serving_key(op.attrs["spec"], keys, chain.covers)]] += len(op.result.uses)
     steps = _steps_by_element(chain)
     dense_limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
     sparse_limit = sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
@@ -48,7 +65,7 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
                 f"N={chain.ring_degree}; {chain.security_bits}-bit security allows {limit}; use a larger ring_degree"
             )
     return KeyManifest(
-        tuple(KeyUse(k, steps.get(k.galois_element), uses[(k.kind, k.galois_element, k.track)]) for k in keys),
+        tuple(KeyUse(k, steps.get(k.galois_element), uses[k]) for k in keys),
         tuple(_stored_bytes(k, chain) for k in keys),
         tuple(_resident_bytes(k, chain) for k in keys),
         tuple(bits),

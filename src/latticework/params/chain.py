@@ -35,6 +35,30 @@ class Track:
 
 
 @dataclass(frozen=True)
+class BootstrapCircuit:
+    """The numbers by which bootstrapping is expanded, where a chain has levels for it.
+
+    degree, doublings  e^(2 pi i x / 2^doublings) is a Chebyshev series of this degree, squared so many times
+    bound        |t| / q0 stays below this after raising, but for the failure probability
+    ratio        q0 over the scale at which SlotToCoeff ends
+    factor       integer that the raised ciphertext is multiplied by before it is switched to the main secret
+    cts_babies   baby steps of CoeffToSlot's linear maps; 0: the quickest number
+    gain_bits    of the factor by which the error of a first iteration is enlarged for the second
+    """
+
+    degree: int
+    doublings: int
+    bound: int
+    ratio: float
+    factor: int
+    stc_levels: int
+    cts_levels: int
+    eval_levels: int
+    cts_babies: int
+    gain_bits: int
+
+
+@dataclass(frozen=True)
 class ModulusChain:
     """All primes of a parameter set and how levels and key-switching digits are cut from them.
 
@@ -43,6 +67,9 @@ class ModulusChain:
     digits    partition of the Q limbs for key switching
     tracks    tracks[0] is the main ladder
     insecure  True only where the user asked for less than `security_bits` by name
+    floor     level of the main track at which a bootstrap starts, 0 where there is none
+    bootstrap its circuit; then tracks[t] is what a bootstrap to `t` levels above the floor runs on: the levels of the
+              main track up to there, and above them those of EvalMod and CoeffToSlot
     """
 
     ring_degree: int
@@ -52,6 +79,8 @@ class ModulusChain:
     tracks: tuple[Track, ...]
     security_bits: int = 128
     insecure: bool = False
+    floor: int = 0
+    bootstrap: BootstrapCircuit | None = None
 
     @property
     def slots(self) -> int:
@@ -77,6 +106,11 @@ class ModulusChain:
     def special_limbs(self) -> tuple[int, ...]:
         """Numbers of the P limbs."""
         return tuple(range(len(self.primes), len(self.primes) + len(self.special)))
+
+    def covers(self, held: tuple[int, int], wanted: tuple[int, int]) -> bool:
+        """Whether the basis of one (track, level) lies within that of another: then its keys serve both."""
+        (track, level), (other, at) = held, wanted
+        return set(self.tracks[other].basis(at)) <= set(self.tracks[track].basis(level))
 
     def group_product(self, level: int, track: int = 0) -> int:
         """What rescaling away this level divides by."""

@@ -7,6 +7,8 @@ from itertools import chain as concatenated
 from itertools import pairwise
 from math import ceil, log2, prod
 
+import numpy as np
+
 from latticework import _core
 from latticework.errors import LayoutError, LevelError
 from latticework.params.chain import ModulusChain, Track, next_scale
@@ -18,6 +20,7 @@ MIN_RING_LOG2, MAX_RING_LOG2 = 10, 17
 DIGIT_GAP_BITS = 4  # P is this much larger than a digit, so that key switching adds little noise
 MAX_SPECIAL = 8
 MAX_SLOTS = 1 << (MAX_RING_LOG2 - 1)
+PAIR_CANDIDATES = 96  # primes among which the best pair of a level is looked for
 SUPPLY_BITS = 12  # primes = 1 mod 2N are scarce below 2^(log2 N + this)
 
 
@@ -148,6 +151,19 @@ class PrimeSupply:
             return self.group(target, 1)
         first = self.group(target**0.5, 1)
         return first + self.group(target / first[0], 1)
+
+    def near(self, target: float) -> tuple[int, ...]:
+        """The unused prime nearest to the target, or the unused pair whose product is nearest if it exceeds 49 bits."""
+        if log2(target) <= MAX_PRIME_BITS:
+            return self.group(target, 1)
+        near = [int(p) for p in _core.primes_near(target**0.5, self.two_n, PAIR_CANDIDATES + len(self.used))]
+        free = np.array(sorted(p for p in near if p not in self.used and p < 1 << MAX_PRIME_BITS), dtype=np.float64)
+        off = np.abs(np.log2(free)[:, None] + np.log2(free)[None, :] - log2(target))
+        off[np.tril_indices(len(free))] = np.inf
+        first, second = np.unravel_index(int(np.argmin(off)), off.shape)
+        pair = (int(free[first]), int(free[second]))
+        self.used.update(pair)
+        return pair
 
     def group(self, target: float, count: int, *, below: bool = False) -> tuple[int, ...]:
         """The `count` unused primes nearest to a target (or nearest below it)."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
+from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import Access, ConstRef, Gather
 from latticework.plan.keys import KINDS
 from latticework.plan.pack import REPEAT, PackMap
@@ -19,6 +20,7 @@ MAX_LOOPS = 16
 MAX_GATHER_ITERATIONS = 1 << 26
 MAX_GATHER_TERMS = 1 << 27
 MAX_ITERATIONS_PER_ITEM = 256  # a matrix product within 2^16 slots uses every element at most 2^8 times on average
+MAX_STAGES = 32
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
 
 
@@ -97,6 +99,17 @@ def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]],
     for access, size in sizes:
         assert access is not None
         _check_access(access, len(domain), size, path)
+
+
+def check_butterflies(piece: Butterflies, slots: int, path: str) -> None:
+    """FormatError unless stages of the special FFT lie within vectors that the ring can hold."""
+    numbers = (piece.slots, piece.half)
+    if any(n < 1 or n & (n - 1) for n in numbers) or not 0 <= piece.stages < MAX_STAGES:
+        raise FormatError(f"{path}: butterflies of half-width {piece.half} on {piece.slots} slots")
+    if piece.slots > slots or piece.half << piece.stages > piece.slots:
+        raise FormatError(
+            f"{path}: {piece.stages} stages from {piece.half} on {piece.slots} slots; the ring has {slots}"
+        )
 
 
 def check_constant(constant: ConstRef, path: str) -> None:

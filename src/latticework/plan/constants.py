@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from latticework.plan.butterflies import Butterflies
 from latticework.plan.pack import REPEAT, FloatArray, IntArray, PackDim, PackMap
 
 Sources = Mapping[str, npt.NDArray[np.float64]]
@@ -69,17 +70,23 @@ class Gather:
     in_access: Access | None = None
     spread: int = 1
 
+    @property
+    def slots(self) -> int:
+        """Length of the vectors."""
+        return self.out_pack.slots
+
 
 @dataclass(frozen=True, slots=True)
 class ConstRef:
     """A slot vector to be gathered: a packed tensor, or one generalised diagonal of a linear map.
 
+    gather  the loop nest that reads it from a source, or stages of the special FFT
     steps   which diagonal (in slot = out slot + steps), or None for a packed tensor
     rotate  the vector is rotated left by this many slots after gathering
     factor  and multiplied by this
     """
 
-    gather: Gather
+    gather: Gather | Butterflies
     steps: int | None = None
     rotate: int = 0
     factor: complex = 1.0
@@ -87,23 +94,37 @@ class ConstRef:
     @property
     def slots(self) -> int:
         """Length of the vector."""
-        return self.gather.out_pack.slots
+        return self.gather.slots
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the vector is complex."""
+        return isinstance(self.gather, Butterflies) or isinstance(self.factor, complex)
 
     def evaluate(self, sources: Sources) -> SlotArray:
-        """The slot vector, shape (slots,); complex only if the factor is."""
-        vector: SlotArray = np.zeros(self.slots)
-        entries = _entries(self.gather).get(0 if self.steps is None else self.steps)
-        if entries is not None:
-            source = self.gather.source
-            if source is None:
-                np.add.at(vector, entries.out_slot, 1.0)
-            else:
-                np.add.at(vector, entries.out_slot, sources[source].reshape(-1)[entries.source_index])
+        """The slot vector, shape (slots,)."""
+        if isinstance(self.gather, Butterflies):
+            vector: SlotArray = self.gather.diagonal(self.steps or 0)
+        else:
+            vector = _gathered(self.gather, self.steps or 0, sources)
         if self.rotate % self.slots:
             vector = np.roll(vector, -(self.rotate % self.slots))
         if self.factor == 1.0:
             return vector
-        return np.asarray(vector * self.factor, dtype=np.complex128 if isinstance(self.factor, complex) else np.float64)
+        return np.asarray(vector * self.factor, dtype=np.complex128 if self.is_complex else np.float64)
+
+
+def _gathered(gather: Gather, steps: int, sources: Sources) -> SlotArray:
+    """One diagonal of a gather (0 for a packed tensor)."""
+    vector = np.zeros(gather.slots)
+    entries = _entries(gather).get(steps)
+    if entries is None:
+        return vector
+    if gather.source is None:
+        np.add.at(vector, entries.out_slot, 1.0)
+    else:
+        np.add.at(vector, entries.out_slot, sources[gather.source].reshape(-1)[entries.source_index])
+    return vector
 
 
 def splat(value: complex, slots: int) -> ConstRef:
@@ -129,7 +150,7 @@ class LinearMap:
     """
 
     slots: int
-    gather: Gather | None = None
+    gather: Gather | Butterflies | None = None
     factor: complex = 1.0
     explicit: tuple[Diagonal, ...] = ()
 
@@ -150,7 +171,8 @@ class LinearMap:
 
     def apply(self, vector: npt.NDArray[np.generic], sources: Sources) -> npt.NDArray[np.generic]:
         """The map on a slot vector of shape (slots,)."""
-        total: npt.NDArray[Any] = np.zeros(self.slots, dtype=vector.dtype)
+        is_complex = any(d.values.is_complex for d in self.diagonals)
+        total: npt.NDArray[Any] = np.zeros(self.slots, dtype=np.complex128 if is_complex else vector.dtype)
         for diagonal in self.diagonals:
             operand = np.conj(vector) if diagonal.conj else vector
             total = total + diagonal.values.evaluate(sources) * np.roll(operand, -diagonal.steps)
@@ -255,9 +277,8 @@ def _nearest_copies(steps: IntArray, out_slot: IntArray, spread: int) -> tuple[I
 @lru_cache(maxsize=256)
 def _diagonals(linear_map: LinearMap) -> tuple[Diagonal, ...]:
     gather = linear_map.gather
-    found = (
-        ()
-        if gather is None
-        else tuple(Diagonal(steps, ConstRef(gather, steps, 0, linear_map.factor)) for steps in sorted(_entries(gather)))
-    )
-    return found + linear_map.explicit
+    if gather is None:
+        return linear_map.explicit
+    present = gather.steps if isinstance(gather, Butterflies) else sorted(_entries(gather))
+    found = (Diagonal(steps, ConstRef(gather, steps, 0, linear_map.factor)) for steps in present)
+    return (*found, *linear_map.explicit)

@@ -10,7 +10,7 @@ from latticework.dialects.rlwe import CipherType, DigitsType, PlainType
 from latticework.ir import INDEX, Block, Loc, Module, Op, Type, Value
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef
-from latticework.plan.keys import KeySpec
+from latticework.plan.keys import KeySpec, serving_key
 from latticework.plan.schema import (
     CipherKind,
     DigitsKind,
@@ -92,15 +92,7 @@ class Code:
         if isinstance(kind, PlainType):
             return PlainKind(kind.slots, kind.level.track, kind.level.index, kind.scale, _BASIS[kind.basis])
         assert isinstance(kind, KeyType), kind
-        return KeyKind(self.key_number(kind.spec))
-
-    def key_number(self, spec: KeySpec) -> int:
-        """The key of the plan that serves a demand: same kind and element, level at least as high."""
-        for number, key in enumerate(self.keys):
-            if (key.kind, key.galois_element, key.track) == (spec.kind, spec.galois_element, spec.track):
-                assert key.level >= spec.level
-                return number
-        raise AssertionError(f"no key was planned for {spec}")
+        return KeyKind(serving_key(kind.spec, self.keys, self.chain.covers))
 
     def block(self, block: Block) -> int:
         """Emit a block; returns its number. Numbers are taken outermost first."""
@@ -157,7 +149,7 @@ class Code:
             case "rlwe.encode":
                 return "encode", (self._number("constant", attrs["value"], self.constants),)
             case "key.demand":
-                return "key", (self.key_number(attrs["spec"]),)
+                return "key", (serving_key(attrs["spec"], self.keys, self.chain.covers),)
             case "rlwe.mul_int":
                 return "mul_int", (attrs["factor"],)
             case "rlwe.add_int":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 KINDS = ("relin", "galois", "to_sparse", "to_dense")
+Covers = Callable[[tuple[int, int], tuple[int, int]], bool]  # `ModulusChain.covers`: (track, level) held, wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,15 @@ class KeySpec:
     galois_element: int
     track: int
     level: int
+
+
+def serving_key(demand: KeySpec, keys: Sequence[KeySpec], covers: Covers) -> int:
+    """The number of the first key that serves a demand: same kind and element, and all limbs that it needs."""
+    for number, key in enumerate(keys):
+        same = (key.kind, key.galois_element) == (demand.kind, demand.galois_element)
+        if same and covers((key.track, key.level), (demand.track, demand.level)):
+            return number
+    raise AssertionError(f"no key was planned for {demand}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,15 @@ from latticework import _core
 from latticework.errors import FormatError, SecretKeyError
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters, fingerprint
-from latticework.plan.check import check_chain, check_client, check_constant, check_gather, check_references
+from latticework.plan.butterflies import Butterflies
+from latticework.plan.check import (
+    check_butterflies,
+    check_chain,
+    check_client,
+    check_constant,
+    check_gather,
+    check_references,
+)
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
 from latticework.plan.constants import ConstRef, Gather
@@ -179,9 +187,14 @@ def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray
 
 
 def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[ConstRef, ...]:
-    gathers: tuple[Gather, ...] = from_data(tuple[Gather, ...], _field(content, "gathers"), "gathers")
+    gathers: tuple[Gather | Butterflies, ...] = from_data(
+        tuple[Gather | Butterflies, ...], _field(content, "gathers"), "gathers"
+    )
     for i, gather in enumerate(gathers):
-        check_gather(gather, sources, slots, f"gathers[{i}]")
+        if isinstance(gather, Butterflies):
+            check_butterflies(gather, slots, f"gathers[{i}]")
+        else:
+            check_gather(gather, sources, slots, f"gathers[{i}]")
     listed = from_data(tuple[tuple[int, int | None, int, complex], ...], _field(content, "constants"), "constants")
     constants = []
     for i, (number, steps, rotate, factor) in enumerate(listed):

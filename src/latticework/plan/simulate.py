@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from latticework.errors import LevelError, RangeError, ScaleError, UserError
 from latticework.plan import noise as model
-from latticework.plan.embedding import raise_modulus
+from latticework.plan.embedding import raise_modulus, unembed
 from latticework.plan.keys import KeySpec
 from latticework.plan.schema import CipherKind, DigitsKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
 
@@ -56,6 +56,21 @@ def simulate(
             items.append(run.noisy(packed, fresh, spec.scale))
     results = run.block(0, items)
     return [spec.pack.unpack(np.real(r)) for spec, r in zip(plan.client.outputs, results, strict=True)]  # type: ignore[arg-type]
+
+
+def simulate_slots(
+    plan: Plan, inputs: Sequence[npt.ArrayLike], *, noise: np.random.Generator | None = None
+) -> list[Slots]:
+    """Slot vectors of a plan's outputs, complex where they are; inputs are slot vectors too, freshly encrypted."""
+    run = _Simulation(plan, noise, None)
+    run.dtype = np.complex128
+    kinds = [plan.kind(r) for r in plan.blocks[0].arguments]
+    held = [k for k in kinds if isinstance(k, CipherKind)]
+    fresh = model.symmetric_encryption()
+    items: list[Item] = [
+        run.noisy(np.asarray(x, dtype=np.complex128), fresh, kind.scale) for x, kind in zip(inputs, held, strict=True)
+    ]
+    return [np.asarray(value) for value in run.block(0, items)]
 
 
 class _Simulation:
@@ -99,6 +114,9 @@ class _Simulation:
             assert isinstance(value, np.ndarray)
             largest = float(np.max(np.abs(value), initial=0.0))
             room = log2(self.chain.modulus(kind.level, kind.track)) - 1
+            if largest > 0 and log2(largest) + log2(kind.scale) > room:  # coefficients are no larger than slots
+                words = unembed(value)
+                largest = float(max(np.max(np.abs(words.real)), np.max(np.abs(words.imag))))
             if largest > 0 and log2(largest) + log2(kind.scale) > room:
                 raise RangeError(
                     f"a value of magnitude {largest:.3g} at scale 2^{log2(kind.scale):.1f} does not fit the modulus of "
@@ -251,7 +269,12 @@ class _Simulation:
     ) -> float | None:
         """The scale that follows from the operands, or None where it is a free choice."""
         match instruction.op:
-            case "mul" | "mul_plain" | "diag_sums":
+            case "mul" | "mul_plain":
+                return held[0].scale * held[1].scale
+            case "diag_sums":
+                scales = {k.scale for k in held[1:]}
+                if max(scales) / min(scales) - 1 > SCALE_TOLERANCE:
+                    raise ScaleError(f"diag_sums: plaintexts at scales {sorted(scales)}")
                 return held[0].scale * held[1].scale
             case "mod_raise":
                 return held[0].scale * instruction.immediate[0]

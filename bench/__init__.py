@@ -1,0 +1,1 @@
+"""Benchmarks: `latticework bench SUITE`. Every suite prints the rows of `bench.rows`."""

@@ -1,0 +1,1 @@
+"""Single kernels by ring degree and backend, and the IR."""

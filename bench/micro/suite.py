@@ -1,0 +1,67 @@
+"""`latticework bench micro`: kernels by ring degree and backend, and the IR."""
+
+from __future__ import annotations
+
+import platform
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from bench.micro.cycles import Cycles
+from bench.micro.ir import ir_rows
+from bench.micro.kernels import PRIME_BITS, SOURCES, TARGETS, TERMS, kernel_rows
+from bench.rows import Row, report, show
+from latticework import _core
+from latticework.calibrate.timing import keep_memory
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+err = Console(stderr=True, highlight=False)
+IR_OPS = 20_000
+ALL = "all"
+
+
+@app.command()
+def micro(
+    ring_degree: Annotated[str, typer.Option(help="log2 of ring degrees, separated by commas.")] = "12,13,14,15,16,17",
+    backend: Annotated[str, typer.Option(help="Backends, separated by commas.")] = ALL,
+    kernel: Annotated[str, typer.Option(help="Kernels, separated by commas; none: the IR alone.")] = ALL,
+    threads: Annotated[int, typer.Option(min=1, help="Threads inside a kernel.")] = 1,
+    repeat: Annotated[int, typer.Option(min=1, help="Timed stretches of each kernel; the best counts.")] = 31,
+    ir: Annotated[bool, typer.Option("--ir/--no-ir", help="The IR too.")] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Time every kernel of the core at every ring degree on every backend, and the IR."""
+    backends = _listed(backend, [b for b in _core.backend_names() if b != "auto"], "backend")
+    kernels = [] if kernel == "none" else _listed(kernel, _core.kernel_names(), "kernel")
+    keep_memory()
+    cycles = Cycles(threads)
+    rows: list[Row] = []
+    with err.status("starting") as status:
+        for log2_degree in (int(n) for n in ring_degree.split(",")):
+            for name in backends:
+                status.update(f"N=2^{log2_degree}, {name}")
+                rows += kernel_rows(log2_degree, name, threads, kernels, repeat, cycles)
+        if ir:
+            status.update("IR")
+            rows += ir_rows(IR_OPS)
+    cycles.close()
+    conditions = {
+        "threads": threads,
+        "prime_bits": PRIME_BITS,
+        "best_of": repeat,
+        "cycles": cycles.source,
+        "python": platform.python_version(),
+        "lift": f"{SOURCES} limbs to {TARGETS}; a term is a coefficient of one source for one target",
+        "dot": f"{TERMS} products, one mac each",
+    }
+    show(report("micro", rows, conditions), json)
+
+
+def _listed(text: str, allowed: list[str], what: str) -> list[str]:
+    if text == ALL:
+        return allowed
+    for name in text.split(","):
+        if name not in allowed:
+            raise typer.BadParameter(f"{name} is no {what}; there are {', '.join(allowed)}")
+    return text.split(",")

@@ -1,0 +1,36 @@
+"""The parameter sets that all libraries are timed on. Read by every worker: Python 3.10, standard library only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CkksSet:
+    """One CKKS set: `limbs` Q primes in all, the first of `first_bits` in libraries whose words allow it."""
+
+    log2_degree: int
+    limbs: int
+    scale_bits: int
+    digits: int
+    first_bits: int = 60
+    our_first_bits: int = 49  # our primes have at most 49 bits
+    our_special_bits: int = 49
+
+    @property
+    def limbs_a_digit(self) -> int:
+        """Q limbs of each key-switching digit."""
+        return -(-self.limbs // self.digits)
+
+
+CKKS = {
+    "a": CkksSet(14, 8, 40, 4),
+    "b": CkksSet(15, 16, 40, 4, our_special_bits=46),
+    "c": CkksSet(16, 25, 45, 5),
+}
+BFV = {"13": 13, "14": 14}  # log2 of the ring degree
+PLAIN_MODULUS = 65537
+NTT_LOG2_DEGREES = (13, 14, 15, 16)
+HOISTED = range(1, 9)  # steps of the eight rotations of one value
+SIDE = 128  # of the matrix
+BABIES = 16

@@ -1,0 +1,145 @@
+"""What every suite prints: rows that set a figure of ours beside one of others, as JSON or as a table."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from latticework.calibrate.machine import commit, machine
+
+BETTER = ("lower", "higher")
+DIGITS = 4
+PLAIN_WIDTH = 200  # of a table that is not shown on a terminal
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure.
+
+    ours       None if it could not be measured; `note` says why
+    reference  what it is compared with, in the same unit;  source  where that comes from
+    target     what `ours` has to reach, in the same unit
+    checked    the result behind the figure was compared with an independent oracle
+    details    facts about both sides, by name
+    """
+
+    case: str
+    metric: str
+    unit: str
+    ours: float | None
+    reference: float | None = None
+    source: str | None = None
+    target: float | None = None
+    better: str = "lower"
+    checked: bool = False
+    note: str | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    required: bool = False
+
+    def __post_init__(self) -> None:
+        if self.better not in BETTER:
+            raise ValueError(f"better is {self.better!r}; give one of {', '.join(BETTER)}")
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times better ours is than the reference."""
+        if not self.ours or not self.reference:
+            return None
+        return self.reference / self.ours if self.better == "lower" else self.ours / self.reference
+
+    @property
+    def meets(self) -> bool | None:
+        """Whether the target is met; a required figure that is missing or not checked does not meet it."""
+        if self.target is None:
+            return False if self.required else None
+        if self.ours is None or not self.checked:
+            return False
+        return self.ours <= self.target if self.better == "lower" else self.ours >= self.target
+
+    def content(self) -> dict[str, Any]:
+        """The row as it is printed."""
+        row: dict[str, Any] = {
+            "case": self.case,
+            "metric": self.metric,
+            "unit": self.unit,
+            "ours": rounded(self.ours),
+            "reference": rounded(self.reference),
+            "source": self.source,
+            "ratio": rounded(self.ratio),
+            "target": rounded(self.target),
+            "better": self.better,
+            "meets": self.meets,
+            "checked": self.checked,
+        }
+        if self.note is not None:
+            row["note"] = self.note
+        if self.details:
+            row["details"] = self.details
+        return row
+
+
+def rounded(x: float | None) -> float | None:
+    """To four significant digits."""
+    if x is None or not math.isfinite(x):
+        return None
+    return float(f"{x:.{DIGITS}g}")
+
+
+def report(suite: str, rows: Iterable[Row], conditions: dict[str, Any]) -> dict[str, Any]:
+    """The object that a suite prints with --json."""
+    return {
+        "suite": suite,
+        "commit": commit(),
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "conditions": conditions,
+        "rows": [row.content() for row in rows],
+    }
+
+
+def table(content: dict[str, Any]) -> Table:
+    """The rows of a report for a reader."""
+    shown = Table(title=f"{content['suite']}, commit {content['commit']}, {content['date']}")
+    for heading, right in (
+        ("case", False), ("metric", False), ("ours", True), ("reference", True), ("ratio", True),
+        ("target", True), ("meets", False), ("checked", False), ("source", False),
+    ):  # fmt: skip
+        shown.add_column(heading, justify="right" if right else "left", overflow="fold")
+    for row in content["rows"]:
+        unit = row["unit"]
+        shown.add_row(
+            row["case"],
+            row["metric"],
+            _quantity(row["ours"], unit),
+            _quantity(row["reference"], unit),
+            "" if row["ratio"] is None else f"{row['ratio']:.2f}x",
+            _quantity(row["target"], unit, {"lower": "<= ", "higher": ">= "}[row["better"]]),
+            {True: "yes", False: "NO", None: ""}[row["meets"]],
+            "yes" if row["checked"] else "no",
+            row.get("note") or row["source"] or "",
+        )
+    return shown
+
+
+def _quantity(x: float | None, unit: str, sign: str = "") -> str:
+    return "" if x is None else f"{sign}{x:g} {unit}"
+
+
+def show(content: dict[str, Any], as_json: bool) -> None:
+    """Print a report."""
+    if as_json:
+        print(json.dumps(content, indent=1))
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    console.print(table(content))
+    for name, value in content["conditions"].items():
+        console.print(f"{name}: {value if isinstance(value, str) else json.dumps(value)}", soft_wrap=True, markup=False)

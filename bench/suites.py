@@ -1,0 +1,16 @@
+"""The suites by name: each is a typer application, imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+SUITES = {
+    "micro": "bench.micro.suite",
+    "peers": "bench.peers.suite",
+}
+
+
+def suite(name: str) -> Any:
+    """The typer application of a suite."""
+    return import_module(SUITES[name]).app

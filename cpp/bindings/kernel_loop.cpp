@@ -1,0 +1,187 @@
+// One kernel again and again on rows that stay on the device: what calibration and the micro-benchmarks time.
+// Nothing is moved in or out between the runs, and results are thrown away; the conformance suite checks values.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <bit>
+#include <complex>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "math/error.hpp"
+#include "ring/ring.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace lw {
+namespace {
+
+constexpr std::array<std::uint8_t, 32> kSeed = {};
+
+/// What a loop works on: `terms` pairs of factors over `limbs`, results over `limbs` or `to`.
+struct Operands {
+  const Ring& ring;
+  LimbList limbs, to;
+  std::vector<PolyRows> left, right;
+  PolyRows out;
+  std::vector<ConstRows> a, b;
+  std::vector<Word> scalars;
+  std::vector<std::int64_t> integers;
+  std::vector<std::complex<double>> slots, slots_out;
+  std::vector<std::uint8_t> widths;
+  std::vector<std::size_t> offsets;
+  std::vector<std::byte> packed;
+
+  Operands(const Ring& r, LimbList from, LimbList target, std::uint32_t terms);
+  PolyRows random(const LimbList& over, std::uint64_t object) const;
+};
+
+PolyRows Operands::random(const LimbList& over, std::uint64_t object) const {
+  PolyRows rows(ring, over, 1);
+  ring.kernels().expand_uniform(ring.queue(), rows.rows(), {kSeed, 0, object, 0});
+  return rows;
+}
+
+Operands::Operands(const Ring& r, LimbList from, LimbList target, std::uint32_t terms)
+    : ring(r), limbs(std::move(from)), to(std::move(target)) {
+  for (std::uint32_t i = 0; i < terms; ++i) {
+    left.push_back(random(limbs, 2 * i));
+    right.push_back(random(limbs, 2 * i + 1));
+  }
+  for (std::uint32_t i = 0; i < terms; ++i) {
+    a.push_back(std::as_const(left[i]).rows());
+    b.push_back(std::as_const(right[i]).rows());
+  }
+  out = random(to.empty() ? limbs : to, 2 * terms);
+  integers.resize(ring.degree());
+  for (std::size_t i = 0; i < integers.size(); ++i)
+    integers[i] = static_cast<std::int64_t>(i * 0x9E3779B97F4A7C15) >> 8;
+  for (std::size_t i = 0; i < ring.degree() / 2; ++i) slots.emplace_back(double(i % 7) - 3, double(i % 5) - 2);
+  slots_out = slots;
+  offsets = {0};
+  for (const std::uint16_t limb : limbs) {
+    scalars.push_back(ring.modulus(limb).value() / 3);
+    widths.push_back(static_cast<std::uint8_t>(std::bit_width(ring.modulus(limb).value())));
+    offsets.push_back(offsets.back() + std::size_t{ring.degree()} / 8 * widths.back());
+  }
+  packed.resize(offsets.back());
+  ring.kernels().export_residues(ring.queue(), {packed.data(), offsets, widths}, a[0]);
+}
+
+using Step = void (*)(const Kernels&, Queue&, Operands&);
+
+void embed(const Kernels& k, Queue& q, Operands& o) {
+  o.slots_out = o.slots;  // in place, and not the identity: values must not grow or vanish
+  k.embed(q, o.slots_out);
+}
+
+void unembed(const Kernels& k, Queue& q, Operands& o) {
+  o.slots_out = o.slots;
+  k.unembed(q, o.slots_out);
+}
+
+void lift(const Kernels& k, Queue& q, Operands& o) {
+  k.lift(q, o.out.rows(), o.a[0], o.ring.lift_table(o.limbs, o.to));
+}
+
+const std::map<std::string, Step>& steps() {
+  using K = const Kernels&;
+  static const std::map<std::string, Step> table = {
+      {"ntt", [](K k, Queue& q, Operands& o) { k.ntt(q, o.out.rows()); }},
+      {"intt", [](K k, Queue& q, Operands& o) { k.intt(q, o.out.rows()); }},
+      {"add", [](K k, Queue& q, Operands& o) { k.add(q, o.out.rows(), o.a[0], o.b[0]); }},
+      {"sub", [](K k, Queue& q, Operands& o) { k.sub(q, o.out.rows(), o.a[0], o.b[0]); }},
+      {"neg", [](K k, Queue& q, Operands& o) { k.neg(q, o.out.rows(), o.a[0]); }},
+      {"mul", [](K k, Queue& q, Operands& o) { k.mul(q, o.out.rows(), o.a[0], o.b[0]); }},
+      {"mul_add", [](K k, Queue& q, Operands& o) { k.mul_add(q, o.out.rows(), o.a[0], o.b[0]); }},
+      {"mul_scalar", [](K k, Queue& q, Operands& o) { k.mul_scalar(q, o.out.rows(), o.a[0], o.scalars); }},
+      {"add_scalar", [](K k, Queue& q, Operands& o) { k.add_scalar(q, o.out.rows(), o.a[0], o.scalars); }},
+      {"sub_scale", [](K k, Queue& q, Operands& o) { k.sub_scale(q, o.out.rows(), o.a[0], o.b[0], o.scalars); }},
+      {"dot", [](K k, Queue& q, Operands& o) { k.dot(q, o.out.rows(), o.a, o.b); }},
+      {"automorphism", [](K k, Queue& q, Operands& o) { k.automorphism(q, o.out.rows(), o.a[0], 5); }},
+      {"lift", &lift},
+      {"import_signed", [](K k, Queue& q, Operands& o) { k.import_signed(q, o.out.rows(), o.integers); }},
+      {"import_residues",
+       [](K k, Queue& q, Operands& o) {
+         static_cast<void>(k.import_residues(q, o.out.rows(), {o.packed.data(), o.offsets, o.widths}));
+       }},
+      {"export_residues",
+       [](K k, Queue& q, Operands& o) { k.export_residues(q, {o.packed.data(), o.offsets, o.widths}, o.a[0]); }},
+      {"expand_uniform", [](K k, Queue& q, Operands& o) { k.expand_uniform(q, o.out.rows(), {kSeed, 0, 1, 0}); }},
+      {"embed", &embed},
+      {"unembed", &unembed},
+  };
+  return table;
+}
+
+class KernelLoop {
+ public:
+  KernelLoop(const Ring& ring, const std::string& kernel, const LimbList& limbs, const LimbList& to,
+             std::uint32_t terms)
+      : operands_(checked(ring, kernel, limbs, to, terms), limbs, to, terms), step_(steps().at(kernel)) {}
+
+  void run(std::uint64_t times) {
+    const nb::gil_scoped_release release;
+    for (std::uint64_t i = 0; i < times; ++i) step_(operands_.ring.kernels(), operands_.ring.queue(), operands_);
+    Queue& queue = operands_.ring.queue();
+    operands_.ring.device().wait(queue, operands_.ring.device().record(queue));
+  }
+
+ private:
+  static const Ring& checked(const Ring& ring, const std::string& kernel, const LimbList& limbs, const LimbList& to,
+                             std::uint32_t terms) {
+    const auto fail = [](const std::string& message) { throw Error(ErrorKind::kValue, message); };
+    if (!steps().contains(kernel)) fail("no kernel is called '" + kernel + "'");
+    if (limbs.empty() || terms == 0) fail(kernel + ": give at least one limb and one term");
+    if (to.empty() == (kernel == "lift")) fail(kernel + ": to_limbs are for lift, and for lift alone");
+    for (const LimbList* list : {&limbs, &to}) {
+      for (const std::uint16_t limb : *list) {
+        if (limb >= ring.num_limbs()) fail("limb number " + std::to_string(limb) + " does not exist");
+      }
+    }
+    return ring;
+  }
+
+  Operands operands_;
+  Step step_;
+};
+
+/// A chain of dependent shifts and exclusive ors, two cycles a step on any processor: its time gives the clock.
+std::uint64_t dependent_steps(std::uint64_t steps) {
+  const nb::gil_scoped_release release;
+  std::uint64_t x = steps | 1;
+  for (std::uint64_t i = 0; i < steps; i += 8) {
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) {
+      x ^= x >> 1;
+      asm volatile("" : "+r"(x));  // keeps the chain as written
+    }
+  }
+  return x;
+}
+
+}  // namespace
+
+void bind_kernel_loops(nb::module_& m) {
+  nb::class_<KernelLoop>(m, "KernelLoop",
+                         "One kernel on random rows of a ring, to be timed; `terms` pairs of factors for dot, "
+                         "`to_limbs` for lift.")
+      .def(nb::init<const Ring&, const std::string&, LimbList, LimbList, std::uint32_t>(), "ring"_a, "kernel"_a,
+           "limbs"_a, "to_limbs"_a = LimbList{}, "terms"_a = 1, nb::keep_alive<1, 2>())
+      .def("run", &KernelLoop::run, "times"_a = 1, "Run it so many times; returns when all are done.");
+  m.def("kernel_names", [] {
+    std::vector<std::string> names;
+    for (const auto& [name, step] : steps()) names.push_back(name);
+    return names;
+  });
+  m.def("dependent_steps", &dependent_steps, "steps"_a, "A chain of `steps` shift-and-xor steps of two cycles each.");
+}
+
+}  // namespace lw

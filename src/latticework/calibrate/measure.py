@@ -1,0 +1,164 @@
+"""The cost table of the machine at hand."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from latticework import _core
+from latticework.calibrate.machine import commit, default_backend, machine
+from latticework.calibrate.operations import Chain, operation_times
+from latticework.calibrate.timing import REPEATS, keep_memory
+from latticework.calibrate.units import UnitTimes
+from latticework.cost import CostModel, parse_table
+from latticework.cost.work import Shape
+
+OnStep = Callable[[int, int, str], None]
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What is measured, and how often."""
+
+    log2_degrees: Sequence[int]
+    limbs: dict[int, Sequence[tuple[int, int]]]  # log2 of N -> (Q limbs, P limbs) of the chains
+    repeats: int
+    rounds: int
+
+    @property
+    def steps(self) -> list[tuple[int, tuple[int, int] | None]]:
+        """In order: units of a degree, then its chains."""
+        return [(n, limbs) for n in self.log2_degrees for limbs in (None, *self.limbs.get(n, ()))]
+
+
+FULL = Extent(
+    (12, 13, 14, 15, 16),
+    {
+        12: ((2, 1), (3, 1)),
+        13: ((2, 1), (4, 1), (4, 2)),
+        14: ((4, 1), (8, 2), (8, 4)),
+        15: ((6, 2), (12, 3), (16, 4)),
+        16: ((8, 3), (16, 4), (24, 6)),
+    },
+    REPEATS,
+    rounds=7,
+)
+QUICK = Extent((12, 13, 14), {12: ((2, 1),), 13: ((4, 1),), 14: ((6, 2),)}, repeats=5, rounds=3)
+
+
+def default_place() -> Path:
+    """Where the table of this machine is kept if no other place is named, by the XDG rules."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latticework" / "cost-table.json"
+
+
+def calibrate(
+    extent: Extent = FULL,
+    *,
+    backend: str | None = None,
+    threads: Sequence[int] = (),
+    command: str = "latticework calibrate",
+    on_step: OnStep | None = None,
+) -> dict[str, Any]:
+    """Measure; returns the content of a table, whose "parallel" part holds the prices on all threads.
+
+    backend  the best of this machine if not given
+    threads  on how many to measure, the first one as the table itself; not given: 1, and all cores if there are more
+    on_step  called with (steps done, steps in all, what comes next)
+    """
+    cores = machine()["cores"]
+    backend = backend or default_backend()
+    wanted = list(threads) or [1, *([cores] if cores > 1 else [])]
+    steps, done = len(extent.steps) * len(wanted), 0
+    keep_memory()
+    parts = []
+    for count in wanted:
+        units: list[dict[str, Any]] = []
+        times: list[tuple[str, Shape, float]] = []
+        for log2_degree, limbs in extent.steps:
+            what = f"N=2^{log2_degree}, {'kernels' if limbs is None else f'{limbs[0]}+{limbs[1]} limbs'}, {count} thr"
+            if on_step is not None:
+                on_step(done, steps, what)
+            if limbs is None:
+                found = UnitTimes(1 << log2_degree, backend, count, extent.repeats).units()
+                units += [{"unit": u, "ring_degree": 1 << log2_degree, "seconds": short(s)} for u, s in found.items()]
+            else:
+                chain = Chain(1 << log2_degree, *limbs)
+                times += operation_times(chain, backend, count, extent.rounds)
+            done += 1
+        parts.append({"threads": count, "units": units, "ops": [op_row(*t) for t in times], "overhead": {}})
+    if on_step is not None:
+        on_step(done, steps, "done")
+    head = {
+        "format": 1,
+        "machine": machine(),
+        "date": datetime.date.today().isoformat(),
+        "commit": commit(),
+        "command": command,
+        "source": "measured",
+        "backend": _core.Ring(1 << 10, _core.primes_near(2.0**40, 1 << 11, 1), backend=backend, threads=1).backend,
+    }
+    for part in parts:
+        part["overhead"] = overheads(head | part)
+    table = head | parts[0]
+    return table | {"parallel": parts[1]} if len(parts) > 1 else table
+
+
+def op_row(op: str, shape: Shape, seconds: float) -> dict[str, Any]:
+    """An operation as the table holds it; digits and target are None where an operation has none."""
+    return {
+        "op": op,
+        "ring_degree": shape.ring_degree,
+        "q_limbs": shape.q_limbs,
+        "p_limbs": shape.p_limbs,
+        "digits": len(shape.digit_limbs),
+        "target": shape.target,
+        "seconds": short(seconds),
+    }
+
+
+def short(seconds: float) -> float:
+    """To as many digits as a time is worth."""
+    return float(f"{seconds:.{DIGITS}g}")
+
+
+def overheads(table: dict[str, Any]) -> dict[str, float]:
+    """Time of every operation over that of its kernels: geometric means over the chains."""
+    parsed = parse_table(json.dumps(table | {"overhead": {}}))
+    model = CostModel(parsed)
+    ratios: dict[str, list[float]] = {}
+    for row in parsed.ops:
+        kernels = model.kernel_seconds(row.op, row.shape)
+        if kernels > 0:
+            ratios.setdefault(row.op, []).append(row.seconds / kernels)
+    return {op: round(exp(sum(map(log, found)) / len(found)), 3) for op, found in ratios.items()}
+
+
+def table_text(table: dict[str, Any]) -> str:
+    """JSON with one row a line."""
+
+    def rows(part: dict[str, Any], indent: str) -> str:
+        lines = []
+        for name, value in part.items():
+            if name in ("units", "ops"):
+                inner = ",\n".join(f"{indent}  {json.dumps(row)}" for row in value)
+                lines.append(f'{indent}"{name}": [\n{inner}\n{indent}]' if value else f'{indent}"{name}": []')
+            elif name == "parallel":
+                lines.append(f'{indent}"parallel": {{\n{rows(value, indent + " ")}\n{indent}}}')
+            else:
+                lines.append(f'{indent}"{name}": {json.dumps(value)}')
+        return ",\n".join(lines)
+
+    return "{\n" + rows(table, " ") + "\n}\n"
+
+
+def write_table(table: dict[str, Any], path: Path) -> None:
+    """Write a table, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _core.write_file_atomic(str(path), table_text(table).encode(), 0o644)

@@ -1,0 +1,40 @@
+"""Shortest times of many runs."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from typing import Any
+
+REPEATS = 15
+SHORTEST = 2e-4  # seconds that one timed stretch takes at least
+
+
+def best_of(function: Callable[[], Any], repeats: int = REPEATS) -> float:
+    """Shortest time of a call, in seconds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def best_of_loop(run: Callable[[int], Any], repeats: int = REPEATS) -> float:
+    """Shortest time of one turn of `run(turns)`, with as many turns as the clock needs."""
+    start = time.perf_counter()
+    run(1)
+    run(1)
+    first = (time.perf_counter() - start) / 2
+    turns = max(1, int(SHORTEST / max(first, 1e-9)))
+    return best_of(lambda: run(turns), repeats) / turns
+
+
+def keep_memory() -> None:
+    """Let the C library keep what is freed: fresh pages would cost more than some kernels, at random."""
+    mmap_threshold, trim_threshold = -3, -1
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(mmap_threshold, 32 << 20)
+        library.mallopt(trim_threshold, 1 << 30)

@@ -1,0 +1,183 @@
+"""ckks.bootstrap as primitives: SlotToCoeff first, sparse encapsulation, CoeffToSlot, EvalMod.
+
+The slots become the coefficients of the polynomial on the last few levels. The
+ciphertext is switched to an ephemeral sparse secret modulo q0, raised to the
+top of the track of its target, which adds q0 times a small integer polynomial,
+and switched back. Its coefficients become slots again, lower and upper halves
+are separated by a conjugation, and EvalMod takes the integers away. So the
+error of EvalMod lies on slots directly, and is the same for all kinds of data.
+Source: SlotToCoeff-first order and sparse-secret encapsulation (ePrint 2022/024);
+iterated bootstrapping (ePrint 2022/1167).
+"""
+
+from __future__ import annotations
+
+from latticework.dialects import bootstrap, ckks, loop  # noqa: F401  (defines the ops)
+from latticework.dialects.rlwe import CipherType, Level
+from latticework.errors import LevelError
+from latticework.expand.eval_mod import expand_eval_mod
+from latticework.expand.linear_transform import expand_linear_transform
+from latticework.expand.primitives import Primitives, cipher
+from latticework.ir import Builder, Module, Value
+from latticework.params import ModulusChain
+from latticework.params.bootstrap import raised_scale
+from latticework.params.chain import BootstrapCircuit
+from latticework.plan.butterflies import Butterflies
+from latticework.plan.constants import LinearMap
+from latticework.plan.keys import conjugation_element
+
+_RESIDUAL_BITS = 30  # of the integers by which input and first result are multiplied before they are subtracted
+
+
+def bootstrap_module(
+    chain: ModulusChain, slots: int, target: int, *, real: bool = False, iterations: int = 1, start: int | None = None
+) -> Module:
+    """A module of one bootstrap, from level `start` (default: the floor) to `target` levels above the floor.
+
+    Its input "x" and output "y" are vectors of `slots` slots in [-1, 1]; it is ready to be expanded.
+    """
+    start = chain.floor if start is None else start
+    module = Module(input_names=["x"], outputs=["y"])
+    scales = chain.main.scales
+    x = module.body.add_arg(CipherType("ckks", 1, slots, Level(0, start), scales[start]))
+    level = chain.floor + target
+    if chain.bootstrap is None or not 1 <= target <= chain.main.top - chain.floor:
+        raise LevelError(f"bootstrap: these parameters reach targets 1 to {chain.main.top - chain.floor}, not {target}")
+    builder = Builder(module.body)
+    y = builder.build(
+        "ckks.bootstrap", [x], level=Level(0, level), scale=scales[level], real=real, iterations=iterations
+    )
+    builder.create("loop.yield", [y])
+    return module
+
+
+def expand_bootstrap(p: Primitives, x: Value, level: int, scale: float, *, real: bool, iterations: int) -> Value:
+    """Primitive operations for one bootstrap of x, of the main track, to a level above the floor of it.
+
+    raises  LevelError where the chain cannot: no circuit, x below the floor, or the level not one of its targets
+    """
+    circuit, chain = p.chain.bootstrap, p.chain
+    start = cipher(x).level.index
+    if circuit is None:
+        raise LevelError("ckks.bootstrap: these parameters have no levels for it; use a bootstrapping set")
+    if start < chain.floor or not chain.floor < level <= chain.main.top:
+        raise LevelError(
+            f"ckks.bootstrap: from level {start} to {level}; it starts at level {chain.floor} or above and ends "
+            f"at one of {chain.floor + 1} to {chain.main.top}"
+        )
+    x = p.drop(x, chain.floor)
+    first = _Bootstrap(p, circuit, level, real).run(x, scale)
+    if iterations == 1:
+        return first
+    gain = 2.0**circuit.gain_bits
+    residual = _Bootstrap(p, circuit, level, real).run(_residual(p, x, first, gain), scale / gain)
+    return p.add(first, p.relabel(residual, scale))
+
+
+def _residual(p: Primitives, x: Value, bootstrapped: Value, gain: float) -> Value:
+    """(x - bootstrapped) * gain at x's level: exact integers, since the two scales differ slightly."""
+    wide = cipher(x).scale * 2.0**_RESIDUAL_BITS
+    again = p.drop(bootstrapped, cipher(x).level.index)
+    difference = p.builder.build("rlwe.sub", [p.raise_scale(x, wide), p.raise_scale(again, wide)])
+    return p.relabel(difference, wide / gain)
+
+
+class _Bootstrap:
+    """One pass: its place in the chain, and the steps in their order."""
+
+    def __init__(self, p: Primitives, circuit: BootstrapCircuit, level: int, real: bool) -> None:
+        self.p, self.circuit, self.level, self.real = p, circuit, level, real
+        self.track = level - p.chain.floor
+        self.top = p.chain.tracks[self.track].top
+
+    def run(self, x: Value, scale: float) -> Value:
+        """x at the target level of the main track, at this scale."""
+        slots = cipher(x).slots
+        raised = self.raised(self.slots_to_coefficients(x))
+        spectrum = self.coefficients_to_slots(raised, slots)
+        turned = self.conjugate(spectrum)
+        plus = minus = self.series(self.p.add(spectrum, turned), scale)
+        if not self.real:
+            upper = self.p.mul_i(self.series(self.p.mul_i(self.sub(spectrum, turned), 3), scale))
+            plus, minus = self.p.add(plus, upper), self.sub(minus, upper)
+        result = self.p.mul_i(self.sub(plus, self.conjugate(minus)), 3)
+        return self.p.relabel(result, scale, level=Level(0, self.level))
+
+    def slots_to_coefficients(self, x: Value) -> Value:
+        """The slots of x as the coefficients of a polynomial, at level 0."""
+        for piece in butterfly_maps(cipher(x).slots, self.circuit.stc_levels, inverse=False):
+            level = cipher(x).level.index - 1
+            x = expand_linear_transform(self.p, x, piece, level, self.p.chain.main.scales[level])
+        return x
+
+    def raised(self, x: Value) -> Value:
+        """x over the top of the track: its coefficients plus multiples of q0, as slots of the whole ring.
+
+        Averaged over the rotations that fix the polynomials of x's subring, the multiples lie in it too.
+        """
+        p, chain, slots = self.p, self.p.chain, cipher(x).slots
+        gap = chain.slots // slots
+        place = Level(self.track, self.top)
+        sparse = p.builder.build("rlwe.to_sparse", [x, p.key("to_sparse", 0, Level(0, 0))])
+        factor = max(1, self.circuit.factor // gap)
+        raised = p.builder.build(
+            "ckks.mod_raise", [sparse, p.key("to_dense", 0, place)],
+            level=place, factor=factor, slots=chain.slots, modulus=chain.modulus(0),
+        )  # fmt: skip
+        raised = p.mod_down(raised, self.top, cipher(raised).scale)
+        steps = slots
+        while steps < chain.slots:
+            key = p.galois_key(steps, chain.slots, place)
+            raised = p.add(raised, p.builder.build("rlwe.rotate", [raised, key], steps=steps))
+            steps *= 2
+        scale = raised_scale(self.circuit, chain.primes[0]) * factor / self.circuit.factor * gap
+        return p.relabel(raised, scale, slots=slots)
+
+    def coefficients_to_slots(self, x: Value, slots: int) -> Value:
+        """t / (2 K q0) in slots: lower coefficients in the real, upper ones in the imaginary parts."""
+        levels = self.circuit.cts_levels
+        start = cipher(x).scale
+        end = self.p.chain.tracks[self.track].scales[self.top - levels]
+        for done, piece in enumerate(butterfly_maps(slots, levels, inverse=True), 1):
+            scale = end if done == levels else start * (end / start) ** (done / levels)
+            width = self.circuit.cts_babies * _unit(piece) or None
+            x = expand_linear_transform(self.p, x, piece, self.top - done, scale, width)
+        return x
+
+    def series(self, half: Value, scale: float) -> Value:
+        """F of one half of the coefficients."""
+        return expand_eval_mod(self.p, half, self.circuit, self.level, scale)
+
+    def conjugate(self, x: Value) -> Value:
+        """The complex conjugate of every slot."""
+        kind = cipher(x)
+        key = self.p.key("galois", conjugation_element(self.p.chain.ring_degree), kind.level)
+        product = self.p.builder.build("rlwe.key_product", [self.p.hoist(x), key])
+        return self.p.mod_down(product, kind.level.index, kind.scale)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        """a - b."""
+        return self.p.builder.build("rlwe.sub", [a, b])
+
+
+def butterfly_maps(slots: int, levels: int, *, inverse: bool) -> list[LinearMap]:
+    """The special FFT on vectors of `slots` slots as so many linear maps, in the order in which they are applied.
+
+    inverse  slots to the words (lower + i upper) of bit-reversed coefficients, else back
+    """
+    stages = slots.bit_length() - 1
+    shares = [stages // levels + (i < stages % levels) for i in range(levels)]
+    half = slots if inverse else 1
+    maps = []
+    for share in shares:
+        if inverse:
+            half >>= share
+        maps.append(LinearMap(slots, Butterflies(slots, half, share, inverse)))
+        if not inverse:
+            half <<= share
+    return maps
+
+
+def _unit(piece: LinearMap) -> int:
+    assert isinstance(piece.gather, Butterflies)
+    return piece.gather.half if piece.gather.stages else 0

@@ -1,0 +1,74 @@
+"""Stages of the special FFT as linear maps by generalised diagonals, computed where they are encoded.
+
+The slots of a ciphertext are the values of its polynomial at zeta^(5^j); in
+bit-reversed order of coefficients that map is a product of log2(slots) stages
+of butterflies. A few consecutive stages are one linear map with few diagonals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+ComplexArray = npt.NDArray[np.complex128]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Butterflies:
+    """Stages with butterflies of half-width `half`, 2 half, ..., 2^(stages - 1) half, merged into one map.
+
+    slots    length of the vectors, a power of two; all stages of it from half = 1 on are the whole embedding
+    inverse  the inverse map: entries are then 2^-stages in size, else 1
+    """
+
+    slots: int
+    half: int
+    stages: int
+    inverse: bool
+
+    @property
+    def source(self) -> None:
+        """No array is read."""
+        return None
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The diagonals that are not zero, as rotations in (-slots, slots), ascending."""
+        reach = (1 << self.stages) - 1
+        if self.half << self.stages == self.slots:  # the widest stages wrap around
+            return tuple(self.half * k for k in range(reach + 1))
+        return tuple(self.half * k for k in range(-reach, reach + 1))
+
+    def diagonal(self, steps: int) -> ComplexArray:
+        """What multiplies slot i + steps of the operand in slot i of the result."""
+        out = np.arange(self.slots, dtype=np.int64)
+        source = (out + steps) % self.slots
+        if self.inverse:  # stages are unitary but for a factor sqrt(2)
+            return np.asarray(np.conj(self._entries(source, out)) / (1 << self.stages), dtype=np.complex128)
+        return self._entries(out, source)
+
+    def _entries(self, out: IntArray, source: IntArray) -> ComplexArray:
+        """Entries of the forward map: the one path of butterflies between two slots, if there is one."""
+        full = 4 * self.half << self.stages  # a full turn, in steps of the finest root of unity
+        phase = np.zeros(out.size, dtype=np.int64)
+        half = self.half
+        for _ in range(self.stages):
+            upper, from_upper = out // half % 2, source // half % 2
+            turn = full // (8 * half)
+            phase += from_upper * (turn * _powers_of_five(8 * half)[out % half] + upper * (full // 2))
+            half *= 2
+        reached = (out % self.half == source % self.half) & (out // half == source // half)
+        return np.asarray(np.where(reached, np.exp(2j * np.pi * (phase % full) / full), 0.0), dtype=np.complex128)
+
+
+@lru_cache(maxsize=8)
+def _powers_of_five(modulus: int) -> IntArray:
+    """5^e modulo a power of two, for e below a quarter of it: after that they repeat."""
+    powers = np.ones(max(1, modulus // 4), dtype=np.int64)
+    for i in range(1, powers.size):
+        powers[i] = powers[i - 1] * 5 % modulus
+    return powers

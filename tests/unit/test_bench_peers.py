@@ -1,0 +1,171 @@
+"""Comparisons with peers: finding interpreters, taking turns, workers, and the rows that follow."""
+
+import sys
+from math import log2
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from latticework.bench import suites
+
+suites()  # puts the source tree on the path
+from bench.peers import environments  # noqa: E402
+from bench.peers.compare import TARGETS, Findings, rows  # noqa: E402
+from bench.peers.environments import PEERS, Peer, Unavailable, environment, find_python  # noqa: E402
+from bench.peers.process import Failed, Library, processors  # noqa: E402
+from bench.peers.turns import Duel, Effort, duel  # noqa: E402
+from bench.peers.workers.sets import BABIES, CKKS, SIDE  # noqa: E402
+
+
+def fake_python(path: Path, version: str | None) -> Path:
+    """A program that answers with a version, or fails as a version manager's stand-in does."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho {version}\n" if version else "#!/bin/sh\nexit 127\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_interpreter_on_the_path_comes_before_managed_ones(tmp_path):
+    fake_python(tmp_path / "home/.pyenv/versions/3.10.4/bin/python", "3.10")
+    on_path = fake_python(tmp_path / "bin/python3.10", "3.10")
+    assert find_python("3.10", tmp_path / "home", str(tmp_path / "bin")) == on_path
+
+
+def test_stand_ins_are_passed_over_and_the_newest_release_is_taken(tmp_path):
+    fake_python(tmp_path / "bin/python3.10", None)
+    fake_python(tmp_path / "bin/python3", "3.12")
+    fake_python(tmp_path / ".pyenv/versions/3.10.4/bin/python", "3.10")
+    newest = fake_python(tmp_path / ".pyenv/versions/3.10.13/bin/python", "3.10")
+    assert find_python("3.10", tmp_path, str(tmp_path / "bin")) == newest
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ".asdf/installs/python/3.10.9/bin/python",
+        ".local/share/uv/python/cpython-3.10.16-linux-x86_64-gnu/bin/python3",
+        "miniconda3/envs/old/bin/python3.10",
+    ],
+)
+def test_version_managers(tmp_path, place):
+    assert find_python("3.10", tmp_path, "") is None
+    expected = fake_python(tmp_path / place, "3.10")
+    assert find_python("3.10", tmp_path, "") == expected
+
+
+def test_without_an_interpreter_a_peer_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(environments, "find_python", lambda version: None)
+    with pytest.raises(Unavailable, match=r"openfhe.* needs Python 3\.10.*uv python install"):
+        environment(PEERS[0], tmp_path)
+
+
+def test_an_environment_that_is_there_is_used(tmp_path):
+    peer = Peer("demo", ("demo==1.0",), ("3.0",), "json", "none.py")
+    python = tmp_path / "demo-1.0/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    assert environment(peer, tmp_path) == python
+
+
+class Scripted:
+    """A library whose runs take what it is told, and which notes who was asked when."""
+
+    def __init__(self, name, log, seconds, error=0.0):
+        self.name, self.log, self.seconds, self.error = name, log, seconds, error
+
+    def ask(self, **request):
+        if "check" in request:
+            return {"error": self.error}
+        self.log.append(self.name)
+        return {"wall": [2 * self.seconds] * 3, "cpu": [self.seconds] * 3}
+
+
+def test_turns_alternate_and_medians_are_taken():
+    log = []
+    found = duel(Scripted("ours", log, 1.0), Scripted("peer", log, 4.0), "add", Effort(rounds=3), "cpu", 1e-3)
+    assert log == ["ours", "peer"] * 3
+    assert (found.ours, found.theirs, found.runs, found.checked) == (1.0, 4.0, (9, 9), True)
+    assert duel(Scripted("o", [], 1.0), Scripted("p", [], 4.0), "add", Effort(2), "wall", 1e-3).ours == 2.0
+
+
+@pytest.mark.parametrize(("ours", "theirs", "checked"), [(0.0, None, True), (None, 0.0, False), (0.5, 0.0, False)])
+def test_only_right_results_count_as_checked(ours, theirs, checked):
+    sides = Scripted("o", [], 1.0, ours), Scripted("p", [], 1.0, theirs)
+    assert duel(*sides, "add", Effort(1), "cpu", 1e-3).checked is checked
+
+
+def findings():
+    found = Findings("ckks", "a", 1)
+    found.facts = {
+        "ours": {"library": "us", "digits": 4, "log2_q": 300.0},
+        "one": {"library": "one 1.0", "log2_q": 400},
+        "two": {"library": "two 2.0", "log2_q": 400},
+    }
+    found.duels = {
+        "rotate": {"one": Duel(1e-3, 5e-3, True, (0.0, 0.0), (9, 9)), "two": Duel(1e-3, 4.5e-3, True, (0, 0), (9, 9))},
+        "add": {"two": Duel(1e-3, 0.5e-3, True, (0.0, 0.0), (9, 9))},
+    }
+    found.sizes = {"key_bytes": {"ours": 1e6, "one": 3e6}}
+    found.skip("", "three", "needs Python 3.10")
+    return found
+
+
+def test_targets_are_set_by_the_fastest_peer():
+    shown = {(row.metric, row.source): row for row in rows(findings())}
+    best = shown["rotate, 1 thread", "two 2.0, same run, in turns (the faster peer)"]
+    assert (best.ours, best.reference, best.ratio) == (1.0, 4.5, pytest.approx(4.5))
+    assert best.target == pytest.approx(4.5 / 4) and best.meets is True
+    assert best.details["ours"]["us_per_modulus_bit"] == pytest.approx(1000 / 300, rel=1e-3)
+    assert best.details["ours"]["digits"] == 4
+    assert shown["rotate, 1 thread", "one 1.0, same run, in turns"].meets is None
+    assert shown["add, 1 thread", "two 2.0, same run, in turns"].target is None
+    assert shown["key size", "one 1.0, same run"].ratio == 3.0
+
+
+def test_what_was_skipped_is_not_met_and_says_why():
+    skipped = [row for row in rows(findings()) if row.ours is None]
+    assert {row.metric.partition(",")[0] for row in skipped} == set(TARGETS["ckks"]) - {"rotate"}
+    assert all(row.meets is False and "needs Python 3.10" in row.note for row in skipped)
+
+
+def test_our_worker_answers():
+    with Library("ours", Path(sys.executable), "ours_worker.py", ["ntt", "10", "1"], 1) as ours:
+        assert ours.facts["log2_degree"] == 10 and ours.operations == ["ntt", "intt"]
+        answer = ours.ask(op="ntt", seconds=0.0, least=2, most=2)
+        assert len(answer["wall"]) == len(answer["cpu"]) == 2
+        assert ours.ask(check="ntt") == {"error": 0.0}
+        with pytest.raises(Failed, match="frobnicate"):
+            ours.ask(op="frobnicate", seconds=0.0, least=1, most=1)
+        assert ours.ask(check="intt") == {"error": 0.0}  # goes on after a failure
+    assert ours.process.returncode == 0
+
+
+def test_a_worker_that_ends_is_reported(tmp_path):
+    with pytest.raises(Failed, match="status 1: KeyError.*frobnicate"):
+        Library("ours", Path(sys.executable), "ours_worker.py", ["frobnicate", "10", "1"], 1)
+
+
+def test_matrix_vector_product_by_diagonals(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(environments.__file__).parent / "workers"))
+    import work
+
+    data = work.MatrixVector(2 * SIDE)
+    total = np.zeros(2 * SIDE)
+    for giant, row in data.giants():
+        assert [baby for baby, _ in row] == list(range(BABIES))
+        total += np.roll(sum(d * np.roll(data.vector, -baby) for baby, d in row), -giant)
+    assert np.allclose(total, data.expected)
+    assert set(work.STEPS_OF_MATVEC) == {*range(1, BABIES), *range(BABIES, SIDE, BABIES)}
+
+
+@pytest.mark.parametrize("name", CKKS)
+def test_our_primes_fit_the_sets(name):
+    chosen = CKKS[name]
+    log2_q = chosen.our_first_bits + (chosen.limbs - 1) * chosen.scale_bits
+    first_digit = chosen.our_first_bits + (chosen.limbs_a_digit - 1) * chosen.scale_bits
+    assert max(chosen.our_first_bits, chosen.our_special_bits) <= 49
+    assert chosen.limbs_a_digit * chosen.our_special_bits >= first_digit
+    assert log2_q < 60 + (chosen.limbs - 1) * chosen.scale_bits
+    assert -(-chosen.limbs // chosen.limbs_a_digit) == chosen.digits
+    assert log2(len(processors(1))) == 0

@@ -1,0 +1,81 @@
+"""Rows of benchmarks: what ratio and target mean, the printed object, the table."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from latticework.bench import ROOT, suites
+from latticework.errors import UserError
+
+bench_suites = suites()  # puts the source tree on the path
+from bench.rows import Row, report, rounded, show, table  # noqa: E402
+
+KEYS = ["case", "metric", "unit", "ours", "reference", "source", "ratio", "target", "better", "meets", "checked"]
+
+
+@pytest.mark.parametrize(
+    ("better", "ours", "reference", "target", "ratio", "meets"),
+    [
+        ("lower", 2.0, 8.0, 2.0, 4.0, True),
+        ("lower", 2.0, 8.0, 1.9, 4.0, False),
+        ("higher", 6.0, 2.0, 5.0, 3.0, True),
+        ("higher", 6.0, 2.0, 7.0, 3.0, False),
+        ("lower", 2.0, None, None, None, None),
+        ("lower", None, 8.0, 2.0, None, False),
+    ],
+)
+def test_ratio_and_target(better, ours, reference, target, ratio, meets):
+    row = Row("c", "time", "s", ours, reference, target=target, better=better, checked=True)
+    assert (row.ratio, row.meets) == (ratio, meets)
+
+
+def test_a_target_is_met_only_by_a_checked_figure():
+    assert Row("c", "time", "s", 1.0, target=2.0, checked=False).meets is False
+    assert Row("c", "time", "s", None, required=True, note="skipped: no peer").meets is False
+
+
+def test_a_row_has_the_keys_that_are_promised():
+    content = Row("c", "time", "s", 1.23456789, 2.0, "someone", checked=True).content()
+    assert list(content) == KEYS
+    assert content["ours"] == 1.235
+    assert list(Row("c", "time", "s", None, note="why", details={"n": 1}).content()) == [*KEYS, "note", "details"]
+    with pytest.raises(ValueError, match="fewer"):
+        Row("c", "time", "s", 1.0, better="fewer")
+
+
+def test_numbers_that_json_cannot_say():
+    assert [rounded(x) for x in (None, float("inf"), float("nan"), 0.0, 123456.0)] == [None, None, None, 0.0, 123500.0]
+
+
+def test_printed_object(capsys):
+    content = report("demo", [Row("c", "time", "s", 1.0)], {"threads": 1})
+    assert list(content) == ["suite", "commit", "date", "machine", "conditions", "rows"]
+    assert set(content["machine"]) == {"cpu", "cores", "memory_gb", "gpu"}
+    show(content, as_json=True)
+    assert json.loads(capsys.readouterr().out) == content
+
+
+def test_table_shows_every_row():
+    rows = [
+        Row("fast", "time", "ms", 1.5, 6.0, "peer 1.0", target=2.0, checked=True),
+        Row("slow", "rate", "GB/s", 1.0, 2.0, "peer 1.0", target=2.0, better="higher", checked=True),
+        Row("gone", "time", "ms", None, note="skipped: no Python 3.10", required=True),
+    ]
+    console = Console(width=200, file=io.StringIO(), record=True)
+    console.print(table(report("demo", rows, {})))
+    fast, slow, gone = (
+        next(line for line in console.export_text(clear=False).splitlines() if f"│ {row.case} " in line) for row in rows
+    )
+    assert all(cell in fast for cell in ("1.5 ms", "6 ms", "4.00x", "<= 2 ms", "yes", "peer 1.0"))
+    assert all(cell in slow for cell in ("1 GB/s", "0.50x", ">= 2 GB/s", "NO"))
+    assert "NO" in gone and "skipped: no Python 3.10" in gone
+
+
+def test_suites_load_and_installed_packages_are_told_where_they_are(tmp_path):
+    assert (ROOT / "bench" / "rows.py").is_file()
+    for name in bench_suites.SUITES:
+        assert bench_suites.suite(name) is not None
+    with pytest.raises(UserError, match="source distribution"):
+        suites(tmp_path)

@@ -1,0 +1,142 @@
+"""Calibration: a table that is measured is a table that the cost model reads; kernel loops; micro rows."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import latticework as lw
+from latticework import _core
+from latticework.bench import suites
+from latticework.calibrate import Extent, calibrate, default_place, table_text, write_table
+from latticework.calibrate.operations import Chain, Operations
+from latticework.cli import app
+from latticework.cost import UNITS, CostModel, parse_table
+
+suites()  # puts the source tree on the path
+from bench.micro.cycles import Cycles  # noqa: E402
+from bench.micro.kernels import kernel_rows, references  # noqa: E402
+
+TINY = Extent((10, 11), {10: ((2, 1), (4, 2)), 11: ((3, 1),)}, repeats=1, rounds=1)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    steps = []
+    return calibrate(TINY, threads=(1, 2), on_step=lambda *step: steps.append(step)), steps
+
+
+def test_every_unit_and_operation_is_measured(measured):
+    content, _ = measured
+    for part in (content, content["parallel"]):
+        assert {row["unit"] for row in part["units"]} == set(UNITS)
+        assert {row["ring_degree"] for row in part["units"]} == {1 << 10, 1 << 11}
+        assert {(row["q_limbs"], row["p_limbs"]) for row in part["ops"] if row["op"] == "rotate"} == {
+            (2, 1), (4, 2), (3, 1),
+        }  # fmt: skip
+        assert set(part["overhead"]) == {row["op"] for row in part["ops"]}
+
+
+def test_progress_counts_up_to_the_end(measured):
+    _, steps = measured
+    total = 2 * len(TINY.steps)
+    assert [done for done, _, _ in steps] == list(range(total + 1))
+    assert {of for _, of, _ in steps} == {total}
+
+
+def test_written_tables_are_read_back(measured, tmp_path):
+    content, _ = measured
+    path = tmp_path / "folder" / "table.json"
+    write_table(content, path)
+    assert json.loads(path.read_text()) == content
+    assert max(map(len, table_text(content).splitlines())) < 1000
+    model = CostModel.load(path)
+    assert (model.table.threads, model.on(2).table.threads, model.on(1).table.threads) == (1, 2, 1)
+    for row in model.table.ops:
+        if row.ring_degree == 1 << 10:  # chains differ in everything: the price of each is what was measured
+            assert model.seconds(row.op, row.shape) == pytest.approx(row.seconds)
+    for op in _core.opcodes():
+        assert model.seconds(op, Operations(Chain(1 << 10, 4, 2), "ref", 1).shape) >= 0
+
+
+def test_unmeasured_shapes_take_the_overhead_of_the_nearest(measured):
+    content, _ = measured
+    rows = [{"op": "rotate", "ring_degree": 1024, "q_limbs": q, "p_limbs": p, "digits": 2} for q, p in ((2, 1), (4, 2))]
+    table = content | {"ops": []}
+    bare = CostModel(parse_table(json.dumps(table | {"overhead": {}})))
+    shapes = [Operations(Chain(1024, q, p), "ref", 1).shape for q, p in ((2, 1), (4, 2), (3, 1))]
+    for row, shape, factor in zip(rows, shapes, (2.0, 4.0), strict=False):
+        row["seconds"] = factor * bare.kernel_seconds("rotate", shape)
+    model = CostModel(parse_table(json.dumps(table | {"ops": rows})))
+    assert model.seconds("rotate", shapes[0]) == pytest.approx(2 * bare.kernel_seconds("rotate", shapes[0]))
+    assert model.seconds("rotate", shapes[2]) == pytest.approx(3 * bare.kernel_seconds("rotate", shapes[2]))
+
+
+def test_quick_calibration_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("latticework.cli.QUICK", Extent((10,), {10: ((2, 1),)}, 1, 1))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = CliRunner().invoke(app, ["calibrate", "--quick"])
+    assert found.exit_code == 0, found.output
+    assert default_place().parent == tmp_path / "latticework"
+    assert CostModel.load(default_place()).table.command == "latticework calibrate --quick"
+
+
+def test_compile_predicts_by_the_table_that_it_is_given(measured, tmp_path):
+    @lw.program
+    def double(x: lw.Secret[4]):
+        return x + x
+
+    path = tmp_path / "table.json"
+    write_table(measured[0] | {"date": "2001-02-03"}, path)
+    options = {"calibrate": np.ones((2, 4)), "precision_bits": 4}
+    shipped, own = lw.compile(double, **options), lw.compile(double, cost_table=path, **options)
+    assert "2001-02-03" in str(own.report()) and "2001-02-03" not in str(shipped.report())
+    assert own.plan == shipped.plan
+
+
+@pytest.mark.parametrize("backend", _core.backend_names())
+def test_kernels_that_are_timed_are_checked(backend):
+    cycles = Cycles()
+    found = list(kernel_rows(10, backend, 1, _core.kernel_names(), 1, cycles))
+    cycles.close()
+    assert {row.case.partition(",")[0] for row in found} == set(_core.kernel_names())
+    assert all(row.checked and row.ours > 0 for row in found)
+
+
+def test_references_name_kernels_and_metrics_that_exist():
+    metrics = {(row.case.partition(",")[0], row.metric) for row in kernel_rows_of_everything()}
+    for _, kernel, metric, _ in references():
+        assert (kernel, metric) in metrics
+
+
+def kernel_rows_of_everything():
+    return kernel_rows(10, "ref", 1, _core.kernel_names(), 1, Cycles(threads=2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("frobnicate", [0]), "frobnicate"),
+        (("ntt", []), "at least one limb"),
+        (("ntt", [7]), "limb number 7"),
+        (("lift", [0]), "to_limbs"),
+        (("ntt", [0], [1]), "to_limbs"),
+        (("dot", [0], [], 0), "one term"),
+    ],
+)
+def test_bad_loops_are_refused(arguments, message):
+    ring = _core.Ring(1024, _core.primes_near(2.0**30, 2048, 2), backend="ref", threads=1)
+    with pytest.raises(ValueError, match=message):
+        _core.KernelLoop(ring, *arguments)
+
+
+def test_a_loop_leaves_memory_as_it_was():
+    ring = _core.Ring(1024, _core.primes_near(2.0**30, 2048, 2), backend="ref", threads=1)
+    before = ring.live_bytes
+    loop = _core.KernelLoop(ring, "dot", [0, 1], terms=3)
+    loop.run(3)
+    assert ring.live_bytes > before
+    del loop
+    assert ring.live_bytes == before
+    assert _core.dependent_steps(64) >= 0

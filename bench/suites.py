@@ -8,6 +8,7 @@ from typing import Any
 SUITES = {
     "micro": "bench.micro.suite",
     "peers": "bench.peers.suite",
+    "digits": "bench.digits.suite",
 }
 
 

@@ -71,9 +71,8 @@ def test_what_is_refused():
     b, encryptor, _ = setting(True)
     with pytest.raises(LevelError, match=f"at level {b.floor} or above"):
         b.bootstrap(encryptor.encrypt(values(b.slots, True), level=b.floor - 1))
-    other = ckks.Bootstrapper(b.parameters, slots=256, real=False)
+    generator = ckks.KeyGenerator(b.parameters)
+    poor = ckks.Evaluator(b.parameters, generator.relin_key())
+    c = ckks.Encryptor(b.parameters, generator.secret_key()).encrypt(values(b.slots, True))
     with pytest.raises(MissingKeyError, match="keys are missing"):
-        ckks.Evaluator(b.parameters, ckks.KeyGenerator(b.parameters).relin_key()).bootstrap(
-            ckks.Encryptor(b.parameters, ckks.KeyGenerator(b.parameters).secret_key()).encrypt(values(256, False)),
-            other,
-        )
+        poor.bootstrap(c, b)

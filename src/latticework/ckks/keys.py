@@ -121,20 +121,26 @@ class KeySet:
         alike = (s for s in self.specs if (s.kind, s.galois_element) == (spec.kind, spec.galois_element))
         return any(covers((s.track, s.level), wanted) for s in alike)
 
+    def reach(self, kind: str, galois_element: int = 0) -> int | None:
+        """The highest level of the main track that a kind of key serves; None where there is no such key."""
+        levels = range(self.parameters.levels, -1, -1)
+        return next((n for n in levels if self.serves(KeySpec(kind, galois_element, 0, n))), None)
+
     def find_galois(self, who: str, element: int, modulus: int, level: int, wanted: str) -> int:
         """The Galois element of a key, equal to `element` modulo `modulus`, that serves a level.
 
         raises  MissingKeyError saying what to generate
         """
-        alike = [s for s in self.specs if s.kind == "galois" and (s.galois_element - element) % modulus == 0]
-        serving = [s for s in alike if s.track == 0 and s.level >= level]
+        alike = [g for g in self.galois_elements if (g - element) % modulus == 0]
+        serving = [g for g in alike if self.serves(KeySpec("galois", g, 0, level))]
         if serving:
-            return serving[0].galois_element
-        if alike:
+            return serving[0]
+        reach = max((self.reach("galois", g) or 0 for g in alike), default=None)
+        if reach is not None:
             fail(
                 MissingKeyError,
-                f"{who}: the key for {wanted} serves levels up to {max(s.level for s in alike)}, the ciphertext is at "
-                f"level {level}: drop_level first, or generate the key with level={level}",
+                f"{who}: the key for {wanted} serves levels up to {reach}, the ciphertext is at level {level}: "
+                f"drop_level first, or generate the key with level={level}",
             )
         how = "conjugate=True" if "conjugation" in wanted else f"steps=[{wanted.rsplit(maxsplit=1)[-1]}]"
         fail(

@@ -106,6 +106,9 @@ SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
   }
   check_key_set(x.key_set, key_->id(), "decrypt: the ciphertext");
   if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "decrypt: the ciphertext is over QP; mod_down it first");
+  if (x.secret != SecretKind::kMain) {
+    throw Error(ErrorKind::kShape, "decrypt: the ciphertext is under the sparse secret; mod_raise it first");
+  }
   const Ring& ring = context_.ring();
   const LimbList limbs = message_limbs(context_.parameters(), context_.limbs(x.level, Basis::kQ), x.scale);
   const SecretRows message = phase(context_, *key_, x, limbs);

@@ -12,6 +12,10 @@ using F64 = V::F64;
 using P = PrimeVectors<V>;
 constexpr std::size_t kLanes = V::kLanes;
 
+// Words: how far ahead rows are asked for. Many streams at once, and page ends, are too much for the prefetcher of the
+// processor.
+constexpr std::size_t kAhead = 128;
+
 /// `width` sums side by side: sum[w] becomes a residue of itself + sum over t < terms of a[w] b[w], where
 /// factors(t, a, b) gives both. Four of them hide the latency of the chain through the high words.
 template <std::size_t kWidth, class Factors>
@@ -88,6 +92,9 @@ void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, con
     }
     add_products(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[4], F64(&b)[4]) {
       const PairTerm& term = terms[t];
+      V::prefetch(term.common + i + kAhead);
+      V::prefetch(term.own[0] + i + kAhead);
+      V::prefetch(term.own[1] + i + kAhead);
       a[0] = a[2] = V::load(term.common + i);
       a[1] = a[3] = V::load(term.common + i + kLanes);
       for (std::size_t w = 0; w < 4; ++w) b[w] = V::load(term.own[w / 2] + i + w % 2 * kLanes);
@@ -150,6 +157,8 @@ void join(Word* out, const Word* const* y, const double* weights, std::size_t co
     }
     add_products(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
       const F64 weight = V::set(weights[t]);
+      V::prefetch(y[t] + i + kAhead);
+      V::prefetch(y[t] + i + kAhead + kLanes * 2);
       for (std::size_t w = 0; w < kWidth; ++w) {
         a[w] = V::load(y[t] + i + w * kLanes);
         b[w] = weight;

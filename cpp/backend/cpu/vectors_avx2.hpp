@@ -21,6 +21,8 @@ struct Avx2 {
   static F64 load(const double* p) noexcept { return _mm256_loadu_pd(p); }
   static F64 load(const Word* p) noexcept { return _mm256_loadu_pd(reinterpret_cast<const double*>(p)); }
   static void store(Word* p, F64 x) noexcept { _mm256_storeu_pd(reinterpret_cast<double*>(p), x); }
+  /// Asks for the cache line of a word; one past the end of a row does no harm.
+  static void prefetch(const Word* p) noexcept { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
 
   static F64 add(F64 a, F64 b) noexcept { return _mm256_add_pd(a, b); }
   static F64 sub(F64 a, F64 b) noexcept { return _mm256_sub_pd(a, b); }

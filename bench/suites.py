@@ -9,6 +9,7 @@ SUITES = {
     "boot": "bench.boot",
     "micro": "bench.micro.suite",
     "peers": "bench.peers.suite",
+    "digits": "bench.digits.suite",
 }
 
 

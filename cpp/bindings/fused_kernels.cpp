@@ -17,17 +17,6 @@ using namespace nb::literals;
 using KeyArrays = std::tuple<Array, Array, LimbList, std::vector<std::uint32_t>, std::uint64_t>;
 using TermArrays = std::tuple<std::uint32_t, std::uint32_t, Array>;
 
-/// Device memory for a kernel's scratch.
-class Scratch {
- public:
-  Scratch(const Ring& ring, std::size_t words) : buffer_(ring.device().allocate(words * sizeof(Word))), words_(words) {}
-  std::span<Word> words() const noexcept { return {buffer_.words(), words_}; }
-
- private:
-  Buffer buffer_;
-  std::size_t words_;
-};
-
 ConstRows cut(const PolyRows& rows, std::size_t first, std::span<const std::uint16_t> limbs) {
   const ConstRows all = rows.rows();
   return {all.row(0, first), all.stride, all.poly_stride, limbs, 1};

@@ -88,18 +88,14 @@ Basis to_basis(const std::string& name) {
 const char* basis_name(Basis basis) noexcept { return basis == Basis::kQ ? "Q" : "QP"; }
 
 KeySpec to_spec(const nb::dict& dict) {
-  const std::string kind = nb::cast<std::string>(dict["kind"]);
-  if (kind != "relin" && kind != "galois") {
-    throw Error(ErrorKind::kValue, "key kind must be \"relin\" or \"galois\", got \"" + kind + "\"");
-  }
-  return {kind == "relin" ? KeyKind::kRelin : KeyKind::kGalois,
+  return {to_kind(nb::cast<std::string>(dict["kind"])),
           nb::cast<std::uint64_t>(dict["galois_element"]),
           {nb::cast<std::uint32_t>(dict["track"]), nb::cast<std::uint32_t>(dict["level"])}};
 }
 
 nb::dict spec_dict(const KeySpec& spec) {
   nb::dict dict;
-  dict["kind"] = spec.kind == KeyKind::kRelin ? "relin" : "galois";
+  dict["kind"] = kind_name(spec.kind);
   dict["galois_element"] = spec.galois_element;
   dict["track"] = spec.level.track;
   dict["level"] = spec.level.index;

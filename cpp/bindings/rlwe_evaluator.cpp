@@ -4,9 +4,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
+#include <type_traits>
+#include <vector>
 
 #include "bindings/buffers.hpp"
 #include "bindings/rlwe_types.hpp"
@@ -21,9 +26,10 @@ namespace {
 using PyEvaluator = Owned<Evaluator>;
 using PyDigits = Owned<Digits>;
 
-using Unary = Ciphertext (Evaluator::*)(const Ciphertext&) const;
-using Binary = Ciphertext (Evaluator::*)(const Ciphertext&, const Ciphertext&) const;
-using WithPlain = Ciphertext (Evaluator::*)(const Ciphertext&, const Plaintext&) const;
+using Unary = Ciphertext (Evaluator::*)(Ciphertext) const;
+using UnaryView = Ciphertext (Evaluator::*)(const Ciphertext&) const;
+using Binary = Ciphertext (Evaluator::*)(Ciphertext, const Ciphertext&) const;
+using WithPlain = Ciphertext (Evaluator::*)(Ciphertext, const Plaintext&) const;
 
 /// Runs an operation without the GIL and wraps what it returns.
 template <typename F>
@@ -31,7 +37,8 @@ PyCiphertext run(const PyEvaluator& self, F&& operation) {
   return {self.context, unlocked([&] { return operation(self.value); })};
 }
 
-auto unary(Unary op) {
+template <typename Op>
+auto unary(Op op) {
   return [op](const PyEvaluator& self, const PyCiphertext& x) {
     return run(self, [&](const Evaluator& e) { return (e.*op)(x.value); });
   };
@@ -47,15 +54,101 @@ auto with_plain(WithPlain op) {
   };
 }
 
+/// Galois keys for x, one per element; they stay alive in `held`.
+std::vector<const EvaluationKey*> find_keys(const PyEvaluator& self, const PyEvaluationKeys& keys,
+                                            const std::vector<std::uint64_t>& elements, Level level,
+                                            std::vector<std::shared_ptr<const EvaluationKey>>& held) {
+  std::vector<const EvaluationKey*> found;
+  for (const std::uint64_t element : elements) {
+    held.push_back(find_key(*self.context, keys, KeyKind::kGalois, element, level));
+    found.push_back(held.back().get());
+  }
+  return found;
+}
+
+std::vector<PyCiphertext> wrapped(const PyEvaluator& self, std::vector<Ciphertext> values) {
+  std::vector<PyCiphertext> results;
+  for (Ciphertext& value : values) results.push_back({self.context, std::move(value)});
+  return results;
+}
+
+std::vector<PyCiphertext> rotate_many(const PyEvaluator& self, const PyCiphertext& x,
+                                      const std::vector<std::uint64_t>& elements, const PyEvaluationKeys& keys) {
+  std::vector<std::shared_ptr<const EvaluationKey>> held;
+  const auto found = find_keys(self, keys, elements, x.value.level, held);
+  return wrapped(self, unlocked([&] { return self.value.rotate_many(x.value, found); }));
+}
+
+using Term = std::tuple<std::uint32_t, std::uint32_t, PyPlaintext>;
+
+/// x: a ciphertext, or its digits.
+template <typename X>
+std::vector<PyCiphertext> diag_sums(const PyEvaluator& self, const X& x, const std::vector<std::uint64_t>& elements,
+                                    const PyEvaluationKeys& keys, const std::vector<Term>& terms,
+                                    std::size_t num_giants) {
+  Level level;
+  if constexpr (std::is_same_v<X, PyDigits>) {
+    level = x.value.source.level;
+  } else {
+    level = x.value.level;
+  }
+  std::vector<std::shared_ptr<const EvaluationKey>> held;
+  const auto found = find_keys(self, keys, elements, level, held);
+  std::vector<Evaluator::Diagonal> diagonals;
+  for (const auto& [baby, giant, plain] : terms) diagonals.push_back({baby, giant, &plain.value});
+  return wrapped(self, unlocked([&] { return self.value.diag_sums(x.value, found, diagonals, num_giants); }));
+}
+
+/// One operation on every pair of two lists.
+std::vector<PyCiphertext> for_pairs(const PyEvaluator& self, const std::vector<PyCiphertext>& a,
+                                    const std::vector<PyCiphertext>& b,
+                                    Ciphertext (*op)(const Evaluator&, const Ciphertext&, const Ciphertext&)) {
+  if (a.size() != b.size()) {
+    throw Error(ErrorKind::kShape,
+                std::to_string(a.size()) + " ciphertexts against " + std::to_string(b.size()) + "; needs as many");
+  }
+  return wrapped(self, unlocked([&] {
+                   std::vector<Ciphertext> results;
+                   for (std::size_t i = 0; i < a.size(); ++i) results.push_back(op(self.value, a[i].value, b[i].value));
+                   return results;
+                 }));
+}
+
+std::vector<PyCiphertext> rotate_each(const PyEvaluator& self, const std::vector<PyCiphertext>& x,
+                                      std::uint64_t element, const PyEvaluationKeys& keys) {
+  std::vector<std::shared_ptr<const EvaluationKey>> held;
+  for (const PyCiphertext& one : x)
+    held.push_back(find_key(*self.context, keys, KeyKind::kGalois, element, one.value.level));
+  return wrapped(self, unlocked([&] {
+                   std::vector<Ciphertext> results;
+                   for (std::size_t i = 0; i < x.size(); ++i)
+                     results.push_back(self.value.rotate(x[i].value, *held[i]));
+                   return results;
+                 }));
+}
+
+PyCiphertext to_sparse(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys) {
+  const auto key = find_key(*self.context, keys, KeyKind::kToSparse, 0, Level{});
+  return run(self, [&](const Evaluator& e) { return e.to_sparse(x.value, *key); });
+}
+
+PyCiphertext mod_raise(const PyEvaluator& self, const PyCiphertext& x, LevelPair level, std::int64_t factor,
+                       const PyEvaluationKeys& keys) {
+  const auto key = find_key(*self.context, keys, KeyKind::kToDense, 0, to_level(level));
+  return run(self, [&](const Evaluator& e) { return e.mod_raise(x.value, *key, to_level(level), factor); });
+}
+
 PyCiphertext rotate(const PyEvaluator& self, const PyCiphertext& x, std::uint64_t galois_element,
                     const PyEvaluationKeys& keys) {
   const auto key = find_key(*self.context, keys, KeyKind::kGalois, galois_element, x.value.level);
   return run(self, [&](const Evaluator& e) { return e.rotate(x.value, *key); });
 }
 
-PyCiphertext relinearize(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys) {
+PyCiphertext relinearize(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys,
+                         std::optional<LevelPair> level) {
   const auto key = find_key(*self.context, keys, KeyKind::kRelin, 0, x.value.level);
-  return run(self, [&](const Evaluator& e) { return e.relinearize(x.value, *key); });
+  const std::optional<Level> to = level ? std::optional(to_level(*level)) : std::nullopt;
+  return run(self, [&](const Evaluator& e) { return e.relinearize(x.value, *key, to); });
 }
 
 PyCiphertext key_product(const PyEvaluator& self, const PyDigits& digits, std::uint64_t galois_element,
@@ -78,6 +171,14 @@ void bind_samplers(nb::module_& m) {
       },
       "size"_a, "seed"_a, "The ternary distribution under a given seed, for known-answer tests.");
   m.def(
+      "sample_sparse",
+      [](std::size_t size, std::size_t weight, nb::handle seed) {
+        if (weight > size) throw Error(ErrorKind::kValue, "sample_sparse: the weight is larger than the size");
+        const Hash bytes = bytes32(seed, "sample_sparse: seed");
+        return sample(sample_sparse(size, weight, PrivateSeed(bytes)));
+      },
+      "size"_a, "weight"_a, "seed"_a, "The sparse ternary distribution under a given seed, for known-answer tests.");
+  m.def(
       "sample_error",
       [](std::size_t size, nb::handle seed, std::uint32_t digit) {
         const Hash bytes = bytes32(seed, "sample_error: seed");
@@ -91,6 +192,7 @@ void bind_samplers(nb::module_& m) {
 std::shared_ptr<const EvaluationKey> find_key(const Context& context, const PyEvaluationKeys& keys, KeyKind kind,
                                               std::uint64_t galois_element, Level level) {
   const KeySpec spec{kind, galois_element, level};
+  context.parameters().require_level(level);
   check_parameters(keys.value->parameters(), context.parameters(), "the key set");
   auto key = keys.value->find(spec, context.parameters());
   if (key == nullptr) {
@@ -113,7 +215,7 @@ void bind_evaluator(nb::module_& m) {
           "context"_a)
       .def("add", binary(&Evaluator::add), "a"_a, "b"_a)
       .def("sub", binary(&Evaluator::sub), "a"_a, "b"_a)
-      .def("neg", unary(&Evaluator::neg), "x"_a)
+      .def("neg", unary(Unary(&Evaluator::neg)), "x"_a)
       .def("add_plain", with_plain(&Evaluator::add_plain), "x"_a, "plaintext"_a)
       .def("sub_plain", with_plain(&Evaluator::sub_plain), "x"_a, "plaintext"_a)
       .def("mul_plain", with_plain(&Evaluator::mul_plain), "x"_a, "plaintext"_a)
@@ -142,7 +244,7 @@ void bind_evaluator(nb::module_& m) {
             return run(self, [&](const Evaluator& e) { return ckks::square(e, x.value); });
           },
           "x"_a)
-      .def("rescale", unary(&Evaluator::rescale), "x"_a)
+      .def("rescale", unary(UnaryView(&Evaluator::rescale)), "x"_a)
       .def(
           "mod_down",
           [](const PyEvaluator& self, const PyCiphertext& x, LevelPair to, double scale) {
@@ -175,7 +277,38 @@ void bind_evaluator(nb::module_& m) {
           "x"_a)
       .def("key_product", &key_product, "digits"_a, "galois_element"_a, "keys"_a, "galois_element 0: relinearisation.")
       .def("rotate", &rotate, "x"_a, "galois_element"_a, "keys"_a)
-      .def("relinearize", &relinearize, "x"_a, "keys"_a);
+      .def("relinearize", &relinearize, "x"_a, "keys"_a, "level"_a.none() = nb::none(),
+           "level: where to end, by one mod_down for P and the levels between.")
+      .def("rotate_many", &rotate_many, "x"_a, "galois_elements"_a, "keys"_a, "On one decomposition.")
+      .def("diag_sums", &diag_sums<PyCiphertext>, "x"_a, "galois_elements"_a, "keys"_a, "terms"_a, "num_giants"_a,
+           "Sums over QP of plain * baby: baby 0 is x, baby k is turned by element k - 1. A term is "
+           "(baby, giant, plaintext over QP).")
+      .def("diag_sums", &diag_sums<PyDigits>, "x"_a, "galois_elements"_a, "keys"_a, "terms"_a, "num_giants"_a)
+      .def("extend", unary(UnaryView(&Evaluator::extend)), "x"_a)
+      .def(
+          "mul_monomial",
+          [](const PyEvaluator& self, const PyCiphertext& x, std::uint64_t exponent) {
+            return run(self, [&](const Evaluator& e) { return e.mul_monomial(x.value, exponent); });
+          },
+          "x"_a, "exponent"_a, "Times X^exponent; X^(N/2) multiplies all slots by i.")
+      .def("to_sparse", &to_sparse, "x"_a, "keys"_a)
+      .def("mod_raise", &mod_raise, "x"_a, "level"_a, "factor"_a, "keys"_a)
+      .def(
+          "add_each",
+          [](const PyEvaluator& self, const std::vector<PyCiphertext>& a, const std::vector<PyCiphertext>& b) {
+            return for_pairs(self, a, b,
+                             [](const Evaluator& e, const Ciphertext& x, const Ciphertext& y) { return e.add(x, y); });
+          },
+          "a"_a, "b"_a)
+      .def(
+          "mul_each",
+          [](const PyEvaluator& self, const std::vector<PyCiphertext>& a, const std::vector<PyCiphertext>& b) {
+            return for_pairs(self, a, b, [](const Evaluator& e, const Ciphertext& x, const Ciphertext& y) {
+              return ckks::mul(e, x, y);
+            });
+          },
+          "a"_a, "b"_a)
+      .def("rotate_each", &rotate_each, "x"_a, "galois_element"_a, "keys"_a);
   bind_samplers(m);
 }
 

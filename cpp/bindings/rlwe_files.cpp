@@ -11,6 +11,7 @@
 #include "bindings/rlwe_types.hpp"
 #include "rlwe/ciphertext_files.hpp"
 #include "rlwe/key_files.hpp"
+#include "rlwe/plaintext_files.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -34,7 +35,6 @@ void open(Opened<File>* self, nb::handle source, std::shared_ptr<const Context> 
 }
 
 using PyKeyFile = Opened<EvaluationKeyFile>;
-using PyCiphertextReader = Opened<CiphertextReader>;
 
 template <typename File>
 void check_index(const File& file, std::size_t i) {
@@ -57,15 +57,50 @@ nb::list specs_of(const PyKeyFile& self) {
   return list;
 }
 
-PyCiphertext read_ciphertext(const PyCiphertextReader& self, std::size_t i, const std::optional<LevelPair>& level) {
+/// A value of a file, at its own level or a lower one.
+template <typename Value, typename File>
+Owned<Value> read_value(const Opened<File>& self, std::size_t i, const std::optional<LevelPair>& level) {
   check_index(self.file, i);
   return {self.context, unlocked([&] { return self.file.read(i, level ? to_level(*level) : self.file.level(i)); })};
 }
 
-nb::list names_of(const PyCiphertextReader& self) {
+template <typename File>
+nb::list names_of(const Opened<File>& self) {
   nb::list list;
   for (std::size_t i = 0; i < self.file.size(); ++i) list.append(self.file.name(i));
   return list;
+}
+
+template <typename File, typename Value>
+nb::class_<Opened<File>> bind_reader(nb::module_& m, const char* name, const char* doc) {
+  return nb::class_<Opened<File>>(m, name, doc)
+      .def("__init__", &open<File>, "source"_a, "context"_a, "From a path, or from bytes.")
+      .def_prop_ro("names", &names_of<File>)
+      .def_prop_ro("extras", [](const Opened<File>& self) { return to_python(self.file.extras()); })
+      .def("__len__", [](const Opened<File>& self) { return self.file.size(); })
+      .def(
+          "level",
+          [](const Opened<File>& self, std::size_t i) {
+            check_index(self.file, i);
+            return to_pair(self.file.level(i));
+          },
+          "i"_a, "(track, index)")
+      .def("read", &read_value<Value, File>, "i"_a, "level"_a.none() = nb::none(),
+           "The i-th, at a lower level of its track if one is given; other rows are not touched.")
+      .def_prop_ro("touched_bytes", [](const Opened<File>& self) { return self.file.touched_bytes(); });
+}
+
+nb::object save(nb::handle path, const std::vector<PyPlaintext>& plaintexts, const std::vector<std::string>& names,
+                const nb::dict& extras) {
+  if (plaintexts.empty() || plaintexts.size() != names.size()) {
+    throw Error(ErrorKind::kValue, "save_plaintexts: " + std::to_string(plaintexts.size()) + " plaintexts and " +
+                                       std::to_string(names.size()) + " names; needs as many, and at least one");
+  }
+  std::vector<NamedPlaintext> named;
+  for (std::size_t i = 0; i < names.size(); ++i) named.push_back({names[i], plaintexts[i].value});
+  const cbor::Map more = map_from_python(extras);
+  const std::optional<std::string> to = optional_path(path);
+  return saved(to, unlocked([&] { return save_plaintexts(to, named, more, *plaintexts[0].context); }));
 }
 
 }  // namespace
@@ -89,21 +124,19 @@ void bind_lazy_files(nb::module_& m) {
       .def_prop_ro(
           "touched_bytes", [](const PyKeyFile& self) { return self.file.touched_bytes(); },
           "Bytes of the file looked at so far, again each time.");
-  nb::class_<PyCiphertextReader>(m, "CiphertextReader", "Ciphertexts that stay in their file until they are read.")
-      .def("__init__", &open<CiphertextReader>, "source"_a, "context"_a, "From a path, or from bytes.")
-      .def_prop_ro("names", &names_of)
-      .def_prop_ro("extras", [](const PyCiphertextReader& self) { return to_python(self.file.extras()); })
-      .def("__len__", [](const PyCiphertextReader& self) { return self.file.size(); })
+  bind_reader<CiphertextReader, Ciphertext>(m, "CiphertextReader",
+                                            "Ciphertexts that stay in their file until they are read.");
+  bind_reader<PlaintextReader, Plaintext>(m, "PlaintextReader",
+                                          "Encoded plaintexts that stay in their file until they are read.")
       .def(
-          "level",
-          [](const PyCiphertextReader& self, std::size_t i) {
+          "coefficient_bits",
+          [](const Opened<PlaintextReader>& self, std::size_t i) {
             check_index(self.file, i);
-            return to_pair(self.file.level(i));
+            return self.file.coefficient_bits(i);
           },
-          "i"_a)
-      .def("read", &read_ciphertext, "i"_a, "level"_a.none() = nb::none(),
-           "The i-th ciphertext, at a lower level of its track if one is given; other rows are not touched.")
-      .def_prop_ro("touched_bytes", [](const PyCiphertextReader& self) { return self.file.touched_bytes(); });
+          "i"_a, "Bits of a stored integer, or 0 if the i-th is stored as rows.");
+  m.def("save_plaintexts", &save, "path"_a.none(), "plaintexts"_a, "names"_a, "extras"_a = nb::dict(),
+        "To a file, or the bytes of one if path is None.");
 }
 
 }  // namespace lw

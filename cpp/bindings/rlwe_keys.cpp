@@ -45,6 +45,14 @@ nb::list specs_of(const PyEvaluationKeys& keys) {
   return list;
 }
 
+PyEvaluationKeys merged(const PyEvaluationKeys& self, const PyEvaluationKeys& other) {
+  check_parameters(other.value->parameters(), self.context->parameters(), "merged: the other key set");
+  check_key_set(other.value->id(), self.value->id(), "merged: the other key set");
+  auto both = std::make_shared<EvaluationKeys>(*self.value);
+  for (const auto& key : other.value->keys()) both->add(key);
+  return {self.context, std::move(both)};
+}
+
 void bind_key_files(nb::module_& m) {
   m.def(
       "save_secret_key",
@@ -115,7 +123,8 @@ void bind_keys(nb::module_& m) {
       .def_prop_ro("parameters", [](const PyEvaluationKeys& self) { return to_bytes(self.value->parameters()); })
       .def_prop_ro("num_bytes", [](const PyEvaluationKeys& self) { return self.value->num_bytes(); })
       .def_prop_ro("specs", &specs_of)
-      .def("__len__", [](const PyEvaluationKeys& self) { return self.value->keys().size(); });
+      .def("__len__", [](const PyEvaluationKeys& self) { return self.value->keys().size(); })
+      .def("merged", &merged, "other"_a, "The keys of both sets, which must be of one secret key.");
   nb::class_<Owned<KeyGenerator>>(m, "KeyGenerator")
       .def(
           "__init__",

@@ -37,7 +37,7 @@ inline LevelPair to_pair(Level level) { return {level.track, level.index}; }
 Basis to_basis(const std::string& name);
 const char* basis_name(Basis basis) noexcept;
 
-/// {"kind": "relin" | "galois", "galois_element": int, "track": int, "level": int} and back.
+/// {"kind": kind_name, "galois_element": int, "track": int, "level": int} and back.
 KeySpec to_spec(const nanobind::dict& dict);
 nanobind::dict spec_dict(const KeySpec& spec);
 

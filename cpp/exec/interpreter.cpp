@@ -27,8 +27,22 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& 
       observers_(observers),
       evaluator_(context, observers.tick),
       registers_(plan.num_registers()),
-      is_watched_(plan.num_registers()) {
+      is_watched_(plan.num_registers()),
+      is_read_once_(plan.num_registers()) {
   for (const std::uint32_t reg : observers.watch) is_watched_[reg] = true;
+  std::vector<std::uint32_t> reads(plan.num_registers());
+  for (const Block& block : plan.blocks()) {
+    for (const Instruction& instruction : block.code) {
+      for (const Operand& operand : instruction.in) ++reads[operand.reg];
+    }
+  }
+  for (const Block& block : plan.blocks()) {
+    for (const Instruction& instruction : block.code) {
+      for (const Operand& operand : instruction.in) {
+        is_read_once_[operand.reg] = reads[operand.reg] == 1 && operand.last_use;
+      }
+    }
+  }
 }
 
 std::vector<Ciphertext> Interpreter::run(std::vector<Input> inputs) {
@@ -109,13 +123,46 @@ Interpreter::Values Interpreter::execute(const Instruction& instruction) {
       break;
   }
   Values results;
-  results.push_back(evaluate(instruction));
-  const ValueType& type = plan_.type(instruction.out[0]);
-  if (Ciphertext* value = std::get_if<Ciphertext>(&results[0])) {  // labels are the stated ones, to the last bit
-    value->scale = type.scale;
-    value->slots = type.slots;
+  if (instruction.op == Opcode::kDiagSums) {
+    results = run_diag_sums(instruction);
+  } else {
+    results.push_back(evaluate(instruction));
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ValueType& type = plan_.type(instruction.out[i]);
+    if (Ciphertext* value = std::get_if<Ciphertext>(&results[i])) {  // labels are the stated ones, to the last bit
+      value->scale = type.scale;
+      value->slots = type.slots;
+    }
   }
   return results;
+}
+
+Interpreter::Values Interpreter::run_diag_sums(const Instruction& instruction) {
+  const std::vector<Operand>& in = instruction.in;
+  const std::size_t num_keys = static_cast<std::size_t>(instruction.imm[0]);
+  std::vector<const EvaluationKey*> keys;
+  for (std::size_t k = 1; k <= num_keys; ++k) keys.push_back(&key(in[k]));
+  std::vector<Evaluator::Diagonal> diagonals;
+  for (std::size_t i = num_keys + 1; i < in.size(); ++i) {
+    const std::size_t term = 2 * (i - num_keys);
+    diagonals.push_back({static_cast<std::uint32_t>(instruction.imm[term]),
+                         static_cast<std::uint32_t>(instruction.imm[term + 1]), &plain(in[i])});
+  }
+  const Digits& digits = std::get<Digits>(registers_[in[0].reg]);
+  Values results;
+  for (Ciphertext& sum : evaluator_.diag_sums(digits, keys, diagonals, static_cast<std::size_t>(instruction.imm[1]))) {
+    results.emplace_back(std::move(sum));
+  }
+  return results;
+}
+
+Ciphertext Interpreter::spend(const Instruction& instruction) {
+  const Operand& first = instruction.in[0];
+  const auto reads = std::count_if(instruction.in.begin(), instruction.in.end(),
+                                   [&](const Operand& operand) { return operand.reg == first.reg; });
+  if (!first.last_use || reads > 1) return cipher(first);
+  return std::move(std::get<Ciphertext>(registers_[first.reg]));
 }
 
 Interpreter::Values Interpreter::run_for(const Instruction& instruction) {
@@ -148,21 +195,23 @@ Interpreter::Value Interpreter::evaluate(const Instruction& instruction) {
     case Opcode::kKey:
       return keys_.acquire(plan_.keys()[type.key]);
     case Opcode::kAdd:
-      return evaluator_.add(cipher(in[0]), cipher(in[1]));
+      return evaluator_.add(spend(instruction), cipher(in[1]));
     case Opcode::kSub:
-      return evaluator_.sub(cipher(in[0]), cipher(in[1]));
+      return evaluator_.sub(spend(instruction), cipher(in[1]));
     case Opcode::kNeg:
-      return evaluator_.neg(cipher(in[0]));
+      return evaluator_.neg(spend(instruction));
     case Opcode::kAddPlain:
-      return evaluator_.add_plain(cipher(in[0]), plain(in[1]));
+      return evaluator_.add_plain(spend(instruction), plain(in[1]));
     case Opcode::kSubPlain:
-      return evaluator_.sub_plain(cipher(in[0]), plain(in[1]));
+      return evaluator_.sub_plain(spend(instruction), plain(in[1]));
     case Opcode::kMulPlain:
-      return evaluator_.mul_plain(cipher(in[0]), plain(in[1]));
+      return evaluator_.mul_plain(spend(instruction), plain(in[1]));
     case Opcode::kMulInt:
-      return evaluator_.mul_int(cipher(in[0]), instruction.imm[0], type.scale);
+      return evaluator_.mul_int(spend(instruction), instruction.imm[0], type.scale);
+    case Opcode::kMulMonomial:
+      return evaluator_.mul_monomial(spend(instruction), static_cast<std::uint64_t>(instruction.imm[0]));
     case Opcode::kAddInt:
-      return evaluator_.add_int(cipher(in[0]), instruction.imm[0]);
+      return evaluator_.add_int(spend(instruction), instruction.imm[0]);
     case Opcode::kMul:
       return ckks::mul(evaluator_, cipher(in[0]), cipher(in[1]));
     case Opcode::kSquare:
@@ -177,13 +226,19 @@ Interpreter::Value Interpreter::evaluate_key_switch(const Instruction& instructi
   const ValueType& type = plan_.type(instruction.out[0]);
   switch (instruction.op) {
     case Opcode::kHoist:
-      return evaluator_.hoist(cipher(in[0]));
+      return evaluator_.hoist(cipher(in[0]), !is_read_once_[instruction.out[0]]);
     case Opcode::kKeyProduct:
       return evaluator_.key_product(std::get<Digits>(registers_[in[0].reg]), key(in[1]));
     case Opcode::kRotate:
-      return evaluator_.rotate(cipher(in[0]), key(in[1]));
+      return evaluator_.rotate(cipher(in[0]), key(in[1]), type.level);
     case Opcode::kRelinearize:
-      return evaluator_.relinearize(cipher(in[0]), key(in[1]));
+      return evaluator_.relinearize(cipher(in[0]), key(in[1]), type.level);
+    case Opcode::kExtend:
+      return evaluator_.extend(cipher(in[0]));
+    case Opcode::kToSparse:
+      return evaluator_.to_sparse(cipher(in[0]), key(in[1]));
+    case Opcode::kModRaise:
+      return evaluator_.mod_raise(cipher(in[0]), key(in[1]), type.level, instruction.imm[0]);
     case Opcode::kModDown:
       return evaluator_.mod_down(cipher(in[0]), type.level, type.scale);
     case Opcode::kDropLevel:

@@ -25,6 +25,7 @@ class Interpreter {
   Values execute(const Instruction& instruction);
   Values run_for(const Instruction& instruction);
   Values run_if(const Instruction& instruction);
+  Values run_diag_sums(const Instruction& instruction);
   Value evaluate(const Instruction& instruction);
   Value evaluate_key_switch(const Instruction& instruction);
   std::int64_t evaluate_index(const Instruction& instruction) const;
@@ -34,6 +35,9 @@ class Interpreter {
   void release(const Instruction& instruction);
   void report(std::uint32_t block, std::uint32_t instruction, std::uint64_t start_ns) const;
 
+  /// The first operand, which leaves its register if nothing reads it after this: its rows may then become the
+  /// result's.
+  Ciphertext spend(const Instruction& instruction);
   const Ciphertext& cipher(const Operand& operand) const { return std::get<Ciphertext>(registers_[operand.reg]); }
   const Plaintext& plain(const Operand& operand) const { return std::get<Plaintext>(registers_[operand.reg]); }
   const EvaluationKey& key(const Operand& operand) const { return *std::get<KeyLease>(registers_[operand.reg]); }
@@ -46,6 +50,7 @@ class Interpreter {
   Evaluator evaluator_;
   std::vector<Value> registers_;
   std::vector<bool> is_watched_;
+  std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
 };
 
 }  // namespace lw

@@ -74,17 +74,15 @@ ValueType read_type(cbor::Field field, const Parameters& parameters, std::size_t
 
 KeySpec read_key(cbor::Field field, const Parameters& parameters) {
   field.require_keys({"kind", "galois_element", "track", "level"});
-  const std::string_view kind = field["kind"].as_text();
-  if (kind != "relin" && kind != "galois") field["kind"].fail("expected \"relin\" or \"galois\"");
-  const KeySpec spec{kind == "relin" ? KeyKind::kRelin : KeyKind::kGalois,
-                     field["galois_element"].as_unsigned(),
-                     {as_u32(field["track"]), as_u32(field["level"])}};
   try {
+    const KeySpec spec{to_kind(field["kind"].as_text()),
+                       field["galois_element"].as_unsigned(),
+                       {as_u32(field["track"]), as_u32(field["level"])}};
     check_spec(spec, parameters);
+    return spec;
   } catch (const Error& error) {
     field.fail(error.what());
   }
-  return spec;
 }
 
 Instruction read_instruction(cbor::Field field) {

@@ -18,6 +18,8 @@ enum class Opcode : std::uint16_t {
 #undef LW_OPCODE
 };
 
+inline constexpr std::size_t kAnyNumber = SIZE_MAX;
+
 /// What the table says of one opcode.
 struct OpcodeInfo {
   const char* name;

@@ -43,7 +43,9 @@ class StructureCheck {
     std::uint32_t last_touch = 0;  // instruction of that block after which nothing reads it
   };
 
-  static bool is_output(const ValueType& type) { return type.kind == TypeKind::kCipher && type.basis == Basis::kQ; }
+  static bool is_output(const ValueType& type) {
+    return type.kind == TypeKind::kCipher && type.basis == Basis::kQ && type.secret == SecretKind::kMain;
+  }
 
   void require_register(std::uint32_t reg, const Site& site) const {
     if (reg >= registers_.size()) site.fail("there is no register " + std::to_string(reg));
@@ -129,7 +131,7 @@ class StructureCheck {
     for (const Operand& operand : instruction.in) in.push_back(operand.reg);
     check_kinds(in, op.in, "operand", site);
     check_kinds(instruction.out, op.out, "result", site);
-    if (instruction.imm.size() != op.num_imm) {
+    if (op.num_imm != kAnyNumber && instruction.imm.size() != op.num_imm) {
       site.fail("expected " + std::to_string(op.num_imm) + " immediates, got " +
                 std::to_string(instruction.imm.size()));
     }

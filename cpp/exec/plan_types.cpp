@@ -12,6 +12,47 @@ class TypeRule {
   TypeRule(const Plan& plan, const Instruction& instruction, const Site& site)
       : plan_(plan), instruction_(instruction), site_(site) {}
 
+  /// Only mod_raise takes a cipher under the sparse secret.
+  void check_secrets() const {
+    for (std::size_t i = 0; i < instruction_.in.size(); ++i) {
+      const bool wants_sparse = instruction_.op == Opcode::kModRaise;
+      if (in(i).kind != TypeKind::kCipher || (in(i).secret == SecretKind::kSparse) == wants_sparse) continue;
+      site_.fail(std::string("takes no operand under the ") + (wants_sparse ? "main" : "sparse") + " secret");
+    }
+  }
+
+  /// The type of every result of diag_sums, its operands and immediates checked.
+  ValueType sum() const {
+    const std::vector<std::int64_t>& imm = instruction_.imm;
+    require(!instruction_.in.empty(), "needs digits");
+    require(imm.size() >= 4 && imm.size() % 2 == 0, "needs the numbers of keys and sums, and a baby and giant a term");
+    const std::size_t num_terms = imm.size() / 2 - 1, num_keys = instruction_.in.size() - 1 - num_terms;
+    require(instruction_.in.size() > num_terms && imm[0] == static_cast<std::int64_t>(num_keys) && imm[1] >= 1 &&
+                instruction_.out.size() == static_cast<std::size_t>(imm[1]),
+            "operands and results do not fit " + std::to_string(imm[0]) + " keys, " + std::to_string(imm[1]) +
+                " sums and " + std::to_string(num_terms) + " terms");
+    ValueType type = in(0);
+    require(type.kind == TypeKind::kDigits && type.degree == 1, "needs digits of degree 1, got " + to_string(type));
+    for (std::size_t k = 1; k <= num_keys; ++k) {
+      require(in(k).kind == TypeKind::kKey, "operand " + std::to_string(k) + " is not a key: " + to_string(in(k)));
+      require_key_at(k, KeyKind::kGalois, type.level);
+    }
+    for (std::size_t t = 0; t < num_terms; ++t) {
+      const std::int64_t baby = imm[2 + 2 * t], giant = imm[3 + 2 * t];
+      require(baby >= 0 && baby <= imm[0] && giant >= 0 && giant < imm[1],
+              "there is no term of baby " + std::to_string(baby) + " and giant " + std::to_string(giant));
+      const ValueType &plain = in(1 + num_keys + t), &first = in(1 + num_keys);
+      require(plain.kind == TypeKind::kPlain && plain.level == type.level && plain.basis == Basis::kQP &&
+                  scales_match(plain.scale, first.scale),
+              "term " + std::to_string(t) + " is not a plaintext at the place of the digits: " + to_string(plain));
+      type.slots = std::max(type.slots, plain.slots);
+    }
+    type.kind = TypeKind::kCipher;
+    type.basis = Basis::kQP;
+    type.scale = in(0).scale * in(1 + num_keys).scale;
+    return type;
+  }
+
   /// The result's type by rule; `stated` is taken over where the rule leaves it free.
   ValueType result(const ValueType& stated) const {
     switch (instruction_.op) {
@@ -39,6 +80,16 @@ class TypeRule {
         type.scale = stated.scale;
         return type;
       }
+      case Opcode::kMulMonomial:
+        require(instruction_.imm[0] >= 0 && instruction_.imm[0] < 2 * std::int64_t{plan_.parameters().ring_degree()},
+                "exponent " + std::to_string(instruction_.imm[0]) + " is not below 2N");
+        return in(0);
+      case Opcode::kExtend: {
+        ValueType type = in(0);
+        require(type.basis == Basis::kQ, "the operand must be over Q");
+        type.basis = Basis::kQP;
+        return type;
+      }
       case Opcode::kAddInt:
         require(in(0).basis == Basis::kQ, "the operand must be over Q");
         return in(0);
@@ -62,12 +113,15 @@ class TypeRule {
     require(scales_match(b, a), "operands have different scales: " + to_string(in(0)) + " and " + to_string(in(1)));
   }
   void require_key(KeyKind kind, std::uint32_t degree, Level level) const {
-    const KeySpec& spec = plan_.keys()[in(1).key];
-    require(spec.kind == kind, std::string("needs a ") + (kind == KeyKind::kRelin ? "relin" : "galois") + " key");
+    require_key_at(1, kind, level);
     require(in(0).degree == degree, "needs an operand of degree " + std::to_string(degree));
+  }
+  void require_key_at(std::size_t operand, KeyKind kind, Level level) const {
+    const KeySpec& spec = plan_.keys()[in(operand).key];
+    require(spec.kind == kind, std::string("needs a ") + kind_name(kind) + " key");
     const LimbList held = plan_.parameters().basis(spec.level), wanted = plan_.parameters().basis(level);
     require(!find_runs(held, wanted).empty(),
-            "the key reaches " + to_string(spec.level) + ", the operand is at " + to_string(level));
+            "the key reaches " + to_string(spec.level) + ", it is needed at " + to_string(level));
   }
 
   ValueType key_type() const {
@@ -119,15 +173,45 @@ class TypeRule {
       case Opcode::kRotate:
         require_key(KeyKind::kGalois, 1, type.level);
         require(type.basis == Basis::kQ, "the operand must be over Q");
-        break;
+        return lowered(stated.level);
       case Opcode::kRelinearize:
         require_key(KeyKind::kRelin, 2, type.level);
         require(type.basis == Basis::kQ, "the operand must be over Q");
-        break;
+        return lowered(stated.level);
+      case Opcode::kToSparse:
+        require_key(KeyKind::kToSparse, 1, Level{});
+        require(type.basis == Basis::kQ && type.level == Level{},
+                "only a value over Q at level 0 of track 0 may be under the sparse secret, not " + to_string(type));
+        type.secret = SecretKind::kSparse;
+        return type;
+      case Opcode::kModRaise:
+        return raised(stated.level);
       default:
         return moved_result(stated);
     }
     type.degree = 1;
+    return type;
+  }
+
+  /// The operand after a key switch that ends at a level not above it.
+  ValueType lowered(Level to) const {
+    require_downward(to);
+    ValueType type = in(0);
+    type.scale = divided_scale(plan_.parameters(), type.scale, plan_.parameters().dropped(type.level, to));
+    type.level = to;
+    type.degree = 1;
+    return type;
+  }
+  ValueType raised(Level to) const {
+    require_key(KeyKind::kToDense, 1, to);
+    ValueType type = in(0);
+    require(type.basis == Basis::kQ && type.level == Level{}, "needs a value at level 0, got " + to_string(type));
+    require(instruction_.imm[0] >= 1, "factor " + std::to_string(instruction_.imm[0]) + " is not positive");
+    type.level = to;
+    type.scale *= static_cast<double>(instruction_.imm[0]);
+    type.slots = plan_.parameters().ring_degree() / 2;
+    type.basis = Basis::kQP;
+    type.secret = SecretKind::kMain;
     return type;
   }
 
@@ -172,12 +256,19 @@ class TypeRule {
 }  // namespace
 
 void check_types(const Plan& plan, const Instruction& instruction, const Site& site) {
-  const ValueType& stated = plan.type(instruction.out[0]);
-  ValueType expected = TypeRule(plan, instruction, site).result(stated);
-  const bool scales_agree = expected.scale == stated.scale || scales_match(stated.scale, expected.scale);
-  if (!scales_agree) site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));
-  expected.scale = stated.scale;
-  if (stated != expected) site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));
+  const TypeRule rule(plan, instruction, site);
+  rule.check_secrets();
+  if (instruction.op == Opcode::kDiagSums && instruction.out.empty()) site.fail("there is no result");
+  for (const std::uint32_t reg : instruction.out) {
+    const ValueType& stated = plan.type(reg);
+    ValueType expected = instruction.op == Opcode::kDiagSums ? rule.sum() : rule.result(stated);
+    const bool scales_agree = expected.scale == stated.scale || scales_match(stated.scale, expected.scale);
+    if (!scales_agree) site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));
+    expected.scale = stated.scale;
+    if (stated != expected) {
+      site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));
+    }
+  }
 }
 
 }  // namespace lw

@@ -108,20 +108,29 @@ std::vector<Word> Ring::inverse_product_mod(std::span<const std::uint16_t> of,
 }
 
 PolyRows::PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
-    : buffer_(ring.device().allocate(polys * limbs.size() * ring.stride() * sizeof(Word))),
+    : buffer_(std::make_shared<Buffer>(ring.device().allocate(polys * limbs.size() * ring.stride() * sizeof(Word)))),
       limbs_(std::make_unique<LimbList>(std::move(limbs))),
       polys_(polys),
-      stride_(ring.stride()) {}
+      stride_(ring.stride()),
+      poly_stride_(limbs_->size() * stride_) {}
+
+PolyRows PolyRows::prefix(std::size_t count) const {
+  PolyRows view;
+  view.buffer_ = buffer_;
+  view.limbs_ = std::make_unique<LimbList>(limbs_->begin(), limbs_->begin() + static_cast<std::ptrdiff_t>(count));
+  view.polys_ = polys_;
+  view.stride_ = stride_;
+  view.poly_stride_ = poly_stride_;
+  return view;
+}
 
 Rows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept {
-  const std::size_t poly_stride = limbs_->size() * stride_;
-  return {buffer_.words() + poly * poly_stride + first * stride_, stride_, poly_stride,
+  return {buffer_->words() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
 }
 
 ConstRows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) const noexcept {
-  const std::size_t poly_stride = limbs_->size() * stride_;
-  return {buffer_.words() + poly * poly_stride + first * stride_, stride_, poly_stride,
+  return {buffer_->words() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
 }
 

@@ -54,15 +54,23 @@ class Ring {
   mutable std::map<std::pair<LimbList, LimbList>, std::unique_ptr<LiftTable>> lifts_;
 };
 
-/// Owning rows [poly][limb][N] on a ring's device. Uninitialised when made. Move only.
+/// Rows [poly][limb][N] on a ring's device. Uninitialised when made. Move only; prefixes share the memory.
 class PolyRows {
  public:
   PolyRows() = default;
   PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys);
 
+  /// The first `count` limbs of every poly: a view that keeps all of the memory.
+  PolyRows prefix(std::size_t count) const;
+  /// Whether no other PolyRows shares the memory.
+  bool is_sole_owner() const noexcept { return buffer_.use_count() == 1; }
+
   const LimbList& limbs() const noexcept { return *limbs_; }
   std::uint32_t polys() const noexcept { return polys_; }
-  std::size_t bytes() const noexcept { return buffer_.bytes(); }
+  /// Of these rows, whatever memory they are in.
+  std::size_t bytes() const noexcept {
+    return buffer_ == nullptr ? 0 : polys_ * limbs_->size() * stride_ * sizeof(Word);
+  }
   bool empty() const noexcept { return polys_ == 0; }
 
   Rows rows() noexcept { return rows(0, polys_, 0, limbs_->size()); }
@@ -72,10 +80,21 @@ class PolyRows {
   ConstRows rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) const noexcept;
 
  private:
-  Buffer buffer_;
+  std::shared_ptr<Buffer> buffer_;
   std::unique_ptr<LimbList> limbs_;  // on the heap, so that views survive a move of the owner
   std::uint32_t polys_ = 0;
-  std::size_t stride_ = 0;
+  std::size_t stride_ = 0, poly_stride_ = 0;
+};
+
+/// Device memory for the scratch of a kernel.
+class Scratch {
+ public:
+  Scratch(const Ring& ring, std::size_t words) : buffer_(ring.device().allocate(words * sizeof(Word))), words_(words) {}
+  std::span<Word> words() const noexcept { return {buffer_.words(), words_}; }
+
+ private:
+  Buffer buffer_;
+  std::size_t words_;
 };
 
 }  // namespace lw

@@ -21,6 +21,7 @@ enum class StreamDomain : std::uint32_t {
   kSecretKey = 16,
   kError = 17,
   kEncryptionMask = 18,
+  kSparseSecret = 19,
 };
 
 }  // namespace lw

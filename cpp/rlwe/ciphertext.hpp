@@ -55,7 +55,7 @@ struct Plaintext {
 /// [digit][P limbs, then Q limbs ascending], NTT form. What rotations of one value share.
 struct Digits {
   Ciphertext source;
-  std::shared_ptr<const PolyRows> extended;
+  std::shared_ptr<const PolyRows> extended;  // null: extended where they are used
 };
 
 }  // namespace lw

@@ -1,7 +1,5 @@
 #include "rlwe/ciphertext_files.hpp"
 
-#include <bit>
-#include <cmath>
 #include <numeric>
 
 #include "math/error.hpp"
@@ -39,13 +37,9 @@ Ciphertext read_item(cbor::Field field, const Context& context, std::uint32_t& d
   }
   Ciphertext x;
   x.parameters = context.parameters().fingerprint();
-  x.level = {static_cast<std::uint32_t>(field["track"].as_unsigned(UINT32_MAX)),
-             static_cast<std::uint32_t>(field["index"].as_unsigned(UINT32_MAX))};
-  if (!context.parameters().has_level(x.level)) field.fail("these parameters have no " + to_string(x.level));
-  x.scale = field["scale"].as_double();
-  if (!std::isfinite(x.scale) || !(x.scale > 0)) field["scale"].fail("a scale must be positive and finite");
-  x.slots = static_cast<std::uint32_t>(field["slots"].as_unsigned(context.degree() / 2));
-  if (!std::has_single_bit(x.slots)) field["slots"].fail("the number of slots must be a power of two");
+  x.level = read_level(field, context.parameters());
+  x.scale = read_scale(field["scale"]);
+  x.slots = read_slots(field["slots"], context.degree());
   degree = static_cast<std::uint32_t>(field["degree"].as_unsigned(kMaxDegree));
   if (is_seeded) {
     if (degree != 1) field["degree"].fail("a seeded ciphertext has degree 1");
@@ -70,6 +64,9 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
     if (x.key_set != KeySetId{}) key_set = x.key_set;
     if (x.basis != Basis::kQ)
       throw Error(ErrorKind::kShape, "save: ciphertext " + item.name + " is over QP; mod_down it first");
+    if (x.secret != SecretKind::kMain)
+      throw Error(ErrorKind::kShape,
+                  "save: ciphertext " + item.name + " is under the sparse secret; mod_raise it first");
     items.push_back(item_value(item));
     layouts.emplace_back(parameters, x.rows->limbs(), stored_polys(x, x.degree()));
     sections.push_back(layouts.back().section(kRows));
@@ -112,11 +109,7 @@ Ciphertext CiphertextReader::read(std::size_t i, Level to) const {
   const auto& [name, value, degree] = items_.at(i);
   const StoredName what{reader_.name() + ": ciphertext " + name};
   const Parameters& parameters = context_.parameters();
-  parameters.require_level(to);
-  if (to.track != value.level.track || to.index > value.level.index) {
-    throw Error(ErrorKind::kLevel, what.what + " is at " + to_string(value.level) + ", it cannot be read at " +
-                                       to_string(to) + "; choose a lower level of the same track");
-  }
+  require_readable(value.level, to, parameters, what.what);
   const Ring& ring = context_.ring();
   const LimbList limbs = parameters.basis(to);
   const PackedLayout layout(parameters, parameters.basis(value.level), stored_polys(value, degree));

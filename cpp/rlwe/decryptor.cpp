@@ -1,6 +1,7 @@
 #include "rlwe/decryptor.hpp"
 
-#include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "math/error.hpp"
 #include "math/modulus.hpp"
@@ -9,26 +10,62 @@
 namespace lw {
 namespace {
 
-constexpr std::size_t kMostLimbs = 2;  // whose product fits 128 bits
+constexpr double kHeadroomBits = 64;  // slots up to 2^62 are read right
 
-/// x - q if x > q / 2, without a branch.
-double centred(std::uint64_t x, std::uint64_t q) noexcept {
+/// x in (-q/2, q/2] as a residue, without a branch.
+std::int64_t centred(std::uint64_t x, std::uint64_t q) noexcept {
   const std::uint64_t is_upper = 0 - static_cast<std::uint64_t>(x > q / 2);
-  return static_cast<double>(static_cast<std::int64_t>(x - (q & is_upper)));
+  return static_cast<std::int64_t>(x - (q & is_upper));
 }
 
-/// The centred integer that is x0 mod q0 and x1 mod q1. Split at bit 60 around zero, so that small values are exact.
-double centred(std::uint64_t x0, std::uint64_t x1, const Modulus& m0, const Modulus& m1,
-               std::uint64_t inverse) noexcept {
-  const U128 product = static_cast<U128>(m0.value()) * m1.value();
-  const std::uint64_t high_digit = m1.mul(m1.sub(x1, m1.reduce(x0)), inverse);
-  const U128 x = x0 + static_cast<U128>(m0.value()) * high_digit;
-  const U128 is_upper = 0 - static_cast<U128>(x > product / 2);
-  const I128 value = static_cast<I128>(x - (product & is_upper));
-  const I128 high = (value + (I128{1} << 59)) >> 60;
-  return static_cast<double>(static_cast<std::int64_t>(high)) * 0x1p60 +
-         static_cast<double>(static_cast<std::int64_t>(value - high * (I128{1} << 60)));
+/// The limbs that a message is read from: the first ones, as many as values up to 2^62 take at this scale.
+LimbList message_limbs(const Parameters& parameters, const LimbList& all, double scale) {
+  double bits = 0;
+  std::size_t count = 0;
+  while (count < all.size() && bits < std::log2(scale) + kHeadroomBits) {
+    bits += std::log2(static_cast<double>(parameters.prime(all[count++])));
+  }
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
 }
+
+/// Reads centred integers from their residues in mixed radix with centred digits: d0 + q0 (d1 + q1 (d2 + ...)) with
+/// |d| <= q/2 is centred by itself, and the higher digits of small values are zero, so that these come out exact.
+class MixedRadix {
+ public:
+  MixedRadix(const Ring& ring, const LimbList& limbs) : inverse_(limbs.size() * limbs.size()) {
+    for (const std::uint16_t limb : limbs) moduli_.push_back(ring.modulus(limb));
+    for (std::size_t j = 0; j < moduli_.size(); ++j) {
+      for (std::size_t i = 0; i < j; ++i) {
+        inverse_[j * moduli_.size() + i] = moduli_[j].inverse(moduli_[j].reduce(moduli_[i].value()));
+      }
+    }
+  }
+
+  /// words: the residue of limb j at words[j * stride]; overwritten.
+  double value(std::uint64_t* words, std::size_t stride) const noexcept {
+    const std::size_t count = moduli_.size();
+    for (std::size_t j = 0; j < count; ++j) {
+      const Modulus& m = moduli_[j];
+      std::uint64_t& x = words[j * stride];
+      for (std::size_t i = 0; i < j; ++i) {
+        const std::uint64_t q = moduli_[i].value(), digit = words[i * stride];
+        const std::uint64_t is_upper = 0 - static_cast<std::uint64_t>(digit > q / 2);
+        const std::uint64_t shift = m.reduce(q) & is_upper;  // the digit minus q where that is nearer to zero
+        x = m.mul(m.sub(x, m.sub(m.reduce(digit), shift)), inverse_[j * count + i]);
+      }
+    }
+    double value = 0;
+    for (std::size_t j = count; j-- > 0;) {
+      const std::uint64_t q = moduli_[j].value();
+      value = value * static_cast<double>(q) + static_cast<double>(centred(words[j * stride], q));
+    }
+    return value;
+  }
+
+ private:
+  std::vector<Modulus> moduli_;
+  std::vector<std::uint64_t> inverse_;  // [j][i]: of prime i modulo prime j
+};
 
 }  // namespace
 
@@ -69,20 +106,16 @@ SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
   }
   check_key_set(x.key_set, key_->id(), "decrypt: the ciphertext");
   if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "decrypt: the ciphertext is over QP; mod_down it first");
-  const Ring& ring = context_.ring();
-  LimbList limbs = context_.limbs(x.level, Basis::kQ);
-  limbs.resize(std::min(limbs.size(), kMostLimbs));
-  const SecretRows message = phase(context_, *key_, x, limbs);
-  const SecretBuffer<std::uint64_t> words = plain_residues(ring, *message);
-  const std::uint32_t n = ring.degree();
-  const Modulus& m0 = ring.modulus(limbs[0]);
-  const Modulus& m1 = ring.modulus(limbs.back());
-  const std::uint64_t inverse = limbs.size() == 2 ? m1.inverse(m1.reduce(m0.value())) : 0;
-  SecretBuffer<double> coefficients(n);
-  for (std::uint32_t i = 0; i < n; ++i) {
-    coefficients[i] =
-        limbs.size() == 1 ? centred(words[i], m0.value()) : centred(words[i], words[n + i], m0, m1, inverse);
+  if (x.secret != SecretKind::kMain) {
+    throw Error(ErrorKind::kShape, "decrypt: the ciphertext is under the sparse secret; mod_raise it first");
   }
+  const Ring& ring = context_.ring();
+  const LimbList limbs = message_limbs(context_.parameters(), context_.limbs(x.level, Basis::kQ), x.scale);
+  const SecretRows message = phase(context_, *key_, x, limbs);
+  SecretBuffer<std::uint64_t> words = plain_residues(ring, *message);
+  const MixedRadix radix(ring, limbs);
+  SecretBuffer<double> coefficients(ring.degree());
+  for (std::uint32_t i = 0; i < ring.degree(); ++i) coefficients[i] = radix.value(&words[i], ring.degree());
   return coefficients;
 }
 

@@ -17,9 +17,9 @@ class Decryptor {
   /// Throws lw::Error(kParameterMismatch) if the key belongs to other parameters.
   Decryptor(const Context& context, std::shared_ptr<const SecretKey> key);
 
-  /// The N centred coefficients of message * scale + noise, read modulo the first two limbs of the ciphertext's basis
-  /// (or the only one), so right while they stay below half their product. The ciphertext is over Q, of degree at most
-  /// 2. Branch free.
+  /// The N centred coefficients of message * scale + noise. Right while they stay below half the modulus of x's level
+  /// and slots below 2^62: read modulo as many of its limbs as that takes. x is over Q, of degree at most 2. Branch
+  /// free.
   SecretBuffer<double> decrypt(const Ciphertext& x) const;
 
  private:

@@ -6,6 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "rlwe/key_switch.hpp"
 
@@ -16,55 +20,93 @@ bool scales_match(double a, double b) noexcept;
 /// scale / product of some limbs' primes.
 double divided_scale(const Parameters& parameters, double scale, std::span<const std::uint16_t> limbs) noexcept;
 
+/// Operands that are taken by value may lend their rows to the result: give one up (std::move) where it is used last.
 class Evaluator {
  public:
-  /// tick is called between the digits of a key switch; it may throw to cancel.
+  /// tick is called between the kernels of a key switch; it may throw to cancel.
   explicit Evaluator(const Context& context, Tick tick = {}) : context_(context), tick_(std::move(tick)) {}
   const Context& context() const noexcept { return context_; }
 
   // Degrees may differ; the result has the larger one, the larger slot count and the scale of `a`.
-  Ciphertext add(const Ciphertext& a, const Ciphertext& b) const;
-  Ciphertext sub(const Ciphertext& a, const Ciphertext& b) const;
-  Ciphertext neg(const Ciphertext& x) const;
+  Ciphertext add(Ciphertext a, const Ciphertext& b) const;
+  Ciphertext sub(Ciphertext a, const Ciphertext& b) const;
+  Ciphertext neg(Ciphertext x) const;
 
-  Ciphertext add_plain(const Ciphertext& x, const Plaintext& p) const;
-  Ciphertext sub_plain(const Ciphertext& x, const Plaintext& p) const;
-  Ciphertext mul_plain(const Ciphertext& x, const Plaintext& p) const;  // scales multiply
+  Ciphertext add_plain(Ciphertext x, const Plaintext& p) const;
+  Ciphertext sub_plain(Ciphertext x, const Plaintext& p) const;
+  Ciphertext mul_plain(Ciphertext x, const Plaintext& p) const;  // scales multiply
 
   /// Every coefficient times `factor`; `scale` is the label of the result.
-  Ciphertext mul_int(const Ciphertext& x, std::int64_t factor, double scale) const;
+  Ciphertext mul_int(Ciphertext x, std::int64_t factor, double scale) const;
   /// Adds the constant polynomial `addend` (= round(value * scale)); over Q only.
-  Ciphertext add_int(const Ciphertext& x, std::int64_t addend) const;
+  Ciphertext add_int(Ciphertext x, std::int64_t addend) const;
+  /// Times X^exponent, exponent in [0, 2N); X^(N/2) multiplies all slots by i.
+  Ciphertext mul_monomial(Ciphertext x, std::uint64_t exponent) const;
 
+  /// A view of the rows of x.
   Ciphertext drop_level(const Ciphertext& x, Level to) const;
   /// Divides by P if x is over QP, and by the limbs between its level and `to`, at once. The result is over Q;
   /// `scale` is stated and must agree with the computed one.
   Ciphertext mod_down(const Ciphertext& x, Level to, double scale) const;
   /// mod_down by one level, with the computed scale.
   Ciphertext rescale(const Ciphertext& x) const;
+  /// x over Q as the same value over QP, that is times P.
+  Ciphertext extend(const Ciphertext& x) const;
 
   /// Degree 1 with c1 = 0.
   Ciphertext trivial(const Plaintext& p) const;
   /// Same rows under another name: a level with the same limbs, another scale or slot count.
   Ciphertext relabel(const Ciphertext& x, Level level, double scale, std::uint32_t slots) const;
 
-  /// x over Q of degree 1 or 2: its last polynomial as extended digits.
-  Digits hoist(const Ciphertext& x) const;
+  /// x over Q of degree 1 or 2: its last polynomial as extended digits. Digits that are not stored are extended by
+  /// each operation that takes them, limb by limb: better for one alone.
+  Digits hoist(const Ciphertext& x, bool store = true) const;
   /// Degree 1 over QP. A galois key takes digits of degree 1 and turns the slots; a relinearisation key, degree 2.
   Ciphertext key_product(const Digits& digits, const EvaluationKey& key) const;
-  Ciphertext rotate(const Ciphertext& x, const EvaluationKey& key) const;       // hoist, key_product, mod_down
-  Ciphertext relinearize(const Ciphertext& x, const EvaluationKey& key) const;  // likewise
+
+  // Key switches that store no digits. One mod_down ends each, which may take levels with it: to `to`, where that is
+  // given, the scale then divided by what is removed.
+  Ciphertext rotate(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to = {}) const;
+  Ciphertext relinearize(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to = {}) const;
+  /// x rotated by each key, on one decomposition.
+  std::vector<Ciphertext> rotate_many(const Ciphertext& x, std::span<const EvaluationKey* const> keys) const;
+  /// The inner sums of a linear transform, over QP: baby 0 is the value itself, baby k is turned by keys[k - 1], and
+  /// sum g adds plain * baby over its terms. Plaintexts over QP at one scale; a sum without terms is zero.
+  struct Diagonal {
+    std::uint32_t baby, giant;
+    const Plaintext* plain;
+  };
+  std::vector<Ciphertext> diag_sums(const Digits& digits, std::span<const EvaluationKey* const> keys,
+                                    std::span<const Diagonal> diagonals, std::size_t num_giants) const;
+  /// The same without digits to share: the kernel extends them limb by limb.
+  std::vector<Ciphertext> diag_sums(const Ciphertext& x, std::span<const EvaluationKey* const> keys,
+                                    std::span<const Diagonal> diagonals, std::size_t num_giants) const;
+
+  /// x at level 0 of track 0, degree 1, to the sparse secret.
+  Ciphertext to_sparse(const Ciphertext& x, const EvaluationKey& key) const;
+  /// x under the sparse secret: lifted from its limbs to those of `level`, times `factor`, back to the main secret;
+  /// over QP. Every coefficient of the message gets a small multiple of its modulus.
+  Ciphertext mod_raise(const Ciphertext& x, const EvaluationKey& key, Level level, std::int64_t factor) const;
 
   // Checks, for the schemes built on this.
   void require_own(const Ciphertext& x, const char* op) const;
   void require_alike(const Ciphertext& a, const Ciphertext& b, const char* op) const;
-  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, const char* op) const;
+  /// The key is of this kind, of x's key set, and holds the limbs of `level`.
+  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, Level level, const char* op) const;
+  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, const char* op) const {
+    require_key(x, key, kind, x.level, op);
+  }
 
  private:
-  Ciphertext combine(const Ciphertext& a, const Ciphertext& b, bool is_sub) const;
-  Ciphertext combine_plain(const Ciphertext& x, const Plaintext& p, bool is_sub) const;
+  Ciphertext combine(Ciphertext a, const Ciphertext& b, bool is_sub) const;
+  Ciphertext combine_plain(Ciphertext x, const Plaintext& p, bool is_sub) const;
   void require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const;
-  Ciphertext key_switch(const Ciphertext& x, const EvaluationKey& key) const;
+  /// Rows for a result shaped like x: x's own where nothing else holds them, else new ones.
+  std::shared_ptr<PolyRows> rows_like(const Ciphertext& x) const;
+  Ciphertext switched(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const;
+  std::vector<Ciphertext> sums(const Ciphertext& x, const SwitchOperand& operand,
+                               std::span<const EvaluationKey* const> keys, std::span<const Diagonal> diagonals,
+                               std::size_t num_giants) const;
 
   const Context& context_;
   Tick tick_;
@@ -72,6 +114,7 @@ class Evaluator {
 
 /// x with other rows, no longer fresh.
 Ciphertext with_rows(const Ciphertext& x, PolyRows rows);
+Ciphertext with_rows(const Ciphertext& x, std::shared_ptr<const PolyRows> rows);
 /// The key set of a result of both operands: the one that is not anonymous.
 KeySetId joint_key_set(const Ciphertext& a, const Ciphertext& b) noexcept;
 

@@ -1,6 +1,8 @@
 #include "rlwe/file_source.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "math/error.hpp"
 
@@ -51,6 +53,32 @@ Writer make_writer(const std::optional<std::string>& path, FileKind kind, const 
                    const cbor::Map& header, std::span<const Writer::Declared> sections) {
   if (path) return Writer(*path, kind, parameters.fingerprint(), header, sections);
   return Writer(kind, parameters.fingerprint(), header, sections);
+}
+
+Level read_level(cbor::Field item, const Parameters& parameters) {
+  const Level level{static_cast<std::uint32_t>(item["track"].as_unsigned(UINT32_MAX)),
+                    static_cast<std::uint32_t>(item["index"].as_unsigned(UINT32_MAX))};
+  if (!parameters.has_level(level)) item.fail("these parameters have no " + to_string(level));
+  return level;
+}
+
+double read_scale(cbor::Field field) {
+  const double scale = field.as_double();
+  if (!std::isfinite(scale) || !(scale > 0)) field.fail("a scale must be positive and finite");
+  return scale;
+}
+
+std::uint32_t read_slots(cbor::Field field, std::uint32_t ring_degree) {
+  const std::uint32_t slots = static_cast<std::uint32_t>(field.as_unsigned(ring_degree / 2));
+  if (!std::has_single_bit(slots)) field.fail("the number of slots must be a power of two");
+  return slots;
+}
+
+void require_readable(Level stored, Level to, const Parameters& parameters, const std::string& what) {
+  parameters.require_level(to);
+  if (to.track == stored.track && to.index <= stored.index) return;
+  throw Error(ErrorKind::kLevel, what + " is at " + to_string(stored) + ", it cannot be read at " + to_string(to) +
+                                     "; choose a lower level of the same track");
 }
 
 KeySetId read_key_set(cbor::Field field) { return read_array<16>(field); }

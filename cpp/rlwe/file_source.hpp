@@ -25,6 +25,13 @@ Reader open_container(const Source& source, FileKind wanted, const Parameters& p
 Writer make_writer(const std::optional<std::string>& path, FileKind kind, const Parameters& parameters,
                    const cbor::Map& header, std::span<const Writer::Declared> sections);
 
+// Fields that values have in common. Each throws lw::Error(kFormat) naming the field.
+Level read_level(cbor::Field item, const Parameters& parameters);  // of its "track" and "index"
+double read_scale(cbor::Field field);
+std::uint32_t read_slots(cbor::Field field, std::uint32_t ring_degree);
+/// Throws lw::Error(kLevel) unless `to` is a lower level of the same track, or the same.
+void require_readable(Level stored, Level to, const Parameters& parameters, const std::string& what);
+
 KeySetId read_key_set(cbor::Field field);
 Hash read_hash(cbor::Field field);
 

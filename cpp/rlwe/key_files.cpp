@@ -10,7 +10,7 @@ namespace lw {
 namespace {
 
 constexpr std::uint16_t kCoefficients = 1, kRows = 2;  // section kinds
-constexpr std::uint64_t kLastKeyKind = static_cast<std::uint64_t>(KeyKind::kGalois);
+constexpr std::uint64_t kLastKeyKind = static_cast<std::uint64_t>(KeyKind::kToDense);
 
 /// The key set that a key belongs to. All zeros stand for a value that needs no key, which fits every set: no key may
 /// carry them, or nothing would be compared.

@@ -16,9 +16,10 @@ std::uint64_t inverse_galois(std::uint64_t g, std::uint32_t ring_degree) noexcep
 }
 
 /// The secret that a key switches to, over the key's limbs.
-SecretRows target_secret(const Context& context, const SecretKey& secret, const KeySpec& spec, const LimbList& limbs) {
-  SecretRows s = secret.ntt(context.ring(), limbs);
-  if (spec.kind == KeyKind::kRelin) return s;
+SecretRows target_secret(const Context& context, const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
+                         const LimbList& limbs) {
+  SecretRows s = (spec.kind == KeyKind::kToSparse ? sparse : secret).ntt(context.ring(), limbs);
+  if (spec.kind != KeyKind::kGalois) return s;
   SecretRows turned(context.ring(), limbs, 1);
   context.ring().kernels().automorphism(context.ring().queue(), turned->rows(), s->rows(),
                                         inverse_galois(spec.galois_element, context.degree()));
@@ -26,12 +27,13 @@ SecretRows target_secret(const Context& context, const SecretKey& secret, const 
 }
 
 /// P times the secret that a key switches from, over Q limbs.
-SecretRows scaled_payload(const Context& context, const SecretKey& secret, const KeySpec& spec, const LimbList& q) {
+SecretRows scaled_payload(const Context& context, const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
+                          const LimbList& q) {
   const Ring& ring = context.ring();
-  SecretRows payload = secret.ntt(ring, q);
+  SecretRows payload = (spec.kind == KeyKind::kToDense ? sparse : secret).ntt(ring, q);
   if (spec.kind == KeyKind::kRelin) ring.kernels().mul(ring.queue(), payload->rows(), payload->rows(), payload->rows());
   ring.kernels().mul_scalar(ring.queue(), payload->rows(), payload->rows(),
-                            ring.product_mod(context.parameters().all_p(), q));
+                            ring.product_mod(special_limbs(spec.kind, context.parameters()), q));
   return payload;
 }
 
@@ -73,43 +75,66 @@ PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
   return key;
 }
 
-EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const KeySpec& spec, const SeedRef& seed) const {
+SecretKey KeyGenerator::sparse_secret(const SecretKey& secret) const {
+  const SecretBuffer<std::int64_t> wide = sample_sparse(context_.degree(), kSparseWeight, PrivateSeed());
+  SecretBuffer<std::int8_t> narrow(wide.size());
+  for (std::size_t i = 0; i < wide.size(); ++i) narrow[i] = static_cast<std::int8_t>(wide[i]);
+  return SecretKey(std::move(narrow), secret.id(), context_.parameters().fingerprint());
+}
+
+EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
+                                           const SeedRef& seed) const {
   const Parameters& parameters = context_.parameters();
   const Ring& ring = context_.ring();
-  const LimbList q = parameters.basis(spec.level), limbs = context_.limbs(spec.level, Basis::kQP);
-  const std::vector<DigitPart> parts = digit_parts(parameters, q);
-  EvaluationKey key{spec, secret.id(), seed, {}, nullptr, nullptr};
-  for (const DigitPart& part : parts) key.digits.push_back(part.number);
+  const KeyShape shape = key_shape(spec, parameters);
+  const LimbList q = parameters.basis(spec.level), &limbs = shape.limbs;
+  EvaluationKey key{spec, secret.id(), seed, shape.digit_numbers(), nullptr, nullptr};
   key.a = std::make_shared<const PolyRows>(expand_key(ring, limbs, key.digits, seed));
 
-  const SecretRows target = target_secret(context_, secret, spec, limbs);
-  const SecretRows payload = scaled_payload(context_, secret, spec, q);
+  const SecretRows target = target_secret(context_, secret, sparse, spec, limbs);
+  const SecretRows payload = scaled_payload(context_, secret, sparse, spec, q);
   const PrivateSeed error_seed;
-  PolyRows b(ring, limbs, static_cast<std::uint32_t>(parts.size()));
-  for (std::uint32_t d = 0; d < parts.size(); ++d) {
+  PolyRows b(ring, limbs, static_cast<std::uint32_t>(shape.digits.size()));
+  for (std::uint32_t d = 0; d < shape.digits.size(); ++d) {
     const Rows row = b.rows(d, 1, 0, limbs.size());
-    mask(ring, row, key.a->rows(d, 1, 0, limbs.size()), target->rows(), error_seed, parts[d].number);
-    const std::size_t first = find_runs(q, parts[d].limbs).front().first_in, count = parts[d].limbs.size();
-    const Rows gadget = b.rows(d, 1, parameters.num_p() + first, count);
+    mask(ring, row, key.a->rows(d, 1, 0, limbs.size()), target->rows(), error_seed, key.digits[d]);
+    const std::size_t first = find_runs(q, shape.digits[d].limbs).front().first_in,
+                      count = shape.digits[d].limbs.size();
+    const Rows gadget = b.rows(d, 1, limbs.size() - q.size() + first, count);
     ring.kernels().add(ring.queue(), gadget, gadget, std::as_const(*payload).rows(0, 1, first, count));
   }
   key.b = std::make_shared<const PolyRows>(std::move(b));
   return key;
 }
 
-EvaluationKeys KeyGenerator::evaluation_keys(const SecretKey& secret, std::span<const KeySpec> specs,
-                                             const KeyProgress& on_key) const {
+void KeyGenerator::check_specs(std::span<const KeySpec> specs) const {
   const Parameters& parameters = context_.parameters();
-  check_parameters(secret.parameters(), parameters, "the secret key");
+  std::size_t to_sparse = 0, to_dense = 0;
   for (const KeySpec& spec : specs) {
     check_spec(spec, parameters);
-    check_security(parameters, context_.limbs(spec.level, Basis::kQP),
-                   describe(spec, context_.degree()) + " at " + to_string(spec.level));
+    const std::string name = describe(spec, context_.degree()) + " at " + to_string(spec.level);
+    (spec.kind == KeyKind::kToSparse ? check_sparse_security : check_security)(parameters,
+                                                                               key_shape(spec, parameters).limbs, name);
+    to_sparse += spec.kind == KeyKind::kToSparse;
+    to_dense += spec.kind == KeyKind::kToDense;
   }
-  EvaluationKeys keys(secret.id(), parameters.fingerprint());
+  if (to_sparse > 1 || (to_sparse == 0) != (to_dense == 0)) {
+    throw Error(ErrorKind::kValue, "evaluation_keys: " + std::to_string(to_sparse) + " keys to the sparse secret and " +
+                                       std::to_string(to_dense) +
+                                       " from it; ask for one to it and those from it in one call, for the secret "
+                                       "exists only during that call");
+  }
+}
+
+EvaluationKeys KeyGenerator::evaluation_keys(const SecretKey& secret, std::span<const KeySpec> specs,
+                                             const KeyProgress& on_key) const {
+  check_parameters(secret.parameters(), context_.parameters(), "the secret key");
+  check_specs(specs);
+  EvaluationKeys keys(secret.id(), context_.parameters().fingerprint());
   const Hash seed = os_entropy();
+  const SecretKey sparse = sparse_secret(secret);
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    keys.add(std::make_shared<EvaluationKey>(evaluation_key(secret, specs[i], {seed, i})));
+    keys.add(std::make_shared<EvaluationKey>(evaluation_key(secret, sparse, specs[i], {seed, i})));
     if (on_key) on_key(i, specs.size(), specs[i]);
   }
   return keys;

@@ -17,12 +17,17 @@ class KeyGenerator {
 
   SecretKey secret_key() const;
   PublicKey public_key(const SecretKey& secret) const;
-  /// One key per spec, in order. Throws lw::Error(kSecurity) before any work if one of them would be too weak.
+  /// One key per spec, in order. Keys to and from the sparse secret come together, for it is drawn here and forgotten;
+  /// lw::Error(kValue) otherwise. Throws lw::Error(kSecurity) before any work if one of them would be too weak.
   EvaluationKeys evaluation_keys(const SecretKey& secret, std::span<const KeySpec> specs,
                                  const KeyProgress& on_key = {}) const;
 
  private:
-  EvaluationKey evaluation_key(const SecretKey& secret, const KeySpec& spec, const SeedRef& seed) const;
+  /// The ephemeral secret of weight kSparseWeight.
+  SecretKey sparse_secret(const SecretKey& secret) const;
+  void check_specs(std::span<const KeySpec> specs) const;
+  EvaluationKey evaluation_key(const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
+                               const SeedRef& seed) const;
 
   const Context& context_;
 };

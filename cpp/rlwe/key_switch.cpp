@@ -1,7 +1,6 @@
 #include "rlwe/key_switch.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace lw {
 namespace {
@@ -14,14 +13,23 @@ void copy_rows(const Ring& ring, Rows to, ConstRows from) {
   }
 }
 
-/// Limbs of `held` that are not in `kept`, ascending.
-LimbList without(const LimbList& held, const LimbList& kept) {
+/// Limbs of `held` that are not in `kept`, in their order.
+LimbList without(std::span<const std::uint16_t> held, std::span<const std::uint16_t> kept) {
   LimbList rest;
   for (const std::uint16_t limb : held) {
     if (std::find(kept.begin(), kept.end(), limb) == kept.end()) rest.push_back(limb);
   }
-  std::sort(rest.begin(), rest.end());
   return rest;
+}
+
+LimbList joined(LimbList first, std::span<const std::uint16_t> second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+/// One poly's rows [first, ...) under a limb list of their own.
+ConstRows stretch(const ConstRows& rows, std::size_t first, std::span<const std::uint16_t> limbs) {
+  return {rows.row(0, first), rows.stride, rows.poly_stride, limbs, 1};
 }
 
 /// Lifts one digit into rows [first, first + count) of its extended poly and transforms them.
@@ -32,6 +40,49 @@ void lift_digit(const Ring& ring, PolyRows& out, std::uint32_t d, std::size_t fi
   ring.kernels().lift(ring.queue(), rows, digit, ring.lift_table(digit.limbs, rows.limbs));
   ring.kernels().ntt(ring.queue(), rows);
 }
+
+/// Keys as the kernels take them, for the digits and limbs of one operand.
+class KeyViews {
+ public:
+  KeyViews(const SwitchOperand& operand, std::span<const EvaluationKey* const> keys) {
+    places_.reserve(2 * keys.size());
+    for (const EvaluationKey* key : keys) {
+      const auto& polys = places_.emplace_back(places(operand.digit_numbers(), key->digits));
+      const auto& rows = places_.emplace_back(places(operand.limbs(), key->b->limbs()));
+      const bool is_galois = key->spec.kind == KeyKind::kGalois;
+      views_.push_back({key->b->rows(), key->a->rows(), polys, rows, is_galois ? key->spec.galois_element : 1});
+    }
+  }
+  std::span<const KeyRows> span() const noexcept { return views_; }
+
+ private:
+  template <class T>
+  static std::vector<std::uint32_t> places(const std::vector<T>& wanted, const std::vector<T>& held) {
+    std::vector<std::uint32_t> found;
+    for (const T& item : wanted) {
+      found.push_back(static_cast<std::uint32_t>(std::find(held.begin(), held.end(), item) - held.begin()));
+    }
+    return found;
+  }
+
+  std::vector<std::vector<std::uint32_t>> places_;
+  std::vector<KeyRows> views_;
+};
+
+/// New pairs of polys, and views of them.
+class Pairs {
+ public:
+  Pairs(const Ring& ring, const LimbList& limbs, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) owners_.emplace_back(ring, limbs, 2);
+    for (PolyRows& owner : owners_) views_.push_back(owner.rows());
+  }
+  std::span<const Rows> views() const noexcept { return views_; }
+  std::vector<PolyRows> take() noexcept { return std::move(owners_); }
+
+ private:
+  std::vector<PolyRows> owners_;
+  std::vector<Rows> views_;
+};
 
 }  // namespace
 
@@ -48,19 +99,67 @@ PolyRows decompose(const Ring& ring, ConstRows x) {
   return coefficients;
 }
 
-PolyRows mod_up(const Context& context, Level level, ConstRows ntt, ConstRows coefficients, const Tick& tick) {
-  const Ring& ring = context.ring();
-  const LimbList limbs = context.limbs(level, Basis::kQP);
-  const std::size_t num_p = context.parameters().num_p();
-  const std::vector<DigitPart> parts = digit_parts(context.parameters(), coefficients.limbs);
-  PolyRows out(ring, limbs, static_cast<std::uint32_t>(parts.size()));
+SwitchOperand::SwitchOperand(const Context& context, ConstRows ntt, PolyRows coefficients, ConstRows rest,
+                             const LimbList& special)
+    : limbs_(joined(special, ntt.limbs)),
+      num_special_(special.size()),
+      parts_(digit_parts(context.parameters(), ntt.limbs)),
+      coefficients_(std::move(coefficients)),
+      rest_(rest),
+      special_product_(context.ring().product_mod(special, ntt.limbs)) {
+  cut(context, ntt);
+}
+
+void SwitchOperand::cut(const Context& context, ConstRows ntt) {
+  const ConstRows coefficients = std::as_const(coefficients_).rows();
   std::size_t first = 0;  // of the digit among the Q limbs: digits are stretches of them
+  for (const DigitPart& part : parts_) {
+    const LiftTable& table = context.ring().lift_table(part.limbs, without(limbs_, part.limbs));
+    digits_.push_back({stretch(coefficients, first, part.limbs), stretch(ntt, first, part.limbs), &table});
+    numbers_.push_back(part.number);
+    first += part.limbs.size();
+  }
+}
+
+SwitchOperand::SwitchOperand(const Context& context, const Digits& digits)
+    : limbs_(digits.extended->limbs()),
+      num_special_(context.parameters().num_p()),
+      parts_(digit_parts(context.parameters(), digits.source.rows->limbs())),
+      rest_(digits.source.rows->rows(0, digits.source.degree(), 0, digits.source.rows->limbs().size())),
+      special_product_(context.ring().product_mod(context.parameters().all_p(), digits.source.rows->limbs())) {
+  for (std::uint32_t d = 0; d < parts_.size(); ++d) {
+    const ConstRows rows = digits.extended->rows(d, 1, 0, limbs_.size());
+    digits_.push_back({rows, rows, nullptr});
+    numbers_.push_back(parts_[d].number);
+  }
+}
+
+SwitchOperand::SwitchOperand(const Context& context, const LimbList& limbs, ConstRows extended, ConstRows rest)
+    : limbs_(limbs),
+      num_special_(context.parameters().num_p()),
+      numbers_{0},
+      digits_{{extended, extended, nullptr}},
+      rest_(rest),
+      special_product_(context.ring().product_mod(context.parameters().all_p(), rest.limbs)) {}
+
+SwitchSource SwitchOperand::source() const noexcept {
+  return {limbs_, num_special_, digits_, rest_ ? &*rest_ : nullptr, special_product_};
+}
+
+PolyRows extend_digits(const Context& context, const Ciphertext& x, const Tick& tick) {
+  const Ring& ring = context.ring();
+  const LimbList& q = x.rows->limbs();
+  const LimbList limbs = joined(context.parameters().all_p(), q);
+  const std::size_t num_p = context.parameters().num_p();
+  const std::vector<DigitPart> parts = digit_parts(context.parameters(), q);
+  const PolyRows coefficients = decompose(ring, x.rows->rows(x.degree(), 1, 0, q.size()));
+  PolyRows out(ring, limbs, static_cast<std::uint32_t>(parts.size()));
+  std::size_t first = 0;  // of the digit among the Q limbs
   for (std::uint32_t d = 0; d < parts.size(); ++d) {
     const std::size_t count = parts[d].limbs.size(), end = num_p + first + count;
-    const ConstRows digit(coefficients.row(0, first), coefficients.stride, coefficients.poly_stride, parts[d].limbs, 1);
-    const ConstRows own(ntt.row(0, first), ntt.stride, ntt.poly_stride, parts[d].limbs, 1);
+    const ConstRows digit = stretch(coefficients.rows(), first, parts[d].limbs);
     lift_digit(ring, out, d, 0, num_p + first, digit);
-    copy_rows(ring, out.rows(d, 1, num_p + first, count), own);
+    copy_rows(ring, out.rows(d, 1, num_p + first, count), x.rows->rows(x.degree(), 1, first, count));
     lift_digit(ring, out, d, end, limbs.size() - end, digit);
     first += count;
     call(tick);
@@ -68,42 +167,45 @@ PolyRows mod_up(const Context& context, Level level, ConstRows ntt, ConstRows co
   return out;
 }
 
-PolyRows inner_product(const Context& context, const PolyRows& digits, std::span<const std::uint32_t> digit_numbers,
-                       const EvaluationKey& key, const Tick& tick) {
+std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& operand,
+                                 std::span<const EvaluationKey* const> keys) {
   const Ring& ring = context.ring();
-  PolyRows out(ring, digits.limbs(), 2);
-  for (const Run& run : find_runs(key.b->limbs(), digits.limbs())) {
-    std::vector<ConstRows> left;
-    std::array<std::vector<ConstRows>, 2> right;
-    for (std::uint32_t d = 0; d < digits.polys(); ++d) {
-      const auto place = std::find(key.digits.begin(), key.digits.end(), digit_numbers[d]);
-      const std::uint32_t at = static_cast<std::uint32_t>(place - key.digits.begin());
-      left.push_back(digits.rows(d, 1, run.first_out, run.count));
-      right[0].push_back(key.b->rows(at, 1, run.first_in, run.count));
-      right[1].push_back(key.a->rows(at, 1, run.first_in, run.count));
-    }
-    for (std::uint32_t half = 0; half < 2; ++half) {
-      ring.kernels().dot(ring.queue(), out.rows(half, 1, run.first_out, run.count), left, right[half]);
-      call(tick);
-    }
-  }
-  return out;
+  const KeyViews views(operand, keys);
+  Pairs out(ring, operand.limbs(), keys.size());
+  const SwitchSource source = operand.source();
+  const Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source, keys.size()));
+  ring.kernels().key_switch(ring.queue(), out.views(), source, views.span(), scratch.words());
+  return out.take();
+}
+
+std::vector<PolyRows> diag_sums(const Context& context, const SwitchOperand& operand, ConstRows self,
+                                std::span<const EvaluationKey* const> keys, std::span<const DiagonalTerm> terms,
+                                std::size_t num_giants) {
+  const Ring& ring = context.ring();
+  const KeyViews views(operand, keys);
+  Pairs out(ring, operand.limbs(), num_giants);
+  const SwitchSource source = operand.source();
+  const Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source, keys.size(), num_giants));
+  ring.kernels().diag_sums(ring.queue(), out.views(), source, self, views.span(), terms, scratch.words());
+  return out.take();
 }
 
 PolyRows mod_down(const Ring& ring, const PolyRows& x, const LimbList& to) {
-  const LimbList from = without(x.limbs(), to);
-  PolyRows removed(ring, from, x.polys()), lifted(ring, to, x.polys());
+  LimbList from = without(x.limbs(), to);
+  std::sort(from.begin(), from.end());
+  PolyRows removed(ring, from, x.polys()), out(ring, to, x.polys());
   for (std::uint32_t p = 0; p < x.polys(); ++p) copy_limbs(ring, removed, p, x, p);
   ring.kernels().intt(ring.queue(), removed.rows());
-  ring.kernels().lift(ring.queue(), lifted.rows(), std::as_const(removed).rows(), ring.lift_table(from, to));
-  ring.kernels().ntt(ring.queue(), lifted.rows());
   const std::vector<Word> inverse = ring.inverse_product_mod(from, to);
-  for (const Run& run : find_runs(x.limbs(), to)) {
-    const Rows out = lifted.rows(0, x.polys(), run.first_out, run.count);
-    ring.kernels().sub_scale(ring.queue(), out, x.rows(0, x.polys(), run.first_in, run.count), out,
-                             std::span(inverse).subspan(run.first_out, run.count));
+  for (const Run& run : find_runs(x.limbs(), to)) {  // one, but where `to` skips limbs of x
+    const Rows part = out.rows(0, x.polys(), run.first_out, run.count);
+    const LiftTable& table = ring.lift_table(from, part.limbs);
+    const Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), x.polys(), table));
+    ring.kernels().mod_down(ring.queue(), part, x.rows(0, x.polys(), run.first_in, run.count),
+                            std::as_const(removed).rows(), table, std::span(inverse).subspan(run.first_out, run.count),
+                            scratch.words());
   }
-  return lifted;
+  return out;
 }
 
 }  // namespace lw

@@ -1,6 +1,8 @@
-// Hybrid key switching in its separate steps, on rows. hoist = decompose + mod_up, done once for many
-// rotations of one value; key_product = inner_product (and what goes around it); mod_down ends.
+// Hybrid key switching on the fused kernels: the digits of one polynomial against any number of keys in one
+// call, and the division that ends it.
 #pragma once
+
+#include <optional>
 
 #include "rlwe/keys.hpp"
 
@@ -9,13 +11,54 @@ namespace lw {
 /// The same polynomials in coefficient form: what digits are cut from.
 PolyRows decompose(const Ring& ring, ConstRows x);
 
-/// Digits of a polynomial over the Q basis of `level`, extended to QP by centred lifts, NTT form:
-/// [digit][P limbs, then Q limbs ascending]. `ntt` and `coefficients` are the two forms of the same polynomial.
-PolyRows mod_up(const Context& context, Level level, ConstRows ntt, ConstRows coefficients, const Tick& tick);
+/// The last polynomial of a ciphertext, cut into digits: owner of all that a SwitchSource points at.
+class SwitchOperand {
+ public:
+  /// x over Q; the kernel extends its digits limb by limb and stores none. `special`: the P limbs of the key.
+  SwitchOperand(const Context& context, const Ciphertext& x, const LimbList& special)
+      : SwitchOperand(context, x.rows->rows(x.degree(), 1, 0, x.rows->limbs().size()),
+                      decompose(context.ring(), x.rows->rows(x.degree(), 1, 0, x.rows->limbs().size())),
+                      x.rows->rows(0, x.degree(), 0, x.rows->limbs().size()), special) {}
+  SwitchOperand(const Context& context, const Ciphertext& x)
+      : SwitchOperand(context, x, context.parameters().all_p()) {}
+  /// A polynomial in both forms and the polys that are not switched, over the same Q limbs.
+  SwitchOperand(const Context& context, ConstRows ntt, PolyRows coefficients, ConstRows rest, const LimbList& special);
+  /// Digits that were extended before.
+  SwitchOperand(const Context& context, const Digits& digits);
+  /// One digit, `extended` on all target limbs (P, then Q), and the poly that is not switched, over Q.
+  SwitchOperand(const Context& context, const LimbList& limbs, ConstRows extended, ConstRows rest);
+  SwitchOperand(const SwitchOperand&) = delete;
 
-/// sum over digits of digit * (b, a): two polys over QP of the level. The key covers that basis.
-PolyRows inner_product(const Context& context, const PolyRows& digits, std::span<const std::uint32_t> digit_numbers,
-                       const EvaluationKey& key, const Tick& tick);
+  SwitchSource source() const noexcept;
+  /// Target limbs: P, then Q ascending.
+  const LimbList& limbs() const noexcept { return limbs_; }
+  /// Where each digit is in a key: its digit number.
+  const std::vector<std::uint32_t>& digit_numbers() const noexcept { return numbers_; }
+
+ private:
+  void cut(const Context& context, ConstRows ntt);
+
+  LimbList limbs_;
+  std::size_t num_special_;
+  std::vector<DigitPart> parts_;
+  std::vector<std::uint32_t> numbers_;
+  PolyRows coefficients_;
+  std::vector<DigitRows> digits_;
+  std::optional<ConstRows> rest_;
+  std::vector<Word> special_product_;
+};
+
+/// Digits of x's last polynomial on all target limbs, stored: [digit][P limbs, then Q limbs ascending], NTT form.
+PolyRows extend_digits(const Context& context, const Ciphertext& x, const Tick& tick);
+
+/// For every key two polys over the operand's limbs. The keys hold these limbs and digits.
+std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& operand,
+                                 std::span<const EvaluationKey* const> keys);
+
+/// The inner sums of a linear transform, two polys each. `self`: both polys of what was decomposed, over Q.
+std::vector<PolyRows> diag_sums(const Context& context, const SwitchOperand& operand, ConstRows self,
+                                std::span<const EvaluationKey* const> keys, std::span<const DiagonalTerm> terms,
+                                std::size_t num_giants);
 
 /// (x - lift_D x) / D, rounded to nearest: D = limbs of x that are not in `to`, removed at once by one centred lift.
 PolyRows mod_down(const Ring& ring, const PolyRows& x, const LimbList& to);

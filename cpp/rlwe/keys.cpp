@@ -1,11 +1,14 @@
 #include "rlwe/keys.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "math/error.hpp"
 
 namespace lw {
 namespace {
+
+constexpr std::array<const char*, 4> kKindNames = {"relin", "galois", "to_sparse", "to_dense"};
 
 /// Signed left rotation k with 5^k = g mod 2N, or 0 if g is no rotation.
 std::int64_t rotation_steps(std::uint64_t galois_element, std::uint32_t ring_degree) {
@@ -19,8 +22,20 @@ std::int64_t rotation_steps(std::uint64_t galois_element, std::uint32_t ring_deg
 
 }  // namespace
 
+const char* kind_name(KeyKind kind) noexcept { return kKindNames[static_cast<std::size_t>(kind)]; }
+
+KeyKind to_kind(std::string_view name) {
+  for (std::size_t i = 0; i < kKindNames.size(); ++i) {
+    if (name == kKindNames[i]) return static_cast<KeyKind>(i);
+  }
+  throw Error(ErrorKind::kValue, "key kind must be \"relin\", \"galois\", \"to_sparse\" or \"to_dense\", got \"" +
+                                     std::string(name) + "\"");
+}
+
 std::string describe(const KeySpec& spec, std::uint32_t ring_degree) {
   if (spec.kind == KeyKind::kRelin) return "relinearisation key";
+  if (spec.kind == KeyKind::kToSparse) return "key to the sparse secret";
+  if (spec.kind == KeyKind::kToDense) return "key from the sparse secret";
   const std::string name = "galois key " + std::to_string(spec.galois_element);
   if (spec.galois_element == 2ull * ring_degree - 1) return name + " (conjugation)";
   const std::int64_t steps = rotation_steps(spec.galois_element, ring_degree);
@@ -30,12 +45,22 @@ std::string describe(const KeySpec& spec, std::uint32_t ring_degree) {
 void check_spec(const KeySpec& spec, const Parameters& parameters) {
   const std::uint64_t g = spec.galois_element;
   const bool is_legal =
-      spec.kind == KeyKind::kRelin ? g == 0 : g % 2 == 1 && g > 1 && g < 2ull * parameters.ring_degree();
+      spec.kind != KeyKind::kGalois ? g == 0 : g % 2 == 1 && g > 1 && g < 2ull * parameters.ring_degree();
   if (!is_legal) {
     throw Error(ErrorKind::kValue, "key: galois element " + std::to_string(g) +
-                                       " must be odd and in (1, 2N), or 0 for a relinearisation key");
+                                       " must be odd and in (1, 2N), or 0 for a key of another kind");
   }
   parameters.require_level(spec.level);
+  if (spec.kind == KeyKind::kToSparse && spec.level != Level{}) {
+    throw Error(ErrorKind::kLevel, "the key to the sparse secret is for level 0 of track 0 only, not for " +
+                                       to_string(spec.level) + ": a larger modulus would not be secure");
+  }
+}
+
+LimbList special_limbs(KeyKind kind, const Parameters& parameters) {
+  LimbList limbs = parameters.all_p();
+  if (kind == KeyKind::kToSparse) limbs.resize(1);
+  return limbs;
 }
 
 SecretRows SecretKey::ntt(const Ring& ring, const LimbList& limbs) const {
@@ -79,10 +104,14 @@ std::vector<std::uint32_t> KeyShape::digit_numbers() const {
 }
 
 KeyShape key_shape(const KeySpec& spec, const Parameters& parameters) {
-  KeyShape shape{parameters.all_p(), {}};
+  KeyShape shape{special_limbs(spec.kind, parameters), {}};
   const LimbList q = parameters.basis(spec.level);
   shape.limbs.insert(shape.limbs.end(), q.begin(), q.end());
-  shape.digits = digit_parts(parameters, q);
+  if (spec.kind == KeyKind::kToDense) {
+    shape.digits.push_back({0, q});
+  } else {
+    shape.digits = digit_parts(parameters, q);
+  }
   return shape;
 }
 

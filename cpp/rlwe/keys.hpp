@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rlwe/ciphertext.hpp"
@@ -18,21 +19,26 @@ inline void call(const Tick& tick) {
   if (tick) tick();
 }
 
-enum class KeyKind : std::uint8_t { kRelin, kGalois };
+enum class KeyKind : std::uint8_t { kRelin, kGalois, kToSparse, kToDense };
+/// "relin", "galois", "to_sparse", "to_dense", and back; throws lw::Error(kValue) for any other name.
+const char* kind_name(KeyKind kind) noexcept;
+KeyKind to_kind(std::string_view name);
 
 /// What a key does and how high up the chain it reaches.
 struct KeySpec {
   KeyKind kind = KeyKind::kRelin;
-  std::uint64_t galois_element = 0;  // 0 for a relinearisation key
+  std::uint64_t galois_element = 0;  // 0 for all but galois keys
   Level level;                       // its highest level; it serves any basis that lies within
   bool operator==(const KeySpec&) const = default;
 };
 
 /// "galois key 5 (rotation by 1 step)", "relinearisation key", ... for messages.
 std::string describe(const KeySpec& spec, std::uint32_t ring_degree);
-/// Throws lw::Error(kValue) unless the element is odd, > 1 and < 2N (or 0 for relinearisation), kLevel unless the
-/// level exists.
+/// Throws lw::Error(kValue) unless the element is odd, > 1 and < 2N (or 0 for all but galois keys), kLevel unless the
+/// level exists, and is level 0 of track 0 for a key to the sparse secret.
 void check_spec(const KeySpec& spec, const Parameters& parameters);
+/// Special limbs of a key: all, but for a key to the sparse secret the first one only.
+LimbList special_limbs(KeyKind kind, const Parameters& parameters);
 
 /// A ternary secret. Coefficients stay in wiped, locked memory; NTT forms are made on demand and wiped too.
 class SecretKey {
@@ -67,7 +73,7 @@ struct DigitPart {
 /// Digits that meet `q_limbs` (ascending), cut to them.
 std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs);
 
-/// The rows of a key: [digit][limbs], P limbs first.
+/// The rows of a key: [digit][limbs], P limbs first. The limbs of a digit are those that carry its payload.
 struct KeyShape {
   LimbList limbs;
   std::vector<DigitPart> digits;
@@ -78,8 +84,10 @@ struct KeyShape {
 };
 KeyShape key_shape(const KeySpec& spec, const Parameters& parameters);
 
-/// Switches s^2 (relin) to s, or s to sigma_g^-1(s) (galois). Digit d: b_d = -a_d*t + e_d + P*payload on the limbs of
-/// digit d, where t is the secret switched to. Rows are [digit][P limbs, then Q limbs ascending].
+/// Switches s^2 (relin) to s, s to sigma_g^-1(s) (galois), s to the sparse secret, or that to s. Digit d:
+/// b_d = -a_d*t + e_d + P*payload on the limbs of digit d, where t is the secret switched to. A key from the sparse
+/// secret has one digit of all limbs: what it multiplies is small as an integer. Rows are [digit][P limbs, then Q limbs
+/// ascending].
 struct EvaluationKey {
   KeySpec spec;
   KeySetId id{};

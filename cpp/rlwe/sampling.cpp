@@ -47,6 +47,26 @@ SecretBuffer<std::int64_t> sample_ternary(std::size_t size, const PrivateSeed& s
   return out;
 }
 
+SecretBuffer<std::int64_t> sample_sparse(std::size_t size, std::size_t weight, const PrivateSeed& seed) {
+  const SecretBuffer<std::uint64_t> words = private_words(2 * weight, seed, StreamDomain::kSparseSecret, 0);
+  SecretBuffer<std::int64_t> out(size);
+  std::fill(out.begin(), out.end(), 0);
+  for (std::size_t k = 0; k < weight; ++k) {
+    // The place-th of the coefficients that are still 0 becomes the sign.
+    const std::uint64_t place = static_cast<std::uint64_t>(static_cast<U128>(words[2 * k]) * (size - k) >> 64);
+    const std::int64_t sign = 1 - 2 * static_cast<std::int64_t>(words[2 * k + 1] & 1);
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::uint64_t is_free = 1 - (static_cast<std::uint64_t>(out[i]) & 1);
+      const std::uint64_t difference = seen ^ place;
+      const std::uint64_t is_place = 1 - ((difference | (0 - difference)) >> 63);
+      out[i] += sign * static_cast<std::int64_t>(is_free & is_place);
+      seen += is_free;
+    }
+  }
+  return out;
+}
+
 SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& seed, std::uint32_t digit) {
   constexpr std::uint64_t kMask = (1u << 21) - 1;
   const SecretBuffer<std::uint64_t> words = private_words(size, seed, StreamDomain::kError, digit);

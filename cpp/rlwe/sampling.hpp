@@ -1,4 +1,4 @@
-// The two secret distributions, drawn without a branch on what is drawn.
+// The secret distributions, drawn without a branch on what is drawn.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,9 @@ class PrivateSeed {
 /// Uniform on {-1, 0, 1} (to within 2^-62): floor(3 * word / 2^64) - 1 for each word of the stream.
 /// domain: kSecretKey or kEncryptionMask.
 SecretBuffer<std::int64_t> sample_ternary(std::size_t size, const PrivateSeed& seed, StreamDomain domain);
+
+/// `weight` coefficients of -1 or 1 at uniform places, all others 0. Every draw visits all places.
+SecretBuffer<std::int64_t> sample_sparse(std::size_t size, std::size_t weight, const PrivateSeed& seed);
 
 /// Centred binomial with 21 pairs (sigma = sqrt(10.5) = 3.24); `digit` tells apart errors of one seed.
 SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& seed, std::uint32_t digit);

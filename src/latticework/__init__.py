@@ -1,5 +1,8 @@
 """latticework: compile ordinary NumPy-like programs to run on encrypted data."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from latticework import errors
 from latticework.compile import compile
 from latticework.errors import UserError
@@ -20,9 +23,21 @@ from latticework.frontend import (
 from latticework.model import Model
 from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
 
+if TYPE_CHECKING:
+    from latticework import ckks as ckks
+
 __version__ = "0.1.0"
 
 load = Model.load
+
+_LAZY = {"ckks"}  # packages that are imported when they are first used
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Client",

@@ -85,10 +85,10 @@ class Case:
         return math.prod(self.parameters.q[limb] for limb in self.parameters.tracks[track]["groups"][level])
 
 
-def make_case(parameters: _core.Parameters, threads: int = 1) -> Case:
+def make_case(parameters: _core.Parameters, threads: int = 1, backend: str = "auto") -> Case:
     """Keys at the top level: relinearisation, rotation by 1 and -3, conjugation."""
     n, top = parameters.ring_degree, len(parameters.tracks[0]["groups"]) - 1
-    context = _core.Context(parameters, threads=threads)
+    context = _core.Context(parameters, backend, threads)
     generator = _core.KeyGenerator(context)
     secret_key = generator.secret_key()
     elements = [galois(1, n), galois(-3, n), 2 * n - 1]

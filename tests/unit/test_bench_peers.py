@@ -169,3 +169,20 @@ def test_our_primes_fit_the_sets(name):
     assert log2_q < 60 + (chosen.limbs - 1) * chosen.scale_bits
     assert -(-chosen.limbs // chosen.limbs_a_digit) == chosen.digits
     assert log2(len(processors(1))) == 0
+
+
+def test_network_of_the_digits_suite(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(Path(environments.__file__).parent / "workers"))
+    from network import Network
+
+    rng = np.random.default_rng(1)
+    arrays = {"w1": rng.normal(size=(6, 4)), "b1": rng.normal(size=4), "w2": rng.normal(size=(4, 3))}
+    arrays |= {"b2": rng.normal(size=3), "images": rng.uniform(size=(5, 6)), "low": -8.0, "high": 6.0}
+    half, middle = 7.0, -1.0
+    arrays["series"] = np.polynomial.chebyshev.chebinterpolate(lambda t: (half * t + middle) ** 2, 4)
+    np.savez(tmp_path / "network.npz", **arrays)
+    network = Network(tmp_path / "network.npz")
+    expected = (arrays["images"] @ arrays["w1"] + arrays["b1"]) ** 2 @ arrays["w2"] + arrays["b2"]
+    assert np.allclose(network.logits(), expected)
+    assert network.different_classes(expected) == 0
+    assert network.different_classes(-expected) > 0

@@ -12,7 +12,6 @@ from sets import BFV, CKKS, HOISTED, PLAIN_MODULUS
 
 LIBRARY = "openfhe " + version("openfhe")
 WORD_BYTES = 8
-BFV_DEPTH = {13: 2, 14: 5}
 BOOT_LEVELS = 9
 BOOT_BUDGET = {16: [4, 3], 15: [4, 3]}
 
@@ -163,13 +162,14 @@ class Ckks:
 
 
 class Bfv:
-    """BFV with batching, at the depth that fits the ring degree at 128 bits with the library's primes."""
+    """BFV with batching, at a depth with about our modulus."""
 
     def __init__(self, name: str) -> None:
-        self.log2_degree = BFV[name]
+        chosen = BFV[name]
+        self.log2_degree = chosen.log2_degree
         p = fhe.CCParamsBFVRNS()
         p.SetPlaintextModulus(PLAIN_MODULUS)
-        p.SetMultiplicativeDepth(BFV_DEPTH[self.log2_degree])
+        p.SetMultiplicativeDepth(chosen.openfhe_depth)
         p.SetSecurityLevel(fhe.HEStd_NotSet)
         p.SetRingDim(1 << self.log2_degree)
         self.context = fhe.GenCryptoContext(p)

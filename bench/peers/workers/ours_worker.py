@@ -1,4 +1,4 @@
-"""latticework's core. Arguments: ckks a|b|c, ntt LOG2_DEGREE, and the number of threads."""
+"""latticework's core. Arguments: ckks a|b|c, bfv 13|14, ntt LOG2_DEGREE, and the number of threads."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import work
 from protocol import Operation, Session, serve
-from sets import BABIES, CKKS, HOISTED, SIDE
+from sets import BABIES, BFV, CKKS, HOISTED, PLAIN_MODULUS, SIDE
 
-from latticework import __version__, _core
+from latticework import __version__, _core, bfv
 from latticework.calibrate import default_backend
 from latticework.params import modulus_limit_bits
 from latticework.plan.keys import galois_element
@@ -177,6 +177,62 @@ class Ckks:
         }
 
 
+class Bfv:
+    """Batched integers modulo the peers' plaintext modulus."""
+
+    def __init__(self, name: str, threads: int) -> None:
+        chosen = BFV[name]
+        self.chosen = chosen
+        self.parameters = bfv.Parameters.of_bits(
+            1 << chosen.log2_degree,
+            q_bits=[chosen.prime_bits] * chosen.limbs,
+            p_bits=[chosen.special_bits] * chosen.special_limbs,
+            plain_modulus=PLAIN_MODULUS,
+        )
+        self.context = bfv.Context(self.parameters, backend=BACKEND, threads=threads)
+        keys = bfv.KeyGenerator(self.context)
+        self.evaluator = bfv.Evaluator(self.context, keys.evaluation_keys(steps=[1]))
+        self.encoder = bfv.Encoder(self.context)
+        self.encryptor = bfv.Encryptor(self.context, keys.public_key(), evaluator=self.evaluator)
+        self.decryptor = bfv.Decryptor(self.context, keys.secret_key)
+        self.x = work.integers(1 << chosen.log2_degree, PLAIN_MODULUS).reshape(2, -1)
+        self.plain = self.encoder.encode(self.x)
+        self.cipher = self.encryptor.encrypt(self.plain)
+
+    def facts(self) -> dict[str, object]:
+        top = self.parameters.levels
+        return {
+            "library": LIBRARY,
+            "backend": self.context.backend,
+            "log2_degree": self.chosen.log2_degree,
+            "limbs": self.chosen.limbs,
+            "digits": len(self.parameters.digits),
+            "special_limbs": self.chosen.special_limbs,
+            "log2_q": round(self.parameters.log2_q(top), 1),
+            "log2_qp": round(self.parameters.log2_qp, 1),
+        }
+
+    def operations(self) -> dict[str, Callable[[], Operation]]:
+        e, x, ct, pt = self.evaluator, self.x, self.cipher, self.plain
+
+        def wrong(found: np.ndarray, expected: np.ndarray) -> float:
+            """Number of wrong slots."""
+            return float(np.count_nonzero((found - expected) % PLAIN_MODULUS))
+
+        def checked(run: Callable[[], Any], expected: np.ndarray) -> Callable[[], Operation]:
+            return lambda: Operation(run, lambda found: wrong(self.decryptor.decrypt(found), expected))
+
+        opened = Operation(lambda: self.decryptor.decrypt(ct), lambda found: wrong(found, x))
+        return {
+            "encrypt": checked(lambda: self.encryptor.encrypt(pt), x),
+            "decrypt_decode": lambda: opened,
+            "mul_plain": checked(lambda: e.mul(ct, pt), x * x),
+            "mul_relin": checked(lambda: e.mul(ct, ct), x * x),
+            "rotate": checked(lambda: e.rotate_rows(ct, 1), np.roll(x, -1, axis=1)),
+            "ciphertext_bytes": lambda: Operation(lambda: len(bfv.save_ciphertexts(None, {"x": e.mul(ct, pt)}) or b"")),
+        }
+
+
 class Ntt:
     """Transforms of resident rows, by the limb; values are checked through X^(N-1) * X = -1."""
 
@@ -218,7 +274,9 @@ class Ntt:
 def make(arguments: list[str]) -> Session:
     """The session of one scheme and set."""
     scheme, name, threads = arguments
-    made = {"ckks": Ckks, "ntt": Ntt}[scheme](name, int(threads))
+    if scheme == "boot":
+        raise SystemExit("bootstrapping is not offered by our worker yet")
+    made = {"ckks": Ckks, "bfv": Bfv, "ntt": Ntt}[scheme](name, int(threads))
     facts = made.facts()
     if "log2_qp" in facts:
         facts["security_bits"] = security_bits(int(facts["log2_degree"]), float(facts["log2_qp"]))

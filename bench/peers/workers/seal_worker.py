@@ -217,7 +217,7 @@ class Bfv:
     """SEAL's own primes for 128 bits."""
 
     def __init__(self, name: str) -> None:
-        self.log2_degree = BFV[name]
+        self.log2_degree = BFV[name].log2_degree
         context, parameters = context_of(seal.SCHEME_TYPE.BFV, self.log2_degree, None, PLAIN_MODULUS)
         self.bits = [m.bit_count() for m in parameters.coeff_modulus()]
         self.keys = Keys(context, self.log2_degree)

@@ -23,12 +23,24 @@ class CkksSet:
         return -(-self.limbs // self.digits)
 
 
+@dataclass(frozen=True)
+class BfvSet:
+    """One BFV set: our primes, and the depth that gives OpenFHE a modulus of about the same size; SEAL has its own."""
+
+    log2_degree: int
+    limbs: int
+    prime_bits: int
+    special_limbs: int
+    special_bits: int
+    openfhe_depth: int
+
+
 CKKS = {
     "a": CkksSet(14, 8, 40, 4),
     "b": CkksSet(15, 16, 40, 4, our_special_bits=46),
     "c": CkksSet(16, 25, 45, 5),
 }
-BFV = {"13": 13, "14": 14}  # log2 of the ring degree
+BFV = {"13": BfvSet(13, 4, 42, 1, 45, 2), "14": BfvSet(14, 8, 42, 2, 46, 8)}
 PLAIN_MODULUS = 65537
 NTT_LOG2_DEGREES = (13, 14, 15, 16)
 HOISTED = range(1, 9)  # steps of the eight rotations of one value

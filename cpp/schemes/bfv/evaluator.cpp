@@ -40,42 +40,11 @@ void multiply(const Ring& ring, const std::array<Rows, 3>& out, const std::array
   kernels.mul(ring.queue(), out[2], a[1], b[1]);
 }
 
-/// Memory for a kernel's own use.
-class Scratch {
- public:
-  Scratch(const Ring& ring, std::size_t words)
-      : buffer_(ring.device().allocate(std::max<std::size_t>(words, 1) * sizeof(Word))), words_(words) {}
-  std::span<Word> span() const noexcept { return {buffer_.words(), words_}; }
-
- private:
-  Buffer buffer_;
-  std::size_t words_;
-};
-
 /// out = (x - ntt(lift(removed))) * inverse; out may be x.
 void divide(const Ring& ring, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
             const std::vector<Word>& inverse) {
   const Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), out.polys, table));
-  ring.kernels().mod_down(ring.queue(), out, x, removed, table, inverse, scratch.span());
-}
-
-/// Places of some items in a list that holds them all.
-template <typename T>
-std::vector<std::uint32_t> places(const std::vector<T>& wanted, const std::vector<T>& held) {
-  std::vector<std::uint32_t> found;
-  for (const T& item : wanted) {
-    found.push_back(static_cast<std::uint32_t>(std::find(held.begin(), held.end(), item) - held.begin()));
-  }
-  return found;
-}
-
-/// limbs without those of a digit, in their order
-LimbList outside(const LimbList& limbs, const LimbList& digit) {
-  LimbList rest;
-  for (const std::uint16_t limb : limbs) {
-    if (std::find(digit.begin(), digit.end(), limb) == digit.end()) rest.push_back(limb);
-  }
-  return rest;
+  ring.kernels().mod_down(ring.queue(), out, x, removed, table, inverse, scratch.words());
 }
 
 }  // namespace
@@ -144,31 +113,12 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   return result;
 }
 
-PolyRows Evaluator::switched(const PolyRows& product, Level level, const EvaluationKey& relin,
-                             const ProductTables& tables) const {
-  const Ring& ring = context_.ring();
-  const LimbList limbs = context_.limbs(level, Basis::kQP);
+PolyRows Evaluator::switched(const PolyRows& product, const EvaluationKey& relin, const ProductTables& tables) const {
   const ConstRows last = poly(product, 2);
-  const PolyRows coefficients = decompose(ring, last);
-  const std::vector<DigitPart> parts = digit_parts(context_.parameters(), tables.q);
-  std::vector<DigitRows> digits;
-  std::vector<std::uint32_t> numbers;
-  for (const DigitPart& part : parts) {
-    const std::size_t first = find_runs(tables.q, part.limbs).front().first_in, count = part.limbs.size();
-    digits.push_back({coefficients.rows(0, 1, first, count), product.rows(2, 1, first, count),
-                      &ring.lift_table(part.limbs, outside(limbs, part.limbs))});
-    numbers.push_back(part.number);
-  }
-  const std::vector<std::uint32_t> digit_poly = places(numbers, relin.digits),
-                                   limb_row = places(limbs, relin.b->limbs());
-  const KeyRows key{relin.b->rows(), relin.a->rows(), digit_poly, limb_row, 1};
-  const ConstRows lower = product.rows(0, 2, 0, tables.q.size());
-  const SwitchSource source{limbs, context_.parameters().num_p(), digits, &lower, tables.special_product};
-  PolyRows out(ring, limbs, 2);
-  const Rows view = out.rows();
-  const Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source, 1));
-  ring.kernels().key_switch(ring.queue(), {&view, 1}, source, {&key, 1}, scratch.span());
-  return out;
+  const SwitchOperand operand(context_, last, decompose(context_.ring(), last), product.rows(0, 2, 0, tables.q.size()),
+                              context_.parameters().all_p());
+  const EvaluationKey* const keys[] = {&relin};
+  return std::move(key_switch(context_, operand, keys)[0]);
 }
 
 Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const {
@@ -180,7 +130,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Evalua
   const Rows last = poly(product.q, 2);
   divide(ring, last, last, poly(std::as_const(product.rest), 2), constants.divide, constants.one);
   call(tick_);
-  PolyRows sum = switched(product.q, a.level, relin, constants);
+  PolyRows sum = switched(product.q, relin, constants);
   call(tick_);
 
   const std::size_t num_p = context_.parameters().num_p();

@@ -63,7 +63,6 @@ ProductTables::ProductTables(const Context& context, Level level)
   divide_both = scaled_lift(ring, pb, q, before, inverse_b);
   one = ring.residues(1, q);
   special_inverse = ring.inverse_product_mod(p, q);
-  special_product = ring.product_mod(p, q);
 }
 
 }  // namespace lw::bfv

@@ -30,7 +30,6 @@ struct ProductTables {
   LiftTable divide_both;  // PB -> Q: lift(P*t*x on B, B*x on P) / B
   std::vector<Word> one;  // modulo the Q limbs
   std::vector<Word> special_inverse;
-  std::vector<Word> special_product;
 };
 
 }  // namespace lw::bfv

@@ -199,6 +199,9 @@ def count_operations(plan: Plan, steps: tuple[Step, ...]) -> OperationCounts:
 
 def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
     match instruction.op:
+        case "diag_sums":
+            num_keys, _, *pairs = instruction.immediate
+            return ("key_switches", "rotations") * num_keys + ("plaintext_products",) * (len(pairs) // 2)
         case "key_product" | "rotate" | "relinearize":
             key = plan.kind(instruction.operands[1].register)
             assert isinstance(key, KeyKind)
@@ -231,10 +234,10 @@ def key_load_seconds(plan: Plan, model: CostModel) -> float:
 def _key_uses(plan: Plan, steps: tuple[Step, ...]) -> dict[int, int]:
     uses: Counter[int] = Counter()
     for step in steps:
-        if step.op in ("key_product", "rotate", "relinearize"):
-            key = plan.kind(plan.blocks[step.block].code[step.place].operands[1].register)
-            assert isinstance(key, KeyKind)
-            uses[key.key] += step.times
+        for operand in plan.blocks[step.block].code[step.place].operands:
+            key = plan.kind(operand.register)
+            if isinstance(key, KeyKind) and step.op not in ("for", "if", "yield"):
+                uses[key.key] += step.times
     return dict(uses)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from latticework.cost.shapes import cipher_rows, digits_rows, plain_rows, row_bytes, shape_of
@@ -38,29 +38,40 @@ def peak_value_bytes(plan: Plan, trips: Trips) -> int:
     return _Liveness(plan, trips).peak()
 
 
-def scratch_rows(op: str, shape: Shape) -> int:
-    """Rows that an operation needs beside its operands and its result."""
-    extended, product = len(shape.digit_limbs) * shape.rows, 2 * shape.rows
+def scratch_rows(op: str, shape: Shape, *, stored: bool = True) -> int:
+    """Rows that an operation needs beside its operands and its result; those of `ref`, which needs the most.
+
+    stored  whether its digits are among its operands
+    """
+    lifted = sum(shape.rows - limbs for limbs in shape.digit_limbs)
+    product = 2 * shape.rows
+    unstored = 0 if stored else shape.q_limbs + lifted
     match op:
         case "hoist":
             return shape.q_limbs
         case "key_product":
-            lower = (shape.polys - 1) * shape.q_limbs
-            return lower if shape.polys == 3 else lower + product
+            return product + unstored
+        case "diag_sums":  # one rotated copy before and after its automorphism
+            return 2 * product + unstored
         case "mod_down":
-            return shape.polys * (shape.rows - shape.kept)
-        case "rotate" | "relinearize":  # the result exists only in the last of the three steps
+            return shape.polys * shape.rows
+        case "mul_monomial":
+            return shape.rows
+        case "mod_raise":
+            return 2 * product
+        case "rotate" | "relinearize" | "to_sparse":  # the result exists only at the end, in the mod_down
             result = 2 * shape.q_limbs
-            lower = (shape.polys - 1) * shape.q_limbs
-            turned = 0 if shape.polys == 3 else product
-            switching = max(extended + product + lower, extended + product + turned)
-            closing = extended + product + 2 * shape.p_limbs + result
-            return max(extended + shape.q_limbs, switching, closing) - result
+            switching = shape.q_limbs + lifted + 2 * product
+            closing = shape.q_limbs + product + 2 * shape.p_limbs + 2 * result
+            return max(switching, closing) - result
     return 0
 
 
+_IN_PLACE = {"add", "sub", "neg", "add_plain", "sub_plain", "mul_plain", "mul_int", "add_int", "mul_monomial"}
+
+
 class _Liveness:
-    """Which buffers each register keeps alive; a hoisted value keeps its source, a relabelled one shares it."""
+    """Which buffers each register keeps alive; hoisted ones keep their source, relabelled and lower ones share it."""
 
     def __init__(self, plan: Plan, trips: Trips) -> None:
         self.plan = plan
@@ -70,6 +81,7 @@ class _Liveness:
         self.holders: list[int] = []
         self.held: dict[int, Buffers] = {}
         self.last_touch = _last_touches(plan)
+        self.read_once = _digits_read_once(plan)
         self.alive = 0
         self.highest = 0
 
@@ -141,13 +153,31 @@ class _Liveness:
             self.give_up(instruction)
             self.block(instruction.immediate[1], operands[1:])
             return self.block(instruction.immediate[0], operands[1:])
-        if op == "relabel":
-            return operands
+        if op in ("relabel", "drop_level") or (op in _IN_PLACE and self.may_lend(instruction, operands[0])):
+            return operands[:1]
+        if op == "hoist" and instruction.results[0] in self.read_once:
+            return operands  # extended where it is used
         results = [self.fresh(register) for register in instruction.results]
         if results and results[0]:
-            made = sum(self.sizes[b] for b in results[0])
-            self.measure(made + scratch_rows(op, shape_of(self.plan, instruction)) * self.row)
+            made = sum(self.sizes[b] for buffers in results for b in buffers)
+            self.measure(
+                made
+                + scratch_rows(op, shape_of(self.plan, instruction), stored=not self.is_lazy(instruction)) * self.row
+            )
         return [results[0] | operands[0]] if op == "hoist" else results
+
+    def is_lazy(self, instruction: Instruction) -> bool:
+        """Whether digits among the operands are extended by this operation itself."""
+        return bool(instruction.operands) and instruction.operands[0].register in self.read_once
+
+    def may_lend(self, instruction: Instruction, buffers: Buffers) -> bool:
+        """Whether the rows of the first operand become those of the result."""
+        first, result = instruction.operands[0], self.plan.kind(instruction.results[0])
+        kind = self.plan.kind(first.register)
+        assert isinstance(kind, CipherKind) and isinstance(result, CipherKind)
+        reads = sum(o.register == first.register for o in instruction.operands)
+        sole = all(self.holders[b] == 1 for b in buffers)
+        return first.last_use and reads == 1 and sole and kind.degree == result.degree
 
     def loop(self, instruction: Instruction, carried: list[Buffers]) -> list[Buffers]:
         """A counted loop; its operands belong to the first trip."""
@@ -167,6 +197,13 @@ class _Liveness:
         self.give_up(instruction)
         for register in self.last_touch.get((block, place), ()):
             self.drop(register)
+
+
+def _digits_read_once(plan: Plan) -> set[int]:
+    """Registers of digits that one operation reads, for the last time: not in a loop that they are outside of."""
+    reads = Counter(o.register for _, _, instruction in plan.walk() for o in instruction.operands)
+    last = {o.register for _, _, instruction in plan.walk() for o in instruction.operands if o.last_use}
+    return {r for r in last if reads[r] == 1 and isinstance(plan.kind(r), DigitsKind)}
 
 
 def _last_touches(plan: Plan) -> dict[tuple[int, int], list[int]]:

@@ -62,16 +62,19 @@ def shape_of(plan: Plan, instruction: Instruction) -> Shape:
     result = plan.kind(instruction.results[0]) if instruction.results else None
     if op in ("for", "if") or not isinstance(source, Held) or not isinstance(result, CipherKind | DigitsKind):
         return Shape(chain.ring_degree, 0)
-    switches = op in ("hoist", "key_product", "rotate", "relinearize")
-    over_p = switches or (not isinstance(source, DigitsKind) and source.basis == 1)
+    switches = op in ("hoist", "key_product", "rotate", "relinearize", "to_sparse", "diag_sums")
+    over_p = switches or op == "mod_raise" or (not isinstance(source, DigitsKind) and source.basis == 1)
     degree = 1 if isinstance(source, PlainKind) else source.degree
     if op in ("add", "sub") and isinstance(result, CipherKind):
         degree = result.degree
     return Shape(
         chain.ring_degree,
         q_limbs(chain, source),
-        len(chain.special) if over_p else 0,
+        (1 if op == "to_sparse" else len(chain.special)) if over_p else 0,
         digit_limbs(chain, source) if switches else (),
-        q_limbs(chain, result) if op in ("mod_down", "drop_level") else None,
+        q_limbs(chain, result) if op in ("mod_down", "drop_level", "mod_raise") else None,
         degree + 1,
+        keys=instruction.immediate[0] if op == "diag_sums" else 0,
+        sums=instruction.immediate[1] if op == "diag_sums" else 0,
+        terms=len(instruction.immediate) // 2 - 1 if op == "diag_sums" else 0,
     )

@@ -18,7 +18,7 @@ UNITS = (
 )  # fmt: skip
 Work = dict[str, float]
 
-_POINTWISE = {"add", "sub", "neg", "add_plain", "sub_plain", "add_int", "mul_int", "mul_plain", "trivial"}
+_POINTWISE = {"add", "sub", "neg", "add_plain", "sub_plain", "add_int", "mul_int", "mul_plain", "trivial", "extend"}
 _FREE = {"key", "relabel", "for", "if", "yield", "iconst", "iadd", "isub", "imul", "imin", "ilt"}
 
 
@@ -31,6 +31,7 @@ class Shape:
     target            Q limbs of the result, where an operation drops some
     polys             polynomials of the operand (degree + 1)
     slots             length of the vector that is encoded
+    keys, sums, terms rotated copies, results and products of `diag_sums`
     """
 
     ring_degree: int
@@ -40,6 +41,9 @@ class Shape:
     target: int | None = None
     polys: int = 2
     slots: int = 0
+    keys: int = 0
+    sums: int = 0
+    terms: int = 0
 
     @property
     def rows(self) -> int:
@@ -73,6 +77,16 @@ def work(op: str, shape: Shape) -> Work:
             return _key_product(shape)
         case "mod_down":
             return _mod_down(shape)
+        case "mul_monomial":
+            return {"ntt": shape.rows, "pointwise": shape.polys * shape.rows}
+        case "diag_sums":
+            return add_work(*[_key_product(shape)] * shape.keys, {"plain_mac": 2 * shape.rows * shape.terms})
+        case "to_sparse":
+            return add_work(_hoist(shape), _key_product(shape), _mod_down(replace(shape, target=shape.q_limbs)))
+        case "mod_raise":
+            raised = shape.kept + shape.p_limbs
+            rest: Work = {"ntt": 2 * (shape.q_limbs + raised), "key_mac": 2 * raised, "pointwise": 4 * raised}
+            return add_work(rest, *[_lift(shape.q_limbs, raised)] * 2)
         case "rotate" | "relinearize":
             last = replace(shape, polys=2, target=shape.q_limbs)
             return add_work(_hoist(shape), _key_product(shape), _mod_down(last))

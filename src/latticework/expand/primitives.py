@@ -51,6 +51,10 @@ class Primitives:
         track = cipher(x).level.track
         return self.builder.build("rlwe.mod_down", [x], level=Level(track, level), scale=scale)
 
+    def extend(self, x: Value) -> Value:
+        """The same value over QP."""
+        return self.builder.build("rlwe.extend", [x])
+
     def encode(self, value: ConstRef, slots: int, level: Level, scale: float, basis: str) -> Value:
         """A constant as a plaintext at the level, scale and basis of use."""
         return self.builder.build("rlwe.encode", [], value=value, slots=slots, level=level, scale=scale, basis=basis)

@@ -1,5 +1,12 @@
 """Which evaluation keys exist."""
 
-from latticework.keys.manifest import covering_keys, manifest, planned_keys
+from latticework.keys.manifest import (
+    covering_keys,
+    manifest,
+    planned_keys,
+    resident_bytes,
+    steps_by_element,
+    stored_bytes,
+)
 
-__all__ = ["covering_keys", "manifest", "planned_keys"]
+__all__ = ["covering_keys", "manifest", "planned_keys", "resident_bytes", "steps_by_element", "stored_bytes"]

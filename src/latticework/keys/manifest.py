@@ -52,7 +52,7 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
     for op in module.walk():
         if op.name == "key.demand":
             uses[keys[serving_key(op.attrs["spec"], keys, chain.covers)]] += len(op.result.uses)
-    steps = _steps_by_element(chain)
+    steps = steps_by_element(chain)
     dense_limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
     sparse_limit = sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
     bits = []
@@ -66,8 +66,8 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
             )
     return KeyManifest(
         tuple(KeyUse(k, steps.get(k.galois_element), uses[k]) for k in keys),
-        tuple(_stored_bytes(k, chain) for k in keys),
-        tuple(_resident_bytes(k, chain) for k in keys),
+        tuple(stored_bytes(k, chain) for k in keys),
+        tuple(resident_bytes(k, chain) for k in keys),
         tuple(bits),
         dense_limit,
     )
@@ -82,18 +82,21 @@ def _rows(key: KeySpec, chain: ModulusChain) -> tuple[int, tuple[int, ...]]:
     return digits, basis + special
 
 
-def _stored_bytes(key: KeySpec, chain: ModulusChain) -> int:
+def stored_bytes(key: KeySpec, chain: ModulusChain) -> int:
+    """Bytes of a key in a file: a seed and its `b` halves, bit-packed."""
     digits, limbs = _rows(key, chain)
     packed = sum(-(-p.bit_length() * chain.ring_degree // 512) * 64 for p in chain.limb_primes(limbs))
     return SEED_BYTES + digits * packed
 
 
-def _resident_bytes(key: KeySpec, chain: ModulusChain) -> int:
+def resident_bytes(key: KeySpec, chain: ModulusChain) -> int:
+    """Bytes of a key in memory: both halves as 64-bit words."""
     digits, limbs = _rows(key, chain)
     return 2 * digits * len(limbs) * chain.ring_degree * 8
 
 
-def _steps_by_element(chain: ModulusChain) -> dict[int, int]:
+def steps_by_element(chain: ModulusChain) -> dict[int, int]:
+    """The signed left rotation of full vectors that each Galois element but 1 makes; conjugations are not in it."""
     half = chain.slots
     signed = {}
     element = 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from latticework import _core
 from latticework.errors import FormatError
+from latticework.plan.constants import ConstRef
 from latticework.plan.keys import KeySpec
 from latticework.plan.schema import (
     CipherKind,
@@ -16,7 +18,6 @@ from latticework.plan.schema import (
     Kind,
     Operand,
     PlainKind,
-    Plan,
     PlanBlock,
 )
 
@@ -26,7 +27,31 @@ _TAGS: dict[type, str] = {
 _CLASSES = {tag: kind for kind, tag in _TAGS.items()}
 
 
-def encode_code(plan: Plan) -> bytes:
+class Executable(Protocol):
+    """What a plan has, and already the code that becomes one: all that is executed."""
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """Register types in use."""
+
+    @property
+    def registers(self) -> Sequence[int]:
+        """Number of the kind of each register."""
+
+    @property
+    def blocks(self) -> Sequence[PlanBlock]:
+        """Straight-line code; the first block is the body."""
+
+    @property
+    def keys(self) -> Sequence[KeySpec]:
+        """Evaluation keys."""
+
+    @property
+    def constants(self) -> Sequence[ConstRef]:
+        """What `encode` instructions gather."""
+
+
+def encode_code(plan: Executable) -> bytes:
     """Types, registers, blocks and keys of a plan."""
     opcodes = _core.opcodes()
     return bytes(

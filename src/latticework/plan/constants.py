@@ -18,7 +18,7 @@ import numpy.typing as npt
 from latticework.plan.butterflies import Butterflies
 from latticework.plan.pack import REPEAT, FloatArray, IntArray, PackDim, PackMap
 
-Sources = Mapping[str, npt.NDArray[np.float64]]
+Sources = Mapping[str, npt.NDArray[Any]]  # float64, or complex128
 SlotArray = npt.NDArray[Any]  # float64, or complex128 where a factor is complex
 
 
@@ -102,7 +102,7 @@ class ConstRef:
         return isinstance(self.gather, Butterflies) or isinstance(self.factor, complex)
 
     def evaluate(self, sources: Sources) -> SlotArray:
-        """The slot vector, shape (slots,)."""
+        """The slot vector, shape (slots,); complex if the factor or what it is gathered from is."""
         if isinstance(self.gather, Butterflies):
             vector: SlotArray = self.gather.diagonal(self.steps or 0)
         else:
@@ -111,12 +111,13 @@ class ConstRef:
             vector = np.roll(vector, -(self.rotate % self.slots))
         if self.factor == 1.0:
             return vector
-        return np.asarray(vector * self.factor, dtype=np.complex128 if self.is_complex else np.float64)
+        return np.asarray(vector * self.factor)
 
 
 def _gathered(gather: Gather, steps: int, sources: Sources) -> SlotArray:
     """One diagonal of a gather (0 for a packed tensor)."""
-    vector = np.zeros(gather.slots)
+    is_complex = gather.source is not None and sources[gather.source].dtype.kind == "c"
+    vector: SlotArray = np.zeros(gather.slots, dtype=np.complex128 if is_complex else np.float64)
     entries = _entries(gather).get(steps)
     if entries is None:
         return vector

@@ -269,7 +269,12 @@ class _Simulation:
     ) -> float | None:
         """The scale that follows from the operands, or None where it is a free choice."""
         match instruction.op:
-            case "mul" | "mul_plain" | "diag_sums":
+            case "mul" | "mul_plain":
+                return held[0].scale * held[1].scale
+            case "diag_sums":
+                scales = {k.scale for k in held[1:]}
+                if max(scales) / min(scales) - 1 > SCALE_TOLERANCE:
+                    raise ScaleError(f"diag_sums: plaintexts at scales {sorted(scales)}")
                 return held[0].scale * held[1].scale
             case "mod_raise":
                 return held[0].scale * instruction.immediate[0]

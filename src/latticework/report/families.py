@@ -13,10 +13,10 @@ LABELS = {
     "other": "other",
 }
 _MEMBERS = {
-    "switch": ("hoist", "key_product", "rotate", "relinearize"),
+    "switch": ("hoist", "key_product", "rotate", "relinearize", "diag_sums", "to_sparse", "mod_raise"),
     "divide": ("mod_down",),
     "product": ("mul", "square"),
-    "plain": ("mul_plain", "mul_int"),
+    "plain": ("mul_plain", "mul_int", "mul_monomial", "extend"),
     "add": ("add", "sub", "neg", "add_plain", "sub_plain", "add_int"),
     "encode": ("encode", "trivial"),
 }

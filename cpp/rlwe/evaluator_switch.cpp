@@ -1,0 +1,213 @@
+// The evaluator's key switches: rotations, relinearisation, the sums of linear transforms, and the two steps of
+// bootstrapping that change the secret.
+#include <algorithm>
+
+#include "rlwe/operand_checks.hpp"
+
+namespace lw {
+namespace {
+
+/// Zero on the rows of some limbs.
+void clear(const Ring& ring, PolyRows& x, std::size_t first, std::size_t count) {
+  const std::vector<std::int64_t> zeros(ring.degree());
+  for (std::uint32_t p = 0; p < x.polys(); ++p)
+    ring.kernels().import_signed(ring.queue(), x.rows(p, 1, first, count), zeros);
+}
+
+Ciphertext over_qp(const Ciphertext& x, PolyRows rows, const KeySetId& id) {
+  Ciphertext result = with_rows(x, std::move(rows));
+  result.basis = Basis::kQP;
+  result.key_set = id;
+  return result;
+}
+
+SwitchOperand operand_of(const Context& context, const Digits& digits) {
+  return digits.extended == nullptr ? SwitchOperand(context, digits.source) : SwitchOperand(context, digits);
+}
+
+}  // namespace
+
+void Evaluator::require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, Level level,
+                            const char* op) const {
+  if (key.spec.kind != kind) {
+    fail(ErrorKind::kMissingKey, op,
+         std::string("needs a ") + kind_name(kind) + " key, got the " + describe(key.spec, context_.degree()));
+  }
+  check_key_set(x.key_set, key.id, std::string(op) + ": the ciphertext");
+  if (find_runs(key.b->limbs(), context_.parameters().basis(level)).empty()) {
+    throw Error(ErrorKind::kMissingKey, describe(key.spec, context_.degree()) + " reaches " +
+                                            to_string(key.spec.level) + "; " + op + " needs it at " + to_string(level));
+  }
+}
+
+Ciphertext Evaluator::extend(const Ciphertext& x) const {
+  require_own(x, "extend");
+  require_basis(x, Basis::kQ, "extend");
+  const Ring& ring = context_.ring();
+  const LimbList& q = x.rows->limbs();
+  const LimbList special = context_.parameters().all_p();
+  PolyRows out(ring, context_.limbs(x.level, Basis::kQP), x.rows->polys());
+  clear(ring, out, 0, special.size());
+  ring.kernels().mul_scalar(ring.queue(), out.rows(0, out.polys(), special.size(), q.size()), x.rows->rows(),
+                            ring.product_mod(special, q));
+  return over_qp(x, std::move(out), x.key_set);
+}
+
+Digits Evaluator::hoist(const Ciphertext& x, bool store) const {
+  require_own(x, "hoist");
+  require_basis(x, Basis::kQ, "hoist");
+  require_degree(x.degree(), 1, 2, "hoist");
+  return {x, store ? std::make_shared<const PolyRows>(extend_digits(context_, x, tick_)) : nullptr};
+}
+
+Ciphertext Evaluator::key_product(const Digits& digits, const EvaluationKey& key) const {
+  const Ciphertext& x = digits.source;
+  const bool is_galois = key.spec.kind == KeyKind::kGalois;
+  const char* op = is_galois ? "rotate" : "relinearize";
+  require_own(x, "key_product");
+  require_degree(x.degree(), is_galois ? 1 : 2, is_galois ? 1 : 2, op);
+  require_key(x, key, is_galois ? KeyKind::kGalois : KeyKind::kRelin, x.level, op);
+  const EvaluationKey* const keys[] = {&key};
+  return over_qp(x, std::move(key_switch(context_, operand_of(context_, digits), keys)[0]), key.id);
+}
+
+Ciphertext Evaluator::switched(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const {
+  const EvaluationKey* const keys[] = {&key};
+  const SwitchOperand operand(context_, x);
+  call(tick_);
+  const Ciphertext product = over_qp(x, std::move(key_switch(context_, operand, keys)[0]), key.id);
+  call(tick_);
+  const Level level = to.value_or(x.level);
+  return mod_down(product, level,
+                  divided_scale(context_.parameters(), x.scale, context_.parameters().dropped(x.level, level)));
+}
+
+Ciphertext Evaluator::rotate(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const {
+  require_own(x, "rotate");
+  require_basis(x, Basis::kQ, "rotate");
+  require_degree(x.degree(), 1, 1, "rotate");
+  require_key(x, key, KeyKind::kGalois, x.level, "rotate");
+  return switched(x, key, to);
+}
+
+Ciphertext Evaluator::relinearize(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const {
+  require_own(x, "relinearize");
+  require_basis(x, Basis::kQ, "relinearize");
+  require_degree(x.degree(), 2, 2, "relinearize");
+  require_key(x, key, KeyKind::kRelin, x.level, "relinearize");
+  return switched(x, key, to);
+}
+
+std::vector<Ciphertext> Evaluator::rotate_many(const Ciphertext& x, std::span<const EvaluationKey* const> keys) const {
+  require_own(x, "rotate_many");
+  require_basis(x, Basis::kQ, "rotate_many");
+  require_degree(x.degree(), 1, 1, "rotate_many");
+  for (const EvaluationKey* key : keys) require_key(x, *key, KeyKind::kGalois, x.level, "rotate_many");
+  std::vector<Ciphertext> results;
+  if (keys.empty()) return results;
+  const SwitchOperand operand(context_, x);
+  call(tick_);
+  for (PolyRows& product : key_switch(context_, operand, keys)) {
+    call(tick_);
+    results.push_back(mod_down(over_qp(x, std::move(product), keys[0]->id), x.level, x.scale));
+  }
+  return results;
+}
+
+std::vector<Ciphertext> Evaluator::sums(const Ciphertext& x, const SwitchOperand& operand,
+                                        std::span<const EvaluationKey* const> keys, std::span<const Diagonal> diagonals,
+                                        std::size_t num_giants) const {
+  const char* op = "diag_sums";
+  require_own(x, op);
+  require_degree(x.degree(), 1, 1, op);
+  for (const EvaluationKey* key : keys) require_key(x, *key, KeyKind::kGalois, x.level, op);
+  if (diagonals.empty() || num_giants == 0) fail(ErrorKind::kValue, op, "needs a term and a sum");
+  const double scale = diagonals[0].plain->scale;
+  std::uint32_t slots = x.slots;
+  std::vector<DiagonalTerm> terms;
+  for (const Diagonal& diagonal : diagonals) {
+    const Plaintext& plain = *diagonal.plain;
+    check_parameters(plain.parameters, context_.parameters(), "diag_sums: the plaintext");
+    require_same_place(x.level, Basis::kQP, plain.level, plain.basis, op);
+    require_scale(plain.scale, scale, op);
+    if (diagonal.baby > keys.size() || diagonal.giant >= num_giants) {
+      fail(
+          ErrorKind::kValue, op,
+          "there is no term of baby " + std::to_string(diagonal.baby) + " and giant " + std::to_string(diagonal.giant));
+    }
+    slots = std::max(slots, plain.slots);
+    terms.push_back({diagonal.baby, diagonal.giant, plain.rows->rows()});
+  }
+  call(tick_);
+  std::vector<Ciphertext> results;
+  for (PolyRows& rows : lw::diag_sums(context_, operand, x.rows->rows(), keys, terms, num_giants)) {
+    Ciphertext sum = over_qp(x, std::move(rows), keys.empty() ? x.key_set : keys[0]->id);
+    sum.scale = x.scale * scale;
+    sum.slots = slots;
+    results.push_back(std::move(sum));
+  }
+  call(tick_);
+  return results;
+}
+
+std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, std::span<const EvaluationKey* const> keys,
+                                             std::span<const Diagonal> diagonals, std::size_t num_giants) const {
+  return sums(digits.source, operand_of(context_, digits), keys, diagonals, num_giants);
+}
+
+std::vector<Ciphertext> Evaluator::diag_sums(const Ciphertext& x, std::span<const EvaluationKey* const> keys,
+                                             std::span<const Diagonal> diagonals, std::size_t num_giants) const {
+  require_own(x, "diag_sums");
+  require_basis(x, Basis::kQ, "diag_sums");
+  return sums(x, SwitchOperand(context_, x), keys, diagonals, num_giants);
+}
+
+Ciphertext Evaluator::to_sparse(const Ciphertext& x, const EvaluationKey& key) const {
+  const char* op = "to_sparse";
+  require_own(x, op);
+  require_basis(x, Basis::kQ, op);
+  require_degree(x.degree(), 1, 1, op);
+  if (x.level != Level{}) {
+    fail(ErrorKind::kLevel, op,
+         "the ciphertext is at " + to_string(x.level) +
+             "; only level 0 of track 0 may be under the sparse secret: drop_level it first");
+  }
+  require_key(x, key, KeyKind::kToSparse, x.level, op);
+  const EvaluationKey* const keys[] = {&key};
+  const SwitchOperand operand(context_, x, special_limbs(KeyKind::kToSparse, context_.parameters()));
+  const PolyRows product = std::move(key_switch(context_, operand, keys)[0]);
+  Ciphertext result = with_rows(x, lw::mod_down(context_.ring(), product, x.rows->limbs()));
+  result.key_set = key.id;
+  result.secret = SecretKind::kSparse;
+  return result;
+}
+
+Ciphertext Evaluator::mod_raise(const Ciphertext& x, const EvaluationKey& key, Level level, std::int64_t factor) const {
+  const char* op = "mod_raise";
+  check_parameters(x.parameters, context_.parameters(), "mod_raise: the ciphertext");
+  if (x.secret != SecretKind::kSparse) fail(ErrorKind::kShape, op, "needs a ciphertext under the sparse secret");
+  if (factor < 1) fail(ErrorKind::kValue, op, "factor " + std::to_string(factor) + " is not positive");
+  context_.parameters().require_level(level);
+  require_key(x, key, KeyKind::kToDense, level, op);
+  const Ring& ring = context_.ring();
+  const Kernels& kernels = ring.kernels();
+  const LimbList limbs = context_.limbs(level, Basis::kQP);
+  const std::size_t num_p = context_.parameters().num_p(), num_q = limbs.size() - num_p;
+  const PolyRows coefficients = decompose(ring, x.rows->rows());
+  PolyRows raised(ring, limbs, 2);
+  kernels.lift(ring.queue(), raised.rows(), coefficients.rows(), ring.lift_table(x.rows->limbs(), limbs));
+  kernels.mul_scalar(ring.queue(), raised.rows(), std::as_const(raised).rows(), ring.residues(factor, limbs));
+  kernels.ntt(ring.queue(), raised.rows());
+  call(tick_);
+  const PolyRows& view = raised;
+  const SwitchOperand operand(context_, limbs, view.rows(1, 1, 0, limbs.size()), view.rows(0, 1, num_p, num_q));
+  const EvaluationKey* const keys[] = {&key};
+  Ciphertext result = over_qp(x, std::move(key_switch(context_, operand, keys)[0]), key.id);
+  result.level = level;
+  result.secret = SecretKind::kMain;
+  result.scale = x.scale * static_cast<double>(factor);
+  result.slots = context_.degree() / 2;
+  return result;
+}
+
+}  // namespace lw

@@ -1,0 +1,43 @@
+"""Operations on lists of ciphertexts: what works on one works on a list, item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from latticework.ckks.checks import fail
+from latticework.ckks.ciphertext import Ciphertext, Plaintext
+from latticework.errors import ShapeError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def batched(method: Callable[P, R]) -> Callable[P, R]:
+    """A method whose operands may be lists of ciphertexts too; it then gives a list, and others are used for each."""
+
+    @wraps(method)
+    def run(*operands: Any, **options: Any) -> Any:
+        evaluator, *given = operands
+        lengths = {len(o) for o in given if _is_batch(o)}
+        if not lengths:
+            return method(*operands, **options)
+        if len(lengths) > 1:
+            fail(ShapeError, f"{method.__name__}: lists of {sorted(lengths)} operands; give lists of one length")
+        columns = [_spread(o, lengths) for o in given]
+        return [method(evaluator, *row, **options) for row in zip(*columns, strict=True)]
+
+    return cast(Callable[P, R], run)
+
+
+def _is_batch(operand: Any) -> bool:
+    """A list of numbers is one vector; one of ciphertexts, plaintexts or vectors is a batch."""
+    items = isinstance(operand, list | tuple) and len(operand) > 0
+    return items and all(isinstance(o, Ciphertext | Plaintext | np.ndarray) for o in operand)
+
+
+def _spread(operand: Any, lengths: set[int]) -> list[Any]:
+    return list(operand) if _is_batch(operand) else [operand] * next(iter(lengths))

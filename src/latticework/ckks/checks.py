@@ -1,0 +1,87 @@
+"""What operations check before they compute, and how they say what is wrong."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError, UserError
+from latticework.frontend.location import user_loc
+
+ComplexArray = npt.NDArray[np.complex128]
+SCALE_TOLERANCE = 2.0**-45  # relative; scales that differ more are different scales
+MAX_COEFFICIENT = 2.0**62  # of what the encoder encodes
+
+
+def fail(kind: type[UserError], message: str) -> NoReturn:
+    """Raise an error that names the caller's own line."""
+    raise kind(message, at=user_loc())
+
+
+def scale_text(scale: float) -> str:
+    """A scale as a power of two."""
+    return f"2^{log2(scale):.3f}"
+
+
+def two_scales(a: float, b: float) -> str:
+    """Two scales that should be equal, with their ratio where rounding hides it."""
+    ratio = f", by a factor of 1 {a / b - 1:+.2g}" if scale_text(a) == scale_text(b) else ""
+    return f"{scale_text(a)} and {scale_text(b)}{ratio}"
+
+
+def is_close(a: float, b: float) -> bool:
+    """Whether two scales are equal up to rounding."""
+    return abs(a - b) <= SCALE_TOLERANCE * max(abs(a), abs(b))
+
+
+def whole(name: str, value: Any) -> int:
+    """A value as a plain int; DtypeError if it is not a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        fail(DtypeError, f"{name} is {value!r}, a {type(value).__name__}; give a whole number")
+    return int(value)
+
+
+def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
+    """Numbers as a complex vector of a power of two of slots; a scalar is one slot.
+
+    raises  DtypeError, ShapeError or RangeError for what is no such vector
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        fail(ShapeError, f"{who}: rows of different lengths; give one vector of numbers")
+    if array.dtype.kind not in "fciub":
+        fail(DtypeError, f"{who}: values of dtype {array.dtype}; give real or complex numbers")
+    if array.ndim > 1:
+        fail(ShapeError, f"{who}: an array of shape {array.shape}; a vector has one axis, give values.reshape(-1)")
+    array = array.reshape(-1).astype(np.complex128)
+    count = array.size
+    if not 1 <= count <= max_slots or count & (count - 1):
+        missing = (1 << max(count - 1, 0).bit_length()) - count
+        remedy = f"pad it with np.pad(values, (0, {missing}))" if 1 <= count + missing <= max_slots else "split it"
+        fail(ShapeError, f"{who}: {count} values; a vector has 1, 2, 4, ... up to {max_slots} slots: {remedy}")
+    if not np.isfinite(array).all():
+        bad = int(np.count_nonzero(~np.isfinite(array)))
+        fail(RangeError, f"{who}: {bad} of {count} values are NaN or infinite; replace them first")
+    return array
+
+
+def check_encodable(who: str, values: ComplexArray, scale: float) -> None:
+    """RangeError where a coefficient could reach 2^62."""
+    largest = float(np.max(np.abs(values)))
+    if largest * scale >= MAX_COEFFICIENT:
+        fail(
+            RangeError,
+            f"{who}: values up to {largest:.3g} at scale {scale_text(scale)} need coefficients of 2^62 or more; use a "
+            "smaller scale, or rescale the ciphertext first",
+        )
+
+
+def checked_scale(who: str, scale: Any) -> float:
+    """The scale as a float; ScaleError unless it lies in [1, 2^120]."""
+    if isinstance(scale, bool) or not isinstance(scale, int | float | np.floating) or not 1 <= scale <= 2.0**120:
+        fail(ScaleError, f"{who}: scale={scale!r}; give the factor itself, such as 2.0**40, between 1 and 2^120")
+    return float(scale)

@@ -1,0 +1,215 @@
+"""The evaluator: exact operations, automatic alignment for operators, and planned operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy.typing as npt
+
+from latticework import _core
+from latticework.ckks.batches import batched
+from latticework.ckks.checks import fail, is_close, whole
+from latticework.ckks.ciphertext import Ciphertext
+from latticework.ckks.exact import ExactOperations, Operand, is_real_number
+from latticework.ckks.keys import KeySet
+from latticework.ckks.linear import Diagonals, InnerSum, LinearTransform
+from latticework.ckks.parameters import Parameters
+from latticework.ckks.planned import Compiled, Operation, Place
+from latticework.ckks.polynomials import Polynomial
+from latticework.errors import LevelError, MissingKeyError, RangeError, ShapeError, UserError
+
+FREE_FACTOR = 1 << 16  # whole numbers up to this multiply without a level
+
+
+class Evaluator(ExactOperations):
+    """Computes on ciphertexts.
+
+    keys            evaluation keys; without them all works that needs none
+    align           False: operands must fit exactly, and errors say what to do. True: add, sub, mul and square align
+                    their operands as operators do
+    constant_bytes  memory for the encoded vectors of each planned operation; beyond it they are encoded anew
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        keys: KeySet | None = None,
+        *,
+        align: bool = False,
+        constant_bytes: int = 1 << 30,
+    ) -> None:
+        super().__init__(parameters, keys)
+        self.align = align
+        self._constant_bytes = constant_bytes
+        self._sums: dict[tuple[int, int], InnerSum] = {}
+        self._executors: WeakKeyDictionary[Operation, dict[Place, _core.Executor]] = WeakKeyDictionary()
+
+    # -- automatic alignment -----------------------------------------------------------------
+
+    def operate(self, name: str, *operands: Any) -> Ciphertext:
+        """An operator: add, sub, mul, neg, power or settle, with operands aligned first."""
+        a, *rest = operands
+        match name:
+            case "add" | "sub":
+                return self._aligned_sum(name, self._own(name, a), rest[0])
+            case "mul":
+                return self._aligned_product(self._own(name, a), rest[0])
+            case "neg":
+                return self.neg(a)
+            case "power":
+                return self.power(a, rest[0])
+            case "settle":
+                return self.settle(a)
+        raise AssertionError(name)
+
+    def settle(self, x: Ciphertext) -> Ciphertext:
+        """Relinearise and rescale what is pending: degree 1, at the canonical scale where that is possible."""
+        x = self.relinearize(self._own("settle", x))
+        while x.level > 0 and x.scale > 2.0 * self.parameters.scales[x.level]:
+            lower = x.scale / self.parameters.dropped(x.level)
+            if lower < 0.5 * self.parameters.scales[x.level - 1]:
+                break
+            x = self.rescale(x)
+        return x
+
+    def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
+        """Both settled, at one level and scale: the higher is brought down to the lower.
+
+        raises  LevelError where scales differ at one level and no lower one is left
+        """
+        a, b = self.settle(a), self.settle(b)
+        if a.level == b.level and is_close(a.scale, b.scale):
+            return a, b
+        level = min(a.level, b.level)
+        canonical = self.parameters.scales[level]
+        if any(x.level == level and not is_close(x.scale, canonical) for x in (a, b)):
+            level -= 1  # only a rescale mends a scale
+        if level < 0:
+            fail(LevelError, f"{a!r} and {b!r} have different scales, and no level is left to align them")
+        return self.level_to(a, level), self.level_to(b, level)
+
+    def power(self, x: Ciphertext, exponent: int) -> Ciphertext:
+        """x to a whole power of 1 or more, spending ceil(log2 exponent) levels; the last product is left unsettled."""
+        exponent = whole("power: exponent", exponent)
+        if exponent < 1:
+            fail(RangeError, f"power: exponent {exponent}; 1 and above are possible, x**0 is the number 1")
+        if exponent == 1:
+            return x
+        half = 1 << ((exponent - 1).bit_length() - 1)
+        if exponent == 2 * half:
+            return self.square(self.settle(self.power(x, half)))
+        return self._aligned_product(self.power(x, half), self.power(x, exponent - half))
+
+    def _aligned_sum(self, who: str, x: Ciphertext, other: Operand) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            if x.level != other.level or not is_close(x.scale, other.scale):
+                x, other = self.aligned(x, other)
+            return self._sum(who, x, other)
+        return self._sum(who, x, other)
+
+    def _aligned_product(self, x: Ciphertext, other: Operand) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            if other is x:
+                return ExactOperations.square(self, self.settle(x))
+            x, other = self.aligned(x, other)
+            return ExactOperations.mul(self, x, other)
+        if is_real_number(other) and float(other).is_integer() and abs(float(other)) <= FREE_FACTOR:  # type: ignore[arg-type]
+            return self.mul_int(x, int(float(other)))  # type: ignore[arg-type]
+        return self.mul_plain(self.settle(x), other)
+
+    @batched
+    def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
+        """a + b; with `align=False` at one level and scale. b: a ciphertext, a Plaintext, a vector or a number."""
+        return self.operate("add", a, b) if self.align else ExactOperations.add(self, a, b)
+
+    @batched
+    def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
+        """a - b, as `add`."""
+        return self.operate("sub", a, b) if self.align else ExactOperations.sub(self, a, b)
+
+    @batched
+    def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
+        """a * b, of degree 2 for two ciphertexts of degree 1 at one level; scales multiply. Not rescaled."""
+        return self.operate("mul", a, b) if self.align else ExactOperations.mul(self, a, b)
+
+    # -- planned operations ------------------------------------------------------------------
+
+    @batched
+    def linear_transform(self, x: Ciphertext, transform: LinearTransform | npt.ArrayLike | Diagonals) -> Ciphertext:
+        """A linear map of the slots; one level. A LinearTransform made once keeps its plan and encoded diagonals."""
+        if not isinstance(transform, LinearTransform):
+            transform = LinearTransform(transform, slots=self._own("linear_transform", x).slots)
+        return self.run(transform, x)
+
+    @batched
+    def polynomial(self, x: Ciphertext, polynomial: Polynomial) -> Ciphertext:
+        """A polynomial of every slot."""
+        if not isinstance(polynomial, Polynomial):
+            fail(UserError, "polynomial: give a ckks.Polynomial(coefficients), or ckks.chebyshev(f, interval, degree)")
+        return self.run(polynomial, x)
+
+    @batched
+    def inner_sum(self, x: Ciphertext, count: int | None = None, stride: int = 1) -> Ciphertext:
+        """Slot i becomes the sum of slots i, i + stride, ..., `count` of them; all slots if no count is given."""
+        key = (self._own("inner_sum", x).slots if count is None else count, stride)
+        if key not in self._sums:
+            self._sums[key] = InnerSum(*key)
+        return self.run(self._sums[key], x)
+
+    def run(self, operation: Operation, x: Ciphertext) -> Ciphertext:
+        """Apply a planned operation."""
+        operation.check(self._own(operation.name, x))
+        place = Place(x.slots, x.level, x.scale)
+        executors = self._executors.setdefault(operation, {})
+        if place not in executors:
+            executors[place] = self._executor(operation.name, operation.compiled(self.parameters, place), x)
+        if executors[place] is not None and self.keys is not None:
+            self._keys(operation.name, x)
+        (result,) = executors[place].run([x.core])
+        return self._out(result)
+
+    def _executor(self, who: str, plan: Compiled, x: Ciphertext) -> _core.Executor:
+        if not plan.keys and self.keys is None:
+            fail(
+                MissingKeyError,
+                f"{who}: this evaluator has no keys: Evaluator(parameters, keys)",
+            )
+        keys = self._keys(who, x)
+        missing = [s for s in plan.keys if not keys.serves(s)]
+        if missing:
+            fail(
+                MissingKeyError,
+                f"{who}: {len(missing)} of {len(plan.keys)} keys are missing or serve only levels below {x.level}; "
+                f"generate them with KeyGenerator.evaluation_keys(required=operation.required_keys(parameters, "
+                f"level={x.level}))",
+            )
+        return _core.Executor(
+            self.parameters.context, plan.code, keys.core, plan.constant, constant_budget_bytes=self._constant_bytes
+        )
+
+    def __repr__(self) -> str:
+        keys = "no keys" if self.keys is None else f"{len(self.keys)} keys"
+        return f"Evaluator(N={self.parameters.ring_degree}, {keys}{', align' if self.align else ''})"
+
+
+def save_ciphertexts(path: str | Path, ciphertexts: Sequence[Ciphertext]) -> None:
+    """Write ciphertexts to a file; fresh ones under the secret key take half the space."""
+    if not ciphertexts or not all(isinstance(c, Ciphertext) for c in ciphertexts):
+        fail(ShapeError, "save_ciphertexts: give a list of at least one Ciphertext")
+    _core.save_ciphertexts(str(path), [c.core for c in ciphertexts], [str(i) for i in range(len(ciphertexts))], {})
+
+
+def load_ciphertexts(
+    source: str | Path | bytes, parameters: Parameters, *, evaluator: Evaluator | None = None
+) -> list[Ciphertext]:
+    """Read the ciphertexts of a file.
+
+    evaluator  whose keys their operators use
+    raises     ParameterMismatchError for a file of other parameters, FormatError for a damaged one
+    """
+    found, _names, _extras = _core.load_ciphertexts(source, parameters.context)
+    mine = Evaluator(parameters) if evaluator is None else evaluator
+    return [Ciphertext(c, parameters, mine) for c in found]

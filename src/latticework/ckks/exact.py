@@ -1,0 +1,430 @@
+"""The operations themselves: each does one thing, checks its operands first, and says what to do about them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework import _core
+from latticework.ckks.batches import batched
+from latticework.ckks.checks import (
+    MAX_COEFFICIENT,
+    ComplexArray,
+    check_encodable,
+    checked_scale,
+    fail,
+    is_close,
+    scale_text,
+    slot_values,
+    two_scales,
+    whole,
+)
+from latticework.ckks.ciphertext import Ciphertext, Plaintext
+from latticework.ckks.keys import KeySet
+from latticework.ckks.parameters import Parameters, check_parameters
+from latticework.errors import (
+    LevelError,
+    MissingKeyError,
+    ParameterMismatchError,
+    RangeError,
+    ScaleError,
+    ShapeError,
+    UserError,
+)
+from latticework.plan.keys import conjugation_element
+
+PlainOperand = Plaintext | npt.ArrayLike
+Operand = Ciphertext | PlainOperand
+MIN_SCALE = 2.0**8  # of the result of a rescale: below, hardly anything is left of the values
+ENCODED_BITS = 60  # of the coefficients of values that are added at scales beyond the encoder
+
+
+class ExactOperations(ABC):
+    """Operations that leave levels, scales and degrees to the caller. Lists of ciphertexts give lists of results."""
+
+    def __init__(self, parameters: Parameters, keys: KeySet | None) -> None:
+        if keys is not None:
+            if not isinstance(keys, KeySet):
+                fail(UserError, f"Evaluator: keys is a {type(keys).__name__}; give the KeySet of a KeyGenerator")
+            check_parameters("Evaluator: the key set", keys.parameters, parameters)
+        self.parameters = parameters
+        self.keys = keys
+        self._core = _core.Evaluator(parameters.context)
+        self._encoder = _core.Encoder(parameters.context)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether it can rotate and relinearise anything."""
+        return self.keys is not None
+
+    @abstractmethod
+    def operate(self, name: str, *operands: Any) -> Ciphertext:
+        """Apply an operator with automatic alignment."""
+
+    def apply(self, name: str, *operands: Any) -> Any:
+        """Apply the method of that name."""
+        return getattr(self, name)(*operands)
+
+    # -- sums --------------------------------------------------------------------------------
+
+    @batched
+    def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
+        """a + b at one level and scale; b: a ciphertext, a Plaintext, a vector or a number. Degrees may differ."""
+        return self._sum("add", a, b)
+
+    @batched
+    def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
+        """a - b, as `add`."""
+        return self._sum("sub", a, b)
+
+    @batched
+    def neg(self, x: Ciphertext) -> Ciphertext:
+        """-x."""
+        return self._out(self._core.neg(self._own("neg", x).core))
+
+    def _sum(self, who: str, a: Ciphertext, b: Operand) -> Ciphertext:
+        x = self._own(who, a)
+        if isinstance(b, Ciphertext):
+            self._alike(who, x, self._own(who, b))
+            if not is_close(x.scale, b.scale):
+                fail(
+                    ScaleError,
+                    f"{who}: scales differ ({two_scales(x.scale, b.scale)}, both at level {x.level}); "
+                    "rescale the larger, or bring both to a lower level with level_to",
+                )
+            return self._out(self._core.add(x.core, b.core) if who == "add" else self._core.sub(x.core, b.core))
+        if isinstance(b, Plaintext):
+            plain = self._plain(who, b, x, x.scale)
+            if not is_close(b.scale, x.scale):
+                fail(
+                    ScaleError,
+                    f"{who}: the plaintext has another scale than the ciphertext ({two_scales(b.scale, x.scale)}); "
+                    "encode it with level=ciphertext.level and scale=ciphertext.scale, or give the values themselves",
+                )
+            return self._out((self._core.add_plain if who == "add" else self._core.sub_plain)(x.core, plain.core))
+        values = slot_values(who, b, self.parameters.slots)
+        return self._add_values(who, x, values if who == "add" else -values)
+
+    def _add_values(self, who: str, x: Ciphertext, values: ComplexArray) -> Ciphertext:
+        """x + values. What the encoder cannot hold at x's scale is encoded at a smaller one, times a power of two."""
+        largest = float(np.max(np.abs(values))) * x.scale
+        if values.size == 1 and values[0].imag == 0 and largest < MAX_COEFFICIENT:
+            return self._out(self._core.add_int(x.core, round(values[0].real * x.scale)))
+        shift = max(0, ceil(log2(max(largest, 1.0))) - ENCODED_BITS)
+        if shift >= ENCODED_BITS:
+            fail(
+                RangeError, f"{who}: values up to {largest / x.scale:.3g} at scale {scale_text(x.scale)}; rescale first"
+            )
+        plain = self._plain(who, values, x, x.scale / 2.0**shift)
+        if shift == 0:
+            return self._out(self._core.add_plain(x.core, plain.core))
+        wide = self._core.mul_int(self._core.trivial(plain.core), 1 << shift, x.scale)
+        return self._out(self._core.add(x.core, wide))
+
+    # -- products ----------------------------------------------------------------------------
+
+    @batched
+    def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
+        """a * b: of two ciphertexts of degree 1 at one level, of degree 2; scales multiply. Not rescaled."""
+        x = self._own("mul", a)
+        if not isinstance(b, Ciphertext):
+            return self.mul_plain(x, b)
+        self._alike("mul", x, self._own("mul", b))
+        self._factor("mul", x)
+        self._factor("mul", b)
+        self._room("mul", x, x.scale * b.scale)
+        return self._out(self._core.mul(x.core, b.core))
+
+    @batched
+    def square(self, x: Ciphertext) -> Ciphertext:
+        """x * x, cheaper."""
+        self._factor("square", self._own("square", x))
+        self._room("square", x, x.scale * x.scale)
+        return self._out(self._core.square(x.core))
+
+    @batched
+    def mul_plain(self, x: Ciphertext, values: PlainOperand, scale: float | None = None) -> Ciphertext:
+        """x * values, slot by slot; a number is the same for every slot. Scales multiply. Not rescaled.
+
+        scale  at which values are encoded; if not given, that with which a rescale ends on the canonical scale
+        """
+        self._own("mul_plain", x)
+        if isinstance(values, Plaintext):
+            if scale is not None:
+                fail(ScaleError, "mul_plain: a Plaintext has its scale already; give the values, or leave scale out")
+            scale = values.scale
+        scale = checked_scale("mul_plain", self.plain_scale(x) if scale is None else scale)
+        self._room("mul_plain", x, x.scale * scale)
+        if is_real_number(values):
+            return self._mul_number(x, float(values), scale)  # type: ignore[arg-type]
+        plain = self._plain("mul_plain", values, x, scale)
+        return self._out(self._core.mul_plain(x.core, plain.core))
+
+    def _mul_number(self, x: Ciphertext, number: float, scale: float) -> Ciphertext:
+        """x times round(number * scale), in two factors where that is more than the core's integers hold."""
+        if not abs(number) * scale < 2.0 ** (2 * ENCODED_BITS):
+            fail(RangeError, f"mul_plain: {number} at scale {scale_text(scale)} is too large, or not finite")
+        shift = max(0, ceil(log2(max(abs(number) * scale, 1.0))) - ENCODED_BITS)
+        core = self._core.mul_int(x.core, round(number * scale / 2.0**shift), x.scale * scale)
+        return self._out(core if shift == 0 else self._core.mul_int(core, 1 << shift))
+
+    def plain_scale(self, x: Ciphertext) -> float:
+        """The scale of a public factor with which a rescale of the product ends on the canonical scale."""
+        if x.level == 0:
+            return self.parameters.scales[0]
+        wanted = self.parameters.scales[x.level - 1] * self.parameters.dropped(x.level) / x.scale
+        return max(wanted, 1.0)
+
+    @batched
+    def mul_int(self, x: Ciphertext, factor: int) -> Ciphertext:
+        """x times a whole number below 2^62: exact, no level, no change of scale."""
+        factor = whole("mul_int: factor", factor)
+        if abs(factor) >= MAX_COEFFICIENT:
+            fail(RangeError, f"mul_int: the factor {factor} is 2^62 or more; use mul_plain and a level")
+        return self._out(self._core.mul_int(self._own("mul_int", x).core, factor))
+
+    @batched
+    def mul_i(self, x: Ciphertext) -> Ciphertext:
+        """x times the imaginary unit: exact, no level, no change of scale."""
+        self._own("mul_i", x)
+        unit = self._encoder.encode([1j], x.core.level, 1.0)
+        return self._out(self._core.mul_plain(x.core, unit))
+
+    # -- levels and scales -------------------------------------------------------------------
+
+    @batched
+    def relinearize(self, x: Ciphertext) -> Ciphertext:
+        """Degree 2 to degree 1 with the relinearisation key; degree 1 is left as it is."""
+        self._own("relinearize", x)
+        if x.degree == 1:
+            return x
+        keys = self._keys("relinearize", x)
+        serving = [s.level for s in keys.specs if s.kind == "relin" and s.track == 0]
+        if not serving or max(serving) < x.level:
+            have = f"serves levels up to {max(serving)}" if serving else "is missing"
+            fail(
+                MissingKeyError,
+                f"relinearize: the ciphertext is at level {x.level}, the relinearisation key {have}; "
+                f"make it with KeyGenerator.relin_key(level={x.level})",
+            )
+        return self._out(self._core.relinearize(x.core, keys.core))
+
+    @batched
+    def rescale(self, x: Ciphertext) -> Ciphertext:
+        """One level down; the scale is divided by the level's one or two primes."""
+        self._own("rescale", x)
+        if x.level == 0:
+            fail(LevelError, "rescale: the ciphertext is at level 0, the last; use parameters with more levels")
+        return self._mod_down("rescale", x, x.level - 1)
+
+    @batched
+    def mod_down(self, x: Ciphertext, level: int) -> Ciphertext:
+        """Down to a level at once; the scale is divided by all primes in between."""
+        level = self._lower("mod_down", self._own("mod_down", x), level)
+        return x if level == x.level else self._mod_down("mod_down", x, level)
+
+    @batched
+    def drop_level(self, x: Ciphertext, level: int) -> Ciphertext:
+        """Down to a level by leaving primes out: same values, same scale, less work."""
+        level = self._lower("drop_level", self._own("drop_level", x), level)
+        return x if level == x.level else self._out(self._core.drop_level(x.core, (0, level)))
+
+    @batched
+    def level_to(self, x: Ciphertext, level: int) -> Ciphertext:
+        """Down to a level and exactly onto its canonical scale, by an integer factor and one rescale.
+
+        raises  ScaleError where the scale is off and no level is left to mend it
+        """
+        level = self._lower("level_to", self._own("level_to", x), level)
+        wanted = self.parameters.scales[level]
+        if is_close(x.scale, wanted):
+            return self.drop_level(x, level)
+        if x.level == level:
+            fail(
+                ScaleError,
+                f"level_to: the scale {scale_text(x.scale)} is not level {level}'s {scale_text(wanted)}, and only a "
+                "rescale can mend it: choose a lower level",
+            )
+        product = wanted * self.parameters.dropped(level + 1)
+        factor = product / x.scale
+        if not is_close(factor, round(factor)) and factor < wanted / 16:  # too coarse an integer: rescale first
+            return self.level_to(self._mod_down("level_to", x, x.level - 1), level)
+        if factor >= MAX_COEFFICIENT:
+            fail(ScaleError, f"level_to: the scale {scale_text(x.scale)} is too small to reach {scale_text(wanted)}")
+        low = self.drop_level(x, level + 1)
+        scaled = self._core.mul_int(low.core, round(factor), product)
+        return self._out(self._core.mod_down(scaled, (0, level), wanted))
+
+    def with_slots(self, x: Ciphertext, slots: int) -> Ciphertext:
+        """The same ciphertext read as a longer vector, in which it repeats."""
+        slots = whole("with_slots: slots", slots)
+        self._own("with_slots", x)
+        if slots < x.slots or slots > self.parameters.slots or slots & (slots - 1):
+            fail(
+                ShapeError,
+                f"with_slots: {x.slots} slots can be read as a power of two from {x.slots} to {self.parameters.slots}, "
+                f"not as {slots}",
+            )
+        return self._out(self._core.relabel(x.core, x.core.level, x.scale, slots))
+
+    # -- rotations ---------------------------------------------------------------------------
+
+    @batched
+    def rotate(self, x: Ciphertext, steps: int) -> Ciphertext:
+        """Slots moved left by `steps` (right if negative), modulo the slots of x."""
+        steps = whole("rotate: steps", steps)
+        self._factor("rotate", self._own("rotate", x))
+        if steps % x.slots == 0:
+            return x
+        keys = self._keys("rotate", x)
+        return self._out(self._core.rotate(x.core, self._rotation("rotate", keys, x, steps), keys.core))
+
+    def rotate_many(self, x: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
+        """One rotation for each entry of `steps`, all from one decomposition of x ("hoisted")."""
+        self._factor("rotate_many", self._own("rotate_many", x))
+        turns = [whole("rotate_many: steps", k) for k in steps]
+        if all(k % x.slots == 0 for k in turns):
+            return [x] * len(turns)
+        keys = self._keys("rotate_many", x)
+        elements = [None if k % x.slots == 0 else self._rotation("rotate_many", keys, x, k) for k in turns]
+        digits = self._core.hoist(x.core)
+        return [
+            x
+            if element is None
+            else self._out(
+                self._core.mod_down(self._core.key_product(digits, element, keys.core), x.core.level, x.scale)
+            )
+            for element in elements
+        ]
+
+    @batched
+    def conjugate(self, x: Ciphertext) -> Ciphertext:
+        """The complex conjugate of every slot."""
+        self._factor("conjugate", self._own("conjugate", x))
+        keys = self._keys("conjugate", x)
+        minus_one = conjugation_element(self.parameters.ring_degree)
+        element = keys.find_galois("conjugate", minus_one, 4 * x.slots, x.level, "the conjugation")
+        return self._out(self._core.rotate(x.core, element, keys.core))
+
+    def _rotation(self, who: str, keys: KeySet, x: Ciphertext, steps: int) -> int:
+        signed = (steps + x.slots // 2 - 1) % x.slots - x.slots // 2 + 1  # in (-slots/2, slots/2]
+        element = pow(5, signed % x.slots, 4 * x.slots)
+        return keys.find_galois(who, element, 4 * x.slots, x.level, f"rotation by {signed}")
+
+    # -- checks ------------------------------------------------------------------------------
+
+    def _out(self, core: _core.Ciphertext) -> Ciphertext:
+        return Ciphertext(core, self.parameters, self)
+
+    def _own(self, who: str, x: Any) -> Ciphertext:
+        if not isinstance(x, Ciphertext):
+            fail(UserError, f"{who}: a {type(x).__name__} where a Ciphertext is needed; encrypt it, or put it second")
+        check_parameters(f"{who}: the ciphertext", x.parameters, self.parameters)
+        return x
+
+    def _keys(self, who: str, x: Ciphertext) -> KeySet:
+        if self.keys is None:
+            fail(
+                MissingKeyError,
+                f"{who}: this evaluator has no keys: Evaluator(parameters, keys).{who}(...), or for methods and "
+                "operators ciphertext.using(evaluator)",
+            )
+        self._same_keys(who, "the ciphertext", x.core.key_set, "the evaluator's keys", self.keys.core.key_set)
+        return self.keys
+
+    def _same_keys(self, who: str, left: str, a: bytes, right: str, b: bytes) -> None:
+        if any(a) and any(b) and a != b:
+            fail(
+                ParameterMismatchError,
+                f"{who}: {left} is under key set {a[:8].hex()}, {right} under {b[:8].hex()}: they have different "
+                "secret keys and cannot meet",
+            )
+
+    def _alike(self, who: str, a: Ciphertext, b: Ciphertext) -> None:
+        self._same_keys(who, "the first operand", a.core.key_set, "the second", b.core.key_set)
+        if a.slots != b.slots:
+            fail(
+                ShapeError,
+                f"{who}: operands of {a.slots} and {b.slots} slots; with_slots(x, {max(a.slots, b.slots)}) repeats the "
+                "shorter",
+            )
+        if a.level != b.level:
+            low = min(a.level, b.level)
+            fail(
+                LevelError,
+                f"{who}: operands at level {a.level} (scale {scale_text(a.scale)}) and level {b.level} (scale "
+                f"{scale_text(b.scale)}); bring the higher down with level_to(x, {low}), or drop_level(x, {low}) to "
+                "keep its scale",
+            )
+
+    def _factor(self, who: str, x: Ciphertext) -> None:
+        if x.degree != 1:
+            fail(
+                ShapeError,
+                f"{who}: the operand at level {x.level} has degree {x.degree}; relinearize it first",
+            )
+
+    def _room(self, who: str, x: Ciphertext, scale: float) -> None:
+        bits = log2(self.parameters.chain.modulus(x.level))
+        if log2(scale) >= bits - 1:
+            fail(
+                ScaleError,
+                f"{who}: the result would have scale {scale_text(scale)}, the modulus at level {x.level} only "
+                f"{bits:.1f} bits: nothing would fit; no level is left for it",
+            )
+
+    def _lower(self, who: str, x: Ciphertext, level: int) -> int:
+        level = self.parameters.check_level(who, level)
+        if level > x.level:
+            fail(
+                LevelError,
+                f"{who}: the ciphertext is at level {x.level}, below {level}; levels only go down",
+            )
+        return level
+
+    def _mod_down(self, who: str, x: Ciphertext, level: int) -> Ciphertext:
+        scale = x.scale
+        for lost in range(x.level, level, -1):
+            scale /= self.parameters.dropped(lost)
+        canonical = self.parameters.scales[level]
+        if scale < MIN_SCALE:
+            fail(
+                ScaleError,
+                f"{who}: from scale {scale_text(x.scale)} at level {x.level} 2^{log2(scale):.1f} would be left at "
+                f"level {level}: nothing of the values; drop_level keeps the scale, multiply first to rescale",
+            )
+        return self._out(self._core.mod_down(x.core, (0, level), canonical if is_close(scale, canonical) else scale))
+
+    def _plain(self, who: str, values: PlainOperand, x: Ciphertext, scale: float) -> Plaintext:
+        """A public operand over the primes of x."""
+        if isinstance(values, Plaintext):
+            check_parameters(f"{who}: the plaintext", values.parameters, self.parameters)
+            plain = values
+            if plain.level != x.level:
+                fail(
+                    LevelError,
+                    f"{who}: the plaintext is at level {plain.level}, the ciphertext at level {x.level}; "
+                    f"encode it with level={x.level}",
+                )
+        else:
+            vector = slot_values(who, values, self.parameters.slots)
+            check_encodable(who, vector, scale)
+            plain = Plaintext(self._encoder.encode(vector, (0, x.level), scale), self.parameters)
+        if plain.slots not in (1, x.slots):
+            fail(
+                ShapeError,
+                f"{who}: {plain.slots} public values for {x.slots} slots; give {x.slots} of them, or one number",
+            )
+        return plain
+
+
+def is_real_number(value: Any) -> bool:
+    """Whether a public operand is one real number, which needs no encoding."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu"
+    return True

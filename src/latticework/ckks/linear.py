@@ -1,0 +1,175 @@
+"""Linear maps of slots by their diagonals, and sums over slots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.ckks.checks import ComplexArray, fail, slot_values, whole
+from latticework.ckks.planned import Operation
+from latticework.dialects.rlwe import Level
+from latticework.errors import RangeError, ShapeError
+from latticework.expand.primitives import Primitives, cipher
+from latticework.ir import Module, Value
+from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap
+from latticework.plan.pack import PackDim, PackMap
+
+Diagonals = Mapping[int, npt.ArrayLike]
+
+
+class LinearTransform(Operation):
+    """y = sum_k d_k * rotate(x, k), by baby steps and giant steps with hoisted rotations; one level.
+
+    matrix               (rows, cols) array, padded with zeros to (slots, slots): y = matrix @ x; or a mapping of steps
+                         k to diagonals d_k: vectors of `slots` numbers, d_k[i] = matrix[i, (i + k) % slots], or one
+    conjugate_diagonals  e_k of a further sum_k e_k * rotate(conj(x), k): with it any real-linear map
+    slots                length of the vectors; from the matrix or the diagonals if not given
+    """
+
+    name = "linear_transform"
+
+    def __init__(
+        self,
+        matrix: npt.ArrayLike | Diagonals,
+        *,
+        conjugate_diagonals: npt.ArrayLike | Diagonals | None = None,
+        slots: int | None = None,
+    ) -> None:
+        super().__init__()
+        given = [matrix] if conjugate_diagonals is None else [matrix, conjugate_diagonals]
+        self._slots = _common_slots(given, slots)
+        self.diagonals = _diagonals(matrix, self._slots)
+        self.conjugate_diagonals = {} if conjugate_diagonals is None else _diagonals(conjugate_diagonals, self._slots)
+        if not self.diagonals and not self.conjugate_diagonals:
+            fail(RangeError, "LinearTransform: every diagonal is zero; multiply by 0 instead")
+
+    @property
+    def slots(self) -> int:
+        """Length of the vectors."""
+        return self._slots
+
+    @property
+    def depth(self) -> int:
+        """One level."""
+        return 1
+
+    def __call__(self, x: npt.ArrayLike) -> ComplexArray:
+        """The map on a vector in the clear."""
+        v = slot_values("LinearTransform", x, self._slots)
+        direct = sum(d * np.roll(v, -k) for k, d in self.diagonals.items())
+        return np.asarray(direct + sum(d * np.roll(v.conj(), -k) for k, d in self.conjugate_diagonals.items()))
+
+    def build(self, p: Primitives, x: Value, module: Module) -> Value:
+        """One symbolic map for each of x and its conjugate."""
+        kind = cipher(x)
+        level = Level(0, kind.level.index - 1)
+        scale = p.chain.main.scales[level.index]
+        parts = []
+        if self.diagonals:
+            parts.append((x, self.diagonals))
+        if self.conjugate_diagonals:
+            parts.append((p.builder.build("rlwe.conjugate", [x]), self.conjugate_diagonals))
+        total: Value | None = None
+        for operand, diagonals in parts:
+            mapping = linear_map(diagonals, self._slots, module)
+            y = p.builder.build("ckks.linear_transform", [operand], map=mapping, level=level, scale=scale)
+            total = p.add(total, y)
+        assert total is not None
+        return total
+
+    def __repr__(self) -> str:
+        conjugate = f" and {len(self.conjugate_diagonals)} of the conjugate" if self.conjugate_diagonals else ""
+        return f"LinearTransform({self._slots} slots, {len(self.diagonals)} diagonals{conjugate})"
+
+
+def linear_map(diagonals: dict[int, ComplexArray], slots: int, module: Module) -> LinearMap:
+    """The compact form of a map with these diagonals, which become a source of the module."""
+    every = np.array(list(diagonals.values()))
+    source = module.add_source(every if np.any(every.imag) else every.real)
+    pack = PackMap((slots,), slots, (PackDim(0, slots),))
+    identity = Access((slots,), ((1,),), (0,))
+    explicit = tuple(
+        Diagonal(k, ConstRef(Gather((slots,), pack, identity, source, Access(every.shape, ((0,), (1,)), (row, 0)))))
+        for row, k in enumerate(diagonals)
+    )
+    return LinearMap(slots, explicit=explicit)
+
+
+def _common_slots(given: list[npt.ArrayLike | Diagonals], slots: int | None) -> int:
+    sizes = [1 if slots is None else whole("LinearTransform: slots", slots)]
+    for matrix in given:
+        if isinstance(matrix, Mapping):
+            sizes += [np.asarray(d).size for d in matrix.values()]
+        else:
+            sizes += np.asarray(matrix).shape
+    need = max(sizes)
+    count = need if slots is None else slots
+    padded = 1 << (need - 1).bit_length()
+    if slots is not None and (need > slots or slots & (slots - 1)):
+        fail(ShapeError, f"LinearTransform: slots={slots}; a power of two, at least {padded}, is needed")
+    return padded if slots is None else count
+
+
+def _diagonals(matrix: npt.ArrayLike | Diagonals, slots: int) -> dict[int, ComplexArray]:
+    """Steps in [0, slots) -> diagonal of `slots` numbers; those that are zero are left out."""
+    found: dict[int, ComplexArray] = {}
+    if isinstance(matrix, Mapping):
+        for key, values in matrix.items():
+            steps = whole("LinearTransform: the key of a diagonal", key) % slots
+            d = slot_values(f"LinearTransform: diagonal {key}", values, slots)
+            if d.size not in (1, slots):
+                fail(ShapeError, f"LinearTransform: diagonal {key} has {d.size} numbers; give {slots}, or one")
+            found[steps] = found.get(steps, np.zeros(slots, dtype=np.complex128)) + d
+    else:
+        square = _square(matrix, slots)
+        rows = np.arange(slots)
+        found = {k: square[rows, (rows + k) % slots] for k in range(slots)}
+    return {k: d for k, d in sorted(found.items()) if np.any(d)}
+
+
+def _square(matrix: Any, slots: int) -> ComplexArray:
+    array = np.asarray(matrix)
+    if array.ndim != 2 or array.dtype.kind not in "fciub" or not np.isfinite(array).all():
+        fail(ShapeError, f"LinearTransform: shape {array.shape}, dtype {array.dtype}; give a matrix of finite numbers")
+    square = np.zeros((slots, slots), dtype=np.complex128)
+    square[: array.shape[0], : array.shape[1]] = array
+    return square
+
+
+class InnerSum(Operation):
+    """y = sum of rotate(x, j * stride) over j < count, by doubling: about log2(count) rotations, no level."""
+
+    name = "inner_sum"
+
+    def __init__(self, count: int, stride: int = 1) -> None:
+        super().__init__()
+        self.count, self.stride = whole("inner_sum: count", count), whole("inner_sum: stride", stride)
+        if self.count < 1:
+            fail(RangeError, f"inner_sum: count={count}; give how many slots are added up, 1 or more")
+
+    @property
+    def depth(self) -> int:
+        """No level."""
+        return 0
+
+    def build(self, p: Primitives, x: Value, module: Module) -> Value:
+        """Sums of 1, 2, 4, ... terms; those that make up `count` are put side by side."""
+        total: Value | None = None
+        done, size, block = 0, 1, x
+        while True:
+            if self.count & size:
+                total = p.add(total, self._turned(p, block, done))
+                done += size
+            size *= 2
+            if size > self.count:
+                break
+            block = p.add(block, self._turned(p, block, size // 2))
+        assert total is not None
+        return total
+
+    def _turned(self, p: Primitives, x: Value, terms: int) -> Value:
+        steps = terms * self.stride
+        return x if steps % cipher(x).slots == 0 else p.builder.build("rlwe.rotate", [x], steps=steps)

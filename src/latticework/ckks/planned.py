@@ -1,0 +1,126 @@
+"""Operations that the compiler's expand stage writes out: each is a small module, made into a plan and run as one.
+
+So a linear transform or a polynomial is the same sequence of primitive steps here as in a compiled program.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework import _core
+from latticework.ckks.checks import fail
+from latticework.ckks.ciphertext import Ciphertext
+from latticework.ckks.parameters import Parameters
+from latticework.dialects.rlwe import CipherType, Level
+from latticework.errors import LevelError, ShapeError
+from latticework.expand import expand
+from latticework.expand.primitives import Primitives
+from latticework.frontend.location import user_loc
+from latticework.ir import Block, Builder, Module, Value, run_passes
+from latticework.keys import planned_keys
+from latticework.params import ModulusChain
+from latticework.params.fingerprint import core_parameters
+from latticework.passes import cse, dce
+from latticework.plan.code import encode_code
+from latticework.plan.constants import ConstRef
+from latticework.plan.emit import emit_code
+from latticework.plan.keys import KeySpec
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an operation starts: what of its operand decides the plan."""
+
+    slots: int
+    level: int
+    scale: float
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The plan of one operation at one place.
+
+    keys       evaluation keys that it needs
+    constants  public vectors, gathered from `sources` when they are first encoded
+    """
+
+    code: _core.Plan
+    keys: tuple[KeySpec, ...]
+    constants: tuple[ConstRef, ...]
+    sources: dict[str, npt.NDArray[Any]]
+
+    def constant(self, number: int) -> npt.NDArray[np.complex128]:
+        """The slot vector of a constant."""
+        return self.constants[number].evaluate(self.sources).astype(np.complex128)
+
+
+class Operation(ABC):
+    """Something that takes one ciphertext of degree 1 to another and is planned once for each place it starts from."""
+
+    name = "operation"
+
+    def __init__(self) -> None:
+        self._plans: dict[tuple[ModulusChain, Place], Compiled] = {}
+
+    @abstractmethod
+    def build(self, p: Primitives, x: Value, module: Module) -> Value:
+        """Write the operation in the rlwe and ckks dialects."""
+
+    @property
+    @abstractmethod
+    def depth(self) -> int:
+        """Levels that it spends."""
+
+    @property
+    def slots(self) -> int | None:
+        """Length of the vectors it is made for; None for any."""
+        return None
+
+    def required_keys(
+        self, parameters: Parameters, *, level: int | None = None, slots: int | None = None
+    ) -> tuple[KeySpec, ...]:
+        """The evaluation keys it needs for ciphertexts at a level: `KeyGenerator.evaluation_keys(required=...)`.
+
+        level  the highest if not given;  slots  of the ciphertexts, N/2 if neither this nor the operation says
+        """
+        level = parameters.check_level(f"{self.name}: required_keys", parameters.levels if level is None else level)
+        width = self.slots or slots or parameters.slots
+        return self.compiled(parameters, Place(width, level, parameters.scales[level])).keys
+
+    def check(self, x: Ciphertext) -> None:
+        """LevelError or ShapeError if x cannot be an operand."""
+        if x.degree != 1:
+            fail(ShapeError, f"{self.name}: the operand at level {x.level} has degree {x.degree}; relinearize it first")
+        self._check_place(Place(x.slots, x.level, x.scale))
+
+    def _check_place(self, place: Place) -> None:
+        if self.slots not in (None, place.slots):
+            fail(ShapeError, f"{self.name}: made for {self.slots} slots, the ciphertext has {place.slots}")
+        if place.level < self.depth:
+            fail(LevelError, f"{self.name}: spends {self.depth} levels, the ciphertext is at level {place.level}")
+
+    def compiled(self, parameters: Parameters, place: Place) -> Compiled:
+        """The plan for a place, made once."""
+        self._check_place(place)
+        key = (parameters.chain, place)
+        if key not in self._plans:
+            self._plans[key] = _compile(self, parameters.chain, place)
+        return self._plans[key]
+
+
+def _compile(operation: Operation, chain: ModulusChain, place: Place) -> Compiled:
+    body = Block()
+    module = Module(body, ["x"], ["y"])
+    x = body.add_arg(CipherType("ckks", 1, place.slots, Level(0, place.level), place.scale))
+    p = Primitives(Builder(body, user_loc()), chain)
+    p.builder.create("loop.yield", [operation.build(p, x, module)])
+    primitive = run_passes(expand(module, chain), (cse.PASS, dce.PASS))
+    keys = planned_keys(primitive, chain)
+    code = emit_code(primitive, chain, keys)
+    plan = _core.Plan(core_parameters(chain), encode_code(code))
+    return Compiled(plan, keys, tuple(code.constants), dict(primitive.sources))

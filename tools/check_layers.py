@@ -82,7 +82,9 @@ MAY_INCLUDE = {
     "bindings": "math io backend ring rlwe schemes/* circuits exec",
     "backend/*": "math",
 }
-SEAMS = {"backend/kernels.hpp", "backend/device.hpp", "backend/thread_pool.hpp"}  # what backend/* may see besides
+SEAMS = {  # what backend/* may see besides
+    f"backend/{name}.hpp" for name in ("kernels", "device", "thread_pool", "packing", "limb_stream")
+}
 ENTRY = re.compile(r"backend/[^/]+/backend\.hpp")  # what backend may see of backend/*
 BINDINGS_ONLY = re.compile(r"(nanobind/.*|Python\.h)")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(<(?P<system>[^>]+)>|"(?P<own>[^"]+)")', re.MULTILINE)

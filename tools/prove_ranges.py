@@ -12,6 +12,7 @@ failure.
 """
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,12 +37,8 @@ class Ranges:
     bits: int
     forward8: int
     forward4: int
-    forward2: int
-    forward_tail_first: int
-    forward_tail_second: int
-    inverse_tail_first: int
-    inverse_tail_second: int
-    inverse2: int
+    forward_tail: int
+    inverse_tail: int
     inverse4: int
     inverse8: int
 
@@ -60,9 +57,7 @@ def read_ranges(source: str) -> list[Ranges]:
 
 def passes(log_degree: int) -> list[int]:
     """Stages of each pass before the tail: ntt_passes."""
-    stages = log_degree - 4
-    if stages == 1:
-        return [1]
+    stages = log_degree - 2
     if stages % 3 == 1:
         return [3] * ((stages - 4) // 3) + [2, 2]
     return [3] * (stages // 3) + [2] * (stages % 3 // 2)
@@ -146,12 +141,11 @@ def require_rest(result: Fraction, bits: int, what: str) -> None:
 def prove_forward(ranges: Ranges, log_degree: int) -> Fraction:
     """The largest intermediate of a forward transform, in units of q."""
     arithmetic = Arithmetic(ranges.bits)
-    masks = {3: ranges.forward8, 2: ranges.forward4, 1: ranges.forward2}
+    masks = {3: ranges.forward8, 2: ranges.forward4}
     bound = REST[ranges.bits]
     for stages in passes(log_degree):
         bound = forward(arithmetic, bound, stages, masks[stages])
-    bound = forward(arithmetic, bound, 2, ranges.forward_tail_first)
-    bound = forward(arithmetic, bound, 2, ranges.forward_tail_second)
+    bound = forward(arithmetic, bound, 2, ranges.forward_tail)
     require_rest(arithmetic.reduce(bound), ranges.bits, "ntt")
     return arithmetic.largest
 
@@ -159,8 +153,8 @@ def prove_forward(ranges: Ranges, log_degree: int) -> Fraction:
 def prove_inverse(ranges: Ranges, log_degree: int) -> Fraction:
     """The largest intermediate of an inverse transform, in units of q."""
     arithmetic = Arithmetic(ranges.bits)
-    masks = {3: ranges.inverse8, 2: ranges.inverse4, 1: ranges.inverse2}
-    plan = [(2, ranges.inverse_tail_first), (2, ranges.inverse_tail_second)]
+    masks = {3: ranges.inverse8, 2: ranges.inverse4}
+    plan = [(2, ranges.inverse_tail)]
     plan += [(stages, masks[stages]) for stages in reversed(passes(log_degree))]
     bound = REST[ranges.bits]
     for number, (stages, mask) in enumerate(plan, 1):
@@ -179,10 +173,112 @@ def prove_pointwise(bits: int) -> Fraction:
         "mul_add": arithmetic.reduce(arithmetic.add(product, rest)),
         "mul_scalar": arithmetic.product(rest, roundings=2),
         "sub_scale": arithmetic.product(arithmetic.add(rest, rest), roundings=2),
+        "join of one limb": arithmetic.product(Fraction(2**50 - 1, 2 ** (bits + 1)), roundings=2),
     }
     for what, result in results.items():
         require_rest(result, bits, what)
     return arithmetic.largest
+
+
+SAME_LINES = (  # of accumulator.hpp, which make_accumulator repeats
+    "constexpr std::size_t kMostTerms = 256;",
+    "constexpr double kRestRange = 11.0 / 16.0;",
+    "const double low_room = 0x1p53 - std::max(initial, kRestRange * q) - 2.01 * q;",
+    "const double by_quotient = 0x1p52 * q / product - 1;",
+    "int k = std::max(0, std::ilogb(product) - 51);",
+    "const double by_high = 0x1p51 * unit / (product + unit / 2);",
+    "const double by_low = k == 0 ? by_high : low_room / (unit / 2);",
+    "if (terms > best.terms) best = {0x1.8p52 * unit, terms, true};",
+    "if (best.terms >= wanted || by_low < by_high) break;",
+    "best.rough = sum / q * 0x1.8p-52 > 1.0 / 17.0;",
+)
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """What make_accumulator returns, with k in place of the start."""
+
+    k: int
+    terms: int
+    rough: bool
+
+
+def make_accumulator(wanted: int, product: float, initial: float, q: float) -> Accumulator:
+    """The same operations as in accumulator.hpp, whose lines SAME_LINES names."""
+    low_room = 2.0**53 - max(initial, 11 / 16 * q) - 2.01 * q
+    by_quotient = 2.0**52 * q / product - 1
+    k, terms = 0, 0
+    for place in range(max(0, math.frexp(product)[1] - 1 - 51), 54):
+        unit = 2.0**place
+        by_high = 2.0**51 * unit / (product + unit / 2)
+        by_low = low_room / (unit / 2) if place else by_high
+        room = int(max(min(by_high, by_low, by_quotient, 256.0), 0.0))
+        if room > terms:
+            k, terms = place, room
+        if terms >= wanted or by_low < by_high:
+            break
+    total = product * min(terms, wanted) + low_room
+    return Accumulator(k, terms, total / q * 1.5 * 2.0**-52 > 1 / 17)
+
+
+def require_same_lines(source: str) -> None:
+    """Raise RangeError if accumulator.hpp is not what make_accumulator repeats."""
+    for line in SAME_LINES:
+        if line not in source:
+            raise RangeError(f"accumulator.hpp has no line {line!r}; change make_accumulator here with it")
+
+
+def prove_sum(wanted: int, product: float, initial: float, q: int) -> int:
+    """Terms at once, for a sum of `wanted` products modulo q that begins within `initial`."""
+    choice = make_accumulator(wanted, product, initial, q)
+    terms, unit = min(choice.terms, wanted), Fraction(2**choice.k)
+    if terms == 0:
+        raise RangeError(f"not one product of {product:g} can be added modulo {q}")
+    each, rest = Fraction(product), REST[50 if q >= 2**49 else 49]
+    if terms * (each + unit / 2) > 2**51 * unit:
+        raise RangeError("the high word can leave the binade in which it is a multiple of 2^k")
+    begin = max(Fraction(initial), rest * q)  # of the first part, and of what goes on from a residue
+    low = begin + (terms * unit / 2 if choice.k else 0)
+    total = terms * each + begin
+    quotient = total / q * ((1 + ULP) ** 3 - 1) + HALF  # |S/q - c|: S, 1/q and their product are rounded
+    if total / q > 2**52 + 2**48:
+        raise RangeError("the quotient is too large for an exact integer with room to round")
+    if low + quotient * q > 2**53:  # H - c q = (S - c q) - low
+        raise RangeError(f"H - c q can reach {float((low + quotient * q) / 2**53):.3f} of 2^53")
+    result = quotient if not choice.rough else HALF + quotient * ((1 + ULP) ** 2 - 1)
+    if result > rest:
+        raise RangeError(f"a sum can reach {float(result):.4f} q, beyond {rest} q")
+    return terms
+
+
+def prove_sums() -> str:
+    """Products of residues at rest, and joins of 1 to 240 limbs, for moduli of 15 to 50 bits. Factors are bounded by
+    the powers of two above them.
+    """
+    terms = {}
+    for bits in range(15, 51):
+        for q in (2**bits - 1, 2 ** (bits - 1) + 1):
+            at_rest = float((REST[50] if q >= 2**49 else REST[49]) * q) ** 2
+            for wanted in (1, 2, 5, 8, 14, 16, 64, 240):
+                at_once = prove_sum(wanted, at_rest, 0, q)
+                terms[bits, wanted] = min(at_once, terms.get((bits, wanted), at_once))
+                for source in range(15, 51):
+                    quotient_part = (wanted + 1) / 2 * (q / 2)
+                    separate = quotient_part <= 2.0**52
+                    prove_sum(wanted + (not separate), 2.0**source / 2 * (q / 2), quotient_part * separate, q)
+    longest = ", ".join(f"{terms[bits, 240]} at {bits} bits" for bits in (47, 48, 49, 50))
+    return f"sums of products at rest: exact, with as many at once as {longest}"
+
+
+def prove_centred() -> str:
+    """x - rint(fl(x fl(1/q))) q is the centred residue of any x at rest: the integers next to q/2 are 1/(2q) away from
+    a half in units of q, and the two roundings are smaller than that.
+    """
+    for bits in range(15, 51):
+        q = Fraction(2**bits - 1)
+        if (HALF + 1 / (2 * q)) * ((1 + ULP) ** 2 - 1) >= 1 / (2 * q):
+            raise RangeError(f"a residue next to q/2 can be centred wrongly for q of {bits} bits")
+    return "residues at rest: centred exactly"
 
 
 def proofs(rows: Sequence[Ranges]) -> Iterator[str]:
@@ -206,6 +302,8 @@ def main() -> int:
     try:
         for line in proofs(read_ranges((root / "cpp/backend/cpu/ntt_ranges.hpp").read_text())):
             print(line)
+        require_same_lines((root / "cpp/backend/cpu/accumulator.hpp").read_text())
+        print(prove_sums(), prove_centred(), sep="\n")
     except RangeError as fault:
         print(f"ranges: {fault}")
         return 1

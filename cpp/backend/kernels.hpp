@@ -44,7 +44,10 @@ struct ConstRows {
   const Word* row(std::size_t poly, std::size_t j) const noexcept { return base + poly * poly_stride + j * stride; }
 };
 
-/// Constants of one base conversion from limb set D to limb set T (canonical integers).
+/// Constants of one base conversion from limb set D to limb set T (canonical integers). Schemes fold factors into
+/// `inverse`, and into `weight` and `total`: a kernel takes them from here and never from the primes (the weight of a
+/// single limb need not be 1). Only `reciprocal` is always what it says. Tables may be temporaries: their address is no
+/// name for them.
 struct LiftTable {
   std::vector<std::uint16_t> from;  // D, ascending limb number: the order of the sum
   std::vector<std::uint16_t> to;    // T

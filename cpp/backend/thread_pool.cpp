@@ -11,6 +11,24 @@
 #include <vector>
 
 namespace lw {
+namespace {
+
+// Loops often follow each other within microseconds, and waking a sleeping thread takes longer than many a loop: so
+// threads look out for this long before they sleep. Some 30 microseconds.
+constexpr unsigned kLooks = 2000;
+
+inline void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+template <class Condition>
+void look_out_for(const Condition& condition) noexcept {
+  for (unsigned i = 0; i < kLooks && !condition(); ++i) pause();
+}
+
+}  // namespace
 
 /// The workers of one process and the loop they share.
 class ThreadPool::Team {
@@ -42,15 +60,16 @@ class ThreadPool::Team {
       context_ = context;
       task_ = task;
       next_.store(0, std::memory_order_relaxed);
-      ++generation_;
       open_ = true;
+      generation_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
     drain();
+    look_out_for([this] { return active_.load(std::memory_order_relaxed) == 0; });
     {
       std::unique_lock lock(mutex_);
       open_ = false;  // workers that wake up from now on find nothing
-      idle_.wait(lock, [this] { return active_ == 0; });
+      idle_.wait(lock, [this] { return active_.load() == 0; });
     }
     busy_.clear(std::memory_order_release);
     return true;
@@ -65,6 +84,9 @@ class ThreadPool::Team {
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
+      lock.unlock();
+      look_out_for([&] { return generation_.load(std::memory_order_relaxed) != seen; });
+      lock.lock();
       wake_.wait(lock, [&] { return stop_ || (open_ && generation_ != seen); });
       if (stop_) return;
       seen = generation_;
@@ -84,8 +106,8 @@ class ThreadPool::Team {
   std::size_t count_ = 0;
   const void* context_ = nullptr;
   Task task_ = nullptr;
-  std::uint64_t generation_ = 0;
-  unsigned active_ = 0;
+  std::atomic<std::uint64_t> generation_ = 0;  // read without the mutex while looking out
+  std::atomic<unsigned> active_ = 0;           // likewise
   bool open_ = false;
   bool stop_ = false;
   std::vector<std::thread> workers_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "math/chacha20_wide.hpp"
 #include "math/entropy.hpp"
 #include "math/error.hpp"
 #include "math/lanes.hpp"
@@ -58,6 +59,34 @@ void four_blocks(const State& state, std::uint8_t* out) noexcept {
   }
 }
 
+/// Whether this machine has AVX2.
+bool has_wide_steps() noexcept {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") != 0;
+#else
+  return false;
+#endif
+}
+
+/// As many whole steps of eight blocks as fit; returns what is left. The counter of `state` moves on.
+std::span<std::uint8_t> wide_steps(State& state, std::span<std::uint8_t> out) noexcept {
+  constexpr std::size_t kWideBytes = 8 * kBlockBytes;
+#if defined(__x86_64__)
+  static const bool kWide = has_wide_steps();
+  if (!kWide || out.size() < kWideBytes) return out;
+  std::array<std::uint32_t, 16> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = state[i][0];
+  for (; out.size() >= kWideBytes; out = out.subspan(kWideBytes)) {
+    chacha20_eight_blocks_avx2(words.data(), out.data());
+    words[12] += 8;
+  }
+  state[12] = broadcast(words[12]) + Lanes{0, 1, 2, 3};
+  wipe(words.data(), sizeof words);
+#endif
+  return out;
+}
+
 }  // namespace
 
 void chacha20_keystream(std::span<const std::uint8_t, 32> key, std::uint32_t counter, std::span<std::uint8_t> out) {
@@ -67,6 +96,7 @@ void chacha20_keystream(std::span<const std::uint8_t, 32> key, std::uint32_t cou
                                        std::to_string(counter) + " pass the end of the stream; use another key");
   }
   State state = initial_state(key, counter);
+  out = wide_steps(state, out);
   while (out.size() >= kStepBytes) {
     four_blocks(state, out.data());
     state[12] += broadcast(kLanes);

@@ -5,22 +5,13 @@
 
 #include <bit>
 
+#include "backend/cpu/lane_orders.hpp"
 #include "backend/cpu/rows_avx2.hpp"
 
 namespace lw::cpu::avx2 {
-namespace {
-
-// As indices of 32-bit halves: [g mod 4 == 3][turn].
-alignas(32) constexpr std::int32_t kPatterns[2][4][8] = {
-    {{0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 6, 7, 2, 3, 0, 1}, {2, 3, 0, 1, 6, 7, 4, 5}, {6, 7, 4, 5, 0, 1, 2, 3}},
-    {{0, 1, 2, 3, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {2, 3, 0, 1, 4, 5, 6, 7}, {6, 7, 4, 5, 2, 3, 0, 1}},
-};
-
-}  // namespace
-
 void automorphism(Word* out, const Word* a, const std::uint32_t* block_reversal, std::uint32_t blocks,
                   std::uint32_t galois_element) noexcept {
-  const auto& patterns = kPatterns[galois_element % 4 == 3];
+  const auto& patterns = kLaneOrders[galois_element % 4 == 3];
   const int log_blocks = std::countr_zero(blocks);
   const std::uint32_t mask = blocks - 1;
   for (std::uint32_t i = 0; i < blocks; ++i) {

@@ -4,20 +4,33 @@
 #include "backend/cpu/queue.hpp"
 
 namespace lw::cpu {
+namespace {
+
+constexpr std::size_t kAtOnce = 64;  // terms; longer sums go on from what is stored
+constexpr std::size_t kTile = 2048;
+
+inline const Word* operand(const ConstRows& a, std::size_t poly, std::size_t j) noexcept {
+  return a.row(a.polys == 1 ? 0 : poly, j);
+}
+
+}  // namespace
 
 void dot(Queue& q, Rows out, std::span<const ConstRows> a, std::span<const ConstRows> b) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  queue.for_rows(out, queue.degree * (1 + a.size() * 3), [&](std::size_t poly, std::size_t j) {
-    const Modulus m = queue.moduli[out.limbs[j]];
-    Word* z = out.row(poly, j);
-    for (std::size_t i = 0; i < queue.degree; ++i) {
-      U128 sum = 0;
-      for (std::size_t term = 0; term < a.size(); ++term) {
-        const Word x = canonical(a[term].row(a[term].polys == 1 ? 0 : poly, j)[i], m.value());
-        const Word y = canonical(b[term].row(b[term].polys == 1 ? 0 : poly, j)[i], m.value());
-        sum += static_cast<U128>(x) * y;
+  const std::size_t tile = std::min<std::size_t>(kTile, queue.degree);
+  queue.for_rows(out, queue.degree * (1 + a.size() / 2), [&](std::size_t poly, std::size_t j) {
+    const Prime& prime = queue.ntt[out.limbs[j]].prime;
+    const Accumulator accumulator = product_accumulator(std::min(a.size(), kAtOnce), prime.q);
+    for (std::size_t start = 0; start < queue.degree; start += tile) {
+      Word* to = out.row(poly, j) + start;
+      for (std::size_t first = 0; first < a.size(); first += kAtOnce) {
+        DotTerm terms[kAtOnce];
+        const std::size_t count = std::min(kAtOnce, a.size() - first);
+        for (std::size_t t = 0; t < count; ++t) {
+          terms[t] = {operand(a[first + t], poly, j) + start, operand(b[first + t], poly, j) + start};
+        }
+        queue.row.dot(to, terms, count, first == 0 ? nullptr : to, accumulator, tile, prime);
       }
-      z[i] = balanced_word(m.reduce(sum), m.value());
     }
   });
 }

@@ -1,6 +1,5 @@
-// Canonical embedding by radix-2 stages of half the ring's size. The order of
-// operations below is part of the meaning of an encoding: it decides its bits.
-#include <cmath>
+// Canonical embedding by radix-2 stages of half the ring's size. Each part of a product is one rounded product and one
+// fused multiply-add, as in `ref`; taking two stages at a time changes no operation.
 #include <utility>
 
 #include "backend/cpu/kernels.hpp"
@@ -12,11 +11,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Each part is one rounded product and one fused multiply-add.
-inline Complex product(Complex a, Complex w) noexcept {
-  return {std::fma(a.real(), w.real(), -(a.imag() * w.imag())), std::fma(a.real(), w.imag(), a.imag() * w.real())};
-}
-
 void reverse_order(std::span<Complex> values) noexcept {
   const unsigned bits = log2_exact(values.size());
   for (std::uint32_t i = 0; i < values.size(); ++i) {
@@ -25,38 +19,22 @@ void reverse_order(std::span<Complex> values) noexcept {
   }
 }
 
+double* parts(std::span<Complex> values) noexcept { return reinterpret_cast<double*>(values.data()); }
+
 }  // namespace
 
 void embed(Queue& q, std::span<Complex> values) noexcept {
-  const Complex* roots = cpu_queue(q).roots.data();
+  if (values.size() == 1) return;
+  const CpuQueue& queue = cpu_queue(q);
   reverse_order(values);
-  for (std::size_t half = 1; half < values.size(); half *= 2) {
-    for (std::size_t start = 0; start < values.size(); start += 2 * half) {
-      Complex *a = &values[start], *b = a + half;
-      for (std::size_t j = 0; j < half; ++j) {
-        const Complex u = a[j], v = product(b[j], roots[half + j]);
-        a[j] = u + v;
-        b[j] = u - v;
-      }
-    }
-  }
+  queue.row.embed(parts(values), values.size(), reinterpret_cast<const double*>(queue.roots.data()));
 }
 
 void unembed(Queue& q, std::span<Complex> values) noexcept {
-  const Complex* roots = cpu_queue(q).roots.data();
-  for (std::size_t half = values.size() / 2; half >= 1; half /= 2) {
-    for (std::size_t start = 0; start < values.size(); start += 2 * half) {
-      Complex *a = &values[start], *b = a + half;
-      for (std::size_t j = 0; j < half; ++j) {
-        const Complex u = a[j], v = b[j];
-        a[j] = u + v;
-        b[j] = product(u - v, std::conj(roots[half + j]));
-      }
-    }
-  }
+  if (values.size() == 1) return;
+  const CpuQueue& queue = cpu_queue(q);
+  queue.row.unembed(parts(values), values.size(), reinterpret_cast<const double*>(queue.roots.data()));
   reverse_order(values);
-  const double scale = 1.0 / static_cast<double>(values.size());  // a power of two: exact
-  for (Complex& value : values) value *= scale;
 }
 
 }  // namespace lw::cpu

@@ -1,180 +1,256 @@
-// The fused kernels by composition: digits are extended to all limbs first, and stay in scratch.
+// Key switches limb by limb. The parts of every digit are split off once; then each target limb by itself joins them,
+// transforms them and takes the inner products with all keys, so that extended digits exist one limb at a time.
 #include <algorithm>
+#include <atomic>
+#include <bit>
 
+#include "backend/cpu/base_conversion.hpp"
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
-#include "math/shoup.hpp"
+#include "backend/cpu/turns.hpp"
 
 namespace lw::cpu {
 namespace {
 
 constexpr std::size_t kPadding = 8;  // words: rows of power-of-two length would share cache sets
+constexpr std::size_t kTile = 2048;
+constexpr std::size_t kTileWords = 32768;  // of all babies of a tile together: they stay in the second cache
+constexpr std::size_t kMaxDigits = kMaxFrom;
 
 std::size_t row_stride(const CpuQueue& queue) noexcept { return queue.degree + kPadding; }
+std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kTile, queue.degree); }
 
-std::size_t rest_rows(const DigitRows& digit) noexcept {
-  return digit.to_rest == nullptr ? 0 : digit.to_rest->to.size();
+/// body(slot, i) for every i below count. Slots run at the same time, each with its own scratch; how many of them
+/// take part, and which takes what, changes no result.
+template <class Body>
+void for_each_limb(CpuQueue& queue, std::size_t count, std::size_t cycles, const Body& body) noexcept {
+  std::atomic<std::size_t> next = 0;
+  const std::size_t slots = std::min<std::size_t>(queue.pool.threads(), count);
+  queue.pool.parallel_for(slots, cycles * count / std::max<std::size_t>(slots, 1), [&](std::size_t slot) {
+    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(slot, i);
+  });
 }
 
-std::size_t extended_words(const CpuQueue& queue, const SwitchSource& source) noexcept {
+std::size_t part_rows(const SwitchSource& source) noexcept {
   std::size_t rows = 0;
-  for (const DigitRows& digit : source.digits) rows += rest_rows(digit);
-  return rows * row_stride(queue);
+  for (const DigitRows& digit : source.digits) rows += digit.to_rest == nullptr ? 0 : num_part_rows(*digit.to_rest);
+  return rows;
 }
 
-/// Two polys over the target limbs, at `base`.
-Rows pair_at(const CpuQueue& queue, const SwitchSource& source, Word* base) noexcept {
-  const std::size_t stride = row_stride(queue);
-  return {base, stride, stride * source.limbs.size(), source.limbs, 2};
-}
-
-/// The digits of a source on every target limb; what lies outside a digit is kept in scratch.
-class ExtendedDigits {
+/// The digits of a source, and what a target limb makes of them.
+class Digits {
  public:
-  ExtendedDigits(Queue& q, const SwitchSource& source, Word* scratch) noexcept
-      : source_(source), scratch_(scratch), stride_(row_stride(cpu_queue(q))) {
-    Word* base = scratch;
-    for (const DigitRows& digit : source.digits) {
-      if (digit.to_rest == nullptr) continue;
-      const Rows rest = {base, stride_, 0, digit.to_rest->to, 1};
-      lift(q, rest, digit.coefficients, *digit.to_rest);
-      ntt(q, rest);
-      base += rest_rows(digit) * stride_;
-    }
+  /// Splits all digits: part_rows(source) rows of scratch.
+  Digits(CpuQueue& queue, const SwitchSource& source, Word* scratch) noexcept
+      : queue_(queue), source_(source), parts_(scratch) {
+    const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
+    queue.pool.parallel_for(source.digits.size() * tiles,
+                            tile * 4 * part_rows(source) / std::max<std::size_t>(source.digits.size(), 1),
+                            [&](std::size_t task) {
+                              const DigitRows& digit = source.digits[task / tiles];
+                              if (digit.to_rest == nullptr) return;
+                              const std::size_t start = task % tiles * tile;
+                              Parts parts = parts_of(task / tiles);
+                              parts.base += start;
+                              split_rows(queue, parts, digit.coefficients, 0, start, tile, *digit.to_rest);
+                            });
   }
 
-  /// sum_d digit_d * key + P * rest on one row of one half.
-  void product_row(const CpuQueue& queue, const KeyRows& key, std::size_t half, std::size_t j,
-                   Word* out) const noexcept {
-    constexpr std::size_t kSafeTerms = 128;  // products are below 2^120: so many and a reduced remainder fit 128 bits
-    constexpr std::size_t kBlock = 256;
-    const Modulus m = queue.moduli[source_.limbs[j]];
-    const ConstRows& key_half = half == 0 ? key.b : key.a;
-    U128 sums[kBlock];
-    for (std::size_t start = 0; start < queue.degree; start += kBlock) {
-      const std::size_t size = std::min<std::size_t>(kBlock, queue.degree - start);
-      rest_block(m, half, j, start, size, sums);
-      const Word* lifted = scratch_;
-      for (std::size_t d = 0; d < source_.digits.size(); ++d) {
-        if (d % kSafeTerms == kSafeTerms - 1) {
-          for (std::size_t i = 0; i < size; ++i) sums[i] = m.reduce(sums[i]);
-        }
-        const Word* x = digit_row(source_.digits[d], lifted, j) + start;
-        const Word* y = key_half.row(key.digit_poly[d], key.limb_row[j]) + start;
-        for (std::size_t i = 0; i < size; ++i)
-          sums[i] += static_cast<U128>(canonical(x[i], m.value())) * canonical(y[i], m.value());
-        lifted += rest_rows(source_.digits[d]) * stride_;
-      }
-      for (std::size_t i = 0; i < size; ++i) out[start + i] = balanced_word(m.reduce(sums[i]), m.value());
+  /// Digit d modulo target limb j in NTT form; made in `room` unless there is such a row already.
+  const Word* row(std::size_t d, std::size_t j, Word* room) const noexcept {
+    const DigitRows& digit = source_.digits[d];
+    const std::uint16_t limb = source_.limbs[j];
+    const auto own = std::find(digit.ntt.limbs.begin(), digit.ntt.limbs.end(), limb);
+    if (own != digit.ntt.limbs.end()) return digit.ntt.row(0, static_cast<std::size_t>(own - digit.ntt.limbs.begin()));
+    const LiftTable& table = *digit.to_rest;
+    const auto target = std::find(table.to.begin(), table.to.end(), limb) - table.to.begin();
+    Joiner(queue_, table, static_cast<std::size_t>(target)).join(queue_, room, parts_of(d), 0, queue_.degree);
+    queue_.row.ntt(room, queue_.ntt[limb]);
+    return room;
+  }
+
+ private:
+  Parts parts_of(std::size_t d) const noexcept {
+    const std::size_t before = part_rows({{}, 0, source_.digits.first(d), nullptr, {}});
+    return {parts_ + before * row_stride(queue_), row_stride(queue_)};
+  }
+
+  const CpuQueue& queue_;
+  const SwitchSource& source_;
+  Word* parts_;
+};
+
+/// P * rest at target limb j: the start of a key's two sums.
+PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const ConstRows* rest,
+                      std::size_t j) noexcept {
+  if (rest == nullptr || j < source.num_special) return {{nullptr, nullptr}, 1};
+  const std::size_t at = j - source.num_special;
+  const double scalar = static_cast<double>(queue.moduli[source.limbs[j]].centred(source.special_product[at]));
+  return {{rest->polys > 0 ? rest->row(0, at) : nullptr, rest->polys > 1 ? rest->row(1, at) : nullptr}, scalar};
+}
+
+/// digits (rows of all of them at limb j) times one key, plus what the sums begin with, turned into its place.
+void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* const> digits, const KeyRows& key,
+               const PairStart& begin, const SwitchSource& source, std::size_t j) noexcept {
+  const Prime& prime = queue.ntt[source.limbs[j]].prime;
+  PairTerm terms[kMaxDigits];
+  for (std::size_t d = 0; d < digits.size(); ++d) {
+    const std::uint32_t poly = key.digit_poly[d], row = key.limb_row[j];
+    terms[d] = {digits[d], {key.b.row(poly, row), key.a.row(poly, row)}};
+  }
+  const Accumulator accumulator = product_accumulator(digits.size(), prime.q);
+  if (key.galois_element == 1) {
+    queue.row.pair_dot(out, terms, digits.size(), begin, nullptr, accumulator, queue.degree, prime);
+  } else {
+    const Turned turned = turned_by(queue, key.galois_element);
+    queue.row.pair_dot(out, terms, digits.size(), begin, &turned, accumulator, queue.degree, prime);
+  }
+}
+
+std::size_t ntt_cycles(const CpuQueue& queue) noexcept { return queue.degree * queue.log_degree / 2; }
+
+/// Sums of plaintexts times babies at one target limb. Babies are rows of scratch, both halves of one after the other.
+class GiantSums {
+ public:
+  GiantSums(const CpuQueue& queue, std::span<const Rows> out, std::span<const DiagonalTerm> terms, const Word* babies,
+            bool has_self, std::size_t j, Word* is_begun) noexcept
+      : queue_(queue), out_(out), terms_(terms), babies_(babies), has_self_(has_self), j_(j), is_begun_(is_begun) {}
+
+  /// All giants, words [start, start + size).
+  void tile(std::size_t start, std::size_t size) const noexcept {
+    std::fill_n(is_begun_, out_.size(), Word{0});
+    for (std::size_t first = 0; first < terms_.size();) first = run(first, start, size);
+    for (std::size_t g = 0; g < out_.size(); ++g) {
+      if (is_begun_[g] != 0) continue;
+      for (std::size_t half = 0; half < 2; ++half) std::fill_n(out_[g].row(half, j_) + start, size, to_word(0));
     }
   }
 
  private:
-  const Word* digit_row(const DigitRows& digit, const Word* lifted, std::size_t j) const noexcept {
-    const std::span<const std::uint16_t> own = digit.ntt.limbs;
-    const auto place = std::find(own.begin(), own.end(), source_.limbs[j]);
-    if (place != own.end()) return digit.ntt.row(0, static_cast<std::size_t>(place - own.begin()));
-    const std::vector<std::uint16_t>& rest = digit.to_rest->to;
-    return lifted +
-           static_cast<std::size_t>(std::find(rest.begin(), rest.end(), source_.limbs[j]) - rest.begin()) * stride_;
-  }
-
-  /// sums = P * rest, or zero where there is none.
-  void rest_block(const Modulus& m, std::size_t half, std::size_t j, std::size_t start, std::size_t size,
-                  U128* sums) const noexcept {
-    if (source_.rest == nullptr || half >= source_.rest->polys || j < source_.num_special) {
-      std::fill_n(sums, size, U128{0});
-      return;
+  /// Adds terms of one giant that follow each other, from `first` on; returns the first that is left.
+  std::size_t run(std::size_t first, std::size_t start, std::size_t size) const noexcept {
+    constexpr std::size_t kAtOnce = 64;
+    PairTerm terms[kAtOnce];
+    const std::uint32_t giant = terms_[first].giant;
+    std::size_t count = 0, t = first;
+    for (; t < terms_.size() && terms_[t].giant == giant && count < kAtOnce; ++t) {
+      const DiagonalTerm& term = terms_[t];
+      if (term.baby == 0 && !has_self_) continue;
+      const std::size_t stride = row_stride(queue_);
+      const Word* baby = babies_ + 2 * term.baby * stride + start;
+      terms[count++] = {term.plain.row(0, j_) + start, {baby, baby + stride}};
     }
-    const Word* x = source_.rest->row(half, j - source_.num_special) + start;
-    const ShoupFactor factor(source_.special_product[j - source_.num_special], m.value());
-    for (std::size_t i = 0; i < size; ++i) sums[i] = factor.mul(canonical(x[i], m.value()), m.value());
+    if (count == 0) return t;
+    const Rows& sum = out_[giant];
+    Word* const to[2] = {sum.row(0, j_) + start, sum.row(1, j_) + start};
+    const PairStart begin = {{is_begun_[giant] != 0 ? to[0] : nullptr, is_begun_[giant] != 0 ? to[1] : nullptr}, 1};
+    is_begun_[giant] = 1;
+    const Prime& prime = queue_.ntt[sum.limbs[j_]].prime;
+    queue_.row.pair_dot(to, terms, count, begin, nullptr, product_accumulator(count, prime.q), size, prime);
+    return t;
   }
 
-  const SwitchSource& source_;
-  const Word* scratch_;
-  std::size_t stride_;
+  const CpuQueue& queue_;
+  std::span<const Rows> out_;
+  std::span<const DiagonalTerm> terms_;
+  const Word* babies_;
+  bool has_self_;  // baby 0 is zero modulo special limbs
+  std::size_t j_;
+  Word* is_begun_;
 };
-
-/// The result of one key, before its automorphism into `product`, then into `out`.
-void apply_key(Queue& q, const Rows& out, const Rows& product, const ExtendedDigits& digits, const SwitchSource& source,
-               const KeyRows& key) noexcept {
-  CpuQueue& queue = cpu_queue(q);
-  const bool turns = key.galois_element != 1;
-  const Rows& to = turns ? product : out;
-  queue.for_rows(to, queue.degree * (4 + 3 * source.digits.size()),
-                 [&](std::size_t half, std::size_t j) { digits.product_row(queue, key, half, j, to.row(half, j)); });
-  if (turns) automorphism(q, out, product, key.galois_element);
-}
-
-/// out[g] += plain * value for every term of one baby.
-void add_terms(Queue& q, std::span<const Rows> out, std::span<const DiagonalTerm> terms, std::uint32_t baby,
-               ConstRows value) noexcept {
-  for (const DiagonalTerm& term : terms) {
-    if (term.baby == baby) mul_add(q, out[term.giant], value, term.plain);
-  }
-}
-
-/// out = P * self, zero on the P limbs.
-void scale_self(Queue& q, const Rows& out, const SwitchSource& source, const ConstRows& self) noexcept {
-  const std::size_t special = source.num_special;
-  const Rows over_p = {out.base, out.stride, out.poly_stride, source.limbs.first(special), 2};
-  const Rows over_q = {out.row(0, special), out.stride, out.poly_stride, source.limbs.subspan(special), 2};
-  cpu_queue(q).for_rows(over_p, cpu_queue(q).degree, [&](std::size_t half, std::size_t j) {
-    std::fill_n(over_p.row(half, j), cpu_queue(q).degree, Word{0});
-  });
-  mul_scalar(q, over_q, self, source.special_product);
-}
 
 }  // namespace
 
 std::size_t key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t) noexcept {
   const CpuQueue& queue = cpu_queue(q);
-  return extended_words(queue, source) + 2 * source.limbs.size() * row_stride(queue);
+  return (part_rows(source) + queue.pool.threads() * source.digits.size()) * row_stride(queue);
 }
 
 void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
                 std::span<Word> scratch) noexcept {
-  const CpuQueue& queue = cpu_queue(q);
-  const ExtendedDigits digits(q, source, scratch.data());
-  const Rows product = pair_at(queue, source, scratch.data() + extended_words(queue, source));
-  for (std::size_t k = 0; k < keys.size(); ++k) apply_key(q, out[k], product, digits, source, keys[k]);
+  CpuQueue& queue = cpu_queue(q);
+  const Digits digits(queue, source, scratch.data());
+  const std::size_t count = source.digits.size(), stride = row_stride(queue);
+  Word* rooms = scratch.data() + part_rows(source) * stride;
+  const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree);
+  for_each_limb(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t j) {
+    const Word* rows[kMaxDigits];
+    for (std::size_t d = 0; d < count; ++d) rows[d] = digits.row(d, j, rooms + (slot * count + d) * stride);
+    const PairStart begin = scaled_rest(queue, source, source.rest, j);
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      Word* const to[2] = {out[k].row(0, j), out[k].row(1, j)};
+      apply_key(queue, to, {rows, count}, keys[k], begin, source, j);
+    }
+  });
 }
 
-std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys, std::size_t) noexcept {
-  return key_switch_scratch(q, source, num_keys) + 2 * source.limbs.size() * row_stride(cpu_queue(q));
+std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys,
+                              std::size_t num_giants) noexcept {
+  const CpuQueue& queue = cpu_queue(q);
+  const std::size_t a_slot = (source.digits.size() + 2 * (num_keys + 1)) * row_stride(queue) + num_giants;
+  return part_rows(source) * row_stride(queue) + queue.pool.threads() * a_slot;
 }
 
 void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, ConstRows self,
                std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  const ExtendedDigits digits(q, source, scratch.data());
-  Word* pairs = scratch.data() + extended_words(queue, source);
-  const Rows product = pair_at(queue, source, pairs);
-  const Rows baby = pair_at(queue, source, pairs + 2 * source.limbs.size() * row_stride(queue));
-  for (const Rows& sum : out) {
-    queue.for_rows(sum, queue.degree,
-                   [&](std::size_t half, std::size_t j) { std::fill_n(sum.row(half, j), queue.degree, Word{0}); });
-  }
-  scale_self(q, baby, source, self);
-  add_terms(q, out, terms, 0, baby);
-  for (std::uint32_t k = 0; k < keys.size(); ++k) {
-    apply_key(q, baby, product, digits, source, keys[k]);
-    add_terms(q, out, terms, k + 1, baby);
-  }
+  const Digits digits(queue, source, scratch.data());
+  const std::size_t count = source.digits.size(), stride = row_stride(queue), babies = keys.size() + 1;
+  const std::size_t a_slot = (count + 2 * babies) * stride + out.size();
+  Word* slots = scratch.data() + part_rows(source) * stride;
+  const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree) + terms.size() * queue.degree;
+  for_each_limb(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t j) {
+    Word* const room = slots + slot * a_slot;
+    Word* const values = room + count * stride;
+    const bool has_self = j >= source.num_special;
+    const Prime& prime = queue.ntt[source.limbs[j]].prime;
+    const Word* rows[kMaxDigits];
+    for (std::size_t d = 0; d < count; ++d) rows[d] = digits.row(d, j, room + d * stride);
+    for (std::size_t half = 0; has_self && half < 2; ++half) {
+      const PairStart scaled = scaled_rest(queue, source, &self, j);
+      queue.row.mul_scalar(values + half * stride, scaled.rows[half], scaled.scalar, queue.degree, prime);
+    }
+    const PairStart begin = scaled_rest(queue, source, source.rest, j);
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
+      apply_key(queue, to, {rows, count}, keys[k], begin, source, j);
+    }
+    const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
+    const std::size_t tile =
+        std::min<std::size_t>(queue.degree, std::max<std::size_t>(16, std::bit_floor(kTileWords / (2 * babies))));
+    for (std::size_t start = 0; start < queue.degree; start += tile) sums.tile(start, tile);
+  });
 }
 
 std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
-  return polys * table.to.size() * row_stride(cpu_queue(q));
+  const CpuQueue& queue = cpu_queue(q);
+  return (polys * num_part_rows(table) + queue.pool.threads()) * row_stride(queue);
 }
 
 void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table, std::span<const Word> inverse,
               std::span<Word> scratch) noexcept {
-  const std::size_t stride = row_stride(cpu_queue(q));
-  const Rows lifted = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
-  lift(q, lifted, removed, table);
-  ntt(q, lifted);
-  sub_scale(q, out, x, lifted, inverse);
+  CpuQueue& queue = cpu_queue(q);
+  const std::size_t stride = row_stride(queue), rows = num_part_rows(table), targets = table.to.size();
+  const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
+  const auto parts_of = [&](std::size_t poly) noexcept { return Parts{scratch.data() + poly * rows * stride, stride}; };
+  queue.pool.parallel_for(out.polys * tiles, tile * 4 * rows, [&](std::size_t task) {
+    const std::size_t poly = task / tiles, start = task % tiles * tile;
+    Parts parts = parts_of(poly);
+    parts.base += start;
+    split_rows(queue, parts, removed, poly, start, tile, table);
+  });
+  Word* rooms = scratch.data() + out.polys * rows * stride;
+  for_each_limb(queue, out.polys * targets, ntt_cycles(queue) + queue.degree * (rows / 2 + 2),
+                [&](std::size_t slot, std::size_t i) {
+                  const std::size_t poly = i % out.polys, j = i / out.polys;
+                  const NttTable& ntt = queue.ntt[table.to[j]];
+                  Word* const lifted = rooms + slot * stride;
+                  Joiner(queue, table, j).join(queue, lifted, parts_of(poly), 0, queue.degree);
+                  queue.row.ntt(lifted, ntt);
+                  queue.row.sub_scale(out.row(poly, j), x.row(x.polys == 1 ? 0 : poly, j), lifted,
+                                      static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j])), queue.degree,
+                                      ntt.prime);
+                });
 }
 
 }  // namespace lw::cpu

@@ -1,6 +1,7 @@
 // Negacyclic NTT: Cooley-Tukey from natural order forward, Gentleman-Sande back, with the powers of psi merged into the
 // twiddles. Three stages are done at a time, in registers. Once a block fits the first-level cache, all its stages are
-// done before the next block; the last four of them take place within 16 adjacent positions, by transposing 4 x 4.
+// done before the next block; the last two of them take place within 4 adjacent positions, by transposing 4 x 4.
+#include <bit>
 #include <iterator>
 #include <utility>
 
@@ -24,26 +25,27 @@ class Transform {
   explicit Transform(const NttTable& table) noexcept : table_(table), p_(table.prime) {}
 
   void forward(Word* x) const noexcept {
-    forward_block(x, table_.degree, 1, ntt_passes(static_cast<unsigned>(__builtin_ctzll(table_.degree))));
+    forward_block(x, table_.degree, 1, ntt_passes(static_cast<unsigned>(std::countr_zero(table_.degree))));
   }
   void inverse(Word* x) const noexcept {
-    const NttPasses passes = ntt_passes(static_cast<unsigned>(__builtin_ctzll(table_.degree)));
+    const NttPasses passes = ntt_passes(static_cast<unsigned>(std::countr_zero(table_.degree)));
     // The last pass also divides by N: what it is depends on the degree.
     if (passes.eights > 0) {
       const std::size_t part = table_.degree / 8;
-      for (std::size_t i = 0; i < 8; ++i) {
-        inverse_block(x + i * part, part, 15 - i, {passes.eights - 1, passes.fours, passes.twos});
+      if (part < kTail) {
+        inverse_tails(x, table_.degree, 1);
+      } else {
+        const NttPasses rest = {passes.eights - 1, passes.fours};
+        for (std::size_t i = 0; i < 8; ++i) inverse_block(x + i * part, part, 15 - i, rest);
       }
       inverse_pass<8, 0, true>(x, part, 1);
-    } else if (passes.fours > 0) {
-      const std::size_t part = table_.degree / 4;
-      for (std::size_t i = 0; i < 4; ++i) inverse_block(x + i * part, part, 7 - i, {0, passes.fours - 1, 0});
-      inverse_pass<4, 0, true>(x, part, 1);
-    } else if (passes.twos > 0) {
-      for (std::size_t i = 0; i < 2; ++i) inverse_tail<false>(x + i * kTail, 3 - i);
-      inverse_pass<2, 0, true>(x, kTail, 1);
     } else {
-      inverse_tail<true>(x, 1);
+      const std::size_t part = table_.degree / 4;
+      inverse_tails(x, table_.degree, 1);
+      if (passes.fours == 2) {
+        for (std::size_t i = 0; i < 4; ++i) inverse_pass<4, kRanges.inverse4, false>(x + i * part, part / 4, 7 - i);
+      }
+      inverse_pass<4, 0, true>(x, part, 1);
     }
   }
 
@@ -161,39 +163,42 @@ class Transform {
     f[3] = factor(V::load(t + 8));
   }
 
-  __attribute__((always_inline)) void forward_tail(Word* x, std::size_t k) const noexcept {
-    const double* w = table_.heads.data();
-    const Factor scalar[4] = {{}, factor(w[k]), factor(w[2 * k]), factor(w[2 * k + 1])};
-    Factor lanes[4];
-    tail_factors(k, lanes);
-    F64 v[4] = {V::load(x), V::load(x + 4), V::load(x + 8), V::load(x + 12)};
-    forward_stages<4, kRanges.forward_tail_first>(v, scalar);
-    V::transpose(v[0], v[1], v[2], v[3]);
-    forward_stages<4, kRanges.forward_tail_second>(v, lanes);
+  // All tails of a block. The end of one is interleaved with the beginning of the next: neither waits for the other.
+  void forward_tails(Word* x, std::size_t count, std::size_t k) const noexcept {
+    Factor f[4];
+    F64 v[4];
+    begin_forward_tail(x, k, v, f);
+    for (std::size_t i = 1; i < count; ++i) {
+      forward_butterfly(v[0], v[1], f[2]);
+      forward_butterfly(v[2], v[3], f[3]);
+      F64 next[4];
+      begin_forward_tail(x + i * kTail, k + i, next, f);
+      reduce_some<0b1111>(v);
+      V::store_columns(x + (i - 1) * kTail, 4, v);
+      for (std::size_t j = 0; j < 4; ++j) v[j] = next[j];
+    }
+    forward_butterfly(v[0], v[1], f[2]);
+    forward_butterfly(v[2], v[3], f[3]);
     reduce_some<0b1111>(v);
-    V::transpose(v[0], v[1], v[2], v[3]);
-    for (std::size_t j = 0; j < 4; ++j) V::store(x + 4 * j, v[j]);
+    V::store_columns(x + (count - 1) * kTail, 4, v);
+  }
+  void begin_forward_tail(const Word* x, std::size_t k, F64 (&v)[4], Factor (&f)[4]) const noexcept {
+    tail_factors(k, f);
+    V::load_columns(v, x, 4);
+    reduce_some<kRanges.forward_tail>(v);
+    forward_butterfly(v[0], v[2], f[1]);
+    forward_butterfly(v[1], v[3], f[1]);
   }
 
   // Blocks mirror: transposing rows in reverse order reverses the lanes, as the factors of the mirrored group need it.
-  template <bool kLast>
-  __attribute__((always_inline)) void inverse_tail(Word* x, std::size_t k) const noexcept {
-    const double* w = table_.heads.data();
-    Factor lanes[4];
-    tail_factors(k, lanes);
-    std::swap(lanes[2], lanes[3]);
-    Factor scalar[4] = {factor(table_.inverse_degree), factor(w[k]), factor(w[2 * k + 1]), factor(w[2 * k])};
-    if constexpr (kLast) scalar[1] = factor(table_.inverse_degree_root);
-    F64 v[4] = {V::load(x), V::load(x + 4), V::load(x + 8), V::load(x + 12)};
-    V::transpose(v[3], v[2], v[1], v[0]);
-    std::swap(v[0], v[3]);
-    std::swap(v[1], v[2]);
-    inverse_stages<4, kRanges.inverse_tail_first, false>(v, lanes);
-    std::swap(v[0], v[3]);
-    std::swap(v[1], v[2]);
-    V::transpose(v[3], v[2], v[1], v[0]);
-    inverse_stages<4, kRanges.inverse_tail_second, kLast>(v, scalar);
-    for (std::size_t j = 0; j < 4; ++j) V::store(x + 4 * j, v[j]);
+  void inverse_tail(Word* x, std::size_t k) const noexcept {
+    Factor f[4];
+    tail_factors(k, f);
+    std::swap(f[2], f[3]);
+    F64 v[4];
+    V::load_columns(v, x + 12, -4);
+    inverse_stages<4, kRanges.inverse_tail, false>(v, f);
+    V::store_columns(x + 12, -4, v);
   }
 
   // The block of `size` words whose twiddle in its first stage is w[k].
@@ -217,10 +222,13 @@ class Transform {
     for (; passes.fours > 0; --passes.fours) {
       each(4, [&](Word* y, std::size_t d, std::size_t i) { forward_pass<4, kRanges.forward4>(y, d, i); });
     }
-    if (passes.twos > 0) {
-      each(2, [&](Word* y, std::size_t d, std::size_t i) { forward_pass<2, kRanges.forward2>(y, d, i); });
-    }
-    for (std::size_t i = 0; i < size / kTail; ++i) forward_tail(x + i * kTail, first + i);
+    // `first` counts blocks of 4, of which a tail has four.
+    forward_tails(x, size / kTail, first / 4);
+  }
+
+  void inverse_tails(Word* x, std::size_t size, std::size_t k) const noexcept {
+    const std::size_t tails = size / kTail;
+    for (std::size_t i = 0; i < tails; ++i) inverse_tail(x + i * kTail, tails * k + tails - 1 - i);
   }
 
   // The same backwards; w[k] is the mirrored twiddle of its last stage. Not for the block that is the whole row.
@@ -232,9 +240,8 @@ class Transform {
       inverse_pass<8, kRanges.inverse8, false>(x, part, k);
       return;
     }
-    const std::size_t tails = size / kTail;
-    for (std::size_t i = 0; i < tails; ++i) inverse_tail<false>(x + i * kTail, tails * k + tails - 1 - i);
-    std::size_t part = kTail;
+    inverse_tails(x, size, k);
+    std::size_t part = 4;
     const auto each = [&](std::size_t parts, const auto& pass) {
       const std::size_t whole = part * parts, blocks = size / whole;
       for (std::size_t i = 0; i < blocks; ++i) pass(x + i * whole, part, blocks * k + blocks - 1 - i);

@@ -1,45 +1,39 @@
 // In and out of the encoding of `cpu`.
 #include <algorithm>
 #include <atomic>
-#include <bit>
-#include <cstring>
 
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
+#include "backend/packing.hpp"
 
 namespace lw::cpu {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "packed rows are read and written through the low bytes");
+constexpr std::size_t kCycles = 2;
+constexpr std::size_t kTile = 256;
+constexpr unsigned kWidest = 57;         // that fits 8 bytes wherever it starts in a byte
+constexpr std::size_t kReadBeyond = 16;  // coefficients: the vector kernel reads up to 16 bytes past its last group
 
-constexpr std::size_t kCycles = 4;
-constexpr std::size_t kGroup = 8;  // coefficients that fill a whole number of bytes at every width
-
-// Room for 8 coefficients of 64 bits and for the 16-byte accesses at the last of them.
-using GroupBytes = std::byte[kGroup * 8 + 8];
-
-void unpack_group(Word* out, const std::byte* from, unsigned width) noexcept {
-  GroupBytes bytes = {};
-  std::memcpy(bytes, from, width);
-  const Word mask = ~Word{0} >> (64 - width);
-  for (unsigned i = 0; i < kGroup; ++i) {
-    const unsigned bit = i * width;
-    U128 window;
-    std::memcpy(&window, bytes + bit / 8, sizeof window);
-    out[i] = static_cast<Word>(window >> bit % 8) & mask;
+/// Coefficients of any width, by way of words.
+bool unpack_tiles(const RowKernels& row, Word* out, const std::byte* from, unsigned width, std::size_t count,
+                  const Prime& prime) noexcept {
+  bool all_reduced = true;
+  for (std::size_t start = 0; start < count; start += kTile) {
+    Word words[kTile];
+    const std::size_t size = std::min(kTile, count - start);
+    for (std::size_t i = 0; i < size; i += kPackedGroup, from += width) unpack_group(words + i, from, width);
+    all_reduced &= row.from_canonical(out + start, words, size, prime);
   }
+  return all_reduced;
 }
 
-void pack_group(std::byte* to, const Word* in, unsigned width) noexcept {
-  GroupBytes bytes = {};
-  for (unsigned i = 0; i < kGroup; ++i) {
-    const unsigned bit = i * width;
-    U128 window;
-    std::memcpy(&window, bytes + bit / 8, sizeof window);
-    window |= static_cast<U128>(in[i]) << bit % 8;
-    std::memcpy(bytes + bit / 8, &window, sizeof window);
-  }
-  std::memcpy(to, bytes, width);
+bool unpack_row(const CpuQueue& queue, Word* out, const std::byte* from, unsigned width, const Prime& prime) noexcept {
+  if (width > kWidest) return unpack_tiles(queue.row, out, from, width, queue.degree, prime);
+  const std::size_t before = queue.degree - kPackedGroup * ((kReadBeyond + width - 1) / width);
+  const std::size_t fast = queue.degree < 8 * kReadBeyond ? 0 : before;
+  const bool all_reduced = queue.row.unpack(out, from, width, fast, prime);
+  return unpack_tiles(queue.row, out + fast, from + fast / kPackedGroup * width, width, queue.degree - fast, prime) &&
+         all_reduced;
 }
 
 }  // namespace
@@ -48,19 +42,10 @@ bool import_residues(Queue& q, Rows out, const PackedRows& packed) noexcept {
   CpuQueue& queue = cpu_queue(q);
   std::atomic<bool> all_reduced = true;
   queue.for_rows(out, queue.degree * kCycles, [&](std::size_t poly, std::size_t j) {
-    const unsigned width = packed.widths[j];
     const std::byte* from = packed.base + packed.offsets[poly * out.limbs.size() + j];
-    Word* x = out.row(poly, j);
-    const Word prime = queue.moduli[out.limbs[j]].value();
-    Word largest = 0;
-    for (std::size_t i = 0; i < queue.degree; i += kGroup, from += width) {
-      unpack_group(x + i, from, width);
-      for (std::size_t k = i; k < i + kGroup; ++k) {
-        largest = std::max(largest, x[k]);
-        x[k] = balanced_word(std::min(x[k], prime - 1), prime);
-      }
+    if (!unpack_row(queue, out.row(poly, j), from, packed.widths[j], queue.ntt[out.limbs[j]].prime)) {
+      all_reduced.store(false, std::memory_order_relaxed);
     }
-    if (largest >= prime) all_reduced.store(false, std::memory_order_relaxed);
   });
   return all_reduced.load();
 }
@@ -70,13 +55,14 @@ void export_residues(Queue& q, const PackedRowsOut& packed, ConstRows in) noexce
   const std::size_t limbs = in.limbs.size();
   queue.pool.parallel_for(in.polys * limbs, queue.degree * kCycles, [&](std::size_t row) {
     const unsigned width = packed.widths[row % limbs];
-    const Word prime = queue.moduli[in.limbs[row % limbs]].value();
+    const Prime& prime = queue.ntt[in.limbs[row % limbs]].prime;
     const Word* x = in.row(row / limbs, row % limbs);
     std::byte* to = packed.base + packed.offsets[row];
-    for (std::size_t i = 0; i < queue.degree; i += kGroup, to += width) {
-      Word group[kGroup];
-      for (std::size_t k = 0; k < kGroup; ++k) group[k] = canonical(x[i + k], prime);
-      pack_group(to, group, width);
+    const std::size_t tile = std::min<std::size_t>(kTile, queue.degree);
+    for (std::size_t start = 0; start < queue.degree; start += tile, to += tile / kPackedGroup * width) {
+      Word words[kTile];
+      queue.row.to_canonical(words, x + start, tile, prime);
+      pack_words(to, words, tile, width);
     }
   });
 }

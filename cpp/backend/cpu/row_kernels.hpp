@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cpu/accumulator.hpp"
 #include "backend/cpu/prime.hpp"
+#include "backend/cpu/sum_rows.hpp"
 #include "backend/cpu/tables.hpp"
 
 namespace lw::cpu {
@@ -29,8 +31,34 @@ struct RowKernels {
   void (*automorphism)(Word* out, const Word* a, const std::uint32_t* block_reversal, std::uint32_t blocks,
                        std::uint32_t galois_element) noexcept;
 
+  // Sums of products, with an accumulator made for them (accumulator.hpp).
+  // y[j] = centred(x_j * inverse_j), u = rint(sum of y_j * reciprocal_j), which a single term does not need.
+  void (*split)(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, std::size_t n) noexcept;
+  // out = sum_j y[j] * weights[j] + u * u_weight; without u where that is null. A single y needs neither u nor an
+  // accumulator.
+  void (*join)(Word* out, const Word* const* y, const double* weights, std::size_t count, const Word* u,
+               double u_weight, const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept;
+  // out = begin + sum of a * b; begin may be null.
+  void (*dot)(Word* out, const DotTerm* terms, std::size_t count, const Word* begin, const Accumulator& accumulator,
+              std::size_t n, const Prime& p) noexcept;
+  // The same for two sums with a common factor; turned may be null.
+  void (*pair_dot)(Word* const out[2], const PairTerm* terms, std::size_t count, const PairStart& begin,
+                   const Turned* turned, const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept;
+
   // Any integers of magnitude < 2^62.
   void (*import_signed)(Word* out, const std::int64_t* coefficients, std::size_t n, const Prime& p) noexcept;
+
+  // Balanced words of canonical ones, and back. from_canonical and unpack return false, and write anything, if a word
+  // is not below q. unpack reads coefficients of `width` <= 57 bits, packed, and up to 16 bytes beyond the last.
+  bool (*from_canonical)(Word* out, const Word* words, std::size_t n, const Prime& p) noexcept;
+  void (*to_canonical)(Word* words, const Word* in, std::size_t n, const Prime& p) noexcept;
+  bool (*unpack)(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept;
+  // Any words modulo q; false if one is above `largest`.
+  bool (*reduce_words)(Word* out, const Word* words, std::uint64_t largest, std::size_t n, const Prime& p) noexcept;
+
+  // The stages of the embedding between values in bit-reversed order and slots: n >= 2 complex numbers.
+  void (*embed)(double* x, std::size_t n, const double* roots) noexcept;
+  void (*unembed)(double* x, std::size_t n, const double* roots) noexcept;
 };
 
 /// For a machine with AVX2 and FMA.

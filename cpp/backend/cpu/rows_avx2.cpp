@@ -14,7 +14,17 @@ const RowKernels kAvx2Rows = {
     .add_scalar = avx2::add_scalar,
     .sub_scale = avx2::sub_scale,
     .automorphism = avx2::automorphism,
+    .split = avx2::split,
+    .join = avx2::join,
+    .dot = avx2::dot,
+    .pair_dot = avx2::pair_dot,
     .import_signed = avx2::import_signed,
+    .from_canonical = avx2::from_canonical,
+    .to_canonical = avx2::to_canonical,
+    .unpack = avx2::unpack,
+    .reduce_words = avx2::reduce_words,
+    .embed = avx2::embed,
+    .unembed = avx2::unembed,
 };
 
 }  // namespace lw::cpu

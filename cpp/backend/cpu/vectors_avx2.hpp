@@ -31,6 +31,12 @@ struct Avx2 {
   static F64 fnma(F64 a, F64 b, F64 c) noexcept { return _mm256_fnmadd_pd(a, b, c); }  // c - a b
   static F64 round(F64 a) noexcept { return _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 
+  // The halves of 32 bits that `order` names.
+  static F64 permute(F64 a, const std::int32_t* order) noexcept {
+    const __m256i halves = _mm256_load_si256(reinterpret_cast<const __m256i*>(order));
+    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), halves));
+  }
+
   // Rows to columns: lane i of vector j becomes lane j of vector i.
   static void transpose(F64& a, F64& b, F64& c, F64& d) noexcept {
     const F64 ab_even = _mm256_unpacklo_pd(a, b), ab_odd = _mm256_unpackhi_pd(a, b);
@@ -39,6 +45,32 @@ struct Avx2 {
     b = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x20);
     c = _mm256_permute2f128_pd(ab_even, cd_even, 0x31);
     d = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x31);
+  }
+
+  // Four rows of four words, `step` words apart, as columns: lane i of v[j] is word j of row i. Halves go straight
+  // between vectors and memory, which is half the shuffles of loading rows and transposing them.
+  static void load_columns(F64 (&v)[4], const Word* p, std::ptrdiff_t step) noexcept {
+    const F64 even_left = halves(p, p + 2 * step), odd_left = halves(p + step, p + 3 * step);
+    const F64 even_right = halves(p + 2, p + 2 * step + 2), odd_right = halves(p + step + 2, p + 3 * step + 2);
+    v[0] = _mm256_unpacklo_pd(even_left, odd_left);
+    v[1] = _mm256_unpackhi_pd(even_left, odd_left);
+    v[2] = _mm256_unpacklo_pd(even_right, odd_right);
+    v[3] = _mm256_unpackhi_pd(even_right, odd_right);
+  }
+  static void store_columns(Word* p, std::ptrdiff_t step, const F64 (&v)[4]) noexcept {
+    store_halves(p, p + 2 * step, _mm256_unpacklo_pd(v[0], v[1]));
+    store_halves(p + step, p + 3 * step, _mm256_unpackhi_pd(v[0], v[1]));
+    store_halves(p + 2, p + 2 * step + 2, _mm256_unpacklo_pd(v[2], v[3]));
+    store_halves(p + step + 2, p + 3 * step + 2, _mm256_unpackhi_pd(v[2], v[3]));
+  }
+  static F64 halves(const Word* low, const Word* high) noexcept {
+    const double* from = reinterpret_cast<const double*>(low);
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from)),
+                                _mm_loadu_pd(reinterpret_cast<const double*>(high)), 1);
+  }
+  static void store_halves(Word* low, Word* high, F64 x) noexcept {
+    _mm_storeu_pd(reinterpret_cast<double*>(low), _mm256_castpd256_pd128(x));
+    _mm_storeu_pd(reinterpret_cast<double*>(high), _mm256_extractf128_pd(x, 1));
   }
 
   static I64 load(const std::int64_t* p) noexcept { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }

@@ -1,46 +1,16 @@
 // In and out of the encoding of `ref`, which is the canonical residue itself:
 // bit-packed rows, small signed integers, uniform polynomials.
+#include <algorithm>
 #include <atomic>
-#include <bit>
-#include <cstring>
 
+#include "backend/packing.hpp"
 #include "backend/ref/kernels.hpp"
 #include "backend/ref/queue.hpp"
 
 namespace lw::ref {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "packed rows are read and written through the low bytes");
-
 constexpr std::size_t kCycles = 4;
-constexpr std::size_t kGroup = 8;  // coefficients that fill a whole number of bytes at every width
-
-// Room for 8 coefficients of 64 bits and for the 16-byte accesses at the last of them.
-using GroupBytes = std::byte[kGroup * 8 + 8];
-
-void unpack_group(Word* out, const std::byte* from, unsigned width) noexcept {
-  GroupBytes bytes = {};
-  std::memcpy(bytes, from, width);
-  const Word mask = ~Word{0} >> (64 - width);
-  for (unsigned i = 0; i < kGroup; ++i) {
-    const unsigned bit = i * width;
-    U128 window;
-    std::memcpy(&window, bytes + bit / 8, sizeof window);
-    out[i] = static_cast<Word>(window >> bit % 8) & mask;
-  }
-}
-
-void pack_group(std::byte* to, const Word* in, unsigned width) noexcept {
-  GroupBytes bytes = {};
-  for (unsigned i = 0; i < kGroup; ++i) {
-    const unsigned bit = i * width;
-    U128 window;
-    std::memcpy(&window, bytes + bit / 8, sizeof window);
-    window |= static_cast<U128>(in[i]) << bit % 8;
-    std::memcpy(bytes + bit / 8, &window, sizeof window);
-  }
-  std::memcpy(to, bytes, width);
-}
 
 }  // namespace
 
@@ -61,9 +31,9 @@ bool import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept {
     const std::byte* from = canonical.base + canonical.offsets[poly * out.limbs.size() + j];
     Word* x = out.row(poly, j);
     Word largest = 0;
-    for (std::size_t i = 0; i < queue.degree; i += kGroup, from += width) {
+    for (std::size_t i = 0; i < queue.degree; i += kPackedGroup, from += width) {
       unpack_group(x + i, from, width);
-      for (std::size_t k = i; k < i + kGroup; ++k) largest = std::max(largest, x[k]);
+      for (std::size_t k = i; k < i + kPackedGroup; ++k) largest = std::max(largest, x[k]);
     }
     if (largest >= queue.moduli[out.limbs[j]].value()) all_reduced.store(false, std::memory_order_relaxed);
   });
@@ -77,7 +47,7 @@ void export_residues(Queue& q, const PackedRowsOut& canonical, ConstRows in) noe
     const unsigned width = canonical.widths[row % limbs];
     const Word* x = in.row(row / limbs, row % limbs);
     std::byte* to = canonical.base + canonical.offsets[row];
-    for (std::size_t i = 0; i < queue.degree; i += kGroup, to += width) pack_group(to, x + i, width);
+    pack_words(to, x, queue.degree, width);
   });
 }
 

@@ -1,0 +1,57 @@
+#include "backend/cpu/base_conversion.hpp"
+
+#include <algorithm>
+
+namespace lw::cpu {
+namespace {
+
+double centred_double(const CpuQueue& queue, std::uint16_t limb, Word residue) noexcept {
+  return static_cast<double>(queue.moduli[limb].centred(residue));
+}
+
+}  // namespace
+
+void split_rows(const CpuQueue& queue, const Parts& parts, const ConstRows& in, std::size_t poly, std::size_t start,
+                std::size_t size, const LiftTable& table) noexcept {
+  SplitTerm terms[kMaxFrom];
+  Word* rows[kMaxFrom];
+  const std::size_t count = table.from.size();
+  for (std::size_t j = 0; j < count; ++j) {
+    const std::uint16_t limb = table.from[j];
+    const auto place = std::find(in.limbs.begin(), in.limbs.end(), limb) - in.limbs.begin();
+    terms[j] = {in.row(poly, static_cast<std::size_t>(place)) + start, &queue.ntt[limb].prime,
+                centred_double(queue, limb, table.inverse[j]), table.reciprocal[j]};
+    rows[j] = parts.row(j);
+  }
+  queue.row.split(rows, parts.row(count), terms, count, size);
+}
+
+Joiner::Joiner(const CpuQueue& queue, const LiftTable& table, std::size_t target) noexcept
+    : target_(queue.ntt[table.to[target]]), count_(table.from.size()), separate_(has_quotient(table)) {
+  const std::uint16_t limb = table.to[target];
+  const double q = target_.prime.q;
+  double largest = 0;
+  for (std::size_t j = 0; j < count_; ++j) {
+    weights_[j] = centred_double(queue, limb, table.weight[target * count_ + j]);
+    largest = std::max(largest, queue.ntt[table.from[j]].prime.q);
+  }
+  if (!separate_) return;
+  // |u| <= (count + 1) / 2; its product with a centred residue of -D is exact below 2^53.
+  quotient_weight_ = -centred_double(queue, limb, table.total[target]);
+  const double quotient_part = static_cast<double>(count_ + 1) / 2 * (q / 2);
+  if (quotient_part > 0x1p52) {
+    weights_[count_++] = quotient_weight_;
+    separate_ = false;
+  }
+  accumulator_ = make_accumulator(count_, largest / 2 * (q / 2), separate_ ? quotient_part : 0, q);
+}
+
+void Joiner::join(const CpuQueue& queue, Word* out, const Parts& parts, std::size_t start,
+                  std::size_t size) const noexcept {
+  const Word* rows[kMaxFrom + 1];
+  for (std::size_t j = 0; j < count_; ++j) rows[j] = parts.row(j) + start;
+  queue.row.join(out, rows, weights_.data(), count_, separate_ ? parts.row(count_) + start : nullptr, quotient_weight_,
+                 accumulator_, size, target_.prime);
+}
+
+}  // namespace lw::cpu

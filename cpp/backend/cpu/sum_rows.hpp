@@ -1,0 +1,42 @@
+// Operands of the row kernels that sum products.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/cpu/prime.hpp"
+
+namespace lw::cpu {
+
+/// One source limb of a lift: y = centred(x * inverse), v += y * reciprocal.
+struct SplitTerm {
+  const Word* x;
+  const Prime* prime;
+  double inverse;  // centred
+  double reciprocal;
+};
+
+struct DotTerm {
+  const Word *a, *b;
+};
+
+/// common * own[0] and common * own[1], for two sums.
+struct PairTerm {
+  const Word* common;
+  const Word* own[2];
+};
+
+/// What the two sums begin with: scalar * rows[half], or zero where that is null.
+struct PairStart {
+  const Word* rows[2];
+  double scalar;  // centred; 1: as the rows are
+};
+
+/// Results are stored where the automorphism of galois element g puts them.
+struct Turned {
+  const std::uint32_t* block_reversal;  // of the aligned blocks of 4 words
+  unsigned log_blocks;
+  std::uint32_t element, inverse_element;  // g and g^-1 modulo 2N
+};
+
+}  // namespace lw::cpu

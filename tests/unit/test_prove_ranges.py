@@ -1,0 +1,86 @@
+"""The proof that transforms stay exact holds for the sources, and fails for every reduction that is taken away."""
+
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from latticework import _core
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "tools" / "prove_ranges.py"
+TABLE = Path("cpp/backend/cpu/ntt_ranges.hpp")
+SOURCE = (ROOT / TABLE).read_text()
+ROW = re.compile(r"    \{(\d+), (.*)\},")
+ROWS = {int(match[1]): match[2].split(", ") for match in ROW.finditer(SOURCE)}
+
+
+def prove(root):
+    return subprocess.run([sys.executable, SCRIPT, "--root", root], capture_output=True, text=True, check=False)
+
+
+def planted(tmp_path, text):
+    target = tmp_path / TABLE
+    target.parent.mkdir(parents=True)
+    target.write_text(text)
+    return tmp_path
+
+
+def test_the_sources_are_proved():
+    result = prove(ROOT)
+    assert (result.returncode, result.stdout.count("exact below")) == (0, len(ROWS))
+    assert list(ROWS) == sorted(ROWS) and max(ROWS) == 50
+
+
+def with_cleared_bit(bits, field, bit):
+    masks = list(ROWS[bits])
+    masks[field] = f"0b{int(masks[field], 2) & ~(1 << bit):0{len(masks[field]) - 2}b}"
+    return SOURCE.replace(", ".join(ROWS[bits]), ", ".join(masks))
+
+
+REDUCTIONS = [
+    (bits, field, bit)
+    for bits, masks in ROWS.items()
+    for field, mask in enumerate(masks)
+    for bit in range(8)
+    if int(mask, 2) >> bit & 1
+]
+
+
+@pytest.mark.parametrize(("bits", "field", "bit"), [r for r in REDUCTIONS if r[0] >= 49])
+def test_a_removed_reduction_is_noticed(tmp_path, bits, field, bit):
+    changed = with_cleared_bit(bits, field, bit)
+    assert changed != SOURCE
+    result = prove(planted(tmp_path, changed))
+    assert result.returncode == 1 and f"2^{bits}" in result.stdout and " can reach " in result.stdout
+
+
+def test_a_table_of_other_fields_is_refused(tmp_path):
+    result = prove(planted(tmp_path, SOURCE.replace("forward8, forward4", "forward4, forward8")))
+    assert result.returncode == 1 and "fields" in result.stdout
+
+
+def exact_product(x, w, over_q, q):
+    """The product modulo q as the kernels compute it, each operation rounded as float64 does."""
+    high = x * w
+    quotient = round(x * over_q)
+    low = float(Fraction(x) * Fraction(w) - Fraction(high))
+    rest = float(Fraction(high) - quotient * q)
+    return Fraction(low) + Fraction(rest), Fraction(low + rest)
+
+
+@pytest.mark.parametrize("bits", sorted(ROWS))
+def test_bounds_of_one_product_hold_on_extreme_operands(bits):
+    q = max(p for p in _core.primes_near(2**bits - 2**17, 2**17, 4) if p < 2**bits)
+    rng = np.random.default_rng(7)
+    reach = 2 ** (52 - bits) * q - 1  # half of what is exact
+    for x in [float(reach), -float(reach), *rng.integers(-reach, reach, 200).astype(float).tolist()]:
+        for w in [float(q // 2), -float(q // 2), float(rng.integers(-(q // 2), q // 2))]:
+            exact, computed = exact_product(x, w, w * (1.0 / q), q)
+            assert computed == exact and (exact - int(x) * int(w)) % q == 0
+            slack = abs(Fraction(x) * Fraction(w)) / q * ((1 + Fraction(1, 2**53)) ** 3 - 1)
+            assert abs(exact) <= q * Fraction(1, 2) + slack * q

@@ -1,6 +1,6 @@
 """Bootstraps on real ciphertexts: precision by kind of data, time, memory, keys.
 
-    latticework bench boot --set A14 [--real] [--target 8] [--iterations 2] [--kinds random,constant] [--json]
+latticework bench boot --set A14 [--real] [--target 8] [--iterations 2] [--kinds random,constant] [--json]
 """
 
 from __future__ import annotations

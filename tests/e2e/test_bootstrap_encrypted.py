@@ -4,17 +4,18 @@ import functools
 
 import numpy as np
 import pytest
-from bench.boot import EncryptedBootstrap, kinds
 
+from latticework.bench import suites
 from latticework.bootstrapping import precision, predicted_precision
 from latticework.params import bootstrap_chain
+
+suites()  # puts the source tree on the path
+from bench.boot import EncryptedBootstrap, kinds  # noqa: E402
 
 
 @functools.cache
 def case(name, target, real=False, slots=None, iterations=1):
-    return EncryptedBootstrap(
-        bootstrap_chain(name), target, real=real, slots=slots, iterations=iterations, threads=1
-    )
+    return EncryptedBootstrap(bootstrap_chain(name), target, real=real, slots=slots, iterations=iterations, threads=1)
 
 
 def bits(bootstrap, x, real=False):
@@ -57,10 +58,10 @@ def test_two_iterations():
 
 
 def test_again_and_again():
-    """A value that is bootstrapped five times over drifts by no more than five errors."""
+    """A value that is bootstrapped three times over drifts by no more than three errors."""
     bootstrap = case("T11", 3)
     x = kinds(bootstrap.slots, np.random.default_rng(5), False)["random"]
     value = bootstrap.encrypted(x)
-    for _ in range(5):
+    for _ in range(3):
         value = bootstrap.lowered(bootstrap.run(value))
-    assert precision(bootstrap.decrypted(value), x).rms_bits > 22.5
+    assert precision(bootstrap.decrypted(value), x).rms_bits > 23.5

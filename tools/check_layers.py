@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "bench": "",
     "report": f"_core params cost {PLAN}",
     "runtime": f"_core params {PLAN}",
-    "ckks": f"_core ir dialects params keys expand passes approx frontend.location plan.emit {PLAN}",
+    "ckks": f"_core ir dialects params keys expand passes approx frontend.location bootstrapping plan.emit {PLAN}",
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
     "stages": "ir ops plan plan.emit plan.keys frontend",

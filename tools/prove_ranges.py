@@ -255,7 +255,7 @@ def prove_sums() -> str:
     """Products of residues at rest, and joins of 1 to 240 limbs, for moduli of 15 to 50 bits. Factors are bounded by
     the powers of two above them.
     """
-    terms = {}
+    terms: dict[tuple[int, int], int] = {}
     for bits in range(15, 51):
         for q in (2**bits - 1, 2 ** (bits - 1) + 1):
             at_rest = float((REST[50] if q >= 2**49 else REST[49]) * q) ** 2

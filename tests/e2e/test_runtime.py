@@ -217,7 +217,7 @@ def test_events_of_evaluation(deployed_mlp, run):
     deployed_mlp.server(run[0], on_event=events.append)
     check_order(events, "evaluate")
     assert [e.done for e in events] == list(range(1, len(events) + 1))
-    assert {"encode", "mul_plain", "mod_down"} <= {e.op for e in events}
+    assert {"encode", "diag_sums", "mod_down"} <= {e.op for e in events}
 
 
 def test_events_of_loops():

@@ -5,6 +5,7 @@ checks them first, and says what to do where they do not fit. docs/ckks.md has a
 OpenFHE use for the same things.
 """
 
+from latticework.ckks.bootstrapper import Bootstrapper
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.encryption import Decryptor, Encoder, Encryptor
 from latticework.ckks.evaluator import Evaluator, load_ciphertexts, save_ciphertexts
@@ -25,6 +26,7 @@ from latticework.errors import (
 )
 
 __all__ = [
+    "Bootstrapper",
     "Ciphertext",
     "Decryptor",
     "Encoder",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.ckks.batches import batched
+from latticework.ckks.bootstrapper import Bootstrapper
 from latticework.ckks.checks import fail, is_close, whole
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.exact import ExactOperations, Operand, is_real_number
@@ -150,6 +151,13 @@ class Evaluator(ExactOperations):
         if not isinstance(polynomial, Polynomial):
             fail(UserError, "polynomial: give a ckks.Polynomial(coefficients), or ckks.chebyshev(f, interval, degree)")
         return self.run(polynomial, x)
+
+    @batched
+    def bootstrap(self, x: Ciphertext, bootstrapper: Bootstrapper) -> Ciphertext:
+        """The same slots at the bootstrapper's `target_level`."""
+        if not isinstance(bootstrapper, Bootstrapper):
+            fail(UserError, f"bootstrap: give a ckks.Bootstrapper, not a {type(bootstrapper).__name__}")
+        return self.run(bootstrapper, x)
 
     @batched
     def inner_sum(self, x: Ciphertext, count: int | None = None, stride: int = 1) -> Ciphertext:

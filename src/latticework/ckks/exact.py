@@ -36,7 +36,7 @@ from latticework.errors import (
     ShapeError,
     UserError,
 )
-from latticework.plan.keys import conjugation_element
+from latticework.plan.keys import KeySpec, conjugation_element
 
 PlainOperand = Plaintext | npt.ArrayLike
 Operand = Ciphertext | PlainOperand
@@ -192,8 +192,7 @@ class ExactOperations(ABC):
     def mul_i(self, x: Ciphertext) -> Ciphertext:
         """x times the imaginary unit: exact, no level, no change of scale."""
         self._own("mul_i", x)
-        unit = self._encoder.encode([1j], x.core.level, 1.0)
-        return self._out(self._core.mul_plain(x.core, unit))
+        return self._out(self._core.mul_monomial(x.core, self.parameters.ring_degree // 2))
 
     # -- levels and scales -------------------------------------------------------------------
 
@@ -204,9 +203,9 @@ class ExactOperations(ABC):
         if x.degree == 1:
             return x
         keys = self._keys("relinearize", x)
-        serving = [s.level for s in keys.specs if s.kind == "relin" and s.track == 0]
-        if not serving or max(serving) < x.level:
-            have = f"serves levels up to {max(serving)}" if serving else "is missing"
+        if not keys.serves(KeySpec("relin", 0, 0, x.level)):
+            reach = keys.reach("relin")
+            have = "is missing" if reach is None else f"serves levels up to {reach}"
             fail(
                 MissingKeyError,
                 f"relinearize: the ciphertext is at level {x.level}, the relinearisation key {have}; "
@@ -291,16 +290,10 @@ class ExactOperations(ABC):
         if all(k % x.slots == 0 for k in turns):
             return [x] * len(turns)
         keys = self._keys("rotate_many", x)
-        elements = [None if k % x.slots == 0 else self._rotation("rotate_many", keys, x, k) for k in turns]
-        digits = self._core.hoist(x.core)
-        return [
-            x
-            if element is None
-            else self._out(
-                self._core.mod_down(self._core.key_product(digits, element, keys.core), x.core.level, x.scale)
-            )
-            for element in elements
-        ]
+        turned = [k for k in turns if k % x.slots]
+        elements = [self._rotation("rotate_many", keys, x, k) for k in turned]
+        found = iter(self._core.rotate_many(x.core, elements, keys.core))
+        return [self._out(next(found)) if k % x.slots else x for k in turns]
 
     @batched
     def conjugate(self, x: Ciphertext) -> Ciphertext:

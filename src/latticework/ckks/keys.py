@@ -10,7 +10,7 @@ from latticework import _core
 from latticework.ckks.checks import fail, whole
 from latticework.ckks.parameters import Parameters, check_parameters
 from latticework.errors import MissingKeyError, SecretKeyError, UserError
-from latticework.keys import covering_keys, steps_by_element
+from latticework.keys import covering_keys, resident_bytes, steps_by_element
 from latticework.plan.keys import KeySpec, conjugation_element, galois_element
 
 OnKey = Callable[[int, int, dict[str, Any]], object]
@@ -121,20 +121,26 @@ class KeySet:
         alike = (s for s in self.specs if (s.kind, s.galois_element) == (spec.kind, spec.galois_element))
         return any(covers((s.track, s.level), wanted) for s in alike)
 
+    def reach(self, kind: str, galois_element: int = 0) -> int | None:
+        """The highest level of the main track that a kind of key serves; None where there is no such key."""
+        levels = range(self.parameters.levels, -1, -1)
+        return next((n for n in levels if self.serves(KeySpec(kind, galois_element, 0, n))), None)
+
     def find_galois(self, who: str, element: int, modulus: int, level: int, wanted: str) -> int:
         """The Galois element of a key, equal to `element` modulo `modulus`, that serves a level.
 
         raises  MissingKeyError saying what to generate
         """
-        alike = [s for s in self.specs if s.kind == "galois" and (s.galois_element - element) % modulus == 0]
-        serving = [s for s in alike if s.track == 0 and s.level >= level]
+        alike = [g for g in self.galois_elements if (g - element) % modulus == 0]
+        serving = [g for g in alike if self.serves(KeySpec("galois", g, 0, level))]
         if serving:
-            return serving[0].galois_element
-        if alike:
+            return serving[0]
+        reach = max((self.reach("galois", g) or 0 for g in alike), default=None)
+        if reach is not None:
             fail(
                 MissingKeyError,
-                f"{who}: the key for {wanted} serves levels up to {max(s.level for s in alike)}, the ciphertext is at "
-                f"level {level}: drop_level first, or generate the key with level={level}",
+                f"{who}: the key for {wanted} serves levels up to {reach}, the ciphertext is at level {level}: "
+                f"drop_level first, or generate the key with level={level}",
             )
         how = "conjugate=True" if "conjugation" in wanted else f"steps=[{wanted.rsplit(maxsplit=1)[-1]}]"
         fail(
@@ -156,14 +162,16 @@ class KeySet:
         lines = [repr(self)]
         steps = steps_by_element(self.parameters.chain)
         for spec in self.specs:
-            size = self.parameters.key_bytes(spec.level) if spec.track == 0 else 0
+            size = resident_bytes(spec, self.parameters.chain)
             lines.append(f"  {self._purpose(spec, steps):<28} levels 0 to {spec.level:>2}  {size / 1e6:8.2f} MB")
         return "\n".join(lines)
 
     def _purpose(self, spec: KeySpec, steps: dict[int, int]) -> str:
         n = self.parameters.ring_degree
         if spec.kind != "galois":
-            return {"relin": "relinearisation"}.get(spec.kind, spec.kind)
+            return {"relin": "relinearisation", "to_sparse": "to the sparse secret"}.get(
+                spec.kind, "from the sparse secret"
+            )
         if spec.galois_element == conjugation_element(n):
             return "conjugation"
         turn = steps.get(spec.galois_element)

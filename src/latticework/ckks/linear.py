@@ -63,39 +63,38 @@ class LinearTransform(Operation):
         return np.asarray(direct + sum(d * np.roll(v.conj(), -k) for k, d in self.conjugate_diagonals.items()))
 
     def build(self, p: Primitives, x: Value, module: Module) -> Value:
-        """One symbolic map for each of x and its conjugate."""
-        kind = cipher(x)
-        level = Level(0, kind.level.index - 1)
+        """One symbolic map."""
+        level = Level(0, cipher(x).level.index - 1)
+        mapping = LinearMap(
+            self._slots,
+            explicit=(
+                *explicit_diagonals(self.diagonals, self._slots, module, conj=False),
+                *explicit_diagonals(self.conjugate_diagonals, self._slots, module, conj=True),
+            ),
+        )
         scale = p.chain.main.scales[level.index]
-        parts = []
-        if self.diagonals:
-            parts.append((x, self.diagonals))
-        if self.conjugate_diagonals:
-            parts.append((p.builder.build("rlwe.conjugate", [x]), self.conjugate_diagonals))
-        total: Value | None = None
-        for operand, diagonals in parts:
-            mapping = linear_map(diagonals, self._slots, module)
-            y = p.builder.build("ckks.linear_transform", [operand], map=mapping, level=level, scale=scale)
-            total = p.add(total, y)
-        assert total is not None
-        return total
+        return p.builder.build("ckks.linear_transform", [x], map=mapping, level=level, scale=scale)
 
     def __repr__(self) -> str:
         conjugate = f" and {len(self.conjugate_diagonals)} of the conjugate" if self.conjugate_diagonals else ""
         return f"LinearTransform({self._slots} slots, {len(self.diagonals)} diagonals{conjugate})"
 
 
-def linear_map(diagonals: dict[int, ComplexArray], slots: int, module: Module) -> LinearMap:
-    """The compact form of a map with these diagonals, which become a source of the module."""
+def explicit_diagonals(
+    diagonals: dict[int, ComplexArray], slots: int, module: Module, *, conj: bool
+) -> tuple[Diagonal, ...]:
+    """Diagonals in compact form: their numbers become one source of the module."""
+    if not diagonals:
+        return ()
     every = np.array(list(diagonals.values()))
     source = module.add_source(every if np.any(every.imag) else every.real)
     pack = PackMap((slots,), slots, (PackDim(0, slots),))
     identity = Access((slots,), ((1,),), (0,))
-    explicit = tuple(
-        Diagonal(k, ConstRef(Gather((slots,), pack, identity, source, Access(every.shape, ((0,), (1,)), (row, 0)))))
-        for row, k in enumerate(diagonals)
-    )
-    return LinearMap(slots, explicit=explicit)
+
+    def values(row: int) -> ConstRef:
+        return ConstRef(Gather((slots,), pack, identity, source, Access(every.shape, ((0,), (1,)), (row, 0))))
+
+    return tuple(Diagonal(k, values(row), conj) for row, k in enumerate(diagonals))
 
 
 def _common_slots(given: list[npt.ArrayLike | Diagonals], slots: int | None) -> int:

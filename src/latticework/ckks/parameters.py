@@ -229,6 +229,7 @@ class Parameters:
             ("log2 Q", f"{self.log2_q:.1f}", f"{len(chain.primes)} primes, {self.levels} levels above the last"),
             ("log2 P", f"{self.log2_p:.1f}", f"{len(chain.special)} special primes"),
             ("log2 QP", f"{self.log2_qp:.1f}", f"{limit} for {chain.security_bits}-bit security{verdict}"),
+            *self._bootstrap_rows(),
             ("digits", f"{len(digits)}", f"of up to {max(digits):.1f} bits"),
             ("evaluation key", _megabytes(self.key_bytes()), f"{_megabytes(self.key_bytes(stored=True))} in a file"),
             ("ciphertext", _megabytes(16 * chain.ring_degree * len(chain.primes)), "in memory, at the top level"),
@@ -240,6 +241,13 @@ class Parameters:
             modulus = sum(log2(p) for p in chain.limb_primes(chain.main.basis(level)))
             lines.append(f"  {level:>5}  {primes:>18}  {log2(self.scales[level]):>10.4f}  {modulus:>12.1f}")
         return "\n".join(lines)
+
+    def _bootstrap_rows(self) -> list[tuple[str, str, str]]:
+        circuit, floor = self.chain.bootstrap, self.chain.floor
+        if circuit is None:
+            return []
+        above = circuit.eval_levels + circuit.cts_levels
+        return [("bootstrap", f"at {floor}", f"the last {floor} levels and {above} above the highest are its own")]
 
     __str__ = summary
 

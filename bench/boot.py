@@ -33,6 +33,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 RMS_TARGET = {"A14": 24.0, "A17": 24.0, "A11": 24.0, "T11": 24.5, "T12": 24.5}  # bits
 WORST_TARGET = {"A14": 21.5}
 SECONDS_TARGET = {"A14": 8.0, "T12": 0.5, "T11": 0.2}
+CONSTANT_BYTES = 4 << 30  # holds the matrices of A14; with less they are encoded again in every run
 KEY_BYTES_TARGET = {"A14": 2.8e9}
 
 
@@ -64,7 +65,7 @@ class EncryptedBootstrap:
         real: bool = False,
         iterations: int = 1,
         threads: int = 0,
-        constant_bytes: int = 2**30,
+        constant_bytes: int = CONSTANT_BYTES,
         backend: str = "auto",
     ) -> None:
         self.chain, self.slots = chain, slots or chain.slots
@@ -123,7 +124,7 @@ def main(
     which: Annotated[str, typer.Option("--kinds", help="kinds of data, by comma")] = "random,constant,signs,one-hot",
     repeats: Annotated[int, typer.Option(help="timed runs, each of fresh data of the first kind")] = 3,
     threads: Annotated[int, typer.Option(help="0: as many as there are CPUs")] = 0,
-    constant_bytes: Annotated[int, typer.Option(help="memory for encoded matrices")] = 2**30,
+    constant_bytes: Annotated[int, typer.Option(help="memory for encoded matrices")] = CONSTANT_BYTES,
     backend: str = "auto",
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:

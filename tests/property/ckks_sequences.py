@@ -19,6 +19,7 @@ from latticework.plan import noise
 
 SLOTS = 16
 MAX_VALUE = 8.0
+FLOAT_ERROR = 2.0**-48  # of the expected slots themselves, and of what is read in double precision
 DEVIATIONS = 9.0  # of the noise of one step, for each of the slots
 
 
@@ -117,7 +118,7 @@ class Sequences:
     def made(self, name: str, c: ckks.Ciphertext, expected: np.ndarray, bound: float, parents: tuple[Tracked, ...],
              *arguments: Any) -> Tracked:  # fmt: skip
         record = Record(name, arguments, c.level, c.scale, c.degree)
-        return Tracked(c, expected, bound, (*(r for p in parents for r in p.records), record))
+        return Tracked(c, expected, bound + FLOAT_ERROR, (*(r for p in parents for r in p.records), record))
 
     # What a step adds to the error, each a few deviations of the noise model and so hardly ever exceeded.
 

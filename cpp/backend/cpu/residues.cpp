@@ -1,6 +1,7 @@
 // In and out of the encoding of `cpu`.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
@@ -21,7 +22,12 @@ bool unpack_tiles(const RowKernels& row, Word* out, const std::byte* from, unsig
   for (std::size_t start = 0; start < count; start += kTile) {
     Word words[kTile];
     const std::size_t size = std::min(kTile, count - start);
-    for (std::size_t i = 0; i < size; i += kPackedGroup, from += width) unpack_group(words + i, from, width);
+    if (width == 64) {
+      std::memcpy(words, from, size * sizeof(Word));
+      from += size * sizeof(Word);
+    } else {
+      for (std::size_t i = 0; i < size; i += kPackedGroup, from += width) unpack_group(words + i, from, width);
+    }
     all_reduced &= row.from_canonical(out + start, words, size, prime);
   }
   return all_reduced;
@@ -62,7 +68,11 @@ void export_residues(Queue& q, const PackedRowsOut& packed, ConstRows in) noexce
     for (std::size_t start = 0; start < queue.degree; start += tile, to += tile / kPackedGroup * width) {
       Word words[kTile];
       queue.row.to_canonical(words, x + start, tile, prime);
-      pack_words(to, words, tile, width);
+      if (width == 64) {
+        std::memcpy(to, words, tile * sizeof(Word));
+      } else {
+        pack_words(to, words, tile, width);
+      }
     }
   });
 }

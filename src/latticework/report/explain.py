@@ -19,6 +19,7 @@ _KINDS = {
     _core.FileKind.PUBLIC_KEY: "public key (encrypts; safe to send)",
     _core.FileKind.EVALUATION_KEYS: "evaluation keys (for the server; safe to send)",
     _core.FileKind.CIPHERTEXTS: "ciphertexts",
+    _core.FileKind.PLAINTEXTS: "plaintexts (encoded, NOT encrypted)",
 }
 _PLAN_SECTIONS = {
     META: "interface", CODE_SECTION: "code", CONSTANTS: "constants", DEBUG: "debug tables", SOURCE: "weights",

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 SUITES = {
+    "boot": "bench.boot",
     "micro": "bench.micro.suite",
     "peers": "bench.peers.suite",
     "digits": "bench.digits.suite",

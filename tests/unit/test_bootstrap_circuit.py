@@ -180,13 +180,13 @@ def test_precision_with_noise_is_alike_for_all_kinds_of_data(name, real, iterati
         found.append(precision(y, x, real=real))
     assert min(f.rms_bits for f in found) > bits
     assert max(f.rms_bits for f in found) - min(f.rms_bits for f in found) < 0.6
-    assert min(f.worst_bits for f in found) > bits - 2.2
+    assert min(f.worst_bits for f in found) > bits - 3.2  # of a normal error 2.1, of one that is all rounding 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rms", "worst"),
-    [("A14", 24.5, 22.2), ("A17", 24.2, 22.0), ("A11", 24.2, 22.0), ("B", 30.5, 28.2), ("C15", 19.0, 16.6)],
+    [("A14", 24.6, 21.5), ("A17", 24.2, 21.2), ("A11", 24.2, 21.2), ("B", 30.5, 27.4), ("C15", 19.0, 16.0)],
 )
 def test_precision_of_the_secure_sets(name, rms, worst):
     chain = bootstrap_chain(name)

@@ -65,7 +65,7 @@ def test_eval_mod_follows_its_profile(name):
 def test_pairs_hit_their_product():
     chain = bootstrap_chain("A14")
     bits = [log2(chain.group_product(i, 14)) for i in range(27 - 3, 27)]
-    assert np.allclose(bits, [53.05, 55, 57], atol=1e-3)
+    assert np.allclose(bits, [54.45, 55.7, 57.7], atol=1e-3)
 
 
 @pytest.mark.parametrize("name", NAMES)

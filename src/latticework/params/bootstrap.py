@@ -18,7 +18,7 @@ from latticework.errors import LevelError, SecurityError
 from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits, sparse_modulus_limit_bits
-from latticework.params.select import DIGIT_GAP_BITS, MAX_PRIME_BITS, PrimeSupply, cut_digits
+from latticework.params.select import DIGIT_GAP_BITS, PrimeSupply, cut_digits
 
 LEAST_GAP_BITS = 0.1  # of P over a digit of EvalMod and CoeffToSlot: at their scales key switching noise is far below
 SPARSE_WEIGHT = 32  # nonzero coefficients of the ephemeral secret
@@ -92,7 +92,7 @@ def _gain_bits(chosen: BootstrapSet) -> int:
 def _choose_primes(chosen: BootstrapSet) -> tuple[Sections, list[float]]:
     """Primes from the top down, and the scales of the residual levels and of the floor, from the top down."""
     supply = PrimeSupply(2 << chosen.log2_degree)
-    special = supply.group(2.0**MAX_PRIME_BITS, chosen.special, below=True)
+    special = supply.group(2.0**chosen.special_bits, chosen.special, below=True)
     cts = tuple(supply.near(2.0**bits) for bits in chosen.cts)
     eval_mod: list[Group] = []
     scale = 2.0 ** chosen.eval_scales[0]

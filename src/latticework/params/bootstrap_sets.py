@@ -16,7 +16,7 @@ class BootstrapSet:
     eval_scales scales of x, T_2, T_4, ... in EvalMod: the moduli between them are s_(i-1)^2 / s_i
     eval_rest   its other levels: the sum of the series, the squarings, the sine series
     cts         levels of CoeffToSlot
-    special     number of 49-bit primes of P
+    special     number of primes of P;  special_bits: what they are just below
     degree, doublings  of the exponential: e^(2 pi i x / 2^doublings) as a Chebyshev series of this degree
     bound       |t| / q0 stays below this, but for the failure probability
     ratio       log2 of q0 over the scale at which SlotToCoeff ends
@@ -39,18 +39,21 @@ class BootstrapSet:
     bound: int = 16
     ratio: float = 8.0
     cts_babies: int | None = 8
+    special_bits: float = 49.0
     insecure: bool = False
 
 
 WIDEST = 48.95  # of single primes below 2^49
 _SINGLES = (WIDEST,) * 5
 _FALLING = (55.0, 53.0, 51.0, WIDEST, WIDEST)  # noise injected at x, T_2 and T_4 is amplified most
+_HIGHER = (55.7, 53.7, 51.7, WIDEST, WIDEST)  # for what is saved by smaller primes of P
 
 A14 = BootstrapSet(
-    "A14", 16, scale=42, base=45, stc=(37, 37, 42), residual=14, eval_scales=_FALLING, eval_rest=_SINGLES,
-    cts=(WIDEST,) * 4, special=7,
+    "A14", 16, scale=42, base=45, stc=(37, 37, 42), residual=14, eval_scales=_HIGHER, eval_rest=_SINGLES,
+    cts=(WIDEST,) * 4, special=7, special_bits=48.58,
 )  # fmt: skip
-A17 = replace(A14, name="A17", scale=40, base=44, stc=(36, 36, 40), residual=17, special=5, cts_babies=None)
+A17 = replace(A14, name="A17", scale=40, base=44, stc=(36, 36, 40), residual=17, eval_scales=_FALLING, special=5,
+              special_bits=49.0, cts_babies=None)  # fmt: skip
 A11 = replace(A17, name="A11", residual=11, special=10, cts_babies=8)
 B = BootstrapSet(
     "B", 16, scale=47, base=WIDEST, stc=(44, 44, WIDEST), residual=9, eval_scales=(63, 62, 60, 58, 57, 56),

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from math import prod, sqrt
 
+import numpy as np
+import numpy.typing as npt
+
 from latticework.params import ModulusChain
+
+FloatArray = npt.NDArray[np.float64]
 
 ERROR_VARIANCE = 10.5
 SECRET_VARIANCE = 2.0 / 3.0
@@ -37,6 +42,23 @@ def mod_down(ring_degree: int, degree: int = 1) -> float:
     """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2) with each r uniform in [-1/2, 1/2]."""
     spread = SECRET_VARIANCE * ring_degree
     return sqrt(ROUNDING_VARIANCE * sum(spread**power for power in range(degree + 1)))
+
+
+def mod_down_by_slot(ring_degree: int, degree: int, shares: FloatArray) -> FloatArray:
+    """The same as each slot sees it, under a secret with these shares: see `secret_shares`."""
+    spread = SECRET_VARIANCE * ring_degree * shares
+    total: FloatArray = np.sqrt(ROUNDING_VARIANCE * sum(spread**power for power in range(degree + 1)))
+    return total
+
+
+def secret_shares(ring_degree: int, slots: int, random: np.random.Generator) -> FloatArray:
+    """|s|^2 in every slot over its mean, for a drawn secret s: the same slots are noisier at every rounding.
+
+    The value of a uniform ternary polynomial at a root of unity is all but complex normal, so its square is
+    exponentially distributed; a slot of a narrow vector is the mean of slots of the ring.
+    """
+    gap = ring_degree // 2 // slots
+    return random.standard_gamma(gap, slots) / gap
 
 
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:

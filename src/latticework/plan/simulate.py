@@ -61,8 +61,12 @@ def simulate(
 def simulate_slots(
     plan: Plan, inputs: Sequence[npt.ArrayLike], *, noise: np.random.Generator | None = None
 ) -> list[Slots]:
-    """Slot vectors of a plan's outputs, complex where they are; inputs are slot vectors too, freshly encrypted."""
+    """Slot vectors of a plan's outputs, complex where they are; inputs are slot vectors too, freshly encrypted.
+
+    noise  draws a secret too, which makes some slots noisier than others at every step
+    """
     run = _Simulation(plan, noise, None)
+    run.draws_secret = noise is not None
     run.dtype = np.complex128
     kinds = [plan.kind(r) for r in plan.blocks[0].arguments]
     held = [k for k in kinds if isinstance(k, CipherKind)]
@@ -80,6 +84,8 @@ class _Simulation:
         self.noise = noise
         self.on_value = on_value
         self.registers: dict[int, Item] = {}
+        self.draws_secret = False
+        self.shares: dict[int, Slots] = {}
         # Without conjugation and complex constants, imaginary parts are noise that never reaches the real parts.
         is_complex = (
             any(k.galois_element % 4 == 3 for k in plan.keys)
@@ -125,7 +131,16 @@ class _Simulation:
             if self.on_value is not None:
                 self.on_value(register, value)
 
-    def noisy(self, value: Slots, deviation: float, scale: float) -> Slots:
+    def rounding(self, slots: int, degree: int = 1) -> Slots | float:
+        """Deviation of a coefficient of a rounded ciphertext; where a secret is drawn, as seen by each slot."""
+        if not self.draws_secret:
+            return model.mod_down(self.chain.ring_degree, degree)
+        if slots not in self.shares:
+            assert self.noise is not None
+            self.shares[slots] = model.secret_shares(self.chain.ring_degree, slots, self.noise)
+        return model.mod_down_by_slot(self.chain.ring_degree, degree, self.shares[slots])
+
+    def noisy(self, value: Slots, deviation: Slots | float, scale: float) -> Slots:
         """The value with noise of this coefficient deviation, if noise is drawn."""
         if self.noise is None:
             return value
@@ -234,13 +249,13 @@ class _Simulation:
                 raised = raise_modulus(a, kind.slots, self.chain.modulus(0) / before.scale, drawn)
                 return self.noisy(raised, model.mod_raise(self.chain, instruction.immediate[0]), kind.scale)
             case "mod_down":
-                return self.noisy(a, model.mod_down(self.chain.ring_degree, kind.degree), kind.scale)
+                return self.noisy(a, self.rounding(a.shape[-1], kind.degree), kind.scale)
             case "key_product" | "rotate" | "relinearize":
                 key = x[1]
                 assert isinstance(key, KeySpec)
                 a = self.noisy(a, model.key_product(self.chain, kind.level, kind.track), kind.scale)
                 if op != "key_product":
-                    a = self.noisy(a, model.mod_down(self.chain.ring_degree), kind.scale)
+                    a = self.noisy(a, self.rounding(a.shape[-1]), kind.scale)
                 return a if key.kind == "relin" else apply_galois(a, key.galois_element)
         raise AssertionError(f"no meaning for opcode {op}")
 

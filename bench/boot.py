@@ -1,0 +1,189 @@
+"""Bootstraps on real ciphertexts: precision by kind of data, time, memory, keys.
+
+latticework bench boot --set A14 [--real] [--target 8] [--iterations 2] [--kinds random,constant] [--json]
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from bench.rows import Row, report, show
+from latticework import _core
+from latticework.bootstrapping import (
+    Precision,
+    bootstrap_plan,
+    failure_probability_log2,
+    precision,
+    predicted_precision,
+)
+from latticework.params import BOOTSTRAP_SETS, ModulusChain, bootstrap_chain
+from latticework.params.fingerprint import core_parameters
+from latticework.plan.code import encode_code
+
+Slots = npt.NDArray[np.complex128]
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+RMS_TARGET = {"A14": 24.0, "A17": 24.0, "A11": 24.0, "T11": 24.5, "T12": 24.5}  # bits
+WORST_TARGET = {"A14": 21.5}
+SECONDS_TARGET = {"A14": 8.0, "T12": 0.5, "T11": 0.2}
+CONSTANT_BYTES = 4 << 30  # holds the matrices of A14; with less they are encoded again in every run
+KEY_BYTES_TARGET = {"A14": 2.8e9}
+
+
+def _parts(draw: Callable[[], npt.NDArray[np.float64]], real: bool) -> Slots:
+    """A vector with independent real and imaginary parts."""
+    first = draw()
+    return np.asarray(first if real else first + 1j * draw(), dtype=np.complex128)
+
+
+def kinds(slots: int, random: np.random.Generator, real: bool) -> dict[str, Slots]:
+    """The vectors by name: what bootstraps of other designs treat differently."""
+    return {
+        "random": _parts(lambda: random.uniform(-1, 1, slots), real),
+        "constant": _parts(lambda: np.ones(slots), real),
+        "signs": _parts(lambda: random.choice([-1.0, 1.0], slots), real),
+        "one-hot": np.asarray(np.arange(slots) == slots // 3, dtype=np.complex128),
+    }
+
+
+class EncryptedBootstrap:
+    """One bootstrap with keys of its own: what a client and a server would hold."""
+
+    def __init__(
+        self,
+        chain: ModulusChain,
+        target: int,
+        *,
+        slots: int | None = None,
+        real: bool = False,
+        iterations: int = 1,
+        threads: int = 0,
+        constant_bytes: int = CONSTANT_BYTES,
+        backend: str = "auto",
+    ) -> None:
+        self.chain, self.slots = chain, slots or chain.slots
+        self.plan = bootstrap_plan(chain, self.slots, target, real=real, iterations=iterations)
+        parameters = core_parameters(chain)
+        self.context = _core.Context(parameters, backend, threads)
+        generator = _core.KeyGenerator(self.context)
+        secret = generator.secret_key()
+        self.keys = generator.evaluation_keys(
+            secret,
+            [
+                {"kind": k.kind, "galois_element": k.galois_element, "track": k.track, "level": k.level}
+                for k in self.plan.keys
+            ],
+        )
+        self.encoder = _core.Encoder(self.context)
+        self.encryptor = _core.Encryptor(self.context, secret)
+        self.decryptor = _core.Decryptor(self.context, secret)
+        self.executor = _core.Executor(
+            self.context, _core.Plan(parameters, encode_code(self.plan)), self.keys, self._constant, constant_bytes
+        )
+
+    def _constant(self, number: int) -> Slots:
+        return self.plan.constants[number].evaluate({}).astype(np.complex128)
+
+    def encrypted(self, x: Slots) -> _core.Ciphertext:
+        """A fresh ciphertext at the floor."""
+        place = (0, self.chain.floor)
+        return self.encryptor.encrypt(self.encoder.encode(x, place, self.chain.main.scales[self.chain.floor]))
+
+    def run(self, x: _core.Ciphertext) -> _core.Ciphertext:
+        """The bootstrap."""
+        (result,) = self.executor.run([x])
+        return result
+
+    def lowered(self, x: _core.Ciphertext) -> _core.Ciphertext:
+        """A result at the floor again: x without its upper levels, on the scale of the floor."""
+        floor, scale = self.chain.floor, self.chain.main.scales[self.chain.floor]
+        evaluator = _core.Evaluator(self.context)
+        wide = scale * self.chain.group_product(floor + 1)
+        dropped = x if x.level == (0, floor + 1) else evaluator.drop_level(x, (0, floor + 1))
+        return evaluator.mod_down(evaluator.mul_int(dropped, round(wide / x.scale), wide), (0, floor), scale)
+
+    def decrypted(self, x: _core.Ciphertext) -> Slots:
+        """Slots of a result."""
+        return np.asarray(self.decryptor.decrypt(x))
+
+
+@app.command()
+def main(
+    name: Annotated[str, typer.Option("--set", help=f"one of {', '.join(BOOTSTRAP_SETS)}")] = "T12",
+    real: Annotated[bool, typer.Option(help="real slots: one EvalMod instead of two")] = False,
+    target: Annotated[int, typer.Option(help="levels above the floor; 0: all")] = 0,
+    slots: Annotated[int, typer.Option(help="0: all of the ring")] = 0,
+    iterations: Annotated[int, typer.Option(help="2: the error is bootstrapped too")] = 1,
+    which: Annotated[str, typer.Option("--kinds", help="kinds of data, by comma")] = "random,constant,signs,one-hot",
+    repeats: Annotated[int, typer.Option(help="timed runs, each of fresh data of the first kind")] = 3,
+    threads: Annotated[int, typer.Option(help="0: as many as there are CPUs")] = 0,
+    constant_bytes: Annotated[int, typer.Option(help="memory for encoded matrices")] = CONSTANT_BYTES,
+    backend: str = "auto",
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Run one parameter set."""
+    chain = bootstrap_chain(name)
+    reached = target or chain.main.top - chain.floor
+    start = time.perf_counter()
+    case = EncryptedBootstrap(
+        chain, reached, slots=slots or None, real=real, iterations=iterations, threads=threads,
+        constant_bytes=constant_bytes, backend=backend,
+    )  # fmt: skip
+    setup_seconds = time.perf_counter() - start
+    vectors = kinds(case.slots, np.random.default_rng(0), real)
+    found: dict[str, Precision] = {}
+    seconds: list[float] = []
+    for number, kind in enumerate([*which.split(","), *["random"] * repeats]):
+        x = case.encrypted(vectors[kind])
+        start = time.perf_counter()
+        result = case.run(x)
+        seconds.append(time.perf_counter() - start)
+        if number < len(which.split(",")):
+            found[kind] = precision(case.decrypted(result), vectors[kind], real=real)
+    predicted = predicted_precision(chain, reached, slots=case.slots, real=real, iterations=iterations)
+    conditions: dict[str, Any] = {
+        "set": name, "target": reached, "slots": case.slots, "real": real, "iterations": iterations,
+        "threads": threads, "backend": case.context.backend, "insecure": chain.insecure,
+        "log2 QP": round(chain.log2_qp, 2), "levels left": reached, "setup and keys, s": round(setup_seconds, 1),
+        "first run, s": round(seconds[0], 3), "runs, s": [round(s, 3) for s in seconds[1:]],
+        "failure probability, log2": round(failure_probability_log2(chain, slots=case.slots, real=real), 1),
+        "predicted rms and worst, bits": [round(predicted.rms_bits, 2), round(predicted.worst_bits, 2)],
+    }  # fmt: skip
+    show(report("boot", _rows(name, case, found, seconds[1:], predicted), conditions), as_json)
+
+
+def _rows(
+    name: str, case: EncryptedBootstrap, found: dict[str, Precision], seconds: list[float], predicted: Precision
+) -> list[Row]:
+    manifest = case.plan.client.manifest
+    rows = []
+    for kind, bits in found.items():
+        target, source = RMS_TARGET.get(name), "noise model"
+        rows.append(
+            Row(kind, "precision rms", "bits", bits.rms_bits, predicted.rms_bits, source, target, "higher", True)
+        )
+        target = WORST_TARGET.get(name)
+        rows.append(
+            Row(kind, "precision worst", "bits", bits.worst_bits, predicted.worst_bits, source, target, "higher", True)
+        )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    rows += [
+        Row(name, "time, median", "s", statistics.median(seconds), target=SECONDS_TARGET.get(name), checked=True),
+        Row(name, "peak memory of the process", "bytes", float(peak)),
+        Row(name, "keys stored", "bytes", float(manifest.total_stored_bytes), target=KEY_BYTES_TARGET.get(name),
+            checked=True),
+        Row(name, "keys resident", "bytes", float(case.keys.num_bytes)),
+        Row(name, "number of keys", "", float(len(case.plan.keys))),
+    ]  # fmt: skip
+    return rows
+
+
+if __name__ == "__main__":
+    app()

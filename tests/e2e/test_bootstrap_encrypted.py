@@ -1,0 +1,67 @@
+"""Bootstraps of real ciphertexts, on small INSECURE parameters: precision, levels, targets, iterations."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from latticework.bench import suites
+from latticework.bootstrapping import precision, predicted_precision
+from latticework.params import bootstrap_chain
+
+suites()  # puts the source tree on the path
+from bench.boot import EncryptedBootstrap, kinds  # noqa: E402
+
+
+@functools.cache
+def case(name, target, real=False, slots=None, iterations=1):
+    return EncryptedBootstrap(bootstrap_chain(name), target, real=real, slots=slots, iterations=iterations, threads=1)
+
+
+def bits(bootstrap, x, real=False):
+    result = bootstrap.run(bootstrap.encrypted(x))
+    return precision(bootstrap.decrypted(result), x, real=real), result
+
+
+@pytest.mark.parametrize(("name", "target", "real"), [("T12", 4, False), ("T11", 3, True)])
+def test_all_kinds_of_data_keep_their_precision(name, target, real):
+    bootstrap = case(name, target, real)
+    found = [bits(bootstrap, x, real)[0] for x in kinds(bootstrap.slots, np.random.default_rng(1), real).values()]
+    rms = [f.rms_bits for f in found]
+    assert min(rms) > 24.5 and max(rms) - min(rms) < 0.6
+    assert min(f.worst_bits for f in found) > 22.5
+    predicted = predicted_precision(bootstrap.chain, target, real=real)
+    assert abs(rms[0] - predicted.rms_bits) < 0.5
+
+
+def test_the_result_lies_where_it_was_asked_for():
+    bootstrap = case("T11", 2)
+    chain = bootstrap.chain
+    found, result = bits(bootstrap, kinds(bootstrap.slots, np.random.default_rng(2), False)["random"])
+    assert found.rms_bits > 24.5
+    level = chain.floor + 2
+    assert (result.level, result.scale, result.degree) == ((0, level), chain.main.scales[level], 1)
+
+
+@pytest.mark.parametrize(("slots", "real"), [(1, True), (16, False)])
+def test_narrow_vectors(slots, real):
+    bootstrap = case("T11", 3, real, slots)
+    x = kinds(slots, np.random.default_rng(3), real)["random"]
+    found, result = bits(bootstrap, x, real)
+    assert found.worst_bits > 22.5 and result.slots == slots
+
+
+def test_two_iterations():
+    bootstrap = case("T11", 3, iterations=2)
+    found, _ = bits(bootstrap, kinds(bootstrap.slots, np.random.default_rng(4), False)["random"])
+    assert found.rms_bits > 28.5
+
+
+def test_again_and_again():
+    """A value that is bootstrapped three times over drifts by no more than three errors."""
+    bootstrap = case("T11", 3)
+    x = kinds(bootstrap.slots, np.random.default_rng(5), False)["random"]
+    value = bootstrap.encrypted(x)
+    for _ in range(3):
+        value = bootstrap.lowered(bootstrap.run(value))
+    assert precision(bootstrap.decrypted(value), x).rms_bits > 23.5

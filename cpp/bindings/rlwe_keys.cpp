@@ -45,11 +45,29 @@ nb::list specs_of(const PyEvaluationKeys& keys) {
   return list;
 }
 
+/// Throws unless the keys to and from sparse secrets, which live during one call each, are all of one call: a value
+/// under one sparse secret would be taken for one under another.
+void check_one_sparse_secret(const EvaluationKeys& keys) {
+  const EvaluationKey* first = nullptr;
+  for (const auto& key : keys.keys()) {
+    if (key->spec.kind != KeyKind::kToSparse && key->spec.kind != KeyKind::kToDense) continue;
+    if (first == nullptr) first = key.get();
+    if (key->seed.seed == first->seed.seed) continue;
+    throw Error(ErrorKind::kParameterMismatch,
+                "merged: both sets hold keys of bootstrapping, which are for different sparse secrets; generate the "
+                "keys of all bootstraps in one call");
+  }
+}
+
 PyEvaluationKeys merged(const PyEvaluationKeys& self, const PyEvaluationKeys& other) {
   check_parameters(other.value->parameters(), self.context->parameters(), "merged: the other key set");
   check_key_set(other.value->id(), self.value->id(), "merged: the other key set");
   auto both = std::make_shared<EvaluationKeys>(*self.value);
-  for (const auto& key : other.value->keys()) both->add(key);
+  for (const auto& key : other.value->keys()) {
+    check_context(other.value->parameters(), *key->b, *self.context, "merged: the other key set");
+    both->add(key);
+  }
+  check_one_sparse_secret(*both);
   return {self.context, std::move(both)};
 }
 

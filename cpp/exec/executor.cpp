@@ -75,7 +75,7 @@ void Executor::check_inputs(const std::vector<Input>& inputs, const Observers& o
       throw Error(ErrorKind::kShape, name + " must be " + (x == nullptr ? "a ciphertext" : "an integer"));
     }
     if (x == nullptr) continue;
-    check_parameters(x->parameters, context_->parameters(), name);
+    check_context(x->parameters, *x->rows, *context_, name);
     check_key_set(x->key_set, keys_->id(), name);
     check_cipher(*x, type, name);
   }

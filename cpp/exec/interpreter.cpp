@@ -173,6 +173,7 @@ Interpreter::Values Interpreter::run_for(const Instruction& instruction) {
   }
   Values carried = take(instruction, 1);
   for (std::int64_t i = 0; i < trip; ++i) {
+    call(observers_.tick);
     Values args(1);
     args[0] = i;
     std::move(carried.begin(), carried.end(), std::back_inserter(args));

@@ -112,7 +112,8 @@ PolyRows::PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
       limbs_(std::make_unique<LimbList>(std::move(limbs))),
       polys_(polys),
       stride_(ring.stride()),
-      poly_stride_(limbs_->size() * stride_) {}
+      poly_stride_(limbs_->size() * stride_),
+      backend_(ring.backend().name()) {}
 
 PolyRows PolyRows::prefix(std::size_t count) const {
   PolyRows view;
@@ -121,6 +122,7 @@ PolyRows PolyRows::prefix(std::size_t count) const {
   view.polys_ = polys_;
   view.stride_ = stride_;
   view.poly_stride_ = poly_stride_;
+  view.backend_ = backend_;
   return view;
 }
 

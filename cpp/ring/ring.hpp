@@ -72,6 +72,8 @@ class PolyRows {
     return buffer_ == nullptr ? 0 : polys_ * limbs_->size() * stride_ * sizeof(Word);
   }
   bool empty() const noexcept { return polys_ == 0; }
+  /// Name of the backend in whose form the residues are.
+  std::string_view backend() const noexcept { return backend_; }
 
   Rows rows() noexcept { return rows(0, polys_, 0, limbs_->size()); }
   ConstRows rows() const noexcept { return rows(0, polys_, 0, limbs_->size()); }
@@ -84,6 +86,7 @@ class PolyRows {
   std::unique_ptr<LimbList> limbs_;  // on the heap, so that views survive a move of the owner
   std::uint32_t polys_ = 0;
   std::size_t stride_ = 0, poly_stride_ = 0;
+  std::string_view backend_;  // of a literal
 };
 
 /// Device memory for the scratch of a kernel.

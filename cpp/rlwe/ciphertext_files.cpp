@@ -59,7 +59,7 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
   std::vector<Writer::Declared> sections;
   for (const NamedCiphertext& item : file.ciphertexts) {
     const Ciphertext& x = item.value;
-    check_parameters(x.parameters, parameters, "save: ciphertext " + item.name);
+    check_context(x.parameters, *x.rows, context, "save: ciphertext " + item.name);
     check_key_set(x.key_set, key_set, "save: ciphertext " + item.name);
     if (x.key_set != KeySetId{}) key_set = x.key_set;
     if (x.basis != Basis::kQ)

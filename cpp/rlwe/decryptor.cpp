@@ -98,7 +98,7 @@ Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> ke
 }
 
 SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
-  check_parameters(x.parameters, context_.parameters(), "decrypt: the ciphertext");
+  check_context(x.parameters, *x.rows, context_, "decrypt: the ciphertext");
   if (context_.parameters().is_bfv()) {
     throw Error(ErrorKind::kParameterMismatch,
                 "decrypt: this is a BFV ciphertext, whose message only the decryptor of "

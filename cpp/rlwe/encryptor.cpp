@@ -31,11 +31,11 @@ Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> ke
 }
 
 Encryptor::Encryptor(const Context& context, std::shared_ptr<const PublicKey> key) : context_(context), key_(key) {
-  check_parameters(key->parameters, context.parameters(), "Encryptor: the public key");
+  check_context(key->parameters, *key->b, context, "Encryptor: the public key");
 }
 
 Ciphertext Encryptor::encrypt(const Plaintext& message) const {
-  check_parameters(message.parameters, context_.parameters(), "encrypt: the plaintext");
+  check_context(message.parameters, *message.rows, context_, "encrypt: the plaintext");
   if (message.basis != Basis::kQ) throw Error(ErrorKind::kShape, "encrypt: the plaintext is over QP; encode it over Q");
   check_security(context_.parameters(), message.rows->limbs(), "ciphertext at " + to_string(message.level));
   if (const auto* secret = std::get_if<std::shared_ptr<const SecretKey>>(&key_)) return symmetric(message, **secret);

@@ -7,7 +7,7 @@
 
 namespace lw {
 
-bool scales_match(double a, double b) noexcept { return std::abs(a - b) <= 0x1p-20 * std::abs(b); }
+bool scales_match(double a, double b) noexcept { return std::isfinite(b) && std::abs(a - b) <= 0x1p-20 * std::abs(b); }
 
 double divided_scale(const Parameters& parameters, double scale, std::span<const std::uint16_t> limbs) noexcept {
   if (parameters.is_bfv()) return scale;  // which is always 1: messages are relative to Q
@@ -31,7 +31,7 @@ KeySetId joint_key_set(const Ciphertext& a, const Ciphertext& b) noexcept {
 }
 
 void Evaluator::require_own(const Ciphertext& x, const char* op) const {
-  check_parameters(x.parameters, context_.parameters(), std::string(op) + ": the ciphertext");
+  check_context(x.parameters, *x.rows, context_, std::string(op) + ": the ciphertext");
   if (x.secret == SecretKind::kMain) return;
   fail(ErrorKind::kShape, op, "the ciphertext is under the sparse secret; mod_raise it first");
 }
@@ -45,7 +45,7 @@ void Evaluator::require_alike(const Ciphertext& a, const Ciphertext& b, const ch
 
 void Evaluator::require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const {
   require_own(x, op);
-  check_parameters(p.parameters, context_.parameters(), std::string(op) + ": the plaintext");
+  check_context(p.parameters, *p.rows, context_, std::string(op) + ": the plaintext");
   require_same_place(x.level, x.basis, p.level, p.basis, op);
 }
 
@@ -195,7 +195,7 @@ Ciphertext Evaluator::rescale(const Ciphertext& x) const {
 }
 
 Ciphertext Evaluator::trivial(const Plaintext& p) const {
-  check_parameters(p.parameters, context_.parameters(), "trivial: the plaintext");
+  check_context(p.parameters, *p.rows, context_, "trivial: the plaintext");
   const Ring& ring = context_.ring();
   PolyRows out(ring, p.rows->limbs(), 2);
   const Rows zero = out.rows(1, 1, 0, p.rows->limbs().size());

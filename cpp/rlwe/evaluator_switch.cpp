@@ -34,6 +34,7 @@ void Evaluator::require_key(const Ciphertext& x, const EvaluationKey& key, KeyKi
          std::string("needs a ") + kind_name(kind) + " key, got the " + describe(key.spec, context_.degree()));
   }
   check_key_set(x.key_set, key.id, std::string(op) + ": the ciphertext");
+  check_context(x.parameters, *key.b, context_, std::string(op) + ": the key");
   if (find_runs(key.b->limbs(), context_.parameters().basis(level)).empty()) {
     throw Error(ErrorKind::kMissingKey, describe(key.spec, context_.degree()) + " reaches " +
                                             to_string(key.spec.level) + "; " + op + " needs it at " + to_string(level));
@@ -127,7 +128,7 @@ std::vector<Ciphertext> Evaluator::sums(const Ciphertext& x, const SwitchOperand
   std::vector<DiagonalTerm> terms;
   for (const Diagonal& diagonal : diagonals) {
     const Plaintext& plain = *diagonal.plain;
-    check_parameters(plain.parameters, context_.parameters(), "diag_sums: the plaintext");
+    check_context(plain.parameters, *plain.rows, context_, "diag_sums: the plaintext");
     require_same_place(x.level, Basis::kQP, plain.level, plain.basis, op);
     require_scale(plain.scale, scale, op);
     if (diagonal.baby > keys.size() || diagonal.giant >= num_giants) {
@@ -184,7 +185,7 @@ Ciphertext Evaluator::to_sparse(const Ciphertext& x, const EvaluationKey& key) c
 
 Ciphertext Evaluator::mod_raise(const Ciphertext& x, const EvaluationKey& key, Level level, std::int64_t factor) const {
   const char* op = "mod_raise";
-  check_parameters(x.parameters, context_.parameters(), "mod_raise: the ciphertext");
+  check_context(x.parameters, *x.rows, context_, "mod_raise: the ciphertext");
   if (x.secret != SecretKind::kSparse) fail(ErrorKind::kShape, op, "needs a ciphertext under the sparse secret");
   if (factor < 1) fail(ErrorKind::kValue, op, "factor " + std::to_string(factor) + " is not positive");
   context_.parameters().require_level(level);

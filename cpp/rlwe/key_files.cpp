@@ -86,7 +86,7 @@ SecretKey load_secret_key(const std::string& path, const Parameters& parameters)
 
 std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path, const PublicKey& key,
                                           const Context& context) {
-  check_parameters(key.parameters, context.parameters(), "save: the public key");
+  check_context(key.parameters, *key.b, context, "save: the public key");
   const PackedLayout layout(context.parameters(), key.b->limbs(), 1);
   const cbor::Map header{{"key_set", std::span<const std::uint8_t>(key.id)},
                          {"seed", std::span<const std::uint8_t>(key.seed.seed)}};
@@ -122,6 +122,7 @@ std::vector<std::uint8_t> save_evaluation_keys(const std::optional<std::string>&
   std::vector<PackedLayout> layouts;
   std::vector<Writer::Declared> sections;
   for (const auto& key : keys.keys()) {
+    check_context(keys.parameters(), *key->b, context, "save: an evaluation key");
     specs.push_back(spec_value(*key));
     layouts.emplace_back(context.parameters(), key->b->limbs(), key->b->polys());
     sections.push_back(layouts.back().section(kRows));

@@ -137,6 +137,14 @@ void check_parameters(const Fingerprint& found, const Parameters& expected, cons
                                                  ": use plan, keys and data of one compiled program");
 }
 
+void check_context(const Fingerprint& found, const PolyRows& rows, const Context& expected, const std::string& what) {
+  check_parameters(found, expected.parameters(), what);
+  const std::string_view held = rows.backend(), wanted = expected.ring().backend().name();
+  if (held == wanted) return;
+  throw Error(ErrorKind::kParameterMismatch, what + " is held by the backend \"" + std::string(held) + "\", not \"" +
+                                                 std::string(wanted) + "\": save it, and load it where it is used");
+}
+
 void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what) {
   if (found == expected || found == KeySetId{} || expected == KeySetId{}) return;
   throw Error(ErrorKind::kParameterMismatch, what + " belongs to key set " + short_hex(found) +

@@ -119,6 +119,8 @@ class EvaluationKeys {
 
 /// Throws lw::Error(kParameterMismatch), naming both, unless a thing belongs to these parameters.
 void check_parameters(const Fingerprint& found, const Parameters& expected, const std::string& what);
+/// The same for a value with rows, which must also be in the form of the context's backend.
+void check_context(const Fingerprint& found, const PolyRows& rows, const Context& expected, const std::string& what);
 /// The same for key sets; an all-zero id fits every set.
 void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what);
 

@@ -123,7 +123,7 @@ std::vector<std::uint8_t> save_plaintexts(const std::optional<std::string>& path
   std::vector<Stored> stored;
   std::vector<Writer::Declared> sections;
   for (const auto& [name, x] : plaintexts) {
-    check_parameters(x.parameters, context.parameters(), "save: plaintext " + name);
+    check_context(x.parameters, *x.rows, context, "save: plaintext " + name);
     stored.push_back(choose(x, context));
     sections.push_back(stored.back().section());
     items.push_back(cbor::Map{{"name", name},

@@ -641,3 +641,62 @@ def test_the_package_is_loaded_when_it_is_used():
     assert lw.ckks is ckks
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         lw.nothing
+
+
+def test_a_pending_rescale_is_named_before_it_spoils_a_product(evaluator, encryptor, decryptor):
+    a, b = RNG.uniform(-1, 1, (2, SLOTS))
+    product = evaluator.relinearize(evaluator.mul(encryptor.encrypt(a), encryptor.encrypt(b)))
+    for factor in (b, 0.3):
+        with pytest.raises(ScaleError, match="rescale the ciphertext first"):
+            evaluator.mul(product, factor)
+    for operation in (ckks.Polynomial([1.0, 2.0, 3.0, 4.0]), ckks.LinearTransform(np.eye(SLOTS) + 1)):
+        with pytest.raises(ScaleError, match="settle or rescale it first"):
+            evaluator.run(operation, product)
+    coarse = evaluator.mul_plain(product, b, scale=2.0**20)  # asked for
+    assert np.allclose(decryptor.decrypt(coarse), a * b * b, atol=1e-4)
+
+
+def test_values_beyond_the_modulus_are_refused(parameters, evaluator, encryptor, decryptor):
+    room = parameters.chain.modulus(0) / parameters.scales[0]
+    for too_large in (0.51 * room, np.full(SLOTS, -0.51j * room)):
+        with pytest.raises(RangeError, match="do not fit the modulus"):
+            encryptor.encrypt(too_large, level=0)
+    low = encryptor.encrypt(-0.4 * room, level=0)
+    for too_large in (1.1 * room, np.full(SLOTS, 1.1 * room)):
+        with pytest.raises(RangeError, match="do not fit the modulus"):
+            evaluator.add(low, too_large)
+    assert np.allclose(decryptor.decrypt(evaluator.add(low, 0.6 * room)), 0.2 * room)  # the sum fits
+    spread = RNG.uniform(-room, room, SLOTS)  # a vector whose coefficients are small although its slots are not
+    spread *= np.arange(SLOTS) == 3
+    assert np.allclose(decryptor.decrypt(encryptor.encrypt(spread, level=0)), spread, atol=1e-6)
+
+
+def test_an_interval_too_far_from_zero_is_refused(evaluator, encryptor):
+    far = ckks.Polynomial([1.0, 2.0], interval=(1e9, 1e9 + 1))
+    with pytest.raises(RangeError, match="too far from 0"):
+        evaluator.polynomial(encryptor.encrypt(np.zeros(SLOTS)), far)
+
+
+def test_values_of_another_backend_are_refused(tmp_path, parameters, generator, keys, encryptor, decryptor):
+    secret = generator.secret_key()
+    other = parameters.on(backend="ref")
+    if other.context.backend == parameters.context.backend:
+        pytest.skip("the reference is the fastest backend here")
+    mine, foreign = encryptor.encrypt(np.ones(SLOTS)), ckks.Encryptor(other, secret).encrypt(np.ones(SLOTS))
+    public = ckks.KeyGenerator(other, secret).public_key()
+    there = ckks.Evaluator(other, keys)
+    for attempt in (
+        lambda: mine + foreign,
+        lambda: foreign - mine,
+        lambda: mine * ckks.Encoder(other).encode(np.ones(SLOTS)),
+        lambda: decryptor.decrypt(foreign),
+        lambda: ckks.Encryptor(parameters, public),
+        lambda: foreign.using(there).rotate(1),
+        lambda: there.relinearize(there.mul(foreign, foreign)),
+        lambda: there.inner_sum(foreign, 2),
+        lambda: keys | ckks.KeyGenerator(other, secret).relin_key(),
+        lambda: ckks.save_ciphertexts(tmp_path / "both", [mine, foreign]),
+    ):
+        with pytest.raises(ParameterMismatchError, match="backend"):
+            attempt()
+    assert np.allclose(ckks.Decryptor(other, secret).decrypt(foreign), 1)  # a secret key serves everywhere

@@ -99,6 +99,16 @@ def test_the_sparse_secret_is_fresh_in_every_call(case, rng):
     assert np.abs(residual - np.rint(residual)).max() > 0.4  # noise: the keys do not belong together
 
 
+def test_keys_of_two_sparse_secrets_do_not_merge(case):
+    again = case.generator.evaluation_keys(case.secret_key, SPECS[:2])
+    with pytest.raises(ParameterMismatchError, match="generate the keys of all bootstraps in one call"):
+        case.keys.merged(again)
+    with pytest.raises(ParameterMismatchError, match="in one call"):
+        case.generator.evaluation_keys(case.secret_key, SPECS[2:]).merged(again).merged(case.keys)
+    galois_only = case.generator.evaluation_keys(case.secret_key, SPECS[2:])
+    assert len(galois_only.merged(case.keys).merged(case.keys)) == 7
+
+
 def test_sparse_values_are_refused_elsewhere(case):
     e, x = case.evaluator, case.encrypt(np.ones(4))
     sparse = e.to_sparse(x, case.keys)

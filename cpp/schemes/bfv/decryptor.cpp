@@ -107,7 +107,7 @@ Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> ke
 
 void Decryptor::require_own(const Ciphertext& x, const char* op) const {
   const std::string what = std::string(op) + ": the ciphertext";
-  check_parameters(x.parameters, context_.parameters(), what);
+  check_context(x.parameters, *x.rows, context_, what);
   check_key_set(x.key_set, key_->id(), what);
   if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, what + " is over QP; mod_down it first");
 }

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError, UserError
 from latticework.frontend.location import user_loc
+from latticework.plan.embedding import unembed
 
 ComplexArray = npt.NDArray[np.complex128]
 SCALE_TOLERANCE = 2.0**-45  # relative; scales that differ more are different scales
@@ -77,6 +78,20 @@ def check_encodable(who: str, values: ComplexArray, scale: float) -> None:
             RangeError,
             f"{who}: values up to {largest:.3g} at scale {scale_text(scale)} need coefficients of 2^62 or more; use a "
             "smaller scale, or rescale the ciphertext first",
+        )
+
+
+def check_modulus(who: str, values: ComplexArray, scale: float, modulus: int, level: int) -> None:
+    """RangeError where a coefficient reaches the modulus itself: whatever it is added to, the sum wraps around."""
+    if float(np.max(np.abs(values))) * scale < modulus:  # no coefficient is larger
+        return
+    words = unembed(values)
+    largest = float(max(np.max(np.abs(words.real)), np.max(np.abs(words.imag))))
+    if largest * scale >= modulus:
+        fail(
+            RangeError,
+            f"{who}: values of {largest:.3g} at scale {scale_text(scale)} do not fit the modulus "
+            f"(2^{log2(modulus):.1f}) at level {level}; use a higher level, or a smaller scale",
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.ckks.checks import ComplexArray, check_encodable, checked_scale, fail, slot_values
+from latticework.ckks.checks import ComplexArray, check_encodable, check_modulus, checked_scale, fail, slot_values
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.evaluator import Evaluator
 from latticework.ckks.keys import PublicKey, SecretKey
@@ -33,6 +33,7 @@ class Encoder:
         scale = checked_scale("encode", self.parameters.scales[level] if scale is None else scale)
         slots = slot_values("encode", values, self.parameters.slots)
         check_encodable("encode", slots, scale)
+        check_modulus("encode", slots, scale, self.parameters.chain.modulus(level) // 2, level)
         return Plaintext(self._core.encode(slots, (0, level), scale), self.parameters)
 
     def decode(self, plaintext: Plaintext) -> ComplexArray:

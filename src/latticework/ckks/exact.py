@@ -16,6 +16,7 @@ from latticework.ckks.checks import (
     MAX_COEFFICIENT,
     ComplexArray,
     check_encodable,
+    check_modulus,
     checked_scale,
     fail,
     is_close,
@@ -41,6 +42,7 @@ from latticework.plan.keys import KeySpec, conjugation_element
 PlainOperand = Plaintext | npt.ArrayLike
 Operand = Ciphertext | PlainOperand
 MIN_SCALE = 2.0**8  # of the result of a rescale: below, hardly anything is left of the values
+MIN_FACTOR_SCALE = 2.0**16  # of public factors where no scale is asked for: below, products would be coarse
 ENCODED_BITS = 60  # of the coefficients of values that are added at scales beyond the encoder
 
 
@@ -108,6 +110,7 @@ class ExactOperations(ABC):
                 )
             return self._out((self._core.add_plain if who == "add" else self._core.sub_plain)(x.core, plain.core))
         values = slot_values(who, b, self.parameters.slots)
+        check_modulus(who, values, x.scale, self.parameters.chain.modulus(x.level), x.level)
         return self._add_values(who, x, values if who == "add" else -values)
 
     def _add_values(self, who: str, x: Ciphertext, values: ComplexArray) -> Ciphertext:
@@ -158,7 +161,7 @@ class ExactOperations(ABC):
             if scale is not None:
                 fail(ScaleError, "mul_plain: a Plaintext has its scale already; give the values, or leave scale out")
             scale = values.scale
-        scale = checked_scale("mul_plain", self.plain_scale(x) if scale is None else scale)
+        scale = checked_scale("mul_plain", self._factor_scale(x) if scale is None else scale)
         self._room("mul_plain", x, x.scale * scale)
         if is_real_number(values):
             return self._mul_number(x, float(values), scale)  # type: ignore[arg-type]
@@ -179,6 +182,16 @@ class ExactOperations(ABC):
             return self.parameters.scales[0]
         wanted = self.parameters.scales[x.level - 1] * self.parameters.dropped(x.level) / x.scale
         return max(wanted, 1.0)
+
+    def _factor_scale(self, x: Ciphertext) -> float:
+        scale = self.plain_scale(x)
+        if scale < MIN_FACTOR_SCALE:
+            fail(
+                ScaleError,
+                f"mul_plain: from scale {scale_text(x.scale)} at level {x.level} a scale of {scale_text(scale)} would "
+                "be left for the factor; rescale the ciphertext first, or give a scale (whole numbers: mul_int)",
+            )
+        return scale
 
     @batched
     def mul_int(self, x: Ciphertext, factor: int) -> Ciphertext:

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.ckks.checks import fail
+from latticework.ckks.checks import fail, scale_text
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
 from latticework.dialects.rlwe import CipherType, Level
-from latticework.errors import LevelError, ShapeError
+from latticework.errors import LevelError, ScaleError, ShapeError
 from latticework.expand import expand
 from latticework.expand.primitives import Primitives
 from latticework.frontend.location import user_loc
@@ -30,6 +30,8 @@ from latticework.plan.code import encode_code
 from latticework.plan.constants import ConstRef
 from latticework.plan.emit import emit_code
 from latticework.plan.keys import KeySpec
+
+MAX_EXCESS = 2.0**8  # of an operand's scale over that of its level: beyond, a rescale is pending
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,16 @@ class Operation(ABC):
         return self.compiled(parameters, Place(width, level, parameters.scales[level])).keys
 
     def check(self, x: Ciphertext) -> None:
-        """LevelError or ShapeError if x cannot be an operand."""
+        """LevelError, ScaleError or ShapeError if x cannot be an operand."""
         if x.degree != 1:
             fail(ShapeError, f"{self.name}: the operand at level {x.level} has degree {x.degree}; relinearize it first")
+        canonical = x.parameters.scales[x.level]
+        if self.depth > 0 and x.level > 0 and x.scale > MAX_EXCESS * canonical:
+            fail(
+                ScaleError,
+                f"{self.name}: the operand has scale {scale_text(x.scale)} at level {x.level}, where "
+                f"{scale_text(canonical)} is usual; settle or rescale it first",
+            )
         self._check_place(Place(x.slots, x.level, x.scale))
 
     def _check_place(self, place: Place) -> None:

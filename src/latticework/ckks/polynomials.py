@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.approx.chebyshev import interpolate, max_error, to_chebyshev
-from latticework.ckks.checks import fail
+from latticework.ckks.checks import MAX_COEFFICIENT, fail, scale_text
 from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, UserError
@@ -94,6 +94,12 @@ class Polynomial(Operation):
         elif factor != 1.0:
             x = p.mul_int(x, round(factor), kind.scale)
         middle = round(-(hi + lo) / (hi - lo) * cipher(x).scale)
+        if abs(middle) >= MAX_COEFFICIENT:
+            fail(
+                RangeError,
+                f"polynomial: the interval ({lo:g}, {hi:g}) lies too far from 0 for its width at scale "
+                f"{scale_text(cipher(x).scale)}; subtract its middle from the slots first",
+            )
         if middle:
             x = p.builder.build("rlwe.add_int", [x], addend=middle)
         unit = constants.Polynomial(self.series.coefficients[: self.degree + 1], (-1.0, 1.0), "chebyshev")

@@ -175,3 +175,17 @@ def test_files(case, tmp_path):
         )
     with pytest.raises(ParameterMismatchError):
         bfv.load_ciphertexts(tmp_path / "x", shared_case(30, "ref").evaluator)
+
+
+def test_steps_and_levels_are_whole_numbers(case):
+    x = case.encryptor.encrypt(np.arange(5))
+    for steps in np.array([1, -3]):  # integers of NumPy
+        np.testing.assert_array_equal(case.read(x.rotate_rows(steps)), np.roll(case.read(x), -steps, axis=1))
+    for attempt in (
+        lambda: x.rotate_rows(1.0),
+        lambda: x.rotate_rows_many([1, 1.5]),
+        lambda: case.evaluator.mod_switch(x, 1.0),
+        lambda: case.keygen.evaluation_keys(steps=[0.5]),
+    ):
+        with pytest.raises(DtypeError, match="give a whole number"):
+            attempt()

@@ -204,7 +204,7 @@ def test_operands_of_python_are_never_changed(case, rng):
 
 
 def test_math_of_keys_of_others_is_refused(case):
-    other = make_case(case.parameters)
+    other = make_case(case.parameters, backend=case.context.backend)
     with pytest.raises(ParameterMismatchError, match="key set"):
         case.evaluator.rotate_many(other.encrypt(np.ones(4)), [5], case.keys)
     lower = _core.KeyGenerator(case.context).evaluation_keys(case.secret_key, [spec("galois", 5, 0)])

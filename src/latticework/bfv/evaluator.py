@@ -12,7 +12,7 @@ from latticework import _core
 from latticework.bfv.ciphertext import Ciphertext, Plaintext
 from latticework.bfv.context import Context
 from latticework.bfv.keys import EvaluationKeys, rotation_element
-from latticework.bfv.values import to_constant, to_residues
+from latticework.bfv.values import to_constant, to_residues, whole
 from latticework.errors import LevelError, MissingKeyError
 
 Operand = Ciphertext | Plaintext | npt.ArrayLike
@@ -121,7 +121,7 @@ class Evaluator:
 
         The noise shrinks with the modulus, down to that of a rounding; the budget by at most as many bits.
         """
-        level = x.level - 1 if level is None else level
+        level = x.level - 1 if level is None else whole("mod_switch: level", level)
         if not 0 <= level <= x.level:
             raise LevelError(f"mod_switch: the ciphertext is at level {x.level}; it cannot go to level {level}")
         return self._wrap(self._shared.mod_down(self._own(x, "mod_switch"), (0, level), 1.0))
@@ -171,7 +171,7 @@ class Evaluator:
     def _path(self, steps: int) -> list[int]:
         """Galois elements that rotate by `steps` together: one if there is its key, else powers of two."""
         n = self.context.parameters.ring_degree
-        steps %= n // 2
+        steps = whole("rotate_rows: steps", steps) % (n // 2)
         element = rotation_element(steps, n)
         held = self.keys.galois_elements if self.keys is not None else frozenset()
         if steps == 0:

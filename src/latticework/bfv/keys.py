@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from latticework import _core
 from latticework.bfv.context import Context
+from latticework.bfv.values import whole
 from latticework.errors import RangeError, SecretKeyError
 
 Source = str | Path | bytes
@@ -120,4 +121,4 @@ class KeyGenerator:
 
 def rotation_element(steps: int, ring_degree: int) -> int:
     """The Galois element that rotates both rows left."""
-    return pow(5, steps % (ring_degree // 2), 2 * ring_degree)
+    return pow(5, whole("steps", steps) % (ring_degree // 2), 2 * ring_degree)

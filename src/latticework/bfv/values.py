@@ -65,6 +65,13 @@ def to_integers(residues: npt.NDArray[np.uint64], modulus: int, dtype: npt.DType
     return np.where(signed > modulus // 2, signed - modulus, signed)
 
 
+def whole(what: str, value: Any) -> int:
+    """A value as a plain int; DtypeError if it is not a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise DtypeError(f"{what} is {value!r}, a {type(value).__name__}; give a whole number")
+    return int(value)
+
+
 def to_constant(who: str, value: int, modulus: int) -> int:
     """An integer as its residue nearest to zero; RangeError if it is not in (-t, t)."""
     if not -modulus < value < modulus:

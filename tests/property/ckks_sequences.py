@@ -95,7 +95,7 @@ def world() -> World:
 
 def fresh(w: World, values: np.ndarray) -> Tracked:
     c = w.encryptor.encrypt(values)
-    bound = w.deviation(noise.public_encryption(w.parameters.ring_degree), c.scale)
+    bound = w.deviation(noise.public_encryption(w.parameters.chain), c.scale)
     return Tracked(c, values, bound, (Record("encrypt", (), c.level, c.scale, c.degree),))
 
 

@@ -55,7 +55,7 @@ def simulate(
     raises      LevelError, ScaleError or RangeError where a step breaks the plan's own rules
     """
     run = _Simulation(plan, noise, on_value)
-    fresh = model.public_encryption(plan.chain.ring_degree) if public_key else model.symmetric_encryption()
+    fresh = model.public_encryption(plan.chain) if public_key else model.symmetric_encryption()
     items: list[Item] = []
     for spec, value in zip(plan.client.inputs, inputs, strict=True):
         if isinstance(spec, IndexInput):

@@ -251,7 +251,9 @@ def test_symmetric_encryption_has_one_error(case, rng, slots):
     np.testing.assert_allclose(case.decryptor.decrypt(ciphertext), values, atol=8 * SIGMA * case.n**0.5 / SCALE)
 
 
-def test_public_key_encryption_has_its_noise(case, rng):
+@pytest.mark.parametrize("backend", _core.backend_names())
+def test_public_key_encryption_has_its_noise(backend, rng):
+    case = make_case(plain_parameters(), backend=backend)
     values = random_slots(rng, case.n // 2)
     public_key = _core.KeyGenerator(case.context).public_key(case.secret_key)
     ciphertext = _core.Encryptor(case.context, public_key).encrypt(case.encoder.encode(values, (0, 1), SCALE))

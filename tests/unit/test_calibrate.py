@@ -140,3 +140,15 @@ def test_a_loop_leaves_memory_as_it_was():
     del loop
     assert ring.live_bytes == before
     assert _core.dependent_steps(64) >= 0
+
+
+def test_unknown_names_are_users_faults():
+    for command, text in (
+        (["calibrate", "--quick", "--backend", "gpu"], "there is no backend 'gpu'; choose one of"),
+        (["bench", "nosuite"], "there is no suite 'nosuite'; choose one of"),
+    ):
+        found = CliRunner().invoke(app, command)
+        assert found.exit_code == 1 and text in found.output
+    listed = CliRunner().invoke(app, ["bench"])
+    assert listed.exit_code == 0 and "suites: " in listed.output
+    assert "`bench SUITE --help`" in " ".join(CliRunner().invoke(app, ["--help"]).output.replace("│", " ").split())

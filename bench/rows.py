@@ -63,6 +63,13 @@ class Row:
             return False
         return self.ours <= self.target if self.better == "lower" else self.ours >= self.target
 
+    @property
+    def share(self) -> float | None:
+        """How much of the target is reached: 1 is just enough, 0.5 takes twice as long as wanted."""
+        if not self.ours or not self.target:
+            return None
+        return self.target / self.ours if self.better == "lower" else self.ours / self.target
+
     def content(self) -> dict[str, Any]:
         """The row as it is printed."""
         row: dict[str, Any] = {
@@ -94,6 +101,7 @@ def rounded(x: float | None) -> float | None:
 
 def report(suite: str, rows: Iterable[Row], conditions: dict[str, Any]) -> dict[str, Any]:
     """The object that a suite prints with --json."""
+    rows = list(rows)
     return {
         "suite": suite,
         "commit": commit(),
@@ -101,7 +109,27 @@ def report(suite: str, rows: Iterable[Row], conditions: dict[str, Any]) -> dict[
         "machine": machine(),
         "conditions": conditions,
         "rows": [row.content() for row in rows],
+        "summary": summary(rows),
     }
+
+
+def summary(rows: Iterable[Row]) -> dict[str, Any]:
+    """How many targets there are and how many are met, by name those that are not, and the row farthest from its."""
+    wanted = [row for row in rows if row.meets is not None]
+    reached = [row for row in wanted if row.share is not None]
+    found: dict[str, Any] = {
+        "targets": len(wanted),
+        "met": sum(row.meets is True for row in wanted),
+        "not met": [f"{row.case}: {row.metric}" for row in wanted if not row.meets],
+    }
+    if reached:
+        worst = min(reached, key=lambda row: row.share or 0.0)
+        found["worst"] = {
+            "row": f"{worst.case}: {worst.metric}",
+            "ratio": rounded(worst.ratio),
+            "share of target": rounded(worst.share),
+        }
+    return found
 
 
 def table(content: dict[str, Any]) -> Table:
@@ -143,3 +171,13 @@ def show(content: dict[str, Any], as_json: bool) -> None:
     console.print(table(content))
     for name, value in content["conditions"].items():
         console.print(f"{name}: {value if isinstance(value, str) else json.dumps(value)}", soft_wrap=True, markup=False)
+    found = content["summary"]
+    if found["targets"]:
+        console.print(f"targets met: {found['met']} of {found['targets']}", markup=False)
+        for name in found["not met"]:
+            console.print(f"not met: {name}", soft_wrap=True, markup=False)
+    if "worst" in found:
+        worst = found["worst"]
+        ratio = "" if worst["ratio"] is None else f"{worst['ratio']:.2f}x, "
+        share = f"{worst['share of target']:.2f} of its target"
+        console.print(f"farthest from its target: {worst['row']}: {ratio}{share}", soft_wrap=True, markup=False)

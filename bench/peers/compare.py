@@ -13,11 +13,11 @@ from bench.peers.environments import PEERS, Unavailable, environment
 from bench.peers.process import Failed, Library
 from bench.peers.turns import Duel, Effort, duel
 from bench.rows import Row, rounded
+from latticework.params import modulus_limit_bits
 
 TARGETS: Mapping[str, Mapping[str, float]] = {  # scheme -> operation -> how many times faster than the best peer
     "ckks": {"rotate": 4, "mul_relin_rescale": 4, "rotate_8_hoisted": 4, "matvec": 4},
     "bfv": {"mul_relin": 3, "rotate": 3},
-    "boot": {"bootstrap": 6},
     "ntt": {},
 }
 TOLERANCES = {"ckks": 2.0**-12, "bfv": 0.0, "boot": 2.0**-10, "ntt": 2.0**-12}
@@ -111,7 +111,7 @@ def rows(found: Findings) -> Iterator[Row]:
             if peer != "ours":
                 yield Row(
                     case, size.removesuffix("_bytes") + " size", "MB", values["ours"] / 1e6, value / 1e6,
-                    f"{found.facts[peer]['library']}, same run", details=_details(found, peer),
+                    f"{found.facts[peer]['library']}, same run", details=details(found, peer),
                     note=ABOUT_SIZES if size == "key_bytes" else "two polynomials, in a file",
                 )  # fmt: skip
 
@@ -122,12 +122,14 @@ def _row(
     factor = TARGETS[found.scheme].get(operation) if is_best else None
     per = found.facts["ours"].get("rows", 1) if found.scheme == "ntt" else 1
     ours, theirs = result.ours * 1e3 / per, result.theirs * 1e3 / per
-    details = _details(found, peer)
-    details |= {"times_faster_wanted": factor, "runs": list(result.runs), "errors": list(result.errors)}
+    facts = details(found, peer)
+    facts |= {"times_faster_wanted": factor, "runs": list(result.runs), "errors": list(result.errors)}
     for side, milliseconds in (("ours", ours), (peer, theirs)):
         bits = found.facts[side].get("log2_q") or found.facts[side].get("prime_bits")
+        if operation == "matvec":
+            facts[side]["matvec"] = found.facts[side].get("matvec")
         if bits:
-            details[side]["us_per_modulus_bit"] = rounded(1e3 * milliseconds / bits)
+            facts[side]["us_per_modulus_bit"] = rounded(1e3 * milliseconds / bits)
     library = f"{found.facts[peer]['library']}, same run, in turns"
     return Row(
         case,
@@ -139,15 +141,26 @@ def _row(
         target=None if factor is None else theirs / factor,
         checked=result.checked,
         note=note,
-        details=details,
+        details=facts,
         required=factor is not None,
     )
 
 
-def _details(found: Findings, peer: str) -> dict[str, Any]:
+def details(found: Findings, peer: str) -> dict[str, Any]:
+    """Facts about both sides that belong beside every figure."""
     kept = ("digits", "limbs", "special_limbs", "log2_q", "log2_qp", "security_bits", "prime_bits", "settings")
     shown: dict[str, Any] = {}
     for side in ("ours", peer):
         facts = found.facts[side]
         shown[side] = {k: facts[k] for k in kept if k in facts}
+        if "log2_qp" in facts:
+            shown[side]["secure"] = is_secure(facts)
     return shown
+
+
+def is_secure(facts: Mapping[str, Any]) -> bool:
+    """Whether a side has 128 bits of security, by one table for all; without QP there is nothing to break."""
+    if "log2_qp" not in facts:
+        return True
+    limit = modulus_limit_bits(1 << facts["log2_degree"], 128)
+    return limit is not None and facts["log2_qp"] <= limit

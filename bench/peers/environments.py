@@ -79,6 +79,11 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latticework" / "peers"
 
 
+def variables() -> dict[str, str]:
+    """Environment variables for a peer's interpreter: those that lead this one to its packages are left out."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+
+
 def environment(peer: Peer, folder: Path | None = None) -> Path:
     """The interpreter of a peer's virtual environment, which is made if it is not there.
 
@@ -105,11 +110,12 @@ def environment(peer: Peer, folder: Path | None = None) -> Path:
 def _imports(python: Path, module: str) -> bool:
     if not python.exists():
         return False
-    return subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+    command = [python, "-c", f"import {module}"]
+    return subprocess.run(command, capture_output=True, check=False, env=variables()).returncode == 0
 
 
 def _made(command: list[str], peer: Peer) -> None:
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = subprocess.run(command, capture_output=True, text=True, check=False, env=variables())
     if found.returncode != 0:
         last = (found.stderr.strip().splitlines() or ["no message"])[-1]
         raise Unavailable(f"{' '.join(peer.requirements)}: `{' '.join(command[:4])} ...` failed: {last}")

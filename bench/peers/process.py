@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from bench.peers.environments import variables
 
 WORKERS = Path(__file__).parent / "workers"
 
@@ -35,7 +38,8 @@ class Library:
     def __init__(self, name: str, python: Path, worker: str, arguments: Sequence[str], threads: int) -> None:
         self.name = name
         bound = processors(threads)
-        environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
+        inherited = os.environ if python == Path(sys.executable) else variables()
+        environment = inherited | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
         self.chatter = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         self.process = subprocess.Popen(
             [str(python), str(WORKERS / worker), *arguments],

@@ -1,8 +1,8 @@
 """Random sequences of CKKS operations: ciphertexts, what they should hold, and a record of every step.
 
-`Sequences` draws a legal operation on a pool of values. Each value carries the slots expected by NumPy, a bound on its
-error, and the records of the operations that made it: what a predicted bound can be computed from (`bound` is the
-place for one).
+`Sequences` draws a legal operation on a pool of values and applies it twice: to ciphertexts, and to the estimates of
+their errors that an expert would carry along. Each value has the slots expected by NumPy and the records of the
+operations that made it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 
 from latticework import ckks
-from latticework.plan import noise
 
 SLOTS = 16
 MAX_VALUE = 8.0
-FLOAT_ERROR = 2.0**-48  # of the expected slots themselves, and of what is read in double precision
-DEVIATIONS = 9.0  # of the noise of one step, for each of the slots
+FLOAT_ERROR = 2.0**-48  # relative, for each step: of the expected slots themselves, and of what is read as doubles
 
 
 @dataclass(frozen=True)
@@ -36,16 +34,25 @@ class Record:
 
 @dataclass(frozen=True)
 class Tracked:
-    """A ciphertext with the slots it should hold, within `bound` in every slot."""
+    """A ciphertext, the slots it should hold, and the estimate of how far off they are.
+
+    floats  error of the expected slots, which were computed in doubles
+    """
 
     ciphertext: ckks.Ciphertext
     expected: np.ndarray
-    bound: float
+    estimate: ckks.Estimate
+    floats: float
     records: tuple[Record, ...] = field(default=())
 
     @property
     def size(self) -> float:
         return float(np.max(np.abs(self.expected)))
+
+    @property
+    def bound(self) -> float:
+        """What no slot's error may exceed."""
+        return self.estimate.bound.worst + self.floats
 
 
 @dataclass(frozen=True)
@@ -56,12 +63,9 @@ class World:
     evaluator: ckks.Evaluator
     encryptor: ckks.Encryptor
     decryptor: ckks.Decryptor
+    estimator: ckks.Estimator
     transforms: tuple[ckks.LinearTransform, ...]
     polynomials: tuple[ckks.Polynomial, ...]
-
-    def deviation(self, coefficients: float, scale: float) -> float:
-        """A slot error that noise of this coefficient deviation hardly ever exceeds."""
-        return DEVIATIONS * coefficients * math.sqrt(2 * SLOTS) / scale
 
 
 @cache
@@ -88,6 +92,7 @@ def world() -> World:
         evaluator,
         ckks.Encryptor(parameters, generator.public_key(), evaluator=evaluator),
         ckks.Decryptor(parameters, generator.secret_key()),
+        ckks.Estimator(parameters),
         transforms,
         polynomials,
     )
@@ -95,12 +100,13 @@ def world() -> World:
 
 def fresh(w: World, values: np.ndarray) -> Tracked:
     c = w.encryptor.encrypt(values)
-    bound = w.deviation(noise.public_encryption(w.parameters.ring_degree), c.scale)
-    return Tracked(c, values, bound, (Record("encrypt", (), c.level, c.scale, c.degree),))
+    sizes = np.abs(values)
+    estimate = w.estimator.fresh(float(np.max(sizes)), float(np.sqrt(np.mean(sizes**2))), ciphertext=c)
+    return Tracked(c, values, estimate, FLOAT_ERROR, (Record("encrypt", (), c.level, c.scale, c.degree),))
 
 
 class Sequences:
-    """Draws operations by `draw(strategy)`; `choose(n)` is a number below n, `vector()` public slots."""
+    """Draws operations by `choose(n)`, a number below n; `vector()` gives public slots."""
 
     def __init__(self, w: World, choose: Any, vector: Any) -> None:
         self.w, self.choose, self.vector = w, choose, vector
@@ -115,138 +121,103 @@ class Sequences:
         self.pool.append(made)
         return made
 
-    def made(self, name: str, c: ckks.Ciphertext, expected: np.ndarray, bound: float, parents: tuple[Tracked, ...],
-             *arguments: Any) -> Tracked:  # fmt: skip
+    def made(
+        self, name: str, apply: Any, expected: np.ndarray, parents: tuple[Tracked, ...], *arguments: Any
+    ) -> Tracked:
+        c = apply(self.w.evaluator, *(p.ciphertext for p in parents))
+        estimate = apply(self.w.estimator, *(p.estimate for p in parents))
         record = Record(name, arguments, c.level, c.scale, c.degree)
-        return Tracked(c, expected, bound + FLOAT_ERROR, (*(r for p in parents for r in p.records), record))
-
-    # What a step adds to the error, each a few deviations of the noise model and so hardly ever exceeded.
-
-    def rounding(self, c: ckks.Ciphertext) -> float:
-        return self.w.deviation(noise.mod_down(self.w.parameters.ring_degree, c.degree), c.scale)
-
-    def switching(self, c: ckks.Ciphertext) -> float:
-        key = noise.key_product(self.w.parameters.chain, c.level)
-        return self.w.deviation(key + noise.mod_down(self.w.parameters.ring_degree), c.scale)
-
-    def encoding(self, scale: float) -> float:
-        return self.w.deviation(noise.encoding(), scale)
+        size = 1.0 + max(p.size for p in parents)
+        floats = size * (sum(p.floats for p in parents) + FLOAT_ERROR * size)
+        return Tracked(c, expected, estimate, floats, (*(r for p in parents for r in p.records), record))
 
     # The operations.
 
     def add(self, a: Tracked, b: Tracked) -> Tracked:
-        c = self.w.evaluator.add(a.ciphertext, b.ciphertext)
-        return self.made("add", c, a.expected + b.expected, a.bound + b.bound, (a, b))
+        return self.made("add", lambda e, x, y: e.add(x, y), a.expected + b.expected, (a, b))
 
     def sub(self, a: Tracked, b: Tracked) -> Tracked:
-        c = self.w.evaluator.sub(a.ciphertext, b.ciphertext)
-        return self.made("sub", c, a.expected - b.expected, a.bound + b.bound, (a, b))
+        return self.made("sub", lambda e, x, y: e.sub(x, y), a.expected - b.expected, (a, b))
 
     def aligned_add(self, a: Tracked, b: Tracked) -> Tracked:
-        c = a.ciphertext + b.ciphertext
-        settled = self.rounding(c) * 4 + self.switching(c) * 2 + 2.0**-40 * (a.size + b.size)
-        return self.made("operator +", c, a.expected + b.expected, a.bound + b.bound + settled, (a, b))
+        return self.made("operator +", lambda _e, x, y: x + y, a.expected + b.expected, (a, b))
 
     def aligned_mul(self, a: Tracked, b: Tracked) -> Tracked:
-        c = a.ciphertext * b.ciphertext
-        settled = self.rounding(c.settle()) * 4 + self.switching(c.settle()) * 2 + 2.0**-40 * (a.size + b.size)
-        ea, eb = a.bound + settled, b.bound + settled
-        return self.made("operator *", c, a.expected * b.expected, ea * b.size + eb * a.size + ea * eb, (a, b))
+        return self.made("operator *", lambda _e, x, y: x * y, a.expected * b.expected, (a, b))
 
     def neg(self, a: Tracked, _b: Tracked) -> Tracked:
-        return self.made("neg", self.w.evaluator.neg(a.ciphertext), -a.expected, a.bound, (a,))
+        return self.made("neg", lambda e, x: e.neg(x), -a.expected, (a,))
 
     def mul(self, a: Tracked, b: Tracked) -> Tracked:
-        c = self.w.evaluator.mul(a.ciphertext, b.ciphertext)
-        error = a.bound * b.size + b.bound * a.size + a.bound * b.bound
-        return self.made("mul", c, a.expected * b.expected, error, (a, b))
+        return self.made("mul", lambda e, x, y: e.mul(x, y), a.expected * b.expected, (a, b))
 
     def square(self, a: Tracked, _b: Tracked) -> Tracked:
-        c = self.w.evaluator.square(a.ciphertext)
-        return self.made("square", c, a.expected**2, 2 * a.bound * a.size + a.bound**2, (a,))
+        return self.made("square", lambda e, x: e.square(x), a.expected**2, (a,))
 
     def mul_plain(self, a: Tracked, _b: Tracked) -> Tracked:
         values = self.vector()
-        c = self.w.evaluator.mul_plain(a.ciphertext, values)
-        rounding = self.encoding(c.scale / a.ciphertext.scale) * (a.size + a.bound)
-        error = a.bound * float(np.max(np.abs(values))) + rounding
-        return self.made("mul_plain", c, a.expected * values, error, (a,))
+        return self.made("mul_plain", lambda e, x: e.mul_plain(x, values), a.expected * values, (a,))
 
     def mul_number(self, a: Tracked, _b: Tracked) -> Tracked:
         number = (-0.5, 0.75, 1.0 / 3.0)[self.choose(3)]
-        c = self.w.evaluator.mul_plain(a.ciphertext, number)
-        error = a.bound * abs(number) + a.size / (c.scale / a.ciphertext.scale)
-        return self.made("mul_plain", c, a.expected * number, error, (a,), number)
+        return self.made("mul_plain", lambda e, x: e.mul_plain(x, number), a.expected * number, (a,), number)
 
     def add_plain(self, a: Tracked, _b: Tracked) -> Tracked:
         values = self.vector()
-        c = self.w.evaluator.sub(a.ciphertext, values)
-        return self.made("sub", c, a.expected - values, a.bound + self.encoding(min(c.scale, 2.0**55)), (a,))
+        return self.made("sub", lambda e, x: e.sub(x, values), a.expected - values, (a,))
 
     def add_number(self, a: Tracked, _b: Tracked) -> Tracked:
         number = (-1.5, 0.1, 2.0)[self.choose(3)]
-        c = self.w.evaluator.add(a.ciphertext, number)
-        return self.made("add", c, a.expected + number, a.bound + 1 / min(c.scale, 2.0**55), (a,), number)
+        return self.made("add", lambda e, x: e.add(x, number), a.expected + number, (a,), number)
 
     def mul_int(self, a: Tracked, _b: Tracked) -> Tracked:
         factor = (-2, 0, 3)[self.choose(3)]
-        c = self.w.evaluator.mul_int(a.ciphertext, factor)
-        return self.made("mul_int", c, a.expected * factor, a.bound * abs(factor), (a,), factor)
+        return self.made("mul_int", lambda e, x: e.mul_int(x, factor), a.expected * factor, (a,), factor)
 
     def mul_i(self, a: Tracked, _b: Tracked) -> Tracked:
-        return self.made("mul_i", self.w.evaluator.mul_i(a.ciphertext), 1j * a.expected, a.bound, (a,))
+        return self.made("mul_i", lambda e, x: e.mul_i(x), 1j * a.expected, (a,))
 
     def relinearize(self, a: Tracked, _b: Tracked) -> Tracked:
-        c = self.w.evaluator.relinearize(a.ciphertext)
-        return self.made("relinearize", c, a.expected, a.bound + self.switching(c), (a,))
+        return self.made("relinearize", lambda e, x: e.relinearize(x), a.expected, (a,))
 
     def rescale(self, a: Tracked, _b: Tracked) -> Tracked:
-        c = self.w.evaluator.rescale(a.ciphertext)
-        return self.made("rescale", c, a.expected, a.bound + self.rounding(c), (a,))
+        return self.made("rescale", lambda e, x: e.rescale(x), a.expected, (a,))
 
     def drop_level(self, a: Tracked, _b: Tracked) -> Tracked:
         level = self.choose(a.ciphertext.level)
-        c = self.w.evaluator.drop_level(a.ciphertext, level)
-        return self.made("drop_level", c, a.expected, a.bound, (a,), level)
+        return self.made("drop_level", lambda e, x: e.drop_level(x, level), a.expected, (a,), level)
 
     def level_to(self, a: Tracked, _b: Tracked) -> Tracked:
         level = self.choose(a.ciphertext.level)
-        c = self.w.evaluator.level_to(a.ciphertext, level)
-        return self.made("level_to", c, a.expected, a.bound + self.rounding(c) + 2.0**-40 * a.size, (a,), level)
+        return self.made("level_to", lambda e, x: e.level_to(x, level), a.expected, (a,), level)
 
     def rotate(self, a: Tracked, _b: Tracked) -> Tracked:
         steps = self.choose(4 * SLOTS) - 2 * SLOTS
-        c = self.w.evaluator.rotate(a.ciphertext, steps)
-        return self.made("rotate", c, np.roll(a.expected, -steps), a.bound + self.switching(c), (a,), steps)
+        return self.made("rotate", lambda e, x: e.rotate(x, steps), np.roll(a.expected, -steps), (a,), steps)
 
     def rotate_many(self, a: Tracked, _b: Tracked) -> Tracked:
         steps = [self.choose(SLOTS) for _ in range(3)]
-        found = self.w.evaluator.rotate_many(a.ciphertext, steps)
-        c = self.w.evaluator.add(self.w.evaluator.add(found[0], found[1]), found[2])
-        expected = sum(np.roll(a.expected, -k) for k in steps)
-        return self.made("rotate_many", c, expected, 3 * (a.bound + self.switching(c)), (a,), *steps)
+
+        def apply(e: ckks.Evaluator, x: ckks.Ciphertext) -> ckks.Ciphertext:
+            first, second, third = e.rotate_many(x, steps)
+            return e.add(e.add(first, second), third)
+
+        return self.made("rotate_many", apply, sum(np.roll(a.expected, -k) for k in steps), (a,), *steps)
 
     def conjugate(self, a: Tracked, _b: Tracked) -> Tracked:
-        c = self.w.evaluator.conjugate(a.ciphertext)
-        return self.made("conjugate", c, np.conj(a.expected), a.bound + self.switching(c), (a,))
+        return self.made("conjugate", lambda e, x: e.conjugate(x), np.conj(a.expected), (a,))
 
     def linear_transform(self, a: Tracked, _b: Tracked) -> Tracked:
         number = self.choose(len(self.w.transforms))
         transform = self.w.transforms[number]
-        c = self.w.evaluator.linear_transform(a.ciphertext, transform)
-        diagonals = [*transform.diagonals.values(), *transform.conjugate_diagonals.values()]
-        weight = sum(float(np.max(np.abs(d))) for d in diagonals)
-        each = self.switching(c) * 3 + self.encoding(c.scale) * a.size + self.rounding(c)
-        error = (a.bound + 2.0**-40 * a.size) * weight + each * len(diagonals)
-        return self.made("linear_transform", c, transform(a.expected), error, (a,), number)
+        return self.made(
+            "linear_transform", lambda e, x: e.linear_transform(x, transform), transform(a.expected), (a,), number
+        )
 
     def polynomial(self, a: Tracked, _b: Tracked) -> Tracked:
         number = self.choose(len(self.w.polynomials))
         polynomial = self.w.polynomials[number]
-        c = self.w.evaluator.polynomial(a.ciphertext, polynomial)
-        reach = 4 * (2 * a.size + 1) ** 3 * 4  # of the derivative, and of what noise inside is multiplied by
-        error = reach * (a.bound + self.switching(c) * 2 + self.rounding(c) * 4 + 2.0**-40)
-        return self.made("polynomial", c, polynomial(a.expected), error, (a,), number)
+        return self.made("polynomial", lambda e, x: e.polynomial(x, polynomial), polynomial(a.expected), (a,), number)
 
 
 def _alike(a: Tracked, b: Tracked) -> bool:

@@ -11,6 +11,7 @@ from latticework.bench import suites
 
 suites()  # puts the source tree on the path
 from bench.peers import environments  # noqa: E402
+from bench.peers.boot import boot_rows, measure  # noqa: E402
 from bench.peers.compare import TARGETS, Findings, rows  # noqa: E402
 from bench.peers.environments import PEERS, Peer, Unavailable, environment, find_python  # noqa: E402
 from bench.peers.process import Failed, Library, processors  # noqa: E402
@@ -127,6 +128,50 @@ def test_what_was_skipped_is_not_met_and_says_why():
     skipped = [row for row in rows(findings()) if row.ours is None]
     assert {row.metric.partition(",")[0] for row in skipped} == set(TARGETS["ckks"]) - {"rotate"}
     assert all(row.meets is False and "needs Python 3.10" in row.note for row in skipped)
+
+
+def boot_findings():
+    found = Findings("boot", "12", 1)
+    found.facts = {
+        "ours": {"library": "us", "log2_degree": 12, "log2_qp": 100.0},
+        "one": {"library": "one 1.0", "log2_degree": 12, "log2_qp": 120.0},
+    }
+    common = {"rms_bits": 24.0, "worst_bits": 20.0, "key_bytes": 2e9, "key_memory_bytes": 4e9, "error": 2.0**-20}
+    figures = {
+        "ours": common | {"seconds": 3.0, "levels_left": 14.0, "level_bits": 42.0, "peak_bytes": 5e9},
+        "one": common | {"seconds": 27.0, "levels_left": 9.0, "level_bits": 59.0, "peak_bytes": 14e9, "rms_bits": 20.0},
+    }
+    return found, figures
+
+
+def test_bootstraps_are_compared_by_time_levels_and_memory():
+    shown = {row.metric: row for row in boot_rows(*boot_findings())}
+    time = shown["bootstrap, 1 thread"]
+    assert (time.ratio, time.target, time.meets) == (9.0, 27.0 / 6, True)
+    assert time.details["ours"]["secure"] is True and time.details["one"]["secure"] is False
+    assert shown["time for each level left"].ratio == pytest.approx((27 / 9) / (3 / 14))
+    assert shown["time for each bit of modulus left"].ours == pytest.approx(3000 / (14 * 42))
+    assert (shown["peak memory"].ours, shown["peak memory"].reference) == (5.0, 14.0)
+    assert shown["precision rms"].ratio == pytest.approx(1.2)
+
+
+def test_a_wrong_bootstrap_meets_nothing_and_a_missing_peer_is_named():
+    found, figures = boot_findings()
+    figures["ours"]["error"] = 0.5
+    assert [row.meets for row in boot_rows(found, figures) if row.target] == [False]
+    del figures["one"]
+    found.skip("", "one", "needs Python 3.10")
+    (row,) = boot_rows(found, figures)
+    assert row.ours == 3.0 and row.meets is False and "needs Python 3.10" in row.note
+
+
+@pytest.mark.slow
+def test_our_bootstrap_worker():
+    with Library("ours", Path(sys.executable), "ours_boot_worker.py", ["boot", "11", "1"], 1) as ours:
+        figures = measure(ours, 1, "cpu")
+    assert figures["error"] < 2.0**-20 and figures["levels_left"] == 3.0
+    assert figures["rms_bits"] > figures["worst_bits"] > 20
+    assert 0 < figures["key_bytes"] < figures["key_memory_bytes"] < figures["peak_bytes"]
 
 
 def test_our_worker_answers():

@@ -10,7 +10,7 @@ from latticework.bench import ROOT, suites
 from latticework.errors import UserError
 
 bench_suites = suites()  # puts the source tree on the path
-from bench.rows import Row, report, rounded, show, table  # noqa: E402
+from bench.rows import Row, report, rounded, show, summary, table  # noqa: E402
 
 KEYS = ["case", "metric", "unit", "ours", "reference", "source", "ratio", "target", "better", "meets", "checked"]
 
@@ -51,7 +51,7 @@ def test_numbers_that_json_cannot_say():
 
 def test_printed_object(capsys):
     content = report("demo", [Row("c", "time", "s", 1.0)], {"threads": 1})
-    assert list(content) == ["suite", "commit", "date", "machine", "conditions", "rows"]
+    assert list(content) == ["suite", "commit", "date", "machine", "conditions", "rows", "summary"]
     assert set(content["machine"]) == {"cpu", "cores", "memory_gb", "gpu"}
     show(content, as_json=True)
     assert json.loads(capsys.readouterr().out) == content
@@ -71,6 +71,27 @@ def test_table_shows_every_row():
     assert all(cell in fast for cell in ("1.5 ms", "6 ms", "4.00x", "<= 2 ms", "yes", "peer 1.0"))
     assert all(cell in slow for cell in ("1 GB/s", "0.50x", ">= 2 GB/s", "NO"))
     assert "NO" in gone and "skipped: no Python 3.10" in gone
+
+
+def test_summary_counts_targets_and_names_the_row_farthest_from_its():
+    rows = [
+        Row("a", "time", "ms", 1.0, 8.0, target=2.0, checked=True),
+        Row("b", "time", "ms", 4.0, 8.0, target=2.0, checked=True),
+        Row("c", "rate", "GB/s", 3.0, 2.0, target=4.0, better="higher", checked=True),
+        Row("d", "time", "ms", None, note="skipped", required=True),
+        Row("e", "time", "ms", 1.0, 0.1),
+    ]
+    found = summary(rows)
+    assert (found["targets"], found["met"], found["not met"]) == (4, 1, ["b: time", "c: rate", "d: time"])
+    assert found["worst"] == {"row": "b: time", "ratio": 2.0, "share of target": 0.5}
+    assert summary(rows[-1:]) == {"targets": 0, "met": 0, "not met": []}
+
+
+def test_summary_is_shown_below_the_table(capsys):
+    show(report("demo", [Row("b", "time", "ms", 4.0, 8.0, target=2.0, checked=True)], {}), as_json=False)
+    shown = capsys.readouterr().out
+    assert "targets met: 0 of 1" in shown and "not met: b: time" in shown
+    assert "farthest from its target: b: time: 2.00x, 0.50 of its target" in shown
 
 
 def test_suites_load_and_installed_packages_are_told_where_they_are(tmp_path):

@@ -13,7 +13,8 @@ from sets import BFV, CKKS, HOISTED, PLAIN_MODULUS
 LIBRARY = "openfhe " + version("openfhe")
 WORD_BYTES = 8
 BOOT_LEVELS = 9
-BOOT_BUDGET = {16: [4, 3], 15: [4, 3]}
+BOOT_BUDGET = [4, 3]
+BOOT_SCALE_BITS, BOOT_FIRST_BITS = 59, 60
 
 
 def size_of(thing: object) -> int:
@@ -178,13 +179,27 @@ class Bfv:
         self.pair = self.context.KeyGen()
         self.context.EvalMultKeyGen(self.pair.secretKey)
         self.context.EvalRotateKeyGen(self.pair.secretKey, [1])
+        self.one_key_bytes = len(fhe.SerializeEvalAutomorphismKeyString(fhe.BINARY, ""))
         self.x = work.integers(1 << self.log2_degree, PLAIN_MODULUS)
         self.plain = self.context.MakePackedPlaintext(self.x.tolist())
         self.cipher = self.context.Encrypt(self.pair.publicKey, self.plain)
 
     def facts(self) -> dict[str, object]:
         log2_q = float(np.log2(float(self.context.GetModulus())))
-        return {"library": LIBRARY, "log2_degree": self.log2_degree, "log2_q": round(log2_q, 1)}
+        limbs = round(size_of(self.cipher) / WORD_BYTES / (2 << self.log2_degree))
+        digits = round(self.one_key_bytes / WORD_BYTES / (2 << self.log2_degree) / limbs)
+        technique = self.context.GetKeySwitchTechnique()
+        assert technique == fhe.KeySwitchTechnique.BV, technique  # that is: no P
+        return {
+            "library": LIBRARY,
+            "log2_degree": self.log2_degree,
+            "limbs": limbs,
+            "digits": digits,
+            "special_limbs": 0,
+            "log2_q": round(log2_q, 1),
+            "log2_qp": round(log2_q, 1),
+            "settings": "key switching by the package's default for BFV, BV",
+        }
 
     def decrypt(self, cipher: object) -> np.ndarray:
         return np.array(self.context.Decrypt(self.pair.secretKey, cipher).GetPackedValue())
@@ -216,44 +231,79 @@ class Boot:
 
     def __init__(self, log2_degree: int) -> None:
         self.log2_degree, self.slots = log2_degree, 1 << (log2_degree - 1)
-        budget = BOOT_BUDGET.get(log2_degree, [3, 3])
         p = fhe.CCParamsCKKSRNS()
-        p.SetSecretKeyDist(fhe.SPARSE_ENCAPSULATED if log2_degree >= 15 else fhe.UNIFORM_TERNARY)
+        p.SetSecretKeyDist(fhe.SPARSE_ENCAPSULATED)
         p.SetSecurityLevel(fhe.HEStd_NotSet)
         p.SetRingDim(1 << log2_degree)
-        p.SetScalingModSize(59)
-        p.SetFirstModSize(60)
+        p.SetScalingModSize(BOOT_SCALE_BITS)
+        p.SetFirstModSize(BOOT_FIRST_BITS)
         p.SetScalingTechnique(fhe.FLEXIBLEAUTO)
-        self.depth = BOOT_LEVELS + fhe.FHECKKSRNS.GetBootstrapDepth(budget, p.GetSecretKeyDist())
+        self.depth = BOOT_LEVELS + fhe.CryptoContext.GetBootstrapDepth(BOOT_BUDGET, p.GetSecretKeyDist())
         p.SetMultiplicativeDepth(self.depth)
         self.context = cc = fhe.GenCryptoContext(p)
         for feature in (fhe.PKE, fhe.KEYSWITCH, fhe.LEVELEDSHE, fhe.ADVANCEDSHE, fhe.FHE):
             cc.Enable(feature)
-        cc.EvalBootstrapSetup(budget, [0, 0], self.slots)
+        cc.EvalBootstrapSetup(BOOT_BUDGET, [0, 0], self.slots)
         self.pair = cc.KeyGen()
         cc.EvalMultKeyGen(self.pair.secretKey)
+        cc.EvalRotateKeyGen(self.pair.secretKey, [1])
+        self.one_key_bytes = len(fhe.SerializeEvalAutomorphismKeyString(fhe.BINARY, ""))
         cc.EvalBootstrapKeyGen(self.pair.secretKey, self.slots)
         self.x = work.slots_vector(self.slots)
         plain = cc.MakeCKKSPackedPlaintext(self.x, 1, self.depth - 1, None, self.slots)
         self.cipher = cc.Encrypt(self.pair.publicKey, plain)
+        self.result = None
 
     def facts(self) -> dict[str, object]:
+        words = self.one_key_bytes / WORD_BYTES
+        log2_q = BOOT_FIRST_BITS + BOOT_SCALE_BITS * self.depth
+        rows = round(words / (2 << self.log2_degree))  # digits x (Q + P limbs)
+        digits = next(d for d in range(1, rows) if rows % d == 0 and self.fits(d, rows // d))
+        special = rows // digits - self.depth - 1
         return {
             "library": LIBRARY,
             "log2_degree": self.log2_degree,
-            "depth": self.depth,
-            "levels_after": BOOT_LEVELS,
-            "log2_q": 60 + 59 * self.depth,
-            "settings": "FLEXIBLEAUTO, scale 2^59, real data, sparse secret encapsulated; security not checked",
+            "limbs": self.depth + 1,
+            "digits": digits,
+            "special_limbs": special,
+            "log2_q": log2_q,
+            "log2_qp": log2_q + 60 * special,
+            "settings": "FLEXIBLEAUTO, scale 2^59, real slots, sparse secret encapsulated, level budget 4 and 3",
         }
 
-    def operations(self) -> dict[str, object]:
-        def error(found: object) -> float:
-            plain = self.context.Decrypt(self.pair.secretKey, found)
-            plain.SetLength(self.slots)
-            return work.largest_error(plain.GetRealPackedValue(), self.x)
+    def fits(self, digits: int, limbs: int) -> bool:
+        """Whether so many P limbs of 60 bits are what a digit of so many Q limbs needs."""
+        a_digit = -(-(self.depth + 1) // digits)
+        return limbs - self.depth - 1 in (a_digit, a_digit + 1)
 
-        return {"bootstrap": lambda: Operation(lambda: self.context.EvalBootstrap(self.cipher), error)}
+    def run(self) -> object:
+        self.result = self.context.EvalBootstrap(self.cipher)
+        return self.result
+
+    def slots_of(self, cipher: object) -> np.ndarray:
+        plain = self.context.Decrypt(self.pair.secretKey, cipher)
+        plain.SetLength(self.slots)
+        return np.array(plain.GetRealPackedValue())
+
+    def levels_left(self) -> int:
+        """A product that is not rescaled yet will spend a level."""
+        return self.depth - self.result.GetLevel() - (self.result.GetNoiseScaleDeg() - 1)
+
+    def key_bytes(self) -> int:
+        """Of all keys in the library's binary form, which is also what they take in memory."""
+        count = len(self.context.GetExistingEvalAutomorphismKeyIndices(self.pair.secretKey.GetKeyTag()))
+        return count * self.one_key_bytes  # of the sparse secret one is tiny; the relinearisation key comes to them
+
+    def operations(self) -> dict[str, object]:
+        return work.boot_operations(
+            Operation,
+            self.run,
+            lambda: work.precision_bits(self.slots_of(self.result), self.x),
+            levels_left=self.levels_left,
+            level_bits=lambda: BOOT_SCALE_BITS,
+            key_bytes=self.key_bytes,
+            key_memory_bytes=self.key_bytes,
+        )
 
 
 def make(arguments: list[str]) -> Session:

@@ -234,6 +234,7 @@ class Bfv:
             "log2_degree": self.log2_degree,
             "limbs": len(self.bits) - 1,
             "digits": len(self.bits) - 1,
+            "special_limbs": 1,
             "log2_q": log2_q,
             "log2_qp": sum(self.bits),
         }

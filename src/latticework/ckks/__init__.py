@@ -8,6 +8,7 @@ OpenFHE use for the same things.
 from latticework.ckks.bootstrapper import Bootstrapper
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.encryption import Decryptor, Encoder, Encryptor
+from latticework.ckks.estimates import Estimate, Estimator
 from latticework.ckks.evaluator import Evaluator, load_ciphertexts, save_ciphertexts
 from latticework.ckks.keys import KeyGenerator, KeySet, PublicKey, SecretKey
 from latticework.ckks.linear import LinearTransform
@@ -24,13 +25,17 @@ from latticework.errors import (
     ShapeError,
     UserError,
 )
+from latticework.plan.error_model import Bound
 
 __all__ = [
     "Bootstrapper",
+    "Bound",
     "Ciphertext",
     "Decryptor",
     "Encoder",
     "Encryptor",
+    "Estimate",
+    "Estimator",
     "Evaluator",
     "KeyGenerator",
     "KeySet",

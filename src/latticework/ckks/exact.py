@@ -48,6 +48,8 @@ ENCODED_BITS = 60  # of the coefficients of values that are added at scales beyo
 class ExactOperations(ABC):
     """Operations that leave levels, scales and degrees to the caller. Lists of ciphertexts give lists of results."""
 
+    _operand = Ciphertext
+
     def __init__(self, parameters: Parameters, keys: KeySet | None) -> None:
         if keys is not None:
             if not isinstance(keys, KeySet):
@@ -318,6 +320,12 @@ class ExactOperations(ABC):
     def _own(self, who: str, x: Any) -> Ciphertext:
         if not isinstance(x, Ciphertext):
             fail(UserError, f"{who}: a {type(x).__name__} where a Ciphertext is needed; encrypt it, or put it second")
+        if type(x) is not self._operand:
+            fail(
+                UserError,
+                f"{who}: a {type(x).__name__} where a {self._operand.__name__} is needed; estimates go with estimates, "
+                "ciphertexts with ciphertexts",
+            )
         check_parameters(f"{who}: the ciphertext", x.parameters, self.parameters)
         return x
 

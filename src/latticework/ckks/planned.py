@@ -28,7 +28,7 @@ from latticework.params.fingerprint import core_parameters
 from latticework.passes import cse, dce
 from latticework.plan.code import encode_code
 from latticework.plan.constants import ConstRef
-from latticework.plan.emit import emit_code
+from latticework.plan.emit import Code, emit_code
 from latticework.plan.keys import KeySpec
 
 
@@ -47,12 +47,14 @@ class Compiled:
 
     keys       evaluation keys that it needs
     constants  public vectors, gathered from `sources` when they are first encoded
+    steps      the same plan for those who follow it on something else than ciphertexts
     """
 
     code: _core.Plan
     keys: tuple[KeySpec, ...]
     constants: tuple[ConstRef, ...]
     sources: dict[str, npt.NDArray[Any]]
+    steps: Code
 
     def constant(self, number: int) -> npt.NDArray[np.complex128]:
         """The slot vector of a constant."""
@@ -131,4 +133,4 @@ def _compile(operation: Operation, chain: ModulusChain, place: Place) -> Compile
     keys = planned_keys(primitive, chain)
     code = emit_code(primitive, chain, keys)
     plan = _core.Plan(core_parameters(chain), encode_code(code))
-    return Compiled(plan, keys, tuple(code.constants), dict(primitive.sources))
+    return Compiled(plan, keys, tuple(code.constants), dict(primitive.sources), code)

@@ -8,7 +8,7 @@ quadrature; which encryptions an error comes from, and by how many slots it was 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import hypot, log2, sqrt
+from math import hypot, log2, pi, sin, sqrt
 
 from latticework.params import ModulusChain
 from latticework.plan import noise, worst_noise
@@ -125,8 +125,12 @@ class ErrorModel:
 
 
 def _noisy(a: Bound, average: float, worst: float, slots: int, scale: float) -> Bound:
-    """Coefficient noise as slot noise: a vector of n slots has the 2n coefficients of a subring."""
-    return a.with_error(average * sqrt(slots) / scale, worst * 2 * slots / scale)
+    """Coefficient noise as slot noise: a vector of n slots has the 2n coefficients of a subring.
+
+    A slot is their sum with unit vectors, up to signs at multiples of pi / 2n: with coefficients in [-1, 1] at most
+    1 / sin(pi / 4n), about 2 / pi of their count.
+    """
+    return a.with_error(average * sqrt(slots) / scale, worst / sin(pi / (4 * slots)) / scale)
 
 
 def _related(a: Bound, b: Bound) -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import RangeError, UnsupportedError
+from latticework.plan.constants import ConstRef
 from latticework.plan.error_model import Bound, ErrorModel
 from latticework.plan.keys import KeySpec
-from latticework.plan.schema import CipherKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
+from latticework.plan.schema import CipherKind, IndexInput, Instruction, KeyKind, Kind, PlainKind, Plan, PlanBlock
 
 OnBound = Callable[[int, Bound], None]
 Item = Bound | int | KeySpec
@@ -43,7 +45,7 @@ def predict(
     raises      RangeError for a trip count out of bounds, UnsupportedError for a bootstrap, whose error is not linear
                 in its input's
     """
-    run = _Prediction(plan, on_bound)
+    run = _Prediction(plan, ErrorModel(plan.chain), plan.sources, on_bound)
     items: list[Item] = []
     for spec, known in zip(plan.client.inputs, inputs, strict=True):
         if isinstance(spec, IndexInput):
@@ -56,13 +58,57 @@ def predict(
     return [bound for bound in results if isinstance(bound, Bound)]
 
 
+class Steps(Protocol):
+    """The executable part of a plan."""
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """Register types in use."""
+
+    @property
+    def registers(self) -> Sequence[int]:
+        """The number of each register's kind."""
+
+    @property
+    def blocks(self) -> Sequence[PlanBlock]:
+        """Code, outermost first."""
+
+    @property
+    def keys(self) -> tuple[KeySpec, ...]:
+        """Evaluation keys."""
+
+    @property
+    def constants(self) -> Sequence[ConstRef]:
+        """What is encoded."""
+
+
+def carry(
+    steps: Steps, sources: Mapping[str, npt.NDArray[Any]], model: ErrorModel, x: Bound
+) -> tuple[Bound, CipherKind]:
+    """The bound that steps from one ciphertext to one ciphertext make of x, and what kind of ciphertext it is of.
+
+    raises  UnsupportedError for a bootstrap
+    """
+    (result,) = _Prediction(steps, model, sources, None).block(0, [x])
+    kind = steps.kinds[steps.registers[steps.blocks[0].code[-1].operands[0].register]]
+    assert isinstance(result, Bound) and isinstance(kind, CipherKind)
+    return result, kind
+
+
 class _Prediction:
-    def __init__(self, plan: Plan, on_bound: OnBound | None) -> None:
+    def __init__(
+        self, plan: Steps, model: ErrorModel, sources: Mapping[str, npt.NDArray[Any]], on_bound: OnBound | None
+    ) -> None:
         self.plan = plan
-        self.model = ErrorModel(plan.chain)
+        self.model = model
+        self.sources = sources
         self.on_bound = on_bound
         self.registers: dict[int, Item] = {}
         self.constants: dict[tuple[int, float], Bound] = {}
+
+    def kind(self, register: int) -> Kind:
+        """The type of a register."""
+        return self.plan.kinds[self.plan.registers[register]]
 
     def block(self, number: int, arguments: Sequence[Item]) -> list[Item]:
         """Run a block on bounds; returns what it yields."""
@@ -89,7 +135,7 @@ class _Prediction:
             return [immediate[0]]
         if op in _INDEX:
             return [_INDEX[op](*x)]  # type: ignore[operator]
-        kind = self.plan.kind(instruction.results[0])
+        kind = self.kind(instruction.results[0])
         if isinstance(kind, KeyKind):
             return [self.plan.keys[kind.key]]
         if isinstance(kind, PlainKind):
@@ -116,7 +162,7 @@ class _Prediction:
         """An encoded constant."""
         found = self.constants.get((number, scale))
         if found is None:
-            known = Magnitude.of(self.plan.constants[number].evaluate(self.plan.sources))
+            known = Magnitude.of(self.plan.constants[number].evaluate(self.sources))
             slots = self.plan.constants[number].slots
             found = self.constants[number, scale] = self.model.encoded(known.peak, known.rms, slots, scale)
         return found
@@ -125,12 +171,12 @@ class _Prediction:
         """An instruction that makes one ciphertext."""
         a = x[0]
         assert isinstance(a, Bound)
-        before = self.plan.kind(instruction.operands[0].register)
+        before = self.kind(instruction.operands[0].register)
         match instruction.op:
             case "add" | "sub" | "add_plain" | "sub_plain":
                 b = x[1]
                 assert isinstance(b, Bound)
-                other = self.plan.kind(instruction.operands[1].register)
+                other = self.kind(instruction.operands[1].register)
                 assert isinstance(other, CipherKind | PlainKind)
                 return self.model.add(a, self.model.relabelled(b, other.scale, kind.scale))
             case "mul" | "mul_plain":
@@ -165,7 +211,7 @@ class _Prediction:
         a = self.model.key_product(a, kind.slots, kind.scale, kind.level, kind.track)
         if key.kind != "galois":
             return a
-        steps, conjugated = _galois_action(key.galois_element, kind.slots)
+        steps, conjugated = galois_action(key.galois_element, kind.slots)
         return a.turned(steps, kind.slots, conjugated=conjugated)
 
     def diag_sums(self, instruction: Instruction, x: list[Item]) -> list[Bound]:
@@ -173,9 +219,9 @@ class _Prediction:
         num_keys, num_giants, *pairs = instruction.immediate
         a, keys, plains = x[0], x[1 : 1 + num_keys], x[1 + num_keys :]
         assert isinstance(a, Bound)
-        kind = self.plan.kind(instruction.results[0])
+        kind = self.kind(instruction.results[0])
         assert isinstance(kind, CipherKind)
-        source = self.plan.kind(instruction.operands[0].register)
+        source = self.kind(instruction.operands[0].register)
         assert not isinstance(source, KeyKind)
         unscaled = CipherKind(kind.slots, kind.track, kind.level, source.scale, 1, 1)  # type: ignore[union-attr]
         babies = [a] + [self.switched(a, key, unscaled) for key in keys if isinstance(key, KeySpec)]
@@ -186,7 +232,7 @@ class _Prediction:
         return sums
 
 
-def _galois_action(element: int, slots: int) -> tuple[int, bool]:
+def galois_action(element: int, slots: int) -> tuple[int, bool]:
     """(left rotation, whether it conjugates) of X -> X^element on vectors of `slots` slots."""
     modulus = 4 * slots
     residue = element % modulus

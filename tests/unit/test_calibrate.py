@@ -100,7 +100,7 @@ def test_kernels_that_are_timed_are_checked(backend):
     cycles = Cycles()
     found = list(kernel_rows(10, backend, 1, _core.kernel_names(), 1, cycles))
     cycles.close()
-    assert {row.case.partition(",")[0] for row in found} == set(_core.kernel_names())
+    assert {row.case.partition(",")[0] for row in found} >= set(_core.kernel_names())
     assert all(row.checked and row.ours > 0 for row in found)
 
 

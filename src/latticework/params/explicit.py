@@ -135,7 +135,7 @@ def _chain(
     bits_left = 0.0
     for level, (group, scale) in enumerate(zip(picked, reversed(scales), strict=True)):
         bits_left += log2(prod(group))
-        if log2(scale) >= bits_left:
+        if log2(scale) > bits_left + 1:
             raise RangeError(
                 f"Parameters: the scale of level {level} is 2^{log2(scale):.1f}, its modulus 2^{bits_left:.1f}: "
                 "nothing would fit; use a smaller scale_bits, or a larger first entry of q_bits"

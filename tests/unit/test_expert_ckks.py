@@ -323,6 +323,13 @@ def test_sums_and_products(evaluator, encryptor, close, x, y):
     three = e.add(product, e.square(a))  # of degree 2, like everything in it
     assert three.degree == 2
     close(e.rescale(e.relinearize(three)), x * y + x * x)
+    merged = e.relinearize(three, rescale=True)
+    assert (merged.level, merged.degree) == (a.level - 1, 1) and merged.is_settled
+    close(merged, x * y + x * x)
+    close(e.relinearize(e.mul_plain(a, y), rescale=True), x * y)
+    bottom = e.square(encryptor.encrypt(x, level=0, scale=2.0**20))
+    with pytest.raises(LevelError, match="level 0, from which nothing can be rescaled"):
+        e.relinearize(bottom, rescale=True)
 
 
 def test_degrees_mix_in_sums(evaluator, encryptor, close, x, y):

@@ -176,6 +176,11 @@ class Parameters:
         return sum(log2(prime) for prime in self.p)
 
     @property
+    def log2_special(self) -> float:
+        """Bits of the first special prime, by which encryptions under the public key are divided."""
+        return log2(self.p[0])
+
+    @property
     def log2_qp(self) -> float:
         """Bits of all primes: what security is counted on."""
         return self.log2_q(self.levels) + self.log2_p

@@ -60,7 +60,7 @@ class Operators(Protocol):
     def operate(self, name: str, *operands: Any) -> Ciphertext:
         """Apply an operator with automatic alignment."""
 
-    def apply(self, name: str, *operands: Any) -> Any:
+    def apply(self, name: str, *operands: Any, **options: Any) -> Any:
         """Apply the evaluator's method of that name."""
 
 
@@ -184,9 +184,9 @@ class Ciphertext:
 
     # -- the evaluator's methods, exact ------------------------------------------------------
 
-    def relinearize(self) -> Ciphertext:
-        """Degree 2 to degree 1."""
-        return self._one("relinearize", self)
+    def relinearize(self, *, rescale: bool = False) -> Ciphertext:
+        """Degree 2 to degree 1, rescaled in the same step if that is asked for."""
+        return self._one("relinearize", self, rescale=rescale)
 
     def rescale(self) -> Ciphertext:
         """One level down, the scale divided by the level's primes."""
@@ -213,8 +213,8 @@ class Ciphertext:
         """The complex conjugate of every slot."""
         return self._one("conjugate", self)
 
-    def _one(self, name: str, *operands: Any) -> Ciphertext:
-        found: Ciphertext = self.evaluator.apply(name, *operands)
+    def _one(self, name: str, *operands: Any, **options: Any) -> Ciphertext:
+        found: Ciphertext = self.evaluator.apply(name, *operands, **options)
         return found
 
     def __bool__(self) -> NoReturn:

@@ -69,9 +69,9 @@ class ExactOperations(ABC):
     def operate(self, name: str, *operands: Any) -> Ciphertext:
         """Apply an operator with automatic alignment."""
 
-    def apply(self, name: str, *operands: Any) -> Any:
+    def apply(self, name: str, *operands: Any, **options: Any) -> Any:
         """Apply the method of that name."""
-        return getattr(self, name)(*operands)
+        return getattr(self, name)(*operands, **options)
 
     # -- sums --------------------------------------------------------------------------------
 
@@ -200,11 +200,16 @@ class ExactOperations(ABC):
     # -- levels and scales -------------------------------------------------------------------
 
     @batched
-    def relinearize(self, x: Ciphertext) -> Ciphertext:
-        """Degree 2 to degree 1 with the relinearisation key; degree 1 is left as it is."""
+    def relinearize(self, x: Ciphertext, *, rescale: bool = False) -> Ciphertext:
+        """Degree 2 to degree 1 with the relinearisation key; degree 1 is left as it is.
+
+        rescale  rescale too, in the division that ends the key switch: faster than `rescale` after it, less noise
+        """
         self._own("relinearize", x)
         if x.degree == 1:
-            return x
+            return self.rescale(x) if rescale else x
+        if rescale and x.level == 0:
+            fail(LevelError, "relinearize: the ciphertext is at level 0, from which nothing can be rescaled")
         keys = self._keys("relinearize", x)
         if not keys.serves(KeySpec("relin", 0, 0, x.level)):
             reach = keys.reach("relin")
@@ -214,7 +219,11 @@ class ExactOperations(ABC):
                 f"relinearize: the ciphertext is at level {x.level}, the relinearisation key {have}; "
                 f"make it with KeyGenerator.relin_key(level={x.level})",
             )
-        return self._out(self._core.relinearize(x.core, keys.core))
+        if not rescale:
+            return self._out(self._core.relinearize(x.core, keys.core))
+        scale = self._divided_scale("relinearize", x, x.level - 1)
+        low = self._core.relinearize(x.core, keys.core, (0, x.level - 1))
+        return self._out(self._core.relabel(low, low.level, scale, low.slots))
 
     @batched
     def rescale(self, x: Ciphertext) -> Ciphertext:
@@ -391,6 +400,10 @@ class ExactOperations(ABC):
         return level
 
     def _mod_down(self, who: str, x: Ciphertext, level: int) -> Ciphertext:
+        return self._out(self._core.mod_down(x.core, (0, level), self._divided_scale(who, x, level)))
+
+    def _divided_scale(self, who: str, x: Ciphertext, level: int) -> float:
+        """The scale of x after a division by the primes above a level: the canonical one where it is that."""
         scale = x.scale
         for lost in range(x.level, level, -1):
             scale /= self.parameters.dropped(lost)
@@ -401,7 +414,7 @@ class ExactOperations(ABC):
                 f"{who}: from scale {scale_text(x.scale)} at level {x.level} 2^{log2(scale):.1f} would be left at "
                 f"level {level}: nothing of the values; drop_level keeps the scale, multiply first to rescale",
             )
-        return self._out(self._core.mod_down(x.core, (0, level), canonical if is_close(scale, canonical) else scale))
+        return canonical if is_close(scale, canonical) else scale
 
     def _plain(self, who: str, values: PlainOperand, x: Ciphertext, scale: float) -> Plaintext:
         """A public operand over the primes of x."""

@@ -309,7 +309,7 @@ def _megabytes(count: int) -> str:
 
 def _noise_bits(chain: ModulusChain, depth: int) -> float:
     """log2 of the error, in units of 1/scale, of a product of 2^depth fresh encryptions of values near 1."""
-    fresh, each = public_encryption(chain.ring_degree), mod_down(chain.ring_degree)
+    fresh, each = public_encryption(chain), mod_down(chain.ring_degree)
     variance = 2.0**depth * (fresh**2 + 2 * each**2)  # errors of factors add up, independent of each other
     return log2(DEVIATIONS * sqrt(variance * chain.ring_degree / 2))
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from latticework import _core
 from latticework.ckks.batches import batched
 from latticework.ckks.bootstrapper import Bootstrapper
-from latticework.ckks.checks import fail, is_close, whole
+from latticework.ckks.checks import fail, is_close, is_real_number, whole
 from latticework.ckks.ciphertext import Ciphertext
-from latticework.ckks.exact import ExactOperations, Operand, is_real_number
+from latticework.ckks.exact import ExactOperations, Operand
 from latticework.ckks.keys import KeySet
 from latticework.ckks.linear import Diagonals, InnerSum, LinearTransform
 from latticework.ckks.parameters import Parameters

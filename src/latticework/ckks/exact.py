@@ -20,6 +20,7 @@ from latticework.ckks.checks import (
     checked_scale,
     fail,
     is_close,
+    is_real_number,
     scale_text,
     slot_values,
     two_scales,
@@ -398,7 +399,8 @@ class ExactOperations(ABC):
             fail(
                 ScaleError,
                 f"{who}: the result would have scale {scale_text(scale)}, the modulus at level {x.level} only "
-                f"{bits:.1f} bits: nothing would fit; no level is left for it",
+                f"{bits:.1f} bits: nothing would fit; "
+                + ("no level is left for it: start with more levels" if x.level == 0 else "rescale first"),
             )
 
     def _lower(self, who: str, x: Ciphertext, level: int) -> int:
@@ -448,10 +450,3 @@ class ExactOperations(ABC):
                 f"{who}: {plain.slots} public values for {x.slots} slots; give {x.slots} of them, or one number",
             )
         return plain
-
-
-def is_real_number(value: Any) -> bool:
-    """Whether a public operand is one real number, which needs no encoding."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu"
-    return True

@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "frontend": f"ir dialects approx ops frontend.location {DATA}",
     "frontend.location": "ir",
     "params": "_core",
-    "bfv": "_core params",
+    "bfv": "_core params frontend.location",
     "plan": f"_core params {DATA}",
     "plan.emit": f"ir dialects params {PLAN}",
     "cost": f"params {PLAN}",

@@ -59,6 +59,7 @@ def compared(path: Path, threads: int, rounds: int, conditions: dict[str, Any]) 
             conditions["ours"], conditions["seal"] = ours.facts, theirs.facts
             clock = "cpu" if threads == 1 else "wall"
             found = duel(ours, theirs, "image", Effort(rounds, 0.2), clock, tolerance=0.0)
+            conditions["ours, wall ms by operation"] = ours.ask(value="milliseconds")["value"]
     except (Unavailable, Failed) as error:
         return Row(CASE, METRIC, "ms", None, note=f"skipped: {error}", required=True)
     return Row(

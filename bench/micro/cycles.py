@@ -37,29 +37,31 @@ class Cycles:
 
     def __init__(self, threads: int = 1) -> None:
         self.counter = _open_counter() if threads == 1 else None
+        self.clock = time.process_time if threads == 1 else time.perf_counter  # others may be running meanwhile
         self.source = (
             "hardware counter, user mode, one thread"
             if self.counter is not None
-            else "time x clock, the clock from a chain of dependent shifts and exclusive ors timed beside every kernel"
+            else ("processor " if threads == 1 else "")
+            + "time x clock, the clock from a chain of dependent shifts and exclusive ors timed beside every kernel"
             + ("" if threads > 1 else " (no hardware counter here)")
         )
 
     def measure(self, run: Callable[[int], Any], repeats: int, shortest: float = 2e-4) -> Measured:
         """The best of some stretches of `run(turns)`, each as many turns as the clock needs."""
         run(1)
-        start = time.perf_counter()
+        start = self.clock()
         run(1)
-        turns = max(1, int(shortest / max(time.perf_counter() - start, 1e-9)))
+        turns = max(1, int(shortest / max(self.clock() - start, 1e-9)))
         seconds, cycles, chain = [], [], []
         for _ in range(repeats):
             before = self.read()
-            start = time.perf_counter()
+            start = self.clock()
             run(turns)
-            seconds.append(time.perf_counter() - start)
+            seconds.append(self.clock() - start)
             cycles.append(self.read() - before)
-            start = time.perf_counter()
+            start = self.clock()
             _core.dependent_steps(CHAIN_STEPS)
-            chain.append(time.perf_counter() - start)
+            chain.append(self.clock() - start)
         best = min(seconds) / turns
         clock = CHAIN_STEPS * CYCLES_A_STEP / min(chain)
         return Measured(best, min(cycles) / turns if self.counter is not None else best * clock)

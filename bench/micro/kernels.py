@@ -15,8 +15,9 @@ from bench.rows import Row
 from latticework import _core
 
 PRIME_BITS = 49
-LIMBS = 24
+LIMBS = 32
 SOURCES, TARGETS, TERMS = 8, 16, 4
+WIDE_LIFT = "lift to 24 limbs"
 BYTES_OF = {"expand_uniform": "made", "import_residues": "packed", "export_residues": "packed"}
 
 
@@ -35,13 +36,26 @@ def _butterflies(degree: int) -> float:
     return degree / 2 * (degree.bit_length() - 1)
 
 
+def _lift(targets: int) -> Work:
+    return Work(SOURCES, targets, 1, "term", lambda degree: degree * targets)
+
+
+def _dot(terms: int) -> Work:
+    return Work(terms=terms, unit="mac", count=lambda degree: degree * terms)
+
+
 WORK: dict[str, Work] = {
     "ntt": Work(unit="butterfly", count=_butterflies),
     "intt": Work(unit="butterfly", count=_butterflies),
-    "lift": Work(SOURCES, TARGETS, 1, "term", lambda degree: degree * TARGETS),
-    "dot": Work(terms=TERMS, unit="mac", count=lambda degree: degree * TERMS),
+    "lift": _lift(TARGETS),
+    "dot": _dot(TERMS),
     "embed": Work(unit="butterfly", count=lambda degree: _butterflies(degree // 2)),
     "unembed": Work(unit="butterfly", count=lambda degree: _butterflies(degree // 2)),
+}
+
+SHAPES: dict[str, dict[str, Work]] = {  # other sizes of a kernel, by what its case is called
+    "lift": {WIDE_LIFT: _lift(24)},
+    "dot": {"dot of 5": _dot(5)},
 }
 
 
@@ -65,24 +79,31 @@ def ring_of(log2_degree: int, backend: str, threads: int) -> _core.Ring:
     return _core.Ring(1 << log2_degree, primes, backend=backend, threads=threads)
 
 
+def shapes(kernel: str) -> dict[str, Work]:
+    """What a kernel is timed on, by what its case is called."""
+    return {kernel: WORK.get(kernel, Work())} | SHAPES.get(kernel, {})
+
+
 def kernel_rows(
     log2_degree: int, backend: str, threads: int, kernels: Sequence[str], repeats: int, cycles: Cycles
 ) -> Iterator[Row]:
     """Rows of every kernel at one ring degree on one backend; several threads share out limbs."""
     ring = ring_of(log2_degree, backend, threads)
     checks = Checks(ring)
-    for kernel in kernels:
-        work = WORK.get(kernel, Work())
+    shaped = [(kernel, name, work) for kernel in kernels for name, work in shapes(kernel).items()]
+    cycles_of: dict[str, float] = {}
+    for kernel, name, work in shaped:
         limbs = work.limbs if work.to else max(work.limbs, threads)
         to = list(range(LIMBS - work.to, LIMBS)) if work.to else []
         loop = _core.KernelLoop(ring, kernel, list(range(limbs)), to, work.terms)
         found = cycles.measure(loop.run, repeats)
+        cycles_of[name] = found.cycles
         checked = checks.of(kernel) if kernel in checks.table() else False
         rows = 1 if kernel in ("embed", "unembed") else limbs
-        case = f"{kernel}, {backend}, N=2^{log2_degree}" + (f", {threads} threads" if threads > 1 else "")
+        case = f"{name}, {backend}, N=2^{log2_degree}" + (f", {threads} threads" if threads > 1 else "")
         yield Row(case, "time a limb", "us", found.seconds / rows * 1e6, checked=checked)
         metric = f"cycles per {work.unit}"
-        reference = references().get((backend, kernel, metric, log2_degree)) if threads == 1 else None
+        reference = references().get((backend, name, metric, log2_degree)) if threads == 1 else None
         yield Row(
             case,
             metric,
@@ -99,3 +120,11 @@ def kernel_rows(
                 case, f"bytes {BYTES_OF[kernel]}", "GB/s", words * rows / found.seconds / 1e9, better="higher",
                 checked=checked,
             )  # fmt: skip
+    if "lift" in kernels:  # what a target costs a backend that has read and scaled the sources already
+        first, last = WORK["lift"], SHAPES["lift"][WIDE_LIFT]
+        terms = (last.to - first.to) * first.limbs * ring.degree
+        yield Row(
+            f"lift by limb, {backend}, N=2^{log2_degree}" + (f", {threads} threads" if threads > 1 else ""),
+            "cycles per term", "cycles", (cycles_of[WIDE_LIFT] - cycles_of["lift"]) / terms,
+            checked=checks.of("lift"), note=f"{first.to} targets taken from {last.to}",
+        )  # fmt: skip

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from bench.micro.cycles import Cycles
+from bench.micro.fused import DIGITS, FUSED, LIMBS_A_DIGIT, fused_rows
 from bench.micro.ir import ir_rows
 from bench.micro.kernels import PRIME_BITS, SOURCES, TARGETS, TERMS, kernel_rows
 from bench.rows import Row, report, show
@@ -33,7 +34,7 @@ def micro(
 ) -> None:
     """Time every kernel of the core at every ring degree on every backend, and the IR."""
     backends = _listed(backend, [b for b in _core.backend_names() if b != "auto"], "backend")
-    kernels = [] if kernel == "none" else _listed(kernel, _core.kernel_names(), "kernel")
+    kernels = [] if kernel == "none" else _listed(kernel, [*_core.kernel_names(), FUSED], "kernel")
     keep_memory()
     cycles = Cycles(threads)
     rows: list[Row] = []
@@ -41,7 +42,10 @@ def micro(
         for log2_degree in (int(n) for n in ring_degree.split(",")):
             for name in backends:
                 status.update(f"N=2^{log2_degree}, {name}")
-                rows += kernel_rows(log2_degree, name, threads, kernels, repeat, cycles)
+                alone = [k for k in kernels if k != FUSED]
+                rows += kernel_rows(log2_degree, name, threads, alone, repeat, cycles)
+                if FUSED in kernels and name != "ref":
+                    rows += fused_rows(log2_degree, name, threads, repeat, cycles)
         if ir:
             status.update("IR")
             rows += ir_rows(IR_OPS)
@@ -53,7 +57,9 @@ def micro(
         "cycles": cycles.source,
         "python": platform.python_version(),
         "lift": f"{SOURCES} limbs to {TARGETS}; a term is a coefficient of one source for one target",
-        "dot": f"{TERMS} products, one mac each",
+        "dot": f"{TERMS} products, or as many as its name says, one mac each",
+        FUSED: f"{DIGITS} digits of {LIMBS_A_DIGIT} limbs, {LIMBS_A_DIGIT} special limbs; inner product with "
+        "one more key, turn, product with one plaintext",
     }
     show(report("micro", rows, conditions), json)
 

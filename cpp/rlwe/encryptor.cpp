@@ -24,6 +24,32 @@ SecretRows fresh_error(const Ring& ring, const LimbList& limbs, const PrivateSee
   return to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), limbs);
 }
 
+/// What to take from half * mask to leave the nearest multiple of p to half * mask + e, where p is the prime of the
+/// special limb: half * mask modulo p, with which half * mask + e is nearest to zero. Without a special limb: -e.
+SecretRows remainder(const Ring& ring, const PolyRows& half, const PolyRows& mask, const LimbList& special,
+                     const LimbList& limbs, const PrivateSeed& seed, std::uint32_t digit) {
+  const SecretBuffer<std::int64_t> error = sample_error(ring.degree(), seed, digit);
+  SecretBuffer<std::int64_t> taken(ring.degree());
+  if (special.empty()) {
+    for (std::size_t i = 0; i < taken.size(); ++i) taken[i] = -error[i];
+    return to_ntt(ring, taken.span(), limbs);
+  }
+  SecretRows product(ring, special, 1);
+  copy_limbs(ring, *product, 0, half, 0);
+  ring.kernels().mul(ring.queue(), product->rows(), product->rows(), mask.rows(0, 1, 0, 1));
+  ring.kernels().intt(ring.queue(), product->rows());
+  const std::size_t offset = 0;
+  const std::uint8_t width = 64;
+  ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(taken.data()), {&offset, 1}, {&width, 1}},
+                                 product->rows());
+  const std::int64_t prime = static_cast<std::int64_t>(ring.modulus(special[0]).value()), half_prime = prime / 2;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const std::int64_t is_above = (half_prime - (taken[i] + error[i])) >> 63;  // all ones or none: no branch
+    taken[i] -= prime & is_above;
+  }
+  return to_ntt(ring, taken.span(), limbs);
+}
+
 }  // namespace
 
 Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> key) : context_(context), key_(key) {
@@ -43,7 +69,7 @@ Ciphertext Encryptor::encrypt(const Plaintext& message) const {
 }
 
 // Both draw what is secret before they write: between c1 * s, or b * mask, and the error nothing may fail, as the rows
-// of the ciphertext are not wiped.
+// of the ciphertext are not wiped. Under a public key over Q and p, b * mask + error is divided by p and rounded.
 
 Ciphertext Encryptor::symmetric(const Plaintext& message, const SecretKey& key) const {
   const Ring& ring = context_.ring();
@@ -66,17 +92,26 @@ Ciphertext Encryptor::asymmetric(const Plaintext& message, const PublicKey& key)
   const Ring& ring = context_.ring();
   const Kernels& kernels = ring.kernels();
   const LimbList& limbs = message.rows->limbs();
+  const std::size_t num_special =
+      key.b->limbs().size() - context_.parameters().all_q().size();  // 1, or 0: see keys.hpp
+  const LimbList special(key.b->limbs().begin(), key.b->limbs().begin() + static_cast<std::ptrdiff_t>(num_special));
+  LimbList wide = special;
+  wide.insert(wide.end(), limbs.begin(), limbs.end());
   const SecretRows mask =
-      to_ntt(ring, sample_ternary(ring.degree(), PrivateSeed(), StreamDomain::kEncryptionMask).span(), limbs);
+      to_ntt(ring, sample_ternary(ring.degree(), PrivateSeed(), StreamDomain::kEncryptionMask).span(), wide);
   const PrivateSeed error_seed;
-  const SecretRows error0 = fresh_error(ring, limbs, error_seed, 0), error1 = fresh_error(ring, limbs, error_seed, 1);
+  const SecretRows remainders[] = {remainder(ring, *key.b, *mask, special, limbs, error_seed, 0),
+                                   remainder(ring, *key.a, *mask, special, limbs, error_seed, 1)};
+  const std::vector<Word> inverse = ring.inverse_product_mod(special, limbs);
   PolyRows rows(ring, limbs, 2);
-  const Rows c0 = rows.rows(0, 1, 0, limbs.size()), c1 = rows.rows(1, 1, 0, limbs.size());
   copy_limbs(ring, rows, 0, *key.b, 0);
   copy_limbs(ring, rows, 1, *key.a, 0);
-  kernels.mul(ring.queue(), rows.rows(), rows.rows(), mask->rows());
-  kernels.add(ring.queue(), c0, c0, error0->rows());
-  kernels.add(ring.queue(), c1, c1, error1->rows());
+  kernels.mul(ring.queue(), rows.rows(), rows.rows(), mask->rows(0, 1, special.size(), limbs.size()));
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const Rows part = rows.rows(i, 1, 0, limbs.size());
+    kernels.sub_scale(ring.queue(), part, part, remainders[i]->rows(), inverse);
+  }
+  const Rows c0 = rows.rows(0, 1, 0, limbs.size());
   kernels.add(ring.queue(), c0, c0, message.rows->rows());
   return label(message, std::move(rows), key.id);
 }

@@ -9,7 +9,7 @@
 namespace lw {
 namespace {
 
-constexpr std::uint16_t kCoefficients = 1, kRows = 2;  // section kinds
+constexpr std::uint16_t kCoefficients = 1, kRows = 2, kRowsWithSpecial = 3;  // section kinds; the last of public keys
 constexpr std::uint64_t kLastKeyKind = static_cast<std::uint64_t>(KeyKind::kToDense);
 
 /// The key set that a key belongs to. All zeros stand for a value that needs no key, which fits every set: no key may
@@ -90,7 +90,8 @@ std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path
   const PackedLayout layout(context.parameters(), key.b->limbs(), 1);
   const cbor::Map header{{"key_set", std::span<const std::uint8_t>(key.id)},
                          {"seed", std::span<const std::uint8_t>(key.seed.seed)}};
-  const Writer::Declared section = layout.section(kRows);
+  const bool has_special = key.b->limbs().size() > context.parameters().all_q().size();
+  const Writer::Declared section = layout.section(has_special ? kRowsWithSpecial : kRows);
   Writer writer = make_writer(path, FileKind::kPublicKey, context.parameters(), header, {&section, 1});
   layout.write(writer, context.ring(), key.b->rows());
   return writer.commit();
@@ -98,10 +99,11 @@ std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path
 
 PublicKey load_public_key(const Source& source, const Context& context) {
   const Reader reader = open_container(source, FileKind::kPublicKey, context.parameters());
-  check_sections(reader, kRows, 1);
+  const bool has_special = reader.count(kRowsWithSpecial) > 0;
+  check_sections(reader, has_special ? kRowsWithSpecial : kRows, 1);
   reader.header().require_keys({"key_set", "seed"});
   const Ring& ring = context.ring();
-  const LimbList limbs = context.parameters().all_q();
+  const LimbList limbs = has_special ? public_key_limbs(context.parameters()) : context.parameters().all_q();
   PublicKey key{read_owner(reader),
                 context.parameters().fingerprint(),
                 {read_hash(reader.header()["seed"]), 0},

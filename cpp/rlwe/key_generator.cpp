@@ -63,7 +63,7 @@ SecretKey KeyGenerator::secret_key() const {
 PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
   const Parameters& parameters = context_.parameters();
   check_parameters(secret.parameters(), parameters, "the secret key");
-  const LimbList limbs = parameters.all_q();
+  const LimbList limbs = public_key_limbs(parameters);
   check_security(parameters, limbs, "public key");
   const Ring& ring = context_.ring();
   PublicKey key{secret.id(), parameters.fingerprint(), {os_entropy(), 0}, nullptr, nullptr};

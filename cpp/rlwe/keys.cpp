@@ -63,6 +63,13 @@ LimbList special_limbs(KeyKind kind, const Parameters& parameters) {
   return limbs;
 }
 
+LimbList public_key_limbs(const Parameters& parameters) {
+  const LimbList p = parameters.all_p();
+  LimbList limbs = parameters.all_q();
+  if (!p.empty()) limbs.insert(limbs.begin(), p[0]);
+  return limbs;
+}
+
 SecretRows SecretKey::ntt(const Ring& ring, const LimbList& limbs) const {
   SecretBuffer<std::int64_t> wide(coefficients_.size());
   std::copy(coefficients_.begin(), coefficients_.end(), wide.begin());

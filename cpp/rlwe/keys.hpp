@@ -57,13 +57,16 @@ class SecretKey {
   Fingerprint parameters_;
 };
 
-/// An encryption of zero over all Q limbs: b = -a*s + e.
+/// An encryption of zero, b = -a*s + e, over the limbs below; in files of older versions over all Q limbs only.
 struct PublicKey {
   KeySetId id{};
   Fingerprint parameters{};
   SeedRef seed;  // of a
   std::shared_ptr<const PolyRows> b, a;
 };
+
+/// The first special limb, by which encryptions are divided to leave no more noise than that rounds, and all Q limbs.
+LimbList public_key_limbs(const Parameters& parameters);
 
 /// The part of a digit that lies in some basis.
 struct DigitPart {

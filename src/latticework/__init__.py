@@ -24,13 +24,14 @@ from latticework.model import Model
 from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
 
 if TYPE_CHECKING:
+    from latticework import bfv as bfv
     from latticework import ckks as ckks
 
 __version__ = "0.1.0"
 
 load = Model.load
 
-_LAZY = {"ckks"}  # packages that are imported when they are first used
+_LAZY = {"bfv", "ckks"}  # packages that are imported when they are first used
 
 
 def __getattr__(name: str) -> Any:

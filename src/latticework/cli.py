@@ -1,4 +1,4 @@
-"""The command line: compile, keygen, encrypt, run, decrypt, explain. Each command reads and writes files."""
+"""The command line: compile, keygen, encrypt, run, decrypt, explain, calibrate, bench; `main` is its entry point."""
 
 from __future__ import annotations
 
@@ -237,14 +237,16 @@ def calibrate(
 )
 @reported
 def bench(context: typer.Context) -> None:
-    """Run a benchmark from the source tree: `bench SUITE [options]`, `bench SUITE --help`; `bench` lists them."""
+    """Run a benchmark from the source tree: `bench SUITE`, `bench SUITE --help`; `bench` alone lists the suites."""
     found = suites()
     name = context.args[0] if context.args else ""
-    if name not in found.SUITES:
+    if name in ("", "--help"):
         out.print(
             f"latticework bench SUITE [options]; suites: {', '.join(found.SUITES)}", markup=False, highlight=False
         )
-        raise typer.Exit(0 if name in ("", "--help") else 2)
+        return
+    if name not in found.SUITES:
+        raise UserError(f"bench: there is no suite {name!r}; choose one of {', '.join(found.SUITES)}")
     found.suite(name)(context.args[1:], prog_name=f"latticework bench {name}")
 
 

@@ -180,6 +180,9 @@ class Sequences:
     def relinearize(self, a: Tracked, _b: Tracked) -> Tracked:
         return self.made("relinearize", lambda e, x: e.relinearize(x), a.expected, (a,))
 
+    def relinearize_and_rescale(self, a: Tracked, _b: Tracked) -> Tracked:
+        return self.made("both", lambda e, x: e.relinearize(x, rescale=True), a.expected, (a,))
+
     def rescale(self, a: Tracked, _b: Tracked) -> Tracked:
         return self.made("rescale", lambda e, x: e.rescale(x), a.expected, (a,))
 
@@ -257,6 +260,10 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "mul_int": (lambda a, b: 3 * a.size <= MAX_VALUE, Sequences.mul_int),
     "mul_i": (lambda a, b: True, Sequences.mul_i),
     "relinearize": (lambda a, b: a.ciphertext.degree == 2, Sequences.relinearize),
+    "both": (
+        lambda a, b: a.ciphertext.degree == 2 and _is_wide(a) and a.ciphertext.level > 0,
+        Sequences.relinearize_and_rescale,
+    ),
     "rescale": (lambda a, b: _is_wide(a) and a.ciphertext.level > 0, Sequences.rescale),
     "drop_level": (lambda a, b: a.ciphertext.is_settled and a.ciphertext.level > 0, Sequences.drop_level),
     "level_to": (lambda a, b: a.ciphertext.is_settled and a.ciphertext.level > 0, Sequences.level_to),

@@ -175,3 +175,61 @@ def test_files(case, tmp_path):
         )
     with pytest.raises(ParameterMismatchError):
         bfv.load_ciphertexts(tmp_path / "x", shared_case(30, "ref").evaluator)
+
+
+HERE = r"test_bfv_misuse\.py:\d+: "  # errors name the caller's own line
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "text"),
+    [
+        (lambda c: bfv.Context(4096), DtypeError, "Context: the parameters: got int; give bfv.Parameters"),
+        (lambda c: bfv.Context(c.parameters, threads=-1), RangeError, "threads=-1; give 1 to 1024"),
+        (lambda c: bfv.Context(c.parameters, backend="gpu"), RangeError, '"gpu" is unknown; choose one of'),
+        (lambda c: bfv.KeyGenerator(c.parameters), DtypeError, "KeyGenerator: the context: got bfv.Parameters"),
+        (lambda c: bfv.Evaluator(c.context, c.keygen.secret_key), DtypeError, "the keys: got bfv.SecretKey"),
+        (lambda c: bfv.Encryptor(c.context, c.keygen.public_key), DtypeError, "got method; give keygen.public_key"),
+        (lambda c: bfv.Decryptor(c.context, c.keygen.public_key()), DtypeError, "got bfv.PublicKey; give keygen.secret"),
+        (lambda c: c.decryptor.decrypt([1]), DtypeError, "got list; give one bfv.Ciphertext"),
+        (lambda c: c.encryptor.encrypt([[1, 2], [3]]), ShapeError, "rows of different lengths"),
+        (lambda c: c.encryptor.encrypt([]), ShapeError, "no values"),
+        (lambda c: c.encryptor.encrypt([10**30]), RangeError, "more than 64 bits; reduce"),
+        (lambda c: c.encryptor.encrypt(1) + None, DtypeError, "got NoneType; a BFV operand"),
+        (lambda c: c.encryptor.encrypt(1) / 2, TypeError, r"no quotients; multiply by pow\(n, -1, 120833\)"),
+        (lambda c: c.encryptor.encrypt(1) ** 0, RangeError, r"x\*\*0 is the number 1"),
+        (lambda c: c.encryptor.encrypt(1) ** 0.5, DtypeError, "exponent is 0.5, a float"),
+        (lambda c: c.encryptor.encrypt(1).rotate_rows(1.5), DtypeError, "steps is 1.5, a float"),
+        (lambda c: c.encryptor.encrypt(1).rotate_rows(2), MissingKeyError, r"make it with evaluation_keys\(steps=\[2\]\)"),
+        (lambda c: c.encryptor.encrypt(1).rotate_rows_many(3), DtypeError, "give a list of whole numbers"),
+        (lambda c: c.keygen.evaluation_keys(steps="12"), DtypeError, "give a list of whole numbers"),
+        (lambda c: c.evaluator.mod_switch(c.encryptor.encrypt(1), "1"), DtypeError, "level is '1', a str"),
+        (lambda c: bfv.save_ciphertexts(None, [1]), DtypeError, "give a dictionary"),
+        (lambda c: bfv.save_ciphertexts(None, {}), ShapeError, "at least one"),
+        (lambda c: bfv.load_ciphertexts(b"", c.context), DtypeError, "got bfv.Context; give bfv.Evaluator"),
+        (lambda c: bfv.Parameters.choose(5000, plain_bits=17), RangeError, "5000 is not a power of two"),
+        (lambda c: bfv.Parameters.choose(plain_bits=17, depth="2"), DtypeError, "depth is '2'"),
+        (lambda c: bfv.Parameters.choose(plain_bits=17.5), DtypeError, "plain_bits is 17.5"),
+        (lambda c: bfv.Parameters.choose(plain_bits=17, security_bits=100), RangeError, "choose one of 128, 192, 256"),
+        (lambda c: bfv.Parameters.choose(8192, plain_modulus=65536), RangeError, "65537 and 114689 are the nearest"),
+        (lambda c: bfv.Parameters.choose(plain_modulus=257), RangeError, "257 is not a prime that is 1 modulo 2N"),
+        (lambda c: bfv.Parameters.of_bits(4096, q_bits=[60], p_bits=[49], plain_bits=17), RangeError, "at most 49 bits"),
+        (lambda c: bfv.Parameters.of_bits(4096, q_bits=[40], p_bits=[], plain_bits=17), RangeError, r"p_bits=\[\]"),
+        (lambda c: bfv.Parameters(4096, 65537, (15,), (17,)), RangeError, "prime 15 is not 1 modulo 2N"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_to_do_and_where(case, wrong, error, text):
+    with pytest.raises(error, match=HERE + ".*" + text):
+        wrong(case)
+
+
+@pytest.mark.parametrize("exponent", [1, 2, 3, 5])
+def test_powers(case, exponent):
+    x = np.arange(-512, 512).reshape(2, 512)
+    expected = np.array([[pow(int(v), exponent, case.t) for v in row] for row in x], dtype=np.uint64)
+    power = case.encryptor.encrypt(x) ** exponent
+    np.testing.assert_array_equal(case.decryptor.decrypt(power, np.uint64), expected)
+
+
+def test_nothing_secret_is_printed(case):
+    assert repr(case.keygen.secret_key) == "bfv.SecretKey(hidden)"
+    assert "relinearisation and 4 rotations or swaps" in repr(case.keys)

@@ -55,7 +55,7 @@ def test_insecure_sets_have_to_be_asked_for():
 def test_plain_modulus_is_checked():
     with pytest.raises(RangeError, match="one of plain_bits and plain_modulus"):
         bfv.Parameters.choose(2**13, depth=1)
-    with pytest.raises(RangeError, match="no prime of 12 bits"):
+    with pytest.raises(RangeError, match="no plaintext modulus of 12 bits"):
         bfv.Parameters.choose(2**13, plain_bits=12)
     with pytest.raises(ValueError, match="not a prime that is 1 modulo 2N"):
         bfv.Parameters.choose(2**13, plain_modulus=65539)

@@ -68,8 +68,7 @@ def ours(inputs):
     parameters = ckks.Parameters(RING_DEGREE, Q_BITS, scale_bits=SCALE_BITS, num_special=1)
     generator = ckks.KeyGenerator(parameters)
     evaluator = ckks.Evaluator(parameters, generator.evaluation_keys(steps=[STEPS]))
-    # SEAL encrypts modulo QP and divides by P, which leaves about as little noise as encrypting under the secret key.
-    encryptor = ckks.Encryptor(parameters, generator.secret_key(), evaluator=evaluator)
+    encryptor = ckks.Encryptor(parameters, generator.public_key(), evaluator=evaluator)
     decryptor = ckks.Decryptor(parameters, generator.secret_key())
     x, y = encryptor.encrypt_many(inputs)
     product = evaluator.mul(x, y)

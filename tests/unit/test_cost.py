@@ -61,6 +61,14 @@ def test_work_of_other_operations(op, shape, expected):
     assert work(op, shape) == expected
 
 
+def test_a_relinearisation_that_rescales_saves_the_transforms_of_a_division():
+    whole = Shape(N, 4, 2, (2, 2), polys=3)
+    merged, apart = work("relinearize", replace(whole, target=3)), work("relinearize", whole)
+    assert apart["ntt"] - merged["ntt"] == 2 * 4 - 2 * (1 + 3)
+    rescale = work("mod_down", Shape(N, 4, target=3))
+    assert apart["ntt"] + rescale["ntt"] - merged["ntt"] == 2 * (1 + 3)
+
+
 def test_every_opcode_has_work():
     for op in _core.opcodes():
         assert all(count >= 0 for count in work(op, ROTATED).values())

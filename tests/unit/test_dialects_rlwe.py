@@ -186,6 +186,17 @@ def test_relinearize(rng):
     np.testing.assert_array_equal(got, x)
     assert type_ is C.replace(basis="QP")
     assert run([square], lambda b, p: b.build(rlwe.RELINEARIZE, [p]), [x])[1] is C
+    low = Level(C.level.track, C.level.index - 1)
+    got, type_ = run([square], lambda b, p: b.build(rlwe.RELINEARIZE, [p], level=low, scale=2.0**30), [x])
+    np.testing.assert_array_equal(got, x)
+    assert type_ is C.replace(level=low, scale=2.0**30)
+    for attrs, error in [
+        ({"level": C.level, "scale": 1.0}, LevelError),
+        ({"level": low}, IrError),
+        ({"scale": 1.0}, IrError),
+    ]:
+        with pytest.raises(error):
+            run([square], lambda b, p, attrs=attrs: b.build(rlwe.RELINEARIZE, [p], **attrs), [x])
 
 
 def test_galois_elements_act_as_slots_at_powers_of_five_say():

@@ -48,6 +48,7 @@ OPERATIONS = {
     "add": (lambda w, e, x, y: e.add(x, y), lambda w, x, y: x + y),
     "sub of the same": (lambda w, e, x, y: e.sub(e.mul_int(x, 3), x), lambda w, x, y: 2 * x),
     "mul": (lambda w, e, x, y: e.rescale(e.relinearize(e.mul(x, y))), lambda w, x, y: x * y),
+    "mul in one": (lambda w, e, x, y: e.relinearize(e.mul(x, y), rescale=True), lambda w, x, y: x * y),
     "square": (lambda w, e, x, y: e.rescale(e.relinearize(e.square(x))), lambda w, x, y: x * x),
     "rescale first": (lambda w, e, x, y: e.relinearize(e.rescale(e.mul(x, y))), lambda w, x, y: x * y),
     "mul_plain": (lambda w, e, x, y: e.rescale(e.mul_plain(x, w.factors)), lambda w, x, y: x * w.factors),

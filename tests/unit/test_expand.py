@@ -297,6 +297,23 @@ def test_chebyshev_division(degree):
     assert len(remainder) <= giant
 
 
+def test_a_rescale_takes_the_relinearisation_before_it_along():
+    v = Vectors(2)
+    result = agrees(v.done(v.op("mul", v.x[0], v.x[1])))
+    (switch,) = (op for op in result.walk() if op.name == "rlwe.relinearize")
+    assert switch.result.type.level.index == switch.operands[0].type.level.index - 1
+    assert not counted(result)["rlwe.mod_down"]
+
+
+def test_polynomials_settle_each_product_in_one_operation():
+    v = Vectors(1)
+    result = agrees(v.done(v.polynomial(v.x[0], [0.1, 0.2, -0.3, 0.05, 0.1])), tolerance=1e-5)
+    switches = [op for op in result.walk() if op.name == "rlwe.relinearize"]
+    assert len(switches) >= 2
+    for op in switches:
+        assert op.result.type.level.index == op.operands[0].type.level.index - 1
+
+
 # -- all of it --------------------------------------------------------------------------------
 
 

@@ -323,6 +323,13 @@ def test_sums_and_products(evaluator, encryptor, close, x, y):
     three = e.add(product, e.square(a))  # of degree 2, like everything in it
     assert three.degree == 2
     close(e.rescale(e.relinearize(three)), x * y + x * x)
+    merged = e.relinearize(three, rescale=True)
+    assert (merged.level, merged.degree) == (a.level - 1, 1) and merged.is_settled
+    close(merged, x * y + x * x)
+    close(e.relinearize(e.mul_plain(a, y), rescale=True), x * y)
+    bottom = e.square(encryptor.encrypt(x, level=0, scale=2.0**20))
+    with pytest.raises(LevelError, match="level 0, from which nothing can be rescaled"):
+        e.relinearize(bottom, rescale=True)
 
 
 def test_degrees_mix_in_sums(evaluator, encryptor, close, x, y):
@@ -641,3 +648,38 @@ def test_the_package_is_loaded_when_it_is_used():
     assert lw.ckks is ckks
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         lw.nothing
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "text"),
+    [
+        (lambda p, g, x: ckks.KeyGenerator(1024), ckks.UserError, "takes ckks.Parameters first, got int"),
+        (lambda p, g, x: ckks.Encoder(None), ckks.UserError, "takes ckks.Parameters first, got NoneType"),
+        (lambda p, g, x: ckks.Decryptor(p, g.secret_key()).decrypt([x]), ckks.UserError, "got list; decrypt_many"),
+        (lambda p, g, x: p.on(backend="gpu"), ckks.UserError, "no backend 'gpu'; choose one of auto"),
+        (lambda p, g, x: p.on(threads=-1), ckks.RangeError, "threads=-1; give 1 to 1024"),
+        (lambda p, g, x: g.evaluation_keys(steps=3), TypeError, "steps is 3; give a list"),
+        (lambda p, g, x: g.evaluation_keys(required="x"), TypeError, "give what required_keys"),
+        (lambda p, g, x: ckks.LinearTransform([[1, 2], [3]]), ckks.ShapeError, "rows of different lengths"),
+        (lambda p, g, x: ckks.chebyshev(3, (-1, 1), 3), ckks.UserError, "takes a NumPy function"),
+        (lambda p, g, x: ckks.chebyshev(lambda v: 1 / v, (-1, 1), 4), ckks.RangeError, "without its poles"),
+        (lambda p, g, x: x + object(), TypeError, "add: got object; give a ckks.Ciphertext"),
+        (lambda p, g, x: x / 0, TypeError, "number other than 0"),
+        (lambda p, g, x: x / x, TypeError, "chebyshev"),
+        (lambda p, g, x: 1 / x, TypeError, "chebyshev"),
+        (lambda p, g, x: np.ones((8, 8)) @ x, TypeError, "LinearTransform"),
+        (lambda p, g, x: ckks.Parameters.choose(depth=1, slots=0), ValueError, "slots=0; 1 to 65536"),
+        (lambda p, g, x: ckks.Parameters(2**13, "abc", scale_bits=40), ckks.RangeError, "q_bits='abc'; give a list"),
+        (lambda p, g, x: ckks.Parameters(2**14, [50, 40], scale_bits=70), ckks.RangeError, "level 0 is .*smaller scale"),
+        (lambda p, g, x: ckks.Parameters(2**14, [50, 40], scale_bits=40, security_bits=100), ckks.SecurityError,
+         "choose one of 128, 192, 256"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_name_the_line_and_the_remedy(parameters, generator, encryptor, wrong, error, text):
+    x = encryptor.encrypt(np.ones(8))
+    with pytest.raises(error, match=r"test_expert_ckks\.py:\d+: .*" + text):
+        wrong(parameters, generator, x)
+
+
+def test_division_by_a_number(encryptor, close, x):
+    close((encryptor.encrypt(x) / 4).settle(), x / 4)

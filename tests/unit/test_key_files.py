@@ -99,6 +99,21 @@ def test_public_key_round_trip_encrypts(case, files):
     np.testing.assert_allclose(case.decryptor.decrypt(ciphertext), values, atol=1e-6)
 
 
+def test_a_public_key_over_q_alone_still_encrypts_with_more_noise(case, files):
+    """Files of earlier builds have no special limb: half as many bits, and the noise of e u + e0 + e1 s undivided."""
+    data, load = files["public key"]
+    reader = _core.ContainerReader(data, kinds=[KIND_PUBLIC])
+    rows = b"".join(reader.row(0, 1 + i) for i in range(len(case.parameters.q)))
+    old = _core.write_container(None, KIND_PUBLIC, case.parameters.fingerprint, reader.header, [(2, rows)])
+    plain = case.encoder.encode(np.zeros(512), (0, 2), SCALE)
+    errors = []
+    for source in (data, old):
+        key = load(source, case.context)
+        slots = case.decryptor.decrypt(_core.Encryptor(case.context, key).encrypt(plain))
+        errors.append(np.std(slots.real))
+    assert 12 < errors[1] / errors[0] < 21  # sqrt(10.5 * 2 * 12) = 15.9
+
+
 def test_evaluation_keys_round_trip_computes_the_same_bytes(case, files, tmp_path):
     data, load = files["evaluation keys"]
     path = tmp_path / "keys.lwk"
@@ -224,7 +239,7 @@ def test_residue_not_below_its_prime_is_refused_behind_right_checksums(case, fil
         assert rebuilt(case, kind, header, sections) == data
         number, rows = sections[0]
         sections[0] = (number, [rows[0], b"\xff" * 64 + rows[1][64:], *rows[2:]])
-        limb = 6 if name == "evaluation keys" else 1  # the P limbs come first, then the Q limbs
+        limb = {"public key": 0, "evaluation keys": 6, "ciphertexts": 1}[name]  # P limbs come first, then the Q limbs
         with pytest.raises(FormatError, match=rf"(poly|digit) 0, limb {limb} holds a residue that is not below its"):
             load(rebuilt(case, kind, header, sections), case.context)
 

@@ -166,7 +166,8 @@ def test_only_the_key_that_is_too_long_is_refused():
     context = _core.Context(longer, threads=1)
     generator = _core.KeyGenerator(context)
     secret = generator.secret_key()
-    generator.public_key(secret)
+    with pytest.raises(SecurityError, match=r"public key: .*108\.0 bits"):
+        generator.public_key(secret)
     assert len(generator.evaluation_keys(secret, [spec("galois", 5, 0)])) == 1
     made = []
     with pytest.raises(SecurityError, match=r"galois key 5 .*108\.0 bits.*N = 4096.*106 for 128-bit"):
@@ -250,12 +251,15 @@ def test_symmetric_encryption_has_one_error(case, rng, slots):
     np.testing.assert_allclose(case.decryptor.decrypt(ciphertext), values, atol=8 * SIGMA * case.n**0.5 / SCALE)
 
 
-def test_public_key_encryption_has_its_noise(case, rng):
+@pytest.mark.parametrize("backend", _core.backend_names())
+def test_public_key_encryption_has_its_noise(backend, rng):
+    case = make_case(plain_parameters(), backend=backend)
     values = random_slots(rng, case.n // 2)
     public_key = _core.KeyGenerator(case.context).public_key(case.secret_key)
     ciphertext = _core.Encryptor(case.context, public_key).encrypt(case.encoder.encode(values, (0, 1), SCALE))
     assert not ciphertext.is_seeded
-    assert_noise(noise_of(case, ciphertext, values), SIGMA * math.sqrt(1 + 4 * case.n / 3))
+    rounding = math.sqrt((2 + 2 * case.n / 3) / 12)  # of both polynomials, and of the encoding
+    assert_noise(noise_of(case, ciphertext, values), rounding)
 
 
 def test_two_encryptions_of_one_message_differ(case):

@@ -12,7 +12,7 @@ from latticework.levels import program_depth
 from latticework.params import build_chain
 from latticework.params.fingerprint import core_parameters
 from latticework.params.select import Need
-from latticework.plan import noise
+from latticework.plan import noise, worst_noise
 from latticework.plan.code import encode_code
 from latticework.plan.keys import galois_element
 from latticework.plan.schema import CipherKind, PlainKind
@@ -211,6 +211,9 @@ def test_galois_elements_act_as_on_the_embedding(slots):
         np.testing.assert_array_equal(apply_galois(x, conjugated), np.conj(np.roll(x, -(steps % slots))))
 
 
-def test_public_key_noise_contains_that_of_both_errors():
-    assert noise.public_encryption(1024) > noise.symmetric_encryption() > noise.encoding() > 0
-    assert noise.public_encryption(4096) / noise.public_encryption(1024) == pytest.approx(2, rel=0.01)
+def test_public_key_noise_is_that_of_a_rounding_and_of_the_encoding():
+    chain = small_chain(2)
+    n = chain.ring_degree
+    expected = np.hypot(noise.mod_down(n), noise.encoding())
+    assert noise.public_encryption(chain) == pytest.approx(expected, rel=1e-6)
+    assert worst_noise.public_encryption(chain) > 6 * noise.public_encryption(chain)

@@ -178,6 +178,7 @@ def make(arguments: list[str]) -> Session:
     made = Digits(arguments[0])
     facts = {
         "library": LIBRARY, "log2_degree": LOG2_DEGREE, "levels": LEVELS, "inputs": INPUTS, "degree": DEGREE,
+        "digits": LEVELS + 1, "special_limbs": 1,
         "log2_qp": FIRST_BITS + LEVELS * SCALE_BITS + SPECIAL_BITS,
     }  # fmt: skip
     return Session(facts, {"image": lambda: Operation(lambda: made.run(made.images[0]), made.different)})

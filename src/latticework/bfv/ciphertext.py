@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.bfv.context import Context
+from latticework.errors import UnsupportedError
+from latticework.frontend.location import user_loc
 
 
 class Plaintext:
@@ -32,6 +34,9 @@ class Plaintext:
         if kept is None or kept[0] != level:
             self._factor = kept = (level, self._encoder.factor(self.core, (0, level)))
         return kept[1]
+
+    def __repr__(self) -> str:
+        return f"bfv.Plaintext(2 x {self.context.parameters.row_slots} slots)"
 
 
 class Operations(Protocol):
@@ -60,11 +65,15 @@ class Operations(Protocol):
     def swap_rows(self, x: Ciphertext) -> Ciphertext:
         """The rows exchanged."""
 
+    def power(self, x: Ciphertext, exponent: int) -> Ciphertext:
+        """A whole power."""
+
 
 class Ciphertext:
     """Two rows of N/2 encrypted integers modulo t; immutable.
 
-    `a + b`, `a - b`, `a * b`, `-a` take ciphertexts, Plaintexts, integer arrays and integers, slot by slot modulo t.
+    `a + b`, `a - b`, `a * b` take ciphertexts, Plaintexts, integer arrays and integers, slot by slot modulo t; `-a` and
+    `a ** n` (n a whole number of 1 or more) work too.
     They use the evaluator that the ciphertext came from, or that of the other operand if this one has no keys.
     """
 
@@ -115,6 +124,17 @@ class Ciphertext:
 
     def __neg__(self) -> Ciphertext:
         return self.evaluator.neg(self)
+
+    def __truediv__(self, other: Any) -> NoReturn:
+        t = self.context.parameters.plain_modulus
+        raise UnsupportedError(
+            f"division: integers modulo t = {t} have no quotients; multiply by pow(n, -1, {t}), or divide "
+            "after decryption",
+            at=user_loc(),
+        )
+
+    def __pow__(self, exponent: int) -> Ciphertext:
+        return self.evaluator.power(self, exponent)
 
     def rotate_rows(self, steps: int) -> Ciphertext:
         """Both rows moved left by `steps`: np.roll(x, -steps, axis=1)."""

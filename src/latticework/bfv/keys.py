@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from latticework import _core
+from latticework.bfv.checks import located, needs, whole_list
 from latticework.bfv.context import Context
 from latticework.errors import RangeError, SecretKeyError
 
@@ -27,9 +28,13 @@ class SecretKey:
         _core.save_secret_key(path, self.core, self.context.core)
 
     @classmethod
+    @located
     def load(cls, path: str | Path, context: Context) -> SecretKey:
         """Read a file of `save`."""
         return cls(context, _core.load_secret_key(path, context.core))
+
+    def __repr__(self) -> str:
+        return "bfv.SecretKey(hidden)"
 
     def __reduce__(self) -> NoReturn:
         raise SecretKeyError("a secret key is never pickled or copied; save(path) writes it to a file")
@@ -49,9 +54,13 @@ class PublicKey:
         _core.save_public_key(path, self.core)
 
     @classmethod
+    @located
     def load(cls, source: Source, context: Context) -> PublicKey:
         """Read from a file, or from its bytes."""
         return cls(context, _core.load_public_key(source, context.core))
+
+    def __repr__(self) -> str:
+        return f"bfv.PublicKey(of {self.context.parameters!r})"
 
 
 class EvaluationKeys:
@@ -75,16 +84,28 @@ class EvaluationKeys:
         _core.save_evaluation_keys(path, self.core)
 
     @classmethod
+    @located
     def load(cls, source: Source, context: Context) -> EvaluationKeys:
         """Read from a file, or from its bytes."""
         return cls(context, _core.load_evaluation_keys(source, context.core))
 
+    def __repr__(self) -> str:
+        relin = "relinearisation and " if self.has_relin_key else ""
+        galois = len(self.galois_elements)
+        return f"bfv.EvaluationKeys({relin}{galois} rotations or swaps, {self.num_bytes / 1e6:.1f} MB in memory)"
+
 
 class KeyGenerator:
-    """Makes keys for one secret key: a new one if none is given."""
+    """Makes keys for one secret key: a new one if none is given.
 
+    secret_key  an attribute here, not a method: the key for the owner's Decryptor
+    """
+
+    @located
     def __init__(self, context: Context, secret_key: SecretKey | None = None) -> None:
+        needs("KeyGenerator: the context", context, Context, "give bfv.Context(parameters)")
         if secret_key is not None:
+            needs("KeyGenerator: the secret key", secret_key, SecretKey, "give a bfv.SecretKey, or nothing")
             context.check("KeyGenerator: the secret key", secret_key.context)
         self.context = context
         self._core = _core.KeyGenerator(context.core)
@@ -94,6 +115,7 @@ class KeyGenerator:
         """A key to encrypt with."""
         return PublicKey(self.context, self._core.public_key(self.secret_key.core))
 
+    @located
     def evaluation_keys(
         self, *, relin: bool = True, steps: Iterable[int] | None = (), swap_rows: bool = False
     ) -> EvaluationKeys:
@@ -106,7 +128,9 @@ class KeyGenerator:
         row, top = parameters.row_slots, parameters.levels
         if steps is None:
             steps = [sign * (1 << k) for k in range(row.bit_length() - 1) for sign in (1, -1)]
-        elements = {rotation_element(step, parameters.ring_degree) for step in steps} - {1}
+        elements = {
+            rotation_element(step, parameters.ring_degree) for step in whole_list("evaluation_keys: steps", steps)
+        } - {1}
         if swap_rows:
             elements.add(2 * parameters.ring_degree - 1)
         specs: list[dict[str, int | str]] = []

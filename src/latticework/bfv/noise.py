@@ -51,6 +51,10 @@ class Shape(Protocol):
     def log2_p(self) -> float:
         """The special primes."""
 
+    @property
+    def log2_special(self) -> float:
+        """The first special prime."""
+
     def log2_q(self, level: int) -> float:
         """The modulus of a level."""
 
@@ -89,9 +93,11 @@ class NoiseModel:
         """A new ciphertext, under the secret key or the public one."""
         n = self.parameters.ring_degree
         error = log2(ERROR_VARIANCE)
-        if public:  # e * u + e0 + e1 * s
-            first = log_sum(error + log2(1 + SECRET_VARIANCE * n), ROUNDING)
-            return Noise(self.parameters.levels, (first, error), log2(ERROR_BOUND * (2 * n + 1) + 0.5))
+        if public:  # (e * u + e0 + e1 * s) / p, rounded; p is the first special prime
+            p = self.parameters.log2_special
+            first = log_sum(error + log2(1 + SECRET_VARIANCE * n) - 2 * p, ROUNDING, ROUNDING)
+            worst = ERROR_BOUND * (2 * n + 1) / exp2(p) + 0.5 * (n + 1) + 0.5
+            return Noise(self.parameters.levels, (first, log_sum(error - 2 * p, ROUNDING)), log2(worst))
         return Noise(self.parameters.levels, (log_sum(error, ROUNDING),), log2(ERROR_BOUND + 0.5))
 
     def variance(self, x: Noise, *, typical: bool = False) -> float:

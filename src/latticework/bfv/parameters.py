@@ -8,10 +8,11 @@ from functools import cached_property
 from math import log2
 
 from latticework import _core
+from latticework.bfv.checks import located, whole
 from latticework.bfv.noise import NoiseModel
 from latticework.errors import LevelError, RangeError, SecurityError
-from latticework.params import modulus_limit_bits
-from latticework.params.select import MAX_PRIME_BITS, PrimeSupply
+from latticework.params import modulus_limit_bits, security_levels
+from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2, MIN_RING_LOG2, PrimeSupply
 
 MIN_PLAIN_BITS = 13
 MAX_LIMBS, MAX_SPECIAL = 30, 6
@@ -40,7 +41,9 @@ class Parameters:
     security_bits: int = 128
     insecure: bool = False
 
+    @located
     def __post_init__(self) -> None:
+        _check_sizes(self.ring_degree, self.security_bits)
         object.__setattr__(self, "q", tuple(int(prime) for prime in self.q))
         object.__setattr__(self, "p", tuple(int(prime) for prime in self.p))
         self.core  # noqa: B018 - every rule is checked there
@@ -55,6 +58,7 @@ class Parameters:
             )
 
     @classmethod
+    @located
     def of_bits(
         cls,
         ring_degree: int,
@@ -68,6 +72,10 @@ class Parameters:
         insecure: bool = False,
     ) -> Parameters:
         """Primes of stated sizes, each the largest unused one below 2^bits."""
+        _check_sizes(ring_degree, security_bits)
+        for name, sizes in (("q_bits", q_bits), ("p_bits", p_bits)):
+            if not sizes or not all(1 <= bits <= MAX_PRIME_BITS for bits in sizes):
+                raise RangeError(f"Parameters: {name}={list(sizes)}; give at least one prime, each of at most 49 bits")
         plain = plain_prime(ring_degree, plain_bits, plain_modulus)
         supply = PrimeSupply(2 * ring_degree)
         supply.used.add(plain)
@@ -76,6 +84,7 @@ class Parameters:
         return cls(ring_degree, plain, q, p, num_digits, security_bits, insecure)
 
     @classmethod
+    @located
     def choose(
         cls,
         ring_degree: int | None = None,
@@ -93,12 +102,16 @@ class Parameters:
         insecure  accept less than security_bits, in a ring degree that is given
         raises    LevelError if there is no such set
         """
-        if depth < 0:
+        if whole("Parameters.choose: depth", depth) < 0:
             raise LevelError(f"Parameters.choose: depth={depth}; give the number of products in a row, 0 or more")
+        _check_sizes(2**12 if ring_degree is None else ring_degree, security_bits)
         degrees = [1 << k for k in range(12, 16)] if ring_degree is None else [ring_degree]
+        if plain_modulus is not None and ring_degree is None:
+            fitting = [
+                degree for degree in degrees if whole("Parameters: plain_modulus", plain_modulus) % (2 * degree) == 1
+            ]
+            degrees = fitting or degrees[:1]  # of which the first says what is wrong
         for degree in degrees:
-            if plain_modulus is not None and plain_modulus % (2 * degree) != 1 and ring_degree is None:
-                continue
             plain = plain_prime(degree, plain_bits, plain_modulus)
             limit = modulus_limit_bits(degree, security_bits)
             if insecure and ring_degree is not None:
@@ -163,6 +176,11 @@ class Parameters:
         return sum(log2(prime) for prime in self.p)
 
     @property
+    def log2_special(self) -> float:
+        """Bits of the first special prime, by which encryptions under the public key are divided."""
+        return log2(self.p[0])
+
+    @property
     def log2_qp(self) -> float:
         """Bits of all primes: what security is counted on."""
         return self.log2_q(self.levels) + self.log2_p
@@ -209,6 +227,17 @@ class Parameters:
             f"bfv.Parameters(N={self.ring_degree}, t={self.plain_modulus}, {len(self.q)}+{len(self.p)} primes, "
             f"log2 QP={self.log2_qp:.1f}, {len(self.digits)} digits{verdict})"
         )
+
+
+def _check_sizes(ring_degree: int, security_bits: int) -> None:
+    """RangeError for a ring degree or a security level that there is not."""
+    low, high = 1 << MIN_RING_LOG2, 1 << MAX_RING_LOG2
+    degree = whole("Parameters: ring_degree", ring_degree)
+    if not low <= degree <= high or degree & (degree - 1):
+        raise RangeError(f"Parameters: ring_degree={degree} is not a power of two from {low} to {high}")
+    if security_bits not in security_levels():
+        known = ", ".join(str(bits) for bits in security_levels())
+        raise RangeError(f"Parameters: security_bits={security_bits}; choose one of {known}")
 
 
 def _candidate(
@@ -259,14 +288,26 @@ def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | N
     if (plain_bits is None) == (plain_modulus is None):
         raise RangeError("Parameters: give one of plain_bits and plain_modulus")
     if plain_modulus is not None:
-        return int(plain_modulus)
-    assert plain_bits is not None
+        return _batching_prime(ring_degree, whole("Parameters: plain_modulus", plain_modulus))
+    plain_bits = whole("Parameters: plain_bits", plain_bits)
     two_n = 2 * ring_degree
     if MIN_PLAIN_BITS <= plain_bits <= MAX_PRIME_BITS and 2**plain_bits > two_n:
         for candidate in range((2**plain_bits - 1) // two_n * two_n + 1, 2 ** (plain_bits - 1), -two_n):
             if candidate < 2**plain_bits and _core.primes_near(candidate, two_n, 1)[0] == candidate:
                 return candidate
     raise RangeError(
-        f"Parameters: there is no prime of {plain_bits} bits that is 1 modulo 2N = {two_n}; plain_bits may be "
-        f"{max(MIN_PLAIN_BITS, two_n.bit_length() + 1)} to {MAX_PRIME_BITS}, or give a plain_modulus"
+        f"Parameters: there is no plaintext modulus of {plain_bits} bits: a prime that is 1 modulo 2N = {two_n}; "
+        f"plain_bits may be {max(MIN_PLAIN_BITS, two_n.bit_length() + 1)} to {MAX_PRIME_BITS}, or give a plain_modulus"
+    )
+
+
+def _batching_prime(ring_degree: int, modulus: int) -> int:
+    """The plaintext modulus; RangeError, naming ones that would do, unless it is a prime that is 1 modulo 2N."""
+    two_n = 2 * ring_degree
+    if two_n < modulus < 1 << MAX_PRIME_BITS and _core.primes_near(modulus, two_n, 1)[0] == modulus:
+        return modulus
+    near = _core.primes_near(min(max(modulus, two_n + 1), 1 << MAX_PRIME_BITS), two_n, 2)
+    raise RangeError(
+        f"Parameters: plain_modulus={modulus} is not a prime that is 1 modulo 2N = {two_n} and below "
+        f"2^{MAX_PRIME_BITS}; {' and '.join(str(int(p)) for p in near)} are the nearest"
     )

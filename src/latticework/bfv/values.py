@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.bfv.checks import type_text
 from latticework.errors import DtypeError, RangeError, ShapeError
 
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
@@ -18,7 +19,20 @@ def to_residues(who: str, values: Any, row_slots: int, modulus: int) -> npt.NDAr
     values  of shape (2, n) or (1, n) with n <= N/2; or a vector of up to N, which fills the first row, then the second;
             or a single integer for all slots. Unsigned values lie in [0, t), signed ones in [-(t-1)/2, (t-1)/2]
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ShapeError(f"{who}: rows of different lengths; pad them with zeros, or give one vector") from None
+    if array.size == 0:
+        raise ShapeError(f"{who}: no values (shape {array.shape}); give at least one integer")
+    if array.dtype.kind == "O":
+        first = array.reshape(-1)[0]
+        if isinstance(first, int):
+            raise RangeError(f"{who}: {first} has more than 64 bits; reduce the values modulo t = {modulus} first")
+        raise DtypeError(
+            f"{who}: got {type_text(first)}; a BFV operand is a bfv.Ciphertext, a "
+            "bfv.Plaintext, an integer or an array of integers"
+        )
     if array.dtype.kind not in "iu":
         raise DtypeError(
             f"{who}: values of dtype {array.dtype}; slots hold integers: convert them (np.int64, np.uint64)"

@@ -18,6 +18,7 @@ from latticework.calibrate.timing import REPEATS, keep_memory
 from latticework.calibrate.units import UnitTimes
 from latticework.cost import CostModel, parse_table
 from latticework.cost.work import Shape
+from latticework.errors import UserError
 
 OnStep = Callable[[int, int, str], None]
 DIGITS = 4
@@ -73,6 +74,8 @@ def calibrate(
     on_step  called with (steps done, steps in all, what comes next)
     """
     cores = machine()["cores"]
+    if backend is not None and backend not in _core.backend_names():
+        raise UserError(f"calibrate: there is no backend {backend!r}; choose one of {', '.join(_core.backend_names())}")
     backend = backend or default_backend()
     wanted = list(threads) or [1, *([cores] if cores > 1 else [])]
     steps, done = len(extent.steps) * len(wanted), 0

@@ -53,6 +53,10 @@ def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
         array = np.asarray(values)
     except ValueError:
         fail(ShapeError, f"{who}: rows of different lengths; give one vector of numbers")
+    if array.dtype.kind == "O":
+        found = type(array.reshape(-1)[0]) if array.size else object
+        name = found.__qualname__ if found.__module__ == "builtins" else f"{found.__module__}.{found.__qualname__}"
+        fail(DtypeError, f"{who}: got {name}; give a ckks.Ciphertext, or real or complex numbers")
     if array.dtype.kind not in "fciub":
         fail(DtypeError, f"{who}: values of dtype {array.dtype}; give real or complex numbers")
     if array.ndim > 1:
@@ -85,3 +89,10 @@ def checked_scale(who: str, scale: Any) -> float:
     if isinstance(scale, bool) or not isinstance(scale, int | float | np.floating) or not 1 <= scale <= 2.0**120:
         fail(ScaleError, f"{who}: scale={scale!r}; give the factor itself, such as 2.0**40, between 1 and 2^120")
     return float(scale)
+
+
+def is_real_number(value: Any) -> bool:
+    """Whether a public operand is one real number, which needs no encoding."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu"
+    return True

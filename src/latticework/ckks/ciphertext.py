@@ -1,6 +1,6 @@
 """Encrypted and encoded vectors, and what operators mean on them.
 
-Operators align their operands by themselves (`align.py` says how); the methods
+Operators align their operands by themselves (docs/ckks.md says how); the methods
 of an `Evaluator` do exactly one thing and refuse what does not fit.
 """
 
@@ -11,7 +11,10 @@ from math import log2
 from typing import Any, NoReturn, Protocol
 
 from latticework import _core
+from latticework.ckks.checks import is_real_number
 from latticework.ckks.parameters import Parameters
+from latticework.errors import UnsupportedError
+from latticework.frontend.location import user_loc
 
 
 class Plaintext:
@@ -57,17 +60,18 @@ class Operators(Protocol):
     def operate(self, name: str, *operands: Any) -> Ciphertext:
         """Apply an operator with automatic alignment."""
 
-    def apply(self, name: str, *operands: Any) -> Any:
+    def apply(self, name: str, *operands: Any, **options: Any) -> Any:
         """Apply the evaluator's method of that name."""
 
 
 class Ciphertext:
     """An encrypted vector of slots; immutable. Operators and methods use the evaluator that it came from.
 
-    `a + b`, `a - b`, `a * b`, `-a`, `a ** n` take ciphertexts, vectors of as many slots, Plaintexts and numbers. They
-    align operands automatically: a product that is still of degree 2 or of squared scale is relinearised and rescaled
-    when something other than a sum of its like needs it; of two levels the higher is brought down to the lower, exactly
-    onto its canonical scale. Products themselves stay as they are until then, so sums of products relinearise once.
+    `a + b`, `a - b`, `a * b`, `-a`, `a ** n` take ciphertexts, vectors of as many slots, Plaintexts and numbers, and
+    `a / number` is `a * (1 / number)`. They align operands automatically: a product that is
+    still of degree 2 or of squared scale is relinearised and rescaled when something other than a sum of its like needs
+    it; of two levels the higher is brought down to the lower, exactly onto its canonical scale. Products themselves
+    stay as they are until then, so sums of products relinearise once.
     """
 
     __slots__ = ("core", "evaluator", "parameters")
@@ -144,6 +148,27 @@ class Ciphertext:
     def __rmul__(self, other: Any) -> Ciphertext:
         return self._operate("mul", self, other)
 
+    def __truediv__(self, other: Any) -> Ciphertext:
+        if isinstance(other, Ciphertext) or not is_real_number(other) or float(other) == 0.0:
+            self.__rtruediv__(other)
+        return self._operate("mul", self, 1.0 / float(other))
+
+    def __rtruediv__(self, other: Any) -> NoReturn:
+        raise UnsupportedError(
+            "division: only by a number other than 0; multiply by the reciprocals of a public vector, or approximate "
+            "1/x by ckks.chebyshev(lambda x: 1 / x, (lo, hi), degree) where encrypted values have one sign",
+            at=user_loc(),
+        )
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise UnsupportedError(
+            "@: give the matrix to evaluator.linear_transform(x, ckks.LinearTransform(matrix)), which needs the keys "
+            "of its required_keys(parameters)",
+            at=user_loc(),
+        )
+
+    __rmatmul__ = __matmul__
+
     def __neg__(self) -> Ciphertext:
         return self._operate("neg", self)
 
@@ -159,9 +184,9 @@ class Ciphertext:
 
     # -- the evaluator's methods, exact ------------------------------------------------------
 
-    def relinearize(self) -> Ciphertext:
-        """Degree 2 to degree 1."""
-        return self._one("relinearize", self)
+    def relinearize(self, *, rescale: bool = False) -> Ciphertext:
+        """Degree 2 to degree 1, rescaled in the same step if that is asked for."""
+        return self._one("relinearize", self, rescale=rescale)
 
     def rescale(self) -> Ciphertext:
         """One level down, the scale divided by the level's primes."""
@@ -188,8 +213,8 @@ class Ciphertext:
         """The complex conjugate of every slot."""
         return self._one("conjugate", self)
 
-    def _one(self, name: str, *operands: Any) -> Ciphertext:
-        found: Ciphertext = self.evaluator.apply(name, *operands)
+    def _one(self, name: str, *operands: Any, **options: Any) -> Ciphertext:
+        found: Ciphertext = self.evaluator.apply(name, *operands, **options)
         return found
 
     def __bool__(self) -> NoReturn:

@@ -12,7 +12,7 @@ from latticework.ckks.checks import ComplexArray, check_encodable, checked_scale
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.evaluator import Evaluator
 from latticework.ckks.keys import PublicKey, SecretKey
-from latticework.ckks.parameters import Parameters, check_parameters
+from latticework.ckks.parameters import Parameters, check_parameters, need_parameters
 from latticework.errors import ParameterMismatchError, UserError
 
 
@@ -20,13 +20,15 @@ class Encoder:
     """Vectors to plaintexts and back."""
 
     def __init__(self, parameters: Parameters) -> None:
+        need_parameters("Encoder", parameters)
         self.parameters = parameters
         self._core = _core.Encoder(parameters.context)
 
     def encode(self, values: npt.ArrayLike, level: int | None = None, scale: float | None = None) -> Plaintext:
         """A vector, real or complex, of any power of two of slots up to N/2; a number is the same in every slot.
 
-        level  the highest if not given;  scale  the canonical one of the level if not given
+        level  the highest if not given
+        scale  the factor itself, 2.0**40 and not 40; the canonical one of the level if not given
         raises RangeError for values that are not finite, or too large for the scale
         """
         level = self.parameters.check_level("encode", self.parameters.levels if level is None else level)
@@ -100,6 +102,11 @@ class Decryptor:
 
         raises  ParameterMismatchError for a ciphertext of other parameters or another key
         """
+        if not isinstance(ciphertext, Ciphertext):
+            fail(
+                UserError,
+                f"decrypt: takes a ckks.Ciphertext, got {type(ciphertext).__name__}; decrypt_many takes lists",
+            )
         check_parameters("decrypt: the ciphertext", ciphertext.parameters, self.parameters)
         if any(ciphertext.core.key_set) and ciphertext.core.key_set != self._key_set:
             fail(

@@ -245,8 +245,13 @@ class _BoundSteps:
     def mod_down(self, x: _Shape, level: Level, scale: float) -> _Shape:
         return replace(x, level=level, scale=scale, bound=self.model.mod_down(x.bound, x.slots, scale, x.degree))
 
-    def relinearize(self, x: _Shape, _keys: None) -> _Shape:
-        return replace(x, degree=1, bound=self.switched(x))
+    def relinearize(self, x: _Shape, _keys: None, level: Level | None = None) -> _Shape:
+        if level is None:
+            return replace(x, degree=1, bound=self.switched(x))
+        (track, top), chain = x.level, self.model.chain
+        scale = x.scale / (chain.modulus(top, track) // chain.modulus(level[1], track))
+        product = self.model.key_product(x.bound, x.slots, x.scale, top, track)
+        return replace(x, degree=1, level=level, scale=scale, bound=self.model.mod_down(product, x.slots, scale))
 
     def rotate(self, x: _Shape, element: int, _keys: None) -> _Shape:
         steps, conjugated = galois_action(element, x.slots)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from latticework import _core
 from latticework.ckks.batches import batched
 from latticework.ckks.bootstrapper import Bootstrapper
-from latticework.ckks.checks import fail, is_close, whole
+from latticework.ckks.checks import fail, is_close, is_real_number, whole
 from latticework.ckks.ciphertext import Ciphertext
-from latticework.ckks.exact import ExactOperations, Operand, is_real_number
+from latticework.ckks.exact import ExactOperations, Operand
 from latticework.ckks.keys import KeySet
 from latticework.ckks.linear import Diagonals, InnerSum, LinearTransform
 from latticework.ckks.parameters import Parameters
@@ -68,13 +68,16 @@ class Evaluator(ExactOperations):
 
     def settle(self, x: Ciphertext) -> Ciphertext:
         """Relinearise and rescale what is pending: degree 1, at the canonical scale where that is possible."""
-        x = self.relinearize(self._own("settle", x))
-        while x.level > 0 and x.scale > 2.0 * self.parameters.scales[x.level]:
-            lower = x.scale / self.parameters.dropped(x.level)
-            if lower < 0.5 * self.parameters.scales[x.level - 1]:
-                break
-            x = self.rescale(x)
-        return x
+        self._own("settle", x)
+        while self._is_wide(x):
+            x = self.relinearize(x, rescale=True)
+        return self.relinearize(x)
+
+    def _is_wide(self, x: Ciphertext) -> bool:
+        """Whether a rescale brings the scale nearer to the canonical one."""
+        if x.level == 0 or x.scale <= 2.0 * self.parameters.scales[x.level]:
+            return False
+        return x.scale / self.parameters.dropped(x.level) >= 0.5 * self.parameters.scales[x.level - 1]
 
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level and scale: the higher is brought down to the lower.

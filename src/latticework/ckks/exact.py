@@ -19,6 +19,7 @@ from latticework.ckks.checks import (
     checked_scale,
     fail,
     is_close,
+    is_real_number,
     scale_text,
     slot_values,
     two_scales,
@@ -68,9 +69,9 @@ class ExactOperations(ABC):
     def operate(self, name: str, *operands: Any) -> Ciphertext:
         """Apply an operator with automatic alignment."""
 
-    def apply(self, name: str, *operands: Any) -> Any:
+    def apply(self, name: str, *operands: Any, **options: Any) -> Any:
         """Apply the method of that name."""
-        return getattr(self, name)(*operands)
+        return getattr(self, name)(*operands, **options)
 
     # -- sums --------------------------------------------------------------------------------
 
@@ -199,11 +200,16 @@ class ExactOperations(ABC):
     # -- levels and scales -------------------------------------------------------------------
 
     @batched
-    def relinearize(self, x: Ciphertext) -> Ciphertext:
-        """Degree 2 to degree 1 with the relinearisation key; degree 1 is left as it is."""
+    def relinearize(self, x: Ciphertext, *, rescale: bool = False) -> Ciphertext:
+        """Degree 2 to degree 1 with the relinearisation key; degree 1 is left as it is.
+
+        rescale  rescale too, in the division that ends the key switch: faster than `rescale` after it, less noise
+        """
         self._own("relinearize", x)
         if x.degree == 1:
-            return x
+            return self.rescale(x) if rescale else x
+        if rescale and x.level == 0:
+            fail(LevelError, "relinearize: the ciphertext is at level 0, from which nothing can be rescaled")
         keys = self._keys("relinearize", x)
         if not keys.serves(KeySpec("relin", 0, 0, x.level)):
             reach = keys.reach("relin")
@@ -213,7 +219,11 @@ class ExactOperations(ABC):
                 f"relinearize: the ciphertext is at level {x.level}, the relinearisation key {have}; "
                 f"make it with KeyGenerator.relin_key(level={x.level})",
             )
-        return self._out(self._core.relinearize(x.core, keys.core))
+        if not rescale:
+            return self._out(self._core.relinearize(x.core, keys.core))
+        scale = self._divided_scale("relinearize", x, x.level - 1)
+        low = self._core.relinearize(x.core, keys.core, (0, x.level - 1))
+        return self._out(self._core.relabel(low, low.level, scale, low.slots))
 
     @batched
     def rescale(self, x: Ciphertext) -> Ciphertext:
@@ -376,7 +386,8 @@ class ExactOperations(ABC):
             fail(
                 ScaleError,
                 f"{who}: the result would have scale {scale_text(scale)}, the modulus at level {x.level} only "
-                f"{bits:.1f} bits: nothing would fit; no level is left for it",
+                f"{bits:.1f} bits: nothing would fit; "
+                + ("no level is left for it: start with more levels" if x.level == 0 else "rescale first"),
             )
 
     def _lower(self, who: str, x: Ciphertext, level: int) -> int:
@@ -389,6 +400,10 @@ class ExactOperations(ABC):
         return level
 
     def _mod_down(self, who: str, x: Ciphertext, level: int) -> Ciphertext:
+        return self._out(self._core.mod_down(x.core, (0, level), self._divided_scale(who, x, level)))
+
+    def _divided_scale(self, who: str, x: Ciphertext, level: int) -> float:
+        """The scale of x after a division by the primes above a level: the canonical one where it is that."""
         scale = x.scale
         for lost in range(x.level, level, -1):
             scale /= self.parameters.dropped(lost)
@@ -399,7 +414,7 @@ class ExactOperations(ABC):
                 f"{who}: from scale {scale_text(x.scale)} at level {x.level} 2^{log2(scale):.1f} would be left at "
                 f"level {level}: nothing of the values; drop_level keeps the scale, multiply first to rescale",
             )
-        return self._out(self._core.mod_down(x.core, (0, level), canonical if is_close(scale, canonical) else scale))
+        return canonical if is_close(scale, canonical) else scale
 
     def _plain(self, who: str, values: PlainOperand, x: Ciphertext, scale: float) -> Plaintext:
         """A public operand over the primes of x."""
@@ -422,10 +437,3 @@ class ExactOperations(ABC):
                 f"{who}: {plain.slots} public values for {x.slots} slots; give {x.slots} of them, or one number",
             )
         return plain
-
-
-def is_real_number(value: Any) -> bool:
-    """Whether a public operand is one real number, which needs no encoding."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu"
-    return True

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 from latticework import _core
 from latticework.ckks.checks import fail, whole
-from latticework.ckks.parameters import Parameters, check_parameters
-from latticework.errors import MissingKeyError, SecretKeyError, UserError
+from latticework.ckks.parameters import Parameters, check_parameters, need_parameters
+from latticework.errors import DtypeError, MissingKeyError, SecretKeyError, UserError
 from latticework.keys import covering_keys, resident_bytes, steps_by_element
 from latticework.plan.keys import KeySpec, conjugation_element, galois_element
 
@@ -188,6 +188,7 @@ class KeyGenerator:
     """
 
     def __init__(self, parameters: Parameters, secret_key: SecretKey | None = None) -> None:
+        need_parameters("KeyGenerator", parameters)
         if secret_key is not None:
             if not isinstance(secret_key, SecretKey):
                 fail(UserError, f"KeyGenerator: secret_key is a {type(secret_key).__name__}, not a SecretKey")
@@ -239,6 +240,10 @@ class KeyGenerator:
         on_key  called with (number, count, spec) after each
         raises  SecurityError before any key is made if one would be too weak
         """
+        if isinstance(steps, str | bytes) or not isinstance(steps, Iterable):
+            fail(DtypeError, f"evaluation_keys: steps is {steps!r}; give a list of whole numbers, as in [1, -2]")
+        if not isinstance(required, Sequence) or not all(isinstance(s, KeySpec) for s in required):
+            fail(DtypeError, f"evaluation_keys: required is {required!r:.60}; give what required_keys() lists")
         top = self.parameters.check_level("evaluation_keys", self.parameters.levels if level is None else level)
         n, width = self.parameters.ring_degree, self.parameters.slots if slots is None else slots
         elements = [galois_element(_signed(whole("evaluation_keys: steps", k), width), n) for k in steps]

@@ -103,7 +103,7 @@ def _common_slots(given: list[npt.ArrayLike | Diagonals], slots: int | None) -> 
         if isinstance(matrix, Mapping):
             sizes += [np.asarray(d).size for d in matrix.values()]
         else:
-            sizes += np.asarray(matrix).shape
+            sizes += _array(matrix).shape
     need = max(sizes)
     count = need if slots is None else slots
     padded = 1 << (need - 1).bit_length()
@@ -129,8 +129,15 @@ def _diagonals(matrix: npt.ArrayLike | Diagonals, slots: int) -> dict[int, Compl
     return {k: d for k, d in sorted(found.items()) if np.any(d)}
 
 
+def _array(matrix: Any) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(matrix)
+    except ValueError:
+        fail(ShapeError, "LinearTransform: rows of different lengths; give a matrix of shape (rows, cols)")
+
+
 def _square(matrix: Any, slots: int) -> ComplexArray:
-    array = np.asarray(matrix)
+    array = _array(matrix)
     if array.ndim != 2 or array.dtype.kind not in "fciub" or not np.isfinite(array).all():
         fail(ShapeError, f"LinearTransform: shape {array.shape}, dtype {array.dtype}; give a matrix of finite numbers")
     square = np.zeros((slots, slots), dtype=np.complex128)

@@ -9,14 +9,23 @@ from typing import Any
 
 from latticework import _core
 from latticework.ckks.checks import fail, whole
-from latticework.errors import LevelError, ParameterMismatchError, PrecisionError, RangeError, UserError
+from latticework.errors import LayoutError, LevelError, ParameterMismatchError, PrecisionError, RangeError, UserError
 from latticework.keys import resident_bytes, stored_bytes
-from latticework.params import GroupBits, ModulusChain, Need, explicit_chain, modulus_limit_bits, select_chain
+from latticework.params import (
+    MAX_SLOTS,
+    GroupBits,
+    ModulusChain,
+    Need,
+    explicit_chain,
+    modulus_limit_bits,
+    select_chain,
+)
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.keys import KeySpec
 from latticework.plan.noise import mod_down, public_encryption
 
 MAX_SCALE_BITS = 55
+MAX_THREADS = 1024
 DEVIATIONS = 6.0  # a precision is meant for errors of so many standard deviations
 
 
@@ -96,6 +105,11 @@ class Parameters:
                 RangeError,
                 "Parameters.choose: give scale_bits or precision_bits, not both: one follows from the other",
             )
+        if not 1 <= whole("Parameters.choose: slots", slots) <= MAX_SLOTS:
+            fail(
+                LayoutError,
+                f"Parameters.choose: slots={slots}; 1 to {MAX_SLOTS}, half of the largest ring, are possible",
+            )
         if not max_value > 0:
             fail(RangeError, f"Parameters.choose: max_value={max_value}; give the largest magnitude, above 0")
         headroom = ceil(log2(max(max_value, 1.0))) + 2
@@ -133,7 +147,16 @@ class Parameters:
         return new
 
     def on(self, *, backend: str | None = None, threads: int = 0) -> Parameters:
-        """The same parameters, computed with another backend or number of threads (0: one per core)."""
+        """The same parameters, computed with another backend or number of threads (0: one per core).
+
+        backend  "auto" (the default: AVX2 where this machine has it), "cpu" or "ref"
+        raises   UserError for a backend that there is not, RangeError for a number of threads that is none
+        """
+        if backend is not None and backend not in ("auto", *_core.backend_names()):
+            known = ", ".join(("auto", *_core.backend_names()))
+            fail(UserError, f"Parameters.on: there is no backend {backend!r}; choose one of {known}")
+        if not 0 <= whole("Parameters.on: threads", threads) <= MAX_THREADS:
+            fail(RangeError, f"Parameters.on: threads={threads}; give 1 to {MAX_THREADS}, or 0 for one per core")
         new = object.__new__(type(self))
         new._use(self.chain, backend, threads)
         return new
@@ -265,6 +288,12 @@ class Parameters:
         return hash(self.chain)
 
 
+def need_parameters(who: str, found: Any) -> None:
+    """UserError unless something is a parameter set."""
+    if not isinstance(found, Parameters):
+        fail(UserError, f"{who}: takes ckks.Parameters first, got {type(found).__name__}")
+
+
 def check_parameters(who: str, found: Parameters, expected: Parameters) -> None:
     """ParameterMismatchError unless both are the same parameters."""
     if found is not expected and found != expected:
@@ -280,7 +309,7 @@ def _megabytes(count: int) -> str:
 
 def _noise_bits(chain: ModulusChain, depth: int) -> float:
     """log2 of the error, in units of 1/scale, of a product of 2^depth fresh encryptions of values near 1."""
-    fresh, each = public_encryption(chain.ring_degree), mod_down(chain.ring_degree)
+    fresh, each = public_encryption(chain), mod_down(chain.ring_degree)
     variance = 2.0**depth * (fresh**2 + 2 * each**2)  # errors of factors add up, independent of each other
     return log2(DEVIATIONS * sqrt(variance * chain.ring_degree / 2))
 

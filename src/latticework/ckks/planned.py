@@ -102,9 +102,17 @@ class Operation(ABC):
 
     def _check_place(self, place: Place) -> None:
         if self.slots not in (None, place.slots):
-            fail(ShapeError, f"{self.name}: made for {self.slots} slots, the ciphertext has {place.slots}")
+            fail(
+                ShapeError,
+                f"{self.name}: made for {self.slots} slots, the ciphertext has {place.slots}; make it with "
+                f"slots={place.slots}, or encrypt vectors of {self.slots}",
+            )
         if place.level < self.depth:
-            fail(LevelError, f"{self.name}: spends {self.depth} levels, the ciphertext is at level {place.level}")
+            fail(
+                LevelError,
+                f"{self.name}: spends {self.depth} levels, the ciphertext is at level {place.level}; apply it at level "
+                f"{self.depth} or above",
+            )
 
     def compiled(self, parameters: Parameters, place: Place) -> Compiled:
         """The plan for a place, made once."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.approx.chebyshev import interpolate, max_error, to_chebyshev
-from latticework.ckks.checks import fail
+from latticework.ckks.checks import fail, whole
 from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, UserError
@@ -115,13 +115,20 @@ def chebyshev(
     """
 
     def checked(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        values = np.asarray(function(x), dtype=np.float64)
+        with np.errstate(all="ignore"):  # poles are reported below
+            values = np.asarray(function(x), dtype=np.float64)
         if values.shape != x.shape or not np.isfinite(values).all():
             lo, hi = interval
-            fail(RangeError, f"chebyshev: the function is not a finite number everywhere on ({lo:g}, {hi:g})")
+            fail(
+                RangeError,
+                f"chebyshev: the function is not a finite number everywhere on ({lo:g}, {hi:g}); choose "
+                "an interval without its poles",
+            )
         return values
 
-    if not 1 <= degree <= MAX_DEGREE:
+    if not callable(function):
+        fail(UserError, f"chebyshev: takes a NumPy function of an array first, got {type(function).__name__}")
+    if not 1 <= whole("chebyshev: degree", degree) <= MAX_DEGREE:
         fail(RangeError, f"chebyshev: degree={degree}; give 1 to {MAX_DEGREE}")
     try:
         series = interpolate(checked, interval, degree)

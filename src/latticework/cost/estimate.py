@@ -206,7 +206,8 @@ def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
             key = plan.kind(instruction.operands[1].register)
             assert isinstance(key, KeyKind)
             turns = plan.keys[key.key].kind == "galois"
-            return "key_switches", "rotations" if turns else "relinearizations"
+            switches = ("key_switches", "rotations" if turns else "relinearizations")
+            return (*switches, "rescales") if _takes_levels(plan, instruction) else switches
         case "mod_down":
             source = plan.kind(instruction.operands[0].register)
             return ("mod_downs" if isinstance(source, CipherKind) and source.basis else "rescales",)
@@ -221,6 +222,12 @@ def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
         case "hoist":
             return ("hoists",)
     return ()
+
+
+def _takes_levels(plan: Plan, instruction: Instruction) -> bool:
+    """Whether a key switch ends at a lower level than it starts from."""
+    source, result = plan.kind(instruction.operands[0].register), plan.kind(instruction.results[0])
+    return isinstance(source, CipherKind) and isinstance(result, CipherKind) and result.level < source.level
 
 
 def key_load_seconds(plan: Plan, model: CostModel) -> float:

@@ -60,7 +60,7 @@ def scratch_rows(op: str, shape: Shape, *, stored: bool = True) -> int:
         case "mod_raise":
             return 2 * product
         case "rotate" | "relinearize" | "to_sparse":  # the result exists only at the end, in the mod_down
-            result = 2 * shape.q_limbs
+            result = 2 * shape.kept
             switching = shape.q_limbs + lifted + 2 * product
             closing = shape.q_limbs + product + 2 * shape.p_limbs + 2 * result
             return max(switching, closing) - result

@@ -10,6 +10,7 @@ WORD_BYTES = 8
 ROW_PADDING_WORDS = 8  # the core pads rows off power-of-two strides
 ROW_ALIGNMENT_BITS = 512  # stored rows are padded to 64 bytes
 Held = CipherKind | DigitsKind | PlainKind
+_MOVES = ("mod_down", "drop_level", "mod_raise")  # to a level that is part of their price
 
 
 def q_limbs(chain: ModulusChain, kind: Held) -> int:
@@ -72,7 +73,7 @@ def shape_of(plan: Plan, instruction: Instruction) -> Shape:
         q_limbs(chain, source),
         (1 if op == "to_sparse" else len(chain.special)) if over_p else 0,
         digit_limbs(chain, source) if switches else (),
-        q_limbs(chain, result) if op in ("mod_down", "drop_level", "mod_raise") else None,
+        q_limbs(chain, result) if op in _MOVES or result.level < source.level else None,
         degree + 1,
         keys=instruction.immediate[0] if op == "diag_sums" else 0,
         sums=instruction.immediate[1] if op == "diag_sums" else 0,

@@ -82,7 +82,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise FormatError(f"{name}: not JSON: {error}") from None
+        raise FormatError(f"{name}: not JSON: {error}; give a table that `latticework calibrate` wrote") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FormatError(f"{name}: not a cost table of format {FORMAT}")
     parallel = content.pop("parallel", None)

@@ -88,7 +88,7 @@ def work(op: str, shape: Shape) -> Work:
             rest: Work = {"ntt": 2 * (shape.q_limbs + raised), "key_mac": 2 * raised, "pointwise": 4 * raised}
             return add_work(rest, *[_lift(shape.q_limbs, raised)] * 2)
         case "rotate" | "relinearize":
-            last = replace(shape, polys=2, target=shape.q_limbs)
+            last = replace(shape, polys=2, target=shape.kept)
             return add_work(_hoist(shape), _key_product(shape), _mod_down(last))
     raise ValueError(f"work: there is no opcode {op!r}")
 

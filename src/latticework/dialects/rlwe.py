@@ -284,8 +284,15 @@ def _infer_conjugate(operands: Sequence[Value], _attrs: Attrs, _regions: Regions
 CONJUGATE = define("rlwe.conjugate", infer=_infer_conjugate, meaning=lambda _op, inputs, _context: [np.conj(inputs[0])])
 
 
-def _infer_relinearize(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
-    return [_switched("rlwe.relinearize", operands, "relin", None).replace(degree=1)]
+def _infer_relinearize(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    """Attributes level and scale, both or neither: where its division by P ends if it takes levels with it."""
+    name = "rlwe.relinearize"
+    a = _switched(name, operands, "relin", None).replace(degree=1)
+    if attrs.get("level") is None and attrs.get("scale") is None:
+        return [a]
+    level = attribute(name, attrs, "level", Level)
+    check_level(name, a.level, level, strict=True)
+    return [a.replace(level=level, scale=attribute(name, attrs, "scale", float))]
 
 
 RELINEARIZE = define("rlwe.relinearize", infer=_infer_relinearize, meaning=_same)

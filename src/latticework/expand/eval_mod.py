@@ -46,10 +46,10 @@ def expand_eval_mod(p: Primitives, x: Value, circuit: BootstrapCircuit, level: i
     value = expand_chebyshev(p, x, coefficients, place, scales[-1])
     for scale in reversed(scales[1:-1]):
         place -= 1
-        value = p.mod_down(p.relinearize(p.builder.build("ckks.square", [value])), place, scale)
+        value = p.settle(p.builder.build("ckks.square", [value]), place, scale)
     square = p.builder.build("ckks.square", [value])
     wide = cipher(square).scale
     eightfold = p.mul_int(value, round(8.0 * wide / cipher(value).scale), wide)
     series = p.builder.build("rlwe.sub", [eightfold, square])
-    settled = p.mod_down(p.relinearize(series), level, wide / p.group(level + 1, track))
+    settled = p.settle(series, level, wide / p.group(level + 1, track))
     return p.relabel(settled, scales[0])  # the factor 1/6

@@ -2,7 +2,8 @@
 
 In:  rlwe + ckks IR with symbolic linear transforms and polynomials.
 Out: rlwe + ckks IR of primitives; every key switch has a key operand.
-Meaning kept: decryption meaning of every value. Rotations that share an operand share its decomposition.
+Meaning kept: decryption meaning of every value. Rotations that share an operand share its decomposition; a
+relinearisation that only a rescale reads is one operation with it.
 Cost: O(ops of the result).
 """
 
@@ -21,6 +22,7 @@ from latticework.plan.keys import conjugation_element
 
 def expand(module: Module, chain: ModulusChain) -> Module:
     """Primitive operations for a managed module."""
+    merged = _only_rescaled(module)
     turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate")
     shared: dict[
         tuple[Value, Block], Value
@@ -46,7 +48,10 @@ def expand(module: Module, chain: ModulusChain) -> Module:
                     real=attrs["real"], iterations=attrs["iterations"],
                 )  # fmt: skip
             case "rlwe.rescale":
-                new = p.mod_down(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
+                new = p.settle(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
+            case "rlwe.relinearize" if op.result in merged:
+                mapping[op.result] = operands[0]  # the rescale that reads it relinearises
+                return True
             case "rlwe.relinearize":
                 new = p.relinearize(operands[0])
             case "rlwe.rotate" if op.attrs["steps"] % cipher(operands[0]).slots == 0:
@@ -72,6 +77,17 @@ def expand(module: Module, chain: ModulusChain) -> Module:
         return True
 
     return rebuild(module, visit)
+
+
+def _only_rescaled(module: Module) -> set[Value]:
+    """Relinearised values that nothing reads but one rescale of the same block."""
+    found = set()
+    for op in module.walk():
+        if op.name == "rlwe.relinearize" and len(op.result.uses) == 1:
+            reader = op.result.uses[0][0]
+            if reader.name == "rlwe.rescale" and reader.block is op.block:
+                found.add(op.result)
+    return found
 
 
 def _finish(p: Primitives, operand: Value, product: Value) -> Value:

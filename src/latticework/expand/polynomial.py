@@ -79,7 +79,7 @@ class _Evaluation:
         summed, constant = self.unsettled(coefficients, level + 1, wide)
         if summed is None:
             summed = self.p.mul_int(self.basis_at(1, level + 1), 0, wide)
-        result = self.p.mod_down(self.p.relinearize(summed), level, scale)
+        result = self.p.settle(summed, level, scale)
         return self.add_constant(result, constant)
 
     def unsettled(self, coefficients: Coefficients, level: int, scale: float) -> tuple[Value | None, complex]:
@@ -163,7 +163,7 @@ class _Evaluation:
             other = self.basis_at(a - b, level)
             product = builder.build("rlwe.sub", [product, self.p.raise_scale(other, wide)])
         scale = wide / self.p.group(level, self.track)
-        result = self.p.mod_down(self.p.relinearize(product), level - 1, scale)
+        result = self.p.settle(product, level - 1, scale)
         if a == b:
             result = self.add_constant(result, -1.0)
         self.basis_values[k] = result

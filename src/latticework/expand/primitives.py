@@ -36,6 +36,14 @@ class Primitives:
             return x
         return self.builder.build("rlwe.relinearize", [x, self.key("relin", 0, kind.level)])
 
+    def settle(self, x: Value, level: int, scale: float) -> Value:
+        """Degree 1 at a lower level: one division takes P and the primes in between away."""
+        kind = cipher(x)
+        if kind.degree == 1:
+            return self.mod_down(x, level, scale)
+        key = self.key("relin", 0, kind.level)
+        return self.builder.build("rlwe.relinearize", [x, key], level=Level(kind.level.track, level), scale=scale)
+
     def hoist(self, x: Value) -> Value:
         """Decompose and raise once, for many key products."""
         return self.builder.build("rlwe.hoist", [x])

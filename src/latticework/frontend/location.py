@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from types import CodeType
+from types import CodeType, FrameType
 
 import numpy as np
 
@@ -20,9 +20,17 @@ _OURS = (
 def user_loc() -> Loc:
     """The line running in the innermost frame outside latticework and NumPy."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame is not None and _is_ours(frame):
         frame = frame.f_back  # type: ignore[assignment]
     return Loc.unknown() if frame is None else _loc(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs code of latticework or NumPy; what dataclasses generate has no file."""
+    file = frame.f_code.co_filename
+    return file.startswith(_OURS) or (
+        file == "<string>" and str(frame.f_globals.get("__name__", "")).startswith("latticework.")
+    )
 
 
 def definition_loc(code: CodeType) -> Loc:

@@ -127,6 +127,7 @@ def _stack(program: Program, name: str, shape: Shape, array: np.ndarray[Any, Any
         return array[: blocks * shape[0]].reshape(blocks, *shape)
     raise ShapeError(
         f"calibrate: data for {name} have shape {array.shape}; the input has shape {shape}: give that, "
-        f"a stack (samples, {', '.join(map(str, shape))}), or at least {shape[0] if shape else 1} rows",
+        f"a stack (samples, {', '.join(map(str, shape))}), or {shape[0] if shape else 1} and more rows of "
+        f"shape {shape[1:]}",
         at=program.loc,
     )

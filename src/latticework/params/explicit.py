@@ -13,7 +13,7 @@ from math import ceil, log2, prod
 from latticework import _core
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError
 from latticework.params.chain import ModulusChain, Track, next_scale
-from latticework.params.security import modulus_limit_bits
+from latticework.params.security import modulus_limit_bits, security_levels
 from latticework.params.select import (
     DIGIT_GAP_BITS,
     MAX_PRIME_BITS,
@@ -51,6 +51,12 @@ def explicit_chain(
     raises       SecurityError where log2(QP) is over the limit, unless `insecure`
     """
     _check_ring(ring_degree)
+    if security_bits not in security_levels():
+        known = ", ".join(str(bits) for bits in security_levels())
+        raise SecurityError(f"Parameters: security_bits={security_bits!r}; choose one of {known}")
+    for name, sizes in (("q_bits", q_bits), ("p_bits", p_bits or ())):
+        if isinstance(sizes, str) or not all(isinstance(e, int | float | tuple) for e in sizes):
+            raise RangeError(f"Parameters: {name}={sizes!r}; give a list of numbers of bits, as in [50, 40, 40]")
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
     if p_bits is not None or num_special is not None:
@@ -126,6 +132,14 @@ def _chain(
         scales.append(below if follows else 2.0 ** wanted[level - 1])
     picked.append(_group(supply, levels[0], 2.0 ** sum(levels[0])))
     picked.reverse()
+    bits_left = 0.0
+    for level, (group, scale) in enumerate(zip(picked, reversed(scales), strict=True)):
+        bits_left += log2(prod(group))
+        if log2(scale) > bits_left + 1:
+            raise RangeError(
+                f"Parameters: the scale of level {level} is 2^{log2(scale):.1f}, its modulus 2^{bits_left:.1f}: "
+                "nothing would fit; use a smaller scale_bits, or a larger first entry of q_bits"
+            )
     starts = [0]
     for group in picked:
         starts.append(starts[-1] + len(group))

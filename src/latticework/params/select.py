@@ -50,12 +50,12 @@ def select_chain(
     candidates = [1 << k for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)] if ring_degree is None else [ring_degree]
     if ring_degree is not None and need.slots > ring_degree // 2:
         raise LayoutError(
-            f"the program's vectors need {need.slots} slots, but ring_degree={ring_degree} has {ring_degree // 2}; "
+            f"the vectors need {need.slots} slots, but ring_degree={ring_degree} has {ring_degree // 2}; "
             f"use ring_degree={2 * need.slots} or more, or leave it out"
         )
     if need.slots > MAX_SLOTS:
         raise LayoutError(
-            f"the program's vectors need {need.slots} slots; the largest ring (N=2^{MAX_RING_LOG2}) has {MAX_SLOTS}: "
+            f"the vectors need {need.slots} slots; the largest ring (N=2^{MAX_RING_LOG2}) has {MAX_SLOTS}: "
             "split the tensors, or use a smaller batch"
         )
     for degree in candidates:
@@ -75,9 +75,10 @@ def select_chain(
     here = replace(need, scale_bits=max(need.scale_bits, (largest - 1).bit_length() + SUPPLY_BITS))
     where = f"ring_degree={ring_degree}" if ring_degree is not None else f"the largest ring, N=2^{MAX_RING_LOG2},"
     raise LevelError(
-        f"the program spends {here.depth} levels of {here.scale_bits} bits, at least {_least_bits(here)} bits of "
+        f"{here.depth} levels of {here.scale_bits} bits are needed, at least {_least_bits(here)} bits of "
         f"modulus with the key-switching prime, but {where} allows {modulus_limit_bits(largest, security_bits)} at "
-        f"{security_bits}-bit security; use a larger ring_degree, lower polynomial degrees, or a lower precision_bits"
+        f"{security_bits}-bit security; use a larger ring_degree, fewer levels (polynomials of lower "
+        "degree), or less precision"
     )
 
 

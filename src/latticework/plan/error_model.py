@@ -71,9 +71,8 @@ class ErrorModel:
 
     def fresh(self, peak: float, rms: float, slots: int, scale: float, *, public_key: bool = False) -> Bound:
         """An encryption of values of this magnitude."""
-        n = self.chain.ring_degree
-        average = noise.public_encryption(n) if public_key else noise.symmetric_encryption()
-        worst = worst_noise.public_encryption(n) if public_key else worst_noise.symmetric_encryption()
+        average = noise.public_encryption(self.chain) if public_key else noise.symmetric_encryption()
+        worst = worst_noise.public_encryption(self.chain) if public_key else worst_noise.symmetric_encryption()
         self._encryptions += 1
         exact = Bound(peak, rms, lineage=frozenset([(self._encryptions, 0, False)]))
         return _noisy(exact, average, worst, slots, scale)

@@ -33,9 +33,11 @@ def symmetric_encryption() -> float:
     return sqrt(ERROR_VARIANCE + ROUNDING_VARIANCE)
 
 
-def public_encryption(ring_degree: int) -> float:
-    """A fresh encryption under the public key, encoding included."""
-    return sqrt(ERROR_VARIANCE * (1 + 2 * SECRET_VARIANCE * ring_degree) + ROUNDING_VARIANCE)
+def public_encryption(chain: ModulusChain) -> float:
+    """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime."""
+    spread = SECRET_VARIANCE * chain.ring_degree
+    error = ERROR_VARIANCE * (1 + 2 * spread) / chain.special[0] ** 2
+    return sqrt(error + ROUNDING_VARIANCE * (1 + spread) + ROUNDING_VARIANCE)
 
 
 def mod_down(ring_degree: int, degree: int = 1) -> float:

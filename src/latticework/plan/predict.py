@@ -13,7 +13,17 @@ from latticework.errors import RangeError, UnsupportedError
 from latticework.plan.constants import ConstRef
 from latticework.plan.error_model import Bound, ErrorModel
 from latticework.plan.keys import KeySpec
-from latticework.plan.schema import CipherKind, IndexInput, Instruction, KeyKind, Kind, PlainKind, Plan, PlanBlock
+from latticework.plan.schema import (
+    CipherKind,
+    DigitsKind,
+    IndexInput,
+    Instruction,
+    KeyKind,
+    Kind,
+    PlainKind,
+    Plan,
+    PlanBlock,
+)
 
 OnBound = Callable[[int, Bound], None]
 Item = Bound | int | KeySpec
@@ -200,14 +210,15 @@ class _Prediction:
                 return self.model.mod_down(a, kind.slots, kind.scale, kind.degree)
             case "key_product" | "rotate" | "relinearize":
                 assert isinstance(x[1], KeySpec)
-                switched = self.switched(a, x[1], kind)
+                assert isinstance(before, CipherKind | DigitsKind)
+                switched = self.switched(a, x[1], before)
                 if instruction.op == "key_product":
                     return switched
                 return self.model.mod_down(switched, kind.slots, kind.scale)
         raise UnsupportedError(f"{instruction.op}: its error does not follow from that of its operand alone")
 
-    def switched(self, a: Bound, key: KeySpec, kind: CipherKind) -> Bound:
-        """A key product, turned as the key turns."""
+    def switched(self, a: Bound, key: KeySpec, kind: CipherKind | DigitsKind) -> Bound:
+        """A key product of what is held like this, turned as the key turns."""
         a = self.model.key_product(a, kind.slots, kind.scale, kind.level, kind.track)
         if key.kind != "galois":
             return a
@@ -219,12 +230,9 @@ class _Prediction:
         num_keys, num_giants, *pairs = instruction.immediate
         a, keys, plains = x[0], x[1 : 1 + num_keys], x[1 + num_keys :]
         assert isinstance(a, Bound)
-        kind = self.kind(instruction.results[0])
-        assert isinstance(kind, CipherKind)
         source = self.kind(instruction.operands[0].register)
-        assert not isinstance(source, KeyKind)
-        unscaled = CipherKind(kind.slots, kind.track, kind.level, source.scale, 1, 1)  # type: ignore[union-attr]
-        babies = [a] + [self.switched(a, key, unscaled) for key in keys if isinstance(key, KeySpec)]
+        assert isinstance(source, DigitsKind)
+        babies = [a] + [self.switched(a, key, source) for key in keys if isinstance(key, KeySpec)]
         sums: list[Bound] = [Bound(0.0, 0.0)] * num_giants
         for plain, baby, giant in zip(plains, pairs[::2], pairs[1::2], strict=True):
             assert isinstance(plain, Bound)

@@ -17,7 +17,16 @@ from latticework.errors import LevelError, RangeError, ScaleError, UserError
 from latticework.plan import noise as model
 from latticework.plan.embedding import raise_modulus, unembed
 from latticework.plan.keys import KeySpec
-from latticework.plan.schema import CipherKind, DigitsKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
+from latticework.plan.schema import (
+    CipherKind,
+    DigitsKind,
+    IndexInput,
+    IndexKind,
+    Instruction,
+    KeyKind,
+    PlainKind,
+    Plan,
+)
 
 Slots = npt.NDArray[Any]  # complex128, or float64 for plans that are real throughout
 Item = Slots | int | KeySpec
@@ -46,7 +55,7 @@ def simulate(
     raises      LevelError, ScaleError or RangeError where a step breaks the plan's own rules
     """
     run = _Simulation(plan, noise, on_value)
-    fresh = model.public_encryption(plan.chain.ring_degree) if public_key else model.symmetric_encryption()
+    fresh = model.public_encryption(plan.chain) if public_key else model.symmetric_encryption()
     items: list[Item] = []
     for spec, value in zip(plan.client.inputs, inputs, strict=True):
         if isinstance(spec, IndexInput):
@@ -252,8 +261,8 @@ class _Simulation:
                 return self.noisy(a, self.rounding(a.shape[-1], kind.degree), kind.scale)
             case "key_product" | "rotate" | "relinearize":
                 key = x[1]
-                assert isinstance(key, KeySpec)
-                a = self.noisy(a, model.key_product(self.chain, kind.level, kind.track), kind.scale)
+                assert isinstance(key, KeySpec) and not isinstance(before, KeyKind | IndexKind)
+                a = self.noisy(a, model.key_product(self.chain, before.level, before.track), before.scale)
                 if op != "key_product":
                     a = self.noisy(a, self.rounding(a.shape[-1]), kind.scale)
                 return a if key.kind == "relin" else apply_galois(a, key.galois_element)
@@ -267,7 +276,7 @@ class _Simulation:
         if instruction.op == "mod_raise":
             if (held[0].level, held[0].track) != (0, 0):
                 raise LevelError(f"mod_raise: from level {level} of track {held[0].track}; level 0 is where it starts")
-        elif instruction.op in ("mod_down", "drop_level"):
+        elif instruction.op in ("mod_down", "drop_level", "rotate", "relinearize"):
             if kind.level > level:
                 raise LevelError(f"{instruction.op}: from level {level} up to {kind.level}")
         elif any(k.level != kind.level for k in held):
@@ -295,7 +304,7 @@ class _Simulation:
                 return held[0].scale * instruction.immediate[0]
             case "square":
                 return held[0].scale ** 2
-            case "mod_down":
+            case "mod_down" | "rotate" | "relinearize":
                 dropped = self.chain.modulus(held[0].level, kind.track) // self.chain.modulus(kind.level, kind.track)
                 return held[0].scale / dropped
             case "mul_int" | "relabel":

@@ -24,9 +24,10 @@ def symmetric_encryption() -> float:
     return ERROR_BOUND + ROUNDING_BOUND
 
 
-def public_encryption(ring_degree: int) -> float:
-    """A fresh encryption under the public key, encoding included."""
-    return ERROR_BOUND * (1 + 2 * ring_degree) + ROUNDING_BOUND
+def public_encryption(chain: ModulusChain) -> float:
+    """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime."""
+    n = chain.ring_degree
+    return ERROR_BOUND * (1 + 2 * n) / chain.special[0] + ROUNDING_BOUND * (1 + n) + ROUNDING_BOUND
 
 
 def mod_down(ring_degree: int, degree: int = 1) -> float:

@@ -1,0 +1,59 @@
+"""What BFV checks before it computes, and how its errors name the caller's line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from latticework.errors import DtypeError, RangeError, UserError
+from latticework.frontend.location import user_loc
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def located(function: Callable[P, R]) -> Callable[P, R]:
+    """The function with errors that name the caller's own line; a bare ValueError of the core becomes a RangeError."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            if error.at is not None:
+                raise
+            raise type(error)(error.message, at=user_loc()) from None
+        except ValueError as error:
+            raise RangeError(str(error), at=user_loc()) from None
+
+    return run
+
+
+def whole(name: str, value: Any) -> int:
+    """A value as a plain int; DtypeError if it is not a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise DtypeError(f"{name} is {value!r}, a {type(value).__name__}; give a whole number")
+    return int(value)
+
+
+def whole_list(name: str, values: Any) -> list[int]:
+    """Whole numbers as a list; DtypeError for anything else."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise DtypeError(f"{name} is {values!r}, a {type(values).__name__}; give a list of whole numbers, as in [1, 2]")
+    return [whole(name, value) for value in values]
+
+
+def needs(who: str, value: Any, kinds: type | tuple[type, ...], remedy: str) -> None:
+    """DtypeError unless a value is what an operation takes."""
+    if not isinstance(value, kinds):
+        raise DtypeError(f"{who}: got {type_text(value)}; {remedy}")
+
+
+def type_text(value: Any) -> str:
+    """A value's type as messages name it; two packages here have a Ciphertext."""
+    kind = type(value)
+    module = kind.__module__.removeprefix("latticework.").split(".")[0]
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"

@@ -1,0 +1,45 @@
+"""The micro suite: what is timed is right, and differences of two runs become rows."""
+
+import pytest
+
+from latticework.bench import suites
+
+suites()  # puts the source tree on the path
+from bench.micro.cycles import Cycles, Measured  # noqa: E402
+from bench.micro.fused import FEW, MANY, BabySteps, fused_rows  # noqa: E402
+from bench.micro.kernels import SOURCES, kernel_rows  # noqa: E402
+
+
+class Told(Cycles):
+    """Reports what it is told instead of measuring, one after the other; what is timed runs once."""
+
+    def __init__(self, *cycles):
+        super().__init__()
+        self.told = list(cycles)
+
+    def measure(self, run, repeats, shortest=0.0):
+        run(1)
+        return Measured(1e-9 * self.told[0], self.told.pop(0))
+
+
+def test_lift_by_limb_is_what_further_targets_cost():
+    start, target = 1000.0, 50.0  # cycles
+    rows = list(kernel_rows(10, "ref", 1, ["lift"], 1, Told(start + 16 * target, start + 24 * target)))
+    shown = {row.case.partition(",")[0]: row for row in rows if row.metric == "cycles per term"}
+    assert list(shown) == ["lift", "lift to 24 limbs", "lift by limb"] and all(row.checked for row in rows)
+    assert shown["lift by limb"].ours == pytest.approx(target / SOURCES / 2**10)
+
+
+def test_sums_over_rotations_are_right_and_a_step_is_their_difference():
+    macs = BabySteps(10, "auto", 1).macs
+    assert macs == 10 * 20 * 2**10
+    time, cycles = fused_rows(10, "auto", 1, 1, Told(7 * macs + FEW * macs, 7 * macs + MANY * macs))
+    assert time.checked and cycles.checked
+    assert cycles.ours == pytest.approx(1.0) and time.ours == pytest.approx(1e-3 * macs)
+
+
+def test_wrong_sums_are_not_called_right():
+    work = BabySteps(10, "auto", 1)
+    assert work.is_right()
+    work.factors[0] += 0.01
+    assert not work.is_right()

@@ -19,7 +19,9 @@ std::int64_t centred(std::uint64_t x, std::uint64_t q) noexcept {
 }
 
 /// The limbs that a message is read from: the first ones, as many as values up to 2^62 take at this scale.
+/// All of them if the scale says nothing of the size of coefficients.
 LimbList message_limbs(const Parameters& parameters, const LimbList& all, double scale) {
+  if (scale < 1) return all;
   double bits = 0;
   std::size_t count = 0;
   while (count < all.size() && bits < std::log2(scale) + kHeadroomBits) {

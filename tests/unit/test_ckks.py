@@ -182,3 +182,10 @@ def test_threads_do_not_change_a_bit(rng):
         return to_bytes(y), _core.save_evaluation_keys(None, k)
 
     assert run(first) == run(_core.Context(parameters, threads=2))
+
+
+def test_a_message_is_read_whatever_the_scale_is_said_to_be(case, rng):
+    x = random_slots(rng, 16)
+    trivial = case.evaluator.trivial(case.encoder.encode(x, (0, 0), SCALE))
+    tiny = case.evaluator.relabel(trivial, (0, 0), SCALE * 2.0**-120, 16)
+    np.testing.assert_allclose(case.decryptor.decrypt(tiny) * 2.0**-120, x, atol=2.0**-20)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from latticework.dialects import ckks, key, loop, rlwe
-from latticework.dialects.key import KeyType, galois_action
+from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, DigitsType, Level, PlainType
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
 from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
-from latticework.plan.keys import KeySpec, conjugation_element, galois_element
+from latticework.plan.keys import KeySpec, conjugation_element, galois_action, galois_element
 from latticework.plan.pack import PackDim, PackMap
 
 N, SLOTS = 64, 8

@@ -22,8 +22,8 @@ from latticework.ckks.parameters import Parameters
 from latticework.ckks.planned import Operation, Place
 from latticework.errors import RangeError, ShapeError, UnsupportedError, UserError
 from latticework.plan.error_model import Bound, ErrorModel
-from latticework.plan.keys import KeySpec
-from latticework.plan.predict import Magnitude, carry, galois_action
+from latticework.plan.keys import KeySpec, galois_action
+from latticework.plan.predict import Magnitude, carry
 
 Level = tuple[int, int]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from latticework.dialects.constants import ConstRef
-from latticework.dialects.key import KeyType, galois_action
+from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import (
     CipherType,
     DigitsType,
@@ -27,6 +27,7 @@ from latticework.dialects.rlwe_types import (
 )
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.plan.keys import galois_action
 
 __all__ = ["CipherType", "DigitsType", "Level", "PlainType"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 KINDS = ("relin", "galois", "to_sparse", "to_dense")
 Covers = Callable[[tuple[int, int], tuple[int, int]], bool]  # `ModulusChain.covers`: (track, level) held, wanted
@@ -78,3 +79,20 @@ def galois_element(steps: int, ring_degree: int) -> int:
 def conjugation_element(ring_degree: int) -> int:
     """2N - 1: the Galois element of complex conjugation."""
     return 2 * ring_degree - 1
+
+
+def galois_action(galois_element: int, slots: int) -> tuple[int, bool]:
+    """What the automorphism X -> X^g does to vectors of `slots` slots: (left rotation, whether it conjugates).
+
+    Slot j lies at zeta^(5^j), so g = 5^k rotates by k and -1 conjugates; a
+    periodic vector of n slots sees g modulo 4n only.
+    """
+    residue = galois_element % (4 * slots)
+    conjugates = residue % 4 == 3
+    return _logarithms(slots)[-residue % (4 * slots) if conjugates else residue], conjugates
+
+
+@lru_cache(maxsize=32)
+def _logarithms(slots: int) -> dict[int, int]:
+    """5^k mod 4*slots -> k, for slots a power of two."""
+    return {pow(5, k, 4 * slots): k for k in range(slots)}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from latticework.errors import RangeError, UnsupportedError
 from latticework.plan.constants import ConstRef
 from latticework.plan.error_model import Bound, ErrorModel
-from latticework.plan.keys import KeySpec
+from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
     CipherKind,
     DigitsKind,
@@ -238,16 +238,3 @@ class _Prediction:
             assert isinstance(plain, Bound)
             sums[giant] = self.model.add(sums[giant], self.model.mul(babies[baby], plain))
         return sums
-
-
-def galois_action(element: int, slots: int) -> tuple[int, bool]:
-    """(left rotation, whether it conjugates) of X -> X^element on vectors of `slots` slots."""
-    modulus = 4 * slots
-    residue = element % modulus
-    conjugated = residue % 4 == 3
-    if conjugated:
-        residue = modulus - residue
-    steps, power = 0, 1
-    while power != residue:
-        power, steps = power * 5 % modulus, steps + 1
-    return steps, conjugated

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from latticework.errors import LevelError, RangeError, ScaleError, UserError
 from latticework.plan import noise as model
 from latticework.plan.embedding import raise_modulus, unembed
-from latticework.plan.keys import KeySpec
+from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
     CipherKind,
     DigitsKind,
@@ -317,11 +317,5 @@ class _Simulation:
 
 def apply_galois(x: Slots, element: int) -> Slots:
     """X -> X^element on periodic slot vectors (..., slots)."""
-    modulus = 4 * x.shape[-1]
-    residue = element % modulus
-    if residue % 4 == 3:
-        x, residue = np.conj(x), modulus - residue
-    steps, power = 0, 1
-    while power != residue:
-        power, steps = power * 5 % modulus, steps + 1
-    return np.roll(x, -steps, axis=-1)
+    steps, conjugates = galois_action(element, x.shape[-1])
+    return np.roll(np.conj(x) if conjugates else x, -steps, axis=-1)

@@ -1,6 +1,7 @@
 """PackMap: which slot holds which element, against counting in Python."""
 
 import itertools
+from math import prod
 
 import numpy as np
 import pytest
@@ -14,10 +15,14 @@ SHAPES = [(), (1,), (1, 1), (3,), (4,), (2, 3), (5, 1), (1, 7), (2, 3, 5), (3, 1
 def elements_by_counting(pack):
     """Flat element of every slot, from nested Python loops over the dimensions."""
     found = []
-    for digits in itertools.product(*(range(d.extent) for d in pack.dims)):
+    unused = pack.slots - prod(d.extent for d in pack.dims)
+    for digits in itertools.product(*(range(d.extent) for d in pack.all_dims)):
+        digits = list(digits)
+        for i, j in pack.rolls:
+            digits[i] = (digits[i] + digits[j]) % pack.all_dims[i].extent
         at = [0] * len(pack.shape)
         gap = False
-        for dim, digit in zip(pack.dims, digits, strict=True):
+        for dim, digit in zip(pack.all_dims, digits, strict=True):
             if dim.axis >= 0:
                 at[dim.axis] += digit * dim.stride
             gap = gap or (dim.axis == GAP and digit > 0)
@@ -26,6 +31,8 @@ def elements_by_counting(pack):
             flat = flat * extent + index
         inside = all(index < extent for index, extent in zip(at, pack.shape, strict=True))
         found.append(flat if inside and not gap else -1)
+        if (len(found) + unused) % pack.slots == 0:
+            found += [-1] * unused
     return found
 
 
@@ -38,6 +45,14 @@ def packs():
     yield PackMap((4, 4), 32, (PackDim(1, 2, 2), PackDim(REPEAT, 2), PackDim(0, 4), PackDim(1, 2)))
     yield PackMap((3,), 16, (PackDim(GAP, 2), PackDim(0, 4), PackDim(GAP, 2)))
     yield PackMap((6,), 8, (PackDim(0, 2), PackDim(0, 4, 2)))
+    yield PackMap((3, 5), 16, (PackDim(0, 3), PackDim(1, 5)))  # one slot is left over
+    columns, diagonals = (PackDim(1, 4),), ((1, 0),)
+    yield PackMap((4, 4), 16, (PackDim(1, 4), PackDim(0, 4)), (), diagonals)  # the diagonal layout
+    yield PackMap((4, 4), 4, (PackDim(0, 4),), columns)  # a column in each vector
+    yield PackMap((4, 4), 4, (PackDim(0, 4),), columns, diagonals)  # its columns turned
+    yield PackMap((4, 4), 16, (PackDim(0, 4), PackDim(REPEAT, 4)), columns, ((1, 0), (0, 2)))
+    yield PackMap((4, 6), 8, (PackDim(GAP, 2), PackDim(0, 4)), (PackDim(1, 3, 2), PackDim(1, 2)), ((3, 0),))
+    yield PackMap((3, 5), 8, (PackDim(0, 4), PackDim(1, 2)), (PackDim(1, 3, 2), PackDim(REPEAT, 2)), ((0, 1),))
 
 
 @pytest.mark.parametrize("pack", list(packs()), ids=lambda p: f"{p.shape}{p}")
@@ -53,8 +68,8 @@ def test_slots_are_those_of_nested_loops(pack):
 def test_unpack_undoes_pack_whatever_lies_in_padding(pack):
     x = np.random.default_rng(1).normal(size=pack.shape)
     slots = pack.pack(x)
-    assert slots.shape == (pack.slots,)
-    empty = pack.element_of_slot() < 0
+    assert slots.shape == ((pack.slots,) if pack.count == 1 else (pack.count, pack.slots))
+    empty = (pack.element_of_slot() < 0).reshape(slots.shape)
     assert not slots[empty].any()
     slots[empty] = 1e9
     np.testing.assert_array_equal(pack.unpack(slots), x)
@@ -67,10 +82,23 @@ def test_every_copy_is_equal():
     assert slots.tolist() == [1, 1, 2, 2, 3, 3, 0, 0] * 2
 
 
+def test_the_diagonal_layout_turns_column_c_by_c():
+    x = np.arange(16.0).reshape(4, 4)
+    pack = PackMap((4, 4), 16, (PackDim(1, 4), PackDim(0, 4)), (), ((1, 0),))
+    assert str(pack) == "Roll(1,0)[1:4][0:4]"
+    np.testing.assert_array_equal(pack.pack(x).reshape(4, 4), [np.roll(x[:, c], -c) for c in range(4)])
+
+
+@pytest.mark.parametrize("rolls", [((0, 0),), ((2, 0),), ((0, -1),), ((1, 0),)])
+def test_rolls_name_two_dimensions_that_walk(rolls):
+    with pytest.raises(ValueError, match="Roll"):
+        PackMap((4,), 8, (PackDim(0, 4), PackDim(GAP, 2)), (), rolls)
+
+
 @pytest.mark.parametrize(
     ("shape", "slots", "dims"),
     [
-        ((4,), 8, (PackDim(0, 4),)),  # too few slots
+        ((4,), 4, (PackDim(0, 8),)),  # more steps than slots
         ((9,), 8, (PackDim(0, 8),)),  # more elements than slots
         ((1 << 40,), 8, (PackDim(0, 8),)),
         ((0,), 4, (PackDim(0, 4),)),

@@ -83,9 +83,11 @@ def _tuple(args: tuple[Any, ...], data: Any, path: str) -> tuple[Any, ...]:
 
 def _dataclass(kind: type, data: Any, path: str) -> Any:
     fields = _fields(kind)
-    if not isinstance(data, list) or len(data) != len(fields):
+    needed = sum(f.default is dataclasses.MISSING for f in dataclasses.fields(kind))
+    if not isinstance(data, list) or not needed <= len(data) <= len(fields):
         raise _mismatch(path, f"{len(fields)} fields of {kind.__name__}", data)
-    values = [from_data(hint, item, f"{path}.{name}") for (name, hint), item in zip(fields.items(), data, strict=True)]
+    # Files from before a field was added to the end of a class lack it: it has its default there.
+    values = [from_data(hint, item, f"{path}.{name}") for (name, hint), item in zip(fields.items(), data, strict=False)]
     try:
         return kind(*values)
     except ValueError as error:

@@ -1,8 +1,9 @@
-"""How a tensor's elements lie in the slots of one vector: the map that packing and unpacking follow.
+"""How a tensor's elements lie in the slots of one or more vectors: the map that packing and unpacking follow.
 
 A PackMap is the run-time form of a compiler layout, so that running a plan
-needs no compiler. Slot dimensions are nested loops, the rightmost fastest
-(Rotom's notation, section 2.1 of the paper, without rolls).
+needs no compiler. Dimensions are nested loops, the rightmost fastest, first
+those that number the vectors, then those of the slots; rolls turn the index of
+one dimension by that of another (Rotom's notation, section 2.1 of the paper).
 """
 
 from __future__ import annotations
@@ -10,23 +11,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-REPEAT = -1  # the slots along this dimension hold the same element
+REPEAT = -1  # the places along this dimension hold the same element
 GAP = -2  # only index 0 along this dimension is used; the rest is undefined
+
+MAX_PLACES = 1 << 26  # slots of all vectors of a tensor
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+Roll = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class PackDim:
-    """One slot dimension: walks a tensor axis, repeats, or leaves a gap.
+    """One dimension: walks a tensor axis, repeats, or leaves a gap.
 
     axis     tensor axis >= 0, REPEAT or GAP
-    extent   number of slots steps, a power of two
+    extent   number of steps
     stride   tensor elements along the axis per step (1 unless the axis is split)
     """
 
@@ -41,27 +46,53 @@ class PackDim:
 
 @dataclass(frozen=True, slots=True)
 class PackMap:
-    """Where each element of a tensor of `shape` lies among `slots` slots.
+    """Where each element of a tensor of `shape` lies in `count` vectors of `slots` slots.
 
-    The product of the extents is `slots`. Elements beyond an axis' end
-    (padding to powers of two) have no slot of their own.
+    dims         of the slots; their extents multiply to `slots` or less: what remains at the end of a vector is unused
+    vector_dims  number the vectors
+    rolls        (i, j): the index of dimension i becomes (index i + index j) modulo the extent of i; dimensions are
+                 numbered as written, those of the vectors first; rolls apply in order
+    Elements beyond an axis' end (padding) have no place.
     """
 
     shape: tuple[int, ...]
     slots: int
     dims: tuple[PackDim, ...]
+    vector_dims: tuple[PackDim, ...] = ()
+    rolls: tuple[Roll, ...] = ()
 
     def __post_init__(self) -> None:
-        if min(self.shape, default=1) < 1 or self.size > self.slots:
-            raise ValueError(f"{self}: shape {self.shape} does not fit {self.slots} slots")
-        for dim in self.dims:
-            if not GAP <= dim.axis < len(self.shape) or dim.extent < 1 or not 1 <= dim.stride <= self.slots:
+        for dim in self.all_dims:
+            if not GAP <= dim.axis < len(self.shape) or dim.extent < 1 or not 1 <= dim.stride <= MAX_PLACES:
                 raise ValueError(f"{self}: {dim} is not a dimension of a tensor of shape {self.shape}")
-        if prod(d.extent for d in self.dims) != self.slots:
-            raise ValueError(f"{self}: the extents multiply to {prod(d.extent for d in self.dims)}, not {self.slots}")
+        if not 1 <= self.count * self.slots <= MAX_PLACES:
+            raise ValueError(f"{self}: {self.count} vectors of {self.slots} slots; at most {MAX_PLACES} slots in all")
+        if min(self.shape, default=1) < 1 or self.size > self.count * self.slots:
+            where = f"{self.slots} slots" if self.count == 1 else f"{self.count} vectors of {self.slots} slots"
+            raise ValueError(f"{self}: shape {self.shape} does not fit {where}")
+        walked = prod(d.extent for d in self.dims)
+        if walked > self.slots:
+            raise ValueError(f"{self}: the extents multiply to {walked}, not {self.slots}")
+        for i, j in self.rolls:
+            if not (0 <= i < len(self.all_dims) and 0 <= j < len(self.all_dims)) or i == j:
+                raise ValueError(f"{self}: Roll({i}, {j}) does not name two of its {len(self.all_dims)} dimensions")
+            if self.all_dims[i].axis == GAP:
+                raise ValueError(f"{self}: Roll({i}, {j}) turns a gap")
 
     def __str__(self) -> str:
-        return "".join(map(str, self.dims)) or "[]"
+        rolls = "".join(f"Roll({i},{j})" for i, j in self.rolls)
+        vectors = "".join(map(str, self.vector_dims)) + ";" if self.vector_dims else ""
+        return rolls + vectors + "".join(map(str, self.dims)) or "[]"
+
+    @property
+    def all_dims(self) -> tuple[PackDim, ...]:
+        """Dimensions as written: of the vectors, then of the slots."""
+        return self.vector_dims + self.dims
+
+    @property
+    def count(self) -> int:
+        """Number of vectors."""
+        return prod(d.extent for d in self.vector_dims)
 
     @property
     def size(self) -> int:
@@ -69,44 +100,55 @@ class PackMap:
         return prod(self.shape)
 
     def element_of_slot(self) -> IntArray:
-        """Flat (C-order) element index held by each slot, -1 where a slot holds none; shape (slots,)."""
+        """Flat (C-order) element index at each place (vector * slots + slot), -1 where there is none."""
         return _element_of_slot(self)
 
     def slots_of_element(self) -> IntArray:
-        """All slots of every element, ascending; shape (size, copies)."""
+        """All places (vector * slots + slot) of every element, ascending; shape (size, copies)."""
         return _slots_of_element(self)
 
     def pack(self, array: npt.ArrayLike) -> FloatArray:
-        """Lay tensors of shape (..., *shape) out in slots, (..., slots); slots without an element are 0."""
+        """Lay tensors of shape (..., *shape) out; places without an element are 0.
+
+        returns  (..., slots) if there is one vector, else (..., count, slots)
+        """
         array = np.asarray(array, dtype=np.float64)
         rank = len(self.shape)
         if array.shape[array.ndim - rank :] != self.shape or array.ndim < rank:
             raise ValueError(f"pack: {array.size} elements of shape {array.shape} for tensors of shape {self.shape}")
-        flat = array.reshape((*array.shape[: array.ndim - rank], self.size))
+        stack = array.shape[: array.ndim - rank]
         element = self.element_of_slot()
-        return np.where(element >= 0, flat[..., np.maximum(element, 0)], 0.0)
+        packed = np.where(element >= 0, array.reshape((*stack, self.size))[..., np.maximum(element, 0)], 0.0)
+        return packed if self.count == 1 else packed.reshape((*stack, self.count, self.slots))
 
-    def unpack(self, slots: npt.NDArray[np.float64]) -> FloatArray:
-        """Read tensors (..., *shape) back from slots (..., slots), from the first copy of each element."""
-        first = slots[..., self.slots_of_element()[:, 0]]
-        return np.asarray(first, dtype=np.float64).reshape((*slots.shape[:-1], *self.shape))
+    def unpack(self, vectors: npt.NDArray[Any]) -> FloatArray:
+        """Read tensors (..., *shape) back from what `pack` returns, from the first copy of each element."""
+        stack = vectors.shape[:-1] if self.count == 1 else vectors.shape[:-2]
+        places = np.asarray(vectors, dtype=np.float64).reshape((*stack, self.count * self.slots))
+        return places[..., self.slots_of_element()[:, 0]].reshape((*stack, *self.shape))
 
 
 @lru_cache(maxsize=512)
 def _element_of_slot(pack: PackMap) -> IntArray:
-    grid = np.indices(tuple(d.extent for d in pack.dims)).reshape(len(pack.dims), pack.slots)
-    used = np.ones(pack.slots, dtype=bool)
-    coordinates = np.zeros((len(pack.shape), pack.slots), dtype=np.int64)
-    for dim, digit in zip(pack.dims, grid, strict=True):
+    extents = tuple(d.extent for d in pack.all_dims)
+    index = list(np.indices(extents, sparse=True)) if extents else []  # broadcast where a roll mixes two of them
+    for i, j in pack.rolls:
+        index[i] = (index[i] + index[j]) % extents[i]
+    used: npt.NDArray[np.bool_] = np.ones(extents, dtype=bool)
+    coordinates: list[IntArray] = [np.zeros((1,) * len(extents), dtype=np.int64) for _ in pack.shape]
+    for dim, digit in zip(pack.all_dims, index, strict=True):
         if dim.axis >= 0:
-            coordinates[dim.axis] += digit * dim.stride
+            coordinates[dim.axis] = coordinates[dim.axis] + digit * dim.stride
         elif dim.axis == GAP:
-            used &= digit == 0
-    flat = np.zeros(pack.slots, dtype=np.int64)
-    for axis, extent in enumerate(pack.shape):
-        used &= coordinates[axis] < extent
-        flat = flat * extent + coordinates[axis]
-    result = np.where(used, flat, -1)
+            used = used & (digit == 0)
+    flat: IntArray = np.zeros((1,) * len(extents), dtype=np.int64)
+    for coordinate, extent in zip(coordinates, pack.shape, strict=True):
+        used = used & (coordinate < extent)
+        flat = flat * extent + coordinate
+    held = np.where(used, flat, -1).reshape(pack.count, -1)
+    padded = np.full((pack.count, pack.slots), -1, dtype=np.int64)
+    padded[:, : held.shape[1]] = held
+    result: IntArray = padded.reshape(-1)
     result.setflags(write=False)
     return result
 

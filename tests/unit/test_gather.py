@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 from gather_cases import conv, dense, matmul, random_gather, random_pack
 
-from latticework.plan import gather_structure
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, Part, is_identity, num_diagonals
-from latticework.plan.copies import nearest, service
-from latticework.plan.gather_structure import reached
-from latticework.plan.gather_values import open_loops
+from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, Part, is_identity, num_diagonals, structure
+from latticework.plan.constants.copies import nearest, service
+from latticework.plan.constants.structure import reached
+from latticework.plan.constants.values import open_loops
 from latticework.plan.pack import REPEAT, PackDim, PackMap
 
 
 @pytest.fixture(params=[0, 1 << 30], ids=["taken-apart", "visited"])
 def way(request, monkeypatch):
     """Both ways to find the diagonals of a nest."""
-    monkeypatch.setattr(gather_structure, "WALKED", request.param)
+    monkeypatch.setattr(structure, "WALKED", request.param)
     reached.cache_clear()
     yield request.param
     reached.cache_clear()
@@ -60,7 +59,7 @@ def test_dimensions_that_are_no_digits_are_visited():
     odd = PackMap((4,), 16, (PackDim(0, 2, 8), PackDim(REPEAT, 2), PackDim(0, 4)))  # the outer one never leaves 0
     x = PackMap((4,), 16, (PackDim(REPEAT, 4), PackDim(0, 4)))
     walk = Access((4,), ((1,),), (0,))
-    assert gather_structure._digits(odd) is None
+    assert structure._digits(odd) is None
     reached.cache_clear()
     for a, b in ((odd, x), (x, odd)):
         assert agrees(Gather((4,), a, walk, None, None, b, walk), {})

@@ -44,7 +44,10 @@ class Prices(Protocol):
         """An operation whose secret operands lie in these layouts (None: public)."""
 
     def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price | None:
-        """The cheapest way from one layout to another; None if there is none."""
+        """The price of the cheapest way from one layout to another; None if there is none."""
+
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Layout]:
+        """The layouts on the cheapest way, the new one last."""
 
     def sent(self, layout: Layout) -> float:
         """Seconds to send a tensor to or from the client."""
@@ -67,6 +70,11 @@ class Decisions:
     placed: dict[Op, Placement]
     explored: int
     seconds: float
+    prices: Prices
+
+    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Layout]:
+        """The layouts that a conversion of a value passes through, the new one last."""
+        return self.prices.way(value.type.shape, old, new)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +135,7 @@ class Search:
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
                 inputs[value] = self.room.row_major(value.type.shape)  # nothing reads it
-        return Decisions(inputs, placed, self.explored, best.seconds)
+        return Decisions(inputs, placed, self.explored, best.seconds, self.prices)
 
     # -- blocks ------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, is_identity, num_diagonals
+from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, is_identity, num_diagonals, whole_moves
 from latticework.plan.pack import PackMap
 
 FOLD_COST = 4  # a rotation after the linear transform, in diagonals of it
@@ -34,12 +34,16 @@ class Operand:
 
 @dataclass(frozen=True)
 class Target:
-    """Where the result goes: its shape and layout, the builder, and the arrays behind public operands."""
+    """Where the result goes: its shape and layout, the builder, and the arrays behind public operands.
+
+    box  of a product of two secrets: the layout of all its loops
+    """
 
     shape: Shape
     layout: Layout
     builder: Builder
     sources: dict[str, Array]
+    box: Layout | None = None
 
     @property
     def pack(self) -> PackMap:
@@ -77,6 +81,9 @@ def linear(
     gather = Gather(domain, target.pack, out, source, weights, x.pack, into)
     if is_identity(gather):
         return x.vector
+    moves = whole_moves(gather)
+    if moves is not None:
+        return turned(target, x.vector, moves)
     copies = target.layout.outer_copies
     shared = replace(gather, spread=copies)
     folds = copies.bit_length() - 1
@@ -87,6 +94,28 @@ def linear(
         steps = target.layout.slots >> (fold + 1)
         total = target.build("vec.add", total, target.build("vec.rotate", total, steps=steps))
     return total
+
+
+def turned(target: Target, x: Value, moves: Sequence[tuple[int, int]]) -> Value:
+    """An array of vectors of x, each turned as a whole: of (vector, steps) for each, in order. No mask, no level."""
+    by_steps: dict[int, list[int]] = {}
+    for place, (_, steps) in enumerate(moves):
+        by_steps.setdefault(steps, []).append(place)
+    parts = []
+    for steps, places in by_steps.items():
+        part = taken(target, x, [moves[place][0] for place in places])
+        parts.append(target.build("vec.rotate", part, steps=steps) if steps else part)
+    joined = parts[0] if len(parts) == 1 else target.build("vec.concat", *parts)
+    order = [place for places in by_steps.values() for place in places]
+    return taken(target, joined, [order.index(place) for place in range(len(moves))])
+
+
+def taken(target: Target, x: Value, vectors: Sequence[int]) -> Value:
+    """An array of these vectors of x; x itself if it is those."""
+    count = x.type.count  # type: ignore[attr-defined]
+    if list(vectors) == list(range(count)):
+        return x
+    return target.build("vec.take", x, vectors=tuple(vectors))
 
 
 def moved(target: Target, x: Operand) -> Value:

@@ -80,9 +80,8 @@ def lower(target: Target, a: Operand, b: Operand) -> Value:
     """One linear transform by a public matrix; of two secrets a product of vectors and a sum."""
     nest = Nest.of(a.shape, b.shape)
     if a.vector is not None and b.vector is not None:
-        assert a.layout is not None and b.layout is not None
-        box = Layout.from_bits(nest.joined_bits(a.layout, b.layout))
-        product = Operand(nest.box, target.build("vec.mul", a.vector, b.vector), box, None)
+        assert target.box is not None
+        product = Operand(nest.box, target.build("vec.mul", a.vector, b.vector), target.box, None)
         return reduced(target, product, (0,), keepdims=False)
     x, weights, side = (a, b, 0) if a.vector is not None else (b, a, 1)
     loops = len(nest.domain)

@@ -6,7 +6,7 @@ from a source array, and is evaluated when it is encoded, at the level of use.
 
 from latticework.plan.constants.const_ref import ConstRef, splat
 from latticework.plan.constants.gather import Access, Gather
-from latticework.plan.constants.linear_map import Diagonal, LinearMap, Part, is_identity, num_diagonals
+from latticework.plan.constants.linear_map import Diagonal, LinearMap, Part, is_identity, num_diagonals, whole_moves
 from latticework.plan.constants.polynomial import Polynomial
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "is_identity",
     "num_diagonals",
     "splat",
+    "whole_moves",
 ]

@@ -142,3 +142,21 @@ def is_identity(gather: Gather) -> bool:
         return False
     held = gather.out_pack.element_of_slot().reshape(gather.count_out, gather.slots) >= 0
     return all(np.array_equal(diagonal_values(gather, v, v, 0, {}) == 1.0, held[v]) for v in range(gather.count_out))
+
+
+@lru_cache(maxsize=256)
+def whole_moves(gather: Gather) -> tuple[tuple[int, int], ...] | None:
+    """(input vector, steps) for every output vector, if each is one input vector turned as a whole; else None.
+
+    Places that hold no element of the output may then hold anything.
+    """
+    found = reached(gather)
+    if gather.source is not None or gather.spread > 1 or len(found) != gather.count_out:
+        return None
+    if (found[:, 0] != np.arange(gather.count_out)).any():
+        return None
+    held = gather.out_pack.element_of_slot().reshape(gather.count_out, gather.slots) >= 0
+    for v, u, steps in found.tolist():
+        if not np.array_equal(diagonal_values(gather, v, u, steps, {}) == 1.0, held[v]):
+            return None
+    return tuple((u, steps) for _, u, steps in found.tolist())

@@ -19,7 +19,7 @@ UNITS = (
 Work = dict[str, float]
 
 _POINTWISE = {"add", "sub", "neg", "add_plain", "sub_plain", "add_int", "mul_int", "mul_plain", "trivial", "extend"}
-_FREE = {"key", "relabel", "for", "if", "yield", "iconst", "iadd", "isub", "imul", "imin", "ilt"}
+_FREE = {"take", "concat", "key", "relabel", "for", "if", "yield", "iconst", "iadd", "isub", "imul", "imin", "ilt"}
 
 
 @dataclass(frozen=True, slots=True)

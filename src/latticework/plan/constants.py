@@ -97,18 +97,23 @@ class ConstRef:
         return self.gather.slots
 
     @property
+    def count(self) -> int:
+        """Number of vectors: several only for a packed tensor."""
+        return self.gather.out_pack.count if self.steps is None and isinstance(self.gather, Gather) else 1
+
+    @property
     def is_complex(self) -> bool:
         """Whether the vector is complex."""
         return isinstance(self.gather, Butterflies) or isinstance(self.factor, complex)
 
     def evaluate(self, sources: Sources) -> SlotArray:
-        """The slot vector, shape (slots,); complex if the factor or what it is gathered from is."""
+        """The slot vector (slots,), or array of them (count, slots); complex if the factor or what is gathered is."""
         if isinstance(self.gather, Butterflies):
             vector: SlotArray = self.gather.diagonal(self.steps or 0)
         else:
             vector = _gathered(self.gather, self.steps or 0, sources)
         if self.rotate % self.slots:
-            vector = np.roll(vector, -(self.rotate % self.slots))
+            vector = np.roll(vector, -(self.rotate % self.slots), axis=-1)
         if self.factor == 1.0:
             return vector
         return np.asarray(vector * self.factor)
@@ -117,15 +122,14 @@ class ConstRef:
 def _gathered(gather: Gather, steps: int, sources: Sources) -> SlotArray:
     """One diagonal of a gather (0 for a packed tensor)."""
     is_complex = gather.source is not None and sources[gather.source].dtype.kind == "c"
-    vector: SlotArray = np.zeros(gather.slots, dtype=np.complex128 if is_complex else np.float64)
+    count = gather.out_pack.count if gather.in_pack is None else 1
+    places: SlotArray = np.zeros(count * gather.slots, dtype=np.complex128 if is_complex else np.float64)
     entries = _entries(gather).get(steps)
-    if entries is None:
-        return vector
-    if gather.source is None:
-        np.add.at(vector, entries.out_slot, 1.0)
-    else:
-        np.add.at(vector, entries.out_slot, sources[gather.source].reshape(-1)[entries.source_index])
-    return vector
+    if entries is not None and gather.source is None:
+        np.add.at(places, entries.out_slot, 1.0)
+    elif entries is not None and gather.source is not None:
+        np.add.at(places, entries.out_slot, sources[gather.source].reshape(-1)[entries.source_index])
+    return places if count == 1 else places.reshape(count, gather.slots)
 
 
 def splat(value: complex, slots: int) -> ConstRef:
@@ -171,12 +175,12 @@ class LinearMap:
         return LinearMap(self.slots, self.gather, self.factor * factor, explicit)
 
     def apply(self, vector: npt.NDArray[np.generic], sources: Sources) -> npt.NDArray[np.generic]:
-        """The map on a slot vector of shape (slots,)."""
+        """The map on slot vectors (..., slots), each by itself."""
         is_complex = any(d.values.is_complex for d in self.diagonals)
         total: npt.NDArray[Any] = np.zeros(self.slots, dtype=np.complex128 if is_complex else vector.dtype)
         for diagonal in self.diagonals:
             operand = np.conj(vector) if diagonal.conj else vector
-            total = total + diagonal.values.evaluate(sources) * np.roll(operand, -diagonal.steps)
+            total = total + diagonal.values.evaluate(sources) * np.roll(operand, -diagonal.steps, axis=-1)
         return total
 
 

@@ -247,7 +247,6 @@ Interpreter::Values Interpreter::run_if(const Instruction& instruction) {
 }
 
 Interpreter::Value Interpreter::evaluate(const Instruction& instruction) {
-  const std::vector<Operand>& in = instruction.in;
   const ValueType& type = plan_.type(instruction.out[0]);
   switch (instruction.op) {
     case Opcode::kEncode:

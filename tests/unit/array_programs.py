@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from vec_cases import SLOTS, Vectors
 
+from latticework import _core
 from latticework.ir import Module, Value
+from latticework.params.fingerprint import core_parameters
+from latticework.plan.code import encode_code
+from latticework.plan.schema import Plan
 
 MAX_COUNT = 6
 MAX_DEPTH = 2
@@ -140,3 +144,28 @@ def draw(seed: int, steps: int = 8) -> tuple[Module, list[np.ndarray], list[np.n
 def values(arrays: list[np.ndarray]) -> list[np.ndarray]:
     """Arrays as they are where programs are interpreted: one vector has no axis of vectors."""
     return [a[0] if len(a) == 1 else a for a in arrays]
+
+
+def encrypted(plan: Plan, inputs: list[np.ndarray], *, threads: int = 1) -> list[np.ndarray]:
+    """Outputs (count, slots) of a plan run on ciphertexts, real parts."""
+    context = _core.Context(core_parameters(plan.chain), "auto", threads)
+    generator = _core.KeyGenerator(context)
+    secret = generator.secret_key()
+    specs = [
+        {"kind": k.kind, "galois_element": k.galois_element, "track": k.track, "level": k.level} for k in plan.keys
+    ]
+    encoder, encryptor = _core.Encoder(context), _core.Encryptor(context, secret)
+    decryptor = _core.Decryptor(context, secret)
+    code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
+    executor = _core.Executor(
+        context,
+        code,
+        generator.evaluation_keys(secret, specs),
+        lambda i: plan.constants[i].evaluate(plan.sources).ravel(),
+    )
+    arguments = []
+    for spec, x in zip(plan.client.secret_inputs, inputs, strict=True):
+        array = [encryptor.encrypt(encoder.encode(v, (0, spec.level), spec.scale)) for v in x]
+        arguments.append(array[0] if len(array) == 1 else array)
+    outputs = [y if isinstance(y, list) else [y] for y in executor.run(arguments)]
+    return [np.stack([np.real(decryptor.decrypt(c)) for c in y]) for y in outputs]

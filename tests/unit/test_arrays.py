@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from array_programs import draw, values
+from array_programs import draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
 from latticework.cost import CostModel, estimate
@@ -35,6 +35,15 @@ def test_plans_agree_with_numpy(seed):
     stacked = simulate(plan, [np.stack([x, -x]) for x in values(inputs)])  # two runs side by side
     for got, want in zip(stacked, values(expected), strict=True):
         np.testing.assert_allclose(got[0], want, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_encrypted_runs_agree_with_numpy(seed):
+    """At insecure parameters of N = 2^11."""
+    module, inputs, expected = draw(seed)
+    plan = plan_of(module, small_chain(program_depth(module), ring_degree=2048))
+    for got, want in zip(encrypted(plan, inputs), expected, strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(8))

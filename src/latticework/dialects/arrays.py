@@ -18,7 +18,7 @@ def joint_count(name: str, types: Iterable[Any]) -> int:
 
     raises  ShapeError if two counts differ and neither is 1
     """
-    counts = [t.count for t in types]
+    counts: list[int] = [t.count for t in types]
     if len(set(counts) - {1}) > 1:
         raise ShapeError(f"{name}: arrays of {' and '.join(map(str, counts))} vectors; counts must be equal or 1")
     return max(counts)

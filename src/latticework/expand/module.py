@@ -54,10 +54,10 @@ def expand(module: Module, chain: ModulusChain) -> Module:
                 mapping[op.result] = operands[0]  # the operation that reads it does both
                 return True
             case "rlwe.sum" if op.operands[0] in merged:
-                product = op.operands[0].owner
-                assert isinstance(product, Op)
-                factors = [mapping[v] for v in (*product.operands, *product.operands)[:2]]
-                new = builder.build(_SUMMED[product.name], factors, groups=op.attrs["groups"])
+                summed = op.operands[0].owner
+                assert isinstance(summed, Op)
+                factors = [mapping[v] for v in (summed.operands * 2)[:2]]  # a square has one
+                new = builder.build(_SUMMED[summed.name], factors, groups=op.attrs["groups"])
             case "rlwe.relinearize":
                 new = p.relinearize(operands[0])
             case "rlwe.rotate" if op.attrs["steps"] % cipher(operands[0]).slots == 0:

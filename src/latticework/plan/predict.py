@@ -84,7 +84,10 @@ def worst_of(bounds: Sequence[Bound]) -> Bound:
         return bounds[0]
     lineages = [b.lineage for b in bounds if b.lineage is not None]
     return Bound(
-        *(max(getattr(b, name) for b in bounds) for name in ("peak", "rms", "average", "worst")),
+        max(b.peak for b in bounds),
+        max(b.rms for b in bounds),
+        max(b.average for b in bounds),
+        max(b.worst for b in bounds),
         frozenset[Source]().union(*lineages) if len(lineages) == len(bounds) else None,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from latticework.dialects.arrays import joint_count, summed_type
-from latticework.dialects.constants import LinearMap, Polynomial
+from latticework.dialects.constants import LinearMap, Polynomial, mapped_count
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import CipherType, Level, check_level, stated_scale, take
 from latticework.errors import IrError, LevelError, ShapeError
@@ -70,11 +70,10 @@ def _placed(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
 
 
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    result = _placed("ckks.linear_transform", operands, attrs)
-    slots = attribute("ckks.linear_transform", attrs, "map", LinearMap).slots
-    if slots != result.slots:
-        raise ShapeError(f"ckks.linear_transform: the map has {slots} slots, its operand {result.slots}")
-    return [result]
+    name = "ckks.linear_transform"
+    result = _placed(name, operands, attrs)
+    linear_map = attribute(name, attrs, "map", LinearMap)
+    return [result.replace(count=mapped_count(name, linear_map, result.count, result.slots))]
 
 
 LINEAR_TRANSFORM = define(

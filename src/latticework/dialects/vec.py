@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from latticework.dialects.arrays import define_moves, joint_count
-from latticework.dialects.constants import ConstRef, LinearMap, Polynomial
+from latticework.dialects.constants import ConstRef, LinearMap, Polynomial, mapped_count
 from latticework.errors import IrError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, attribute, define, register_type
 
@@ -131,18 +131,12 @@ ROTATE = define(
 )
 
 
-def map_is_real(linear_map: LinearMap) -> bool:
-    """Whether the map takes real vectors to real vectors: no factor in it is complex."""
-    factors = [linear_map.factor, *(diagonal.values.factor for diagonal in linear_map.explicit)]
-    return not any(isinstance(factor, complex) for factor in factors)
-
-
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    (type_,) = _vectors("vec.linear_transform", operands, 1)
-    linear_map = attribute("vec.linear_transform", attrs, "map", LinearMap)
-    if linear_map.slots != type_.slots:
-        raise ShapeError(f"vec.linear_transform: the map has {linear_map.slots} slots, its operand {type_.slots}")
-    return [type_ if map_is_real(linear_map) else type_.replace(elem="complex")]
+    name = "vec.linear_transform"
+    (type_,) = _vectors(name, operands, 1)
+    linear_map = attribute(name, attrs, "map", LinearMap)
+    count = mapped_count(name, linear_map, type_.count, type_.slots)
+    return [type_.replace(count=count, elem=type_.elem if linear_map.is_real else "complex")]
 
 
 LINEAR_TRANSFORM = define(

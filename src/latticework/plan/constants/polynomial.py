@@ -1,0 +1,40 @@
+"""Polynomials of one variable, in the Chebyshev or the power basis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.plan.pack import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """A polynomial of one variable.
+
+    coefficients   lowest degree first
+    interval       (lo, hi): where it approximates; Chebyshev coefficients refer to it mapped to [-1, 1]
+    basis          "chebyshev" or "power" (then the interval is only a record)
+    """
+
+    coefficients: tuple[float, ...]
+    interval: tuple[float, float]
+    basis: str = "chebyshev"
+
+    @property
+    def degree(self) -> int:
+        """Highest power (or Chebyshev index) present."""
+        return len(self.coefficients) - 1
+
+    def __call__(self, x: npt.ArrayLike) -> FloatArray:
+        """Evaluate elementwise."""
+        x = np.asarray(x)
+        if self.basis == "power":
+            power: FloatArray = np.polynomial.polynomial.polyval(x, np.asarray(self.coefficients))
+            return power
+        lo, hi = self.interval
+        t = (2.0 * x - (lo + hi)) / (hi - lo)
+        series: FloatArray = np.polynomial.chebyshev.chebval(t, np.asarray(self.coefficients))
+        return series

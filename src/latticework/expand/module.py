@@ -50,7 +50,7 @@ def expand(module: Module, chain: ModulusChain) -> Module:
                 )  # fmt: skip
             case "rlwe.rescale":
                 new = p.settle(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
-            case _ if op.results and op.result in merged:
+            case name if name in _MERGED and op.result in merged:
                 mapping[op.result] = operands[0]  # the operation that reads it does both
                 return True
             case "rlwe.sum" if op.operands[0] in merged:

@@ -117,14 +117,19 @@ class _Run:
 
     def transformed(self, op: Op, x: Interval) -> Interval:
         """Range of a linear map: each weight takes the end of the interval that suits its sign."""
-        low, high = np.zeros(x.low.shape), np.zeros(x.low.shape)
-        for diagonal in op.attrs["map"].diagonals:
+        linear_map = op.attrs["map"]
+        lows, highs = as_vectors(x.low), as_vectors(x.high)
+        is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)  # else it acts on each vector of an array
+        count = linear_map.count_out if is_block else len(lows)
+        low, high = np.zeros((count, linear_map.slots)), np.zeros((count, linear_map.slots))
+        for diagonal in linear_map.diagonals:
             weights = np.real(diagonal.values.evaluate(self.module.sources))
             positive, negative = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
-            turned_low, turned_high = (np.roll(bound, -diagonal.steps, axis=-1) for bound in (x.low, x.high))
-            low += positive * turned_low + negative * turned_high
-            high += positive * turned_high + negative * turned_low
-        return Interval(low, high)
+            read, made = (diagonal.in_, diagonal.out) if is_block else (slice(None), slice(None))
+            turned_low, turned_high = (np.roll(bound[read], -diagonal.steps, axis=-1) for bound in (lows, highs))
+            low[made] += positive * turned_low + negative * turned_high
+            high[made] += positive * turned_high + negative * turned_low
+        return Interval(as_value(low), as_value(high))
 
     def polynomial(self, op: Op, x: Interval) -> Interval:
         """Range of a polynomial on [-1, 1]; arguments that may lie outside are noted, and taken as inside."""

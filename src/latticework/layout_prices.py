@@ -106,7 +106,9 @@ class Seconds:
         """The cheapest way to carry a map out."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            self._linear[key] = choose(places(linear_map), self.parts(spent), packing=self.packing and real).counts.price(
+            self._linear[key] = choose(
+                places(linear_map), self.parts(spent), packing=self.packing and real, mode="counts"
+            ).counts.price(
                 self.parts(spent)
             )
         return self._linear[key]
@@ -216,7 +218,8 @@ class LoweringPrices:
     def _cheapest(self, shape: Shape, old: Layout, new: Layout, spent: int) -> tuple[Price, tuple[Layout, ...]] | None:
         key = (shape, old, new, spent)
         if key not in self._ways:
-            ways = [(new,), *((anchor, new) for anchor in anchors(new) if anchor != old)]
+            through = list(anchors(new))
+            ways = [(new,)] if not through or old in through else [(anchor, new) for anchor in through]
             priced = [(self._along(shape, (old, *way), spent), way) for way in ways]
             self._ways[key] = min(priced, key=lambda item: (item[0].seconds, item[0].levels))
         return self._ways[key]

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from array_programs import encrypted
 from gather_cases import conv, matmul, matvec, random_gather
-from vec_cases import Vectors, counted, plan_of, small_chain
+from vec_cases import Vectors, counted, expanded, plan_of, small_chain
 
-from latticework.expand import expand
-from latticework.ir import interpret, run_passes, verify
+from latticework.ir import interpret
 from latticework.levels import manage_levels
-from latticework.passes import cse, dce
 from latticework.plan.constants import Diagonal, LinearMap, splat
 from latticework.plan.gathers.steps import ROTOM, TYPICAL, Prices, choose, places
 from latticework.plan.predict import Magnitude, predict
@@ -32,9 +30,7 @@ def program(linear_map, sources):
 def primitives(linear_map, sources, prices=TYPICAL, packing=False):
     """The module expanded on a small chain."""
     module, chain = program(linear_map, sources), small_chain(1)
-    result = expand(manage_levels(module, chain), chain, prices=lambda _: prices, packing=packing)
-    verify(result)
-    return run_passes(result, (cse.PASS, dce.PASS))
+    return expanded(module, chain, prices=lambda _: prices, packing=packing)
 
 
 def found(module):

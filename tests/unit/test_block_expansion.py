@@ -149,6 +149,6 @@ def test_plans_simulated_predicted_and_encrypted(name, packing):
     (noisy,) = simulate(plan, [x], noise=np.random.default_rng(6))
     (bound,) = predict(plan, [Magnitude.of(x)])
     assert np.abs(noisy - want).max() <= bound.worst
-    (got,) = encrypted(plan, [x])
-    np.testing.assert_allclose(got, want, atol=bound.worst)
+    (got,) = encrypted(plan, [np.atleast_2d(x)])
+    np.testing.assert_allclose(got, np.atleast_2d(want), atol=bound.worst)
     assert bound.worst < 1e-4

@@ -146,15 +146,15 @@ def _row(
     )
 
 
-def details(found: Findings, peer: str) -> dict[str, Any]:
-    """Facts about both sides that belong beside every figure."""
+def details(found: Findings, peer: str, side_of_ours: str = "ours") -> dict[str, Any]:
+    """Facts about both sides that belong beside every figure; `side_of_ours` where there is more than one."""
     kept = ("digits", "limbs", "special_limbs", "log2_q", "log2_qp", "security_bits", "prime_bits", "settings")
     shown: dict[str, Any] = {}
-    for side in ("ours", peer):
+    for name, side in (("ours", side_of_ours), (peer, peer)):
         facts = found.facts[side]
-        shown[side] = {k: facts[k] for k in kept if k in facts}
+        shown[name] = {k: facts[k] for k in kept if k in facts}
         if "log2_qp" in facts:
-            shown[side]["secure"] = is_secure(facts)
+            shown[name]["secure"] = is_secure(facts)
     return shown
 
 

@@ -1,4 +1,4 @@
-"""Bootstrapping by latticework. Arguments: boot LOG2_DEGREE, and the number of threads."""
+"""Bootstrapping by latticework. Arguments: boot LOG2_DEGREE, the number of threads, complex or real (slots)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ SETS = {16: "A14", 15: "C15", 12: "T12", 11: "T11"}  # T11 and T12 are insecure
 
 
 class Boot:
-    """All slots, complex, from the floor to the highest level."""
+    """All slots, from the floor to the highest level."""
 
-    def __init__(self, log2_degree: int, threads: int) -> None:
-        self.log2_degree, self.name = log2_degree, SETS[log2_degree]
+    def __init__(self, log2_degree: int, threads: int, slots: str) -> None:
+        self.log2_degree, self.name, self.kind = log2_degree, SETS[log2_degree], slots
         parameters = ckks.Bootstrapper(self.name).parameters.on(threads=threads)
-        self.parameters, self.bootstrapper = parameters, ckks.Bootstrapper(parameters)
+        self.parameters, self.bootstrapper = parameters, ckks.Bootstrapper(parameters, real=slots == "real")
         maker = ckks.KeyGenerator(parameters)
         self.required = self.bootstrapper.required_keys()
         self.keys = maker.evaluation_keys(required=self.required)
         evaluator = ckks.Evaluator(parameters, self.keys, constant_bytes=CONSTANT_BYTES)
         self.decryptor = ckks.Decryptor(parameters, maker.secret_key())
         x = work.slots_vector(2 * parameters.slots)
-        self.x = x[: parameters.slots] + 1j * x[parameters.slots :]
+        self.x = x[: parameters.slots] + (0.0 if slots == "real" else 1j * x[parameters.slots :])
         encryptor = ckks.Encryptor(parameters, maker.secret_key(), evaluator=evaluator)
         self.cipher = encryptor.encrypt(self.x, level=self.bootstrapper.floor)
         self.result = self.cipher
@@ -46,7 +46,7 @@ class Boot:
             "log2_q": round(self.parameters.log2_q, 1),
             "log2_qp": round(self.parameters.log2_qp, 1),
             "security_bits": security_bits(self.log2_degree, self.parameters.log2_qp),
-            "settings": f"{self.name}, complex slots, sparse secret encapsulated",
+            "settings": f"{self.name}, {self.kind} slots, sparse secret encapsulated",
         }
 
     def run(self) -> ckks.Ciphertext:
@@ -71,7 +71,7 @@ class Boot:
 
 def make(arguments: list[str]) -> Session:
     """The session of one ring degree."""
-    made = Boot(int(arguments[1]), int(arguments[2]))
+    made = Boot(int(arguments[1]), int(arguments[2]), arguments[3])
     return Session(made.facts(), made.operations())
 
 

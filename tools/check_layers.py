@@ -18,7 +18,7 @@ from pathlib import Path
 
 PACKAGE = "latticework"
 # Plain data that compiler and plan share.
-DATA = "plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack"
+DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack"
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -27,6 +27,7 @@ ANYTHING = "*"
 MAY_IMPORT = {
     "errors": "",
     "ir": "",
+    "plan.arrays": "",
     "plan.pack": "",
     "plan.butterflies": "",
     "plan.gathers": "plan.butterflies plan.pack",

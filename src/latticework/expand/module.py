@@ -3,7 +3,8 @@
 In:  rlwe + ckks IR with symbolic linear transforms and polynomials.
 Out: rlwe + ckks IR of primitives; every key switch has a key operand.
 Meaning kept: decryption meaning of every value. Rotations that share an operand share its decomposition; a
-relinearisation that only a rescale reads is one operation with it.
+relinearisation that only a rescale reads is one operation with it, and products that only a sum over an array reads
+are one operation with that.
 Cost: O(ops of the result).
 """
 
@@ -34,7 +35,7 @@ def expand(
     prices   of linear maps whose operand is at a level; typical ones if not given
     packing  whether linear maps may use the imaginary halves of slots, where that is cheaper
     """
-    merged = _only_rescaled(module)
+    merged = _read_only_by(module, _MERGED)
     turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate")
     shared: dict[
         tuple[Value, Block], Value
@@ -63,9 +64,14 @@ def expand(
                 )  # fmt: skip
             case "rlwe.rescale":
                 new = p.settle(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
-            case "rlwe.relinearize" if op.result in merged:
-                mapping[op.result] = operands[0]  # the rescale that reads it relinearises
+            case name if name in _MERGED and op.result in merged:
+                mapping[op.result] = operands[0]  # the operation that reads it does both
                 return True
+            case "rlwe.sum" if op.operands[0] in merged:
+                summed = op.operands[0].owner
+                assert isinstance(summed, Op)
+                factors = [mapping[v] for v in (summed.operands * 2)[:2]]  # a square has one
+                new = builder.build(_SUMMED[summed.name], factors, groups=op.attrs["groups"])
             case "rlwe.relinearize":
                 new = p.relinearize(operands[0])
             case "rlwe.rotate" if op.attrs["steps"] % cipher(operands[0]).slots == 0:
@@ -91,13 +97,19 @@ def expand(
     return rebuild(module, visit)
 
 
-def _only_rescaled(module: Module) -> set[Value]:
-    """Relinearised values that nothing reads but one rescale of the same block."""
+# Products by the one operation for them and a sum of them.
+_SUMMED = {"ckks.mul": "ckks.dot", "ckks.square": "ckks.dot", "rlwe.mul_plain": "rlwe.dot_plain"}
+# By what does the work of both: operations, if nothing else reads their result.
+_MERGED = {"rlwe.relinearize": "rlwe.rescale", **dict.fromkeys(_SUMMED, "rlwe.sum")}
+
+
+def _read_only_by(module: Module, readers: dict[str, str]) -> set[Value]:
+    """Results of these operations that nothing reads but one operation of the same block, of the kind named."""
     found = set()
     for op in module.walk():
-        if op.name == "rlwe.relinearize" and len(op.result.uses) == 1:
+        if op.name in readers and len(op.result.uses) == 1:
             reader = op.result.uses[0][0]
-            if reader.name == "rlwe.rescale" and reader.block is op.block:
+            if reader.name == readers[op.name] and reader.block is op.block:
                 found.add(op.result)
     return found
 

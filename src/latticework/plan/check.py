@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -151,8 +152,9 @@ def check_references(plan: Plan) -> None:
             number, kind = instruction.immediate[0], plan.kind(instruction.results[0])
             if not 0 <= number < len(plan.constants):
                 raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
-            if plan.constants[number].slots != kind.slots:  # type: ignore[union-attr]
-                raise FormatError(f"plan: constant {number} has another number of slots than its use")
+            constant = plan.constants[number]
+            if (constant.slots, constant.count) != (kind.slots, kind.count):  # type: ignore[union-attr]
+                raise FormatError(f"plan: constant {number} has another number of slots or vectors than its use")
     arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
     _check_border("input", plan.client.inputs, arguments)
     _check_border("output", plan.client.outputs, [plan.kind(o.register) for o in plan.blocks[0].code[-1].operands])
@@ -198,8 +200,8 @@ def _check_border(what: str, specs: Iterable[SecretInput | IndexInput | Output],
         if isinstance(spec, IndexInput):
             fits = isinstance(kind, IndexKind)
         else:
-            place = (spec.pack.slots, 0, spec.level, spec.scale)
-            fits = isinstance(kind, CipherKind) and (kind.slots, kind.track, kind.level, kind.scale) == place
+            expected = CipherKind(spec.pack.slots, 0, spec.level, spec.scale, 1, 0, 0, spec.pack.count)
+            fits = isinstance(kind, CipherKind) and replace(kind, degree=1) == expected
         if not fits:
             raise FormatError(f"plan: {what} {spec.name!r} does not fit its register")
 

@@ -13,6 +13,7 @@ from latticework.levels import manage_levels
 from latticework.plan.constants import Diagonal, LinearMap, splat
 from latticework.plan.gathers.steps import ROTOM, TYPICAL, Prices, choose, places
 from latticework.plan.predict import Magnitude, predict
+from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
 
 CHEAP_SWITCHES = Prices(0, 1, 1, 0.1, 0.1, 5, 0, 0)  # then packing is always worth it
@@ -152,3 +153,4 @@ def test_plans_simulated_predicted_and_encrypted(name, packing):
     (got,) = encrypted(plan, [np.atleast_2d(x)])
     np.testing.assert_allclose(got, np.atleast_2d(want), atol=bound.worst)
     assert bound.worst < 1e-4
+    assert read_plan(write_plan(plan)).constants == plan.constants

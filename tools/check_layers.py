@@ -18,7 +18,7 @@ from pathlib import Path
 
 PACKAGE = "latticework"
 # Plain data that compiler and plan share.
-DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.keys plan.pack"
+DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack"
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -30,7 +30,8 @@ MAY_IMPORT = {
     "plan.arrays": "",
     "plan.pack": "",
     "plan.butterflies": "",
-    "plan.constants": "plan.butterflies plan.pack",
+    "plan.gathers": "plan.butterflies plan.pack",
+    "plan.constants": "plan.butterflies plan.gathers plan.pack",
     "plan.keys": "",
     "plan.embedding": "",
     "dialects": f"ir {DATA}",

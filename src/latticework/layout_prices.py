@@ -25,7 +25,7 @@ from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target, moved
 from latticework.plan.constants import LinearMap
-from latticework.plan.constants.steps import ROTOM, Choice, Prices, choose, places
+from latticework.plan.gathers.steps import ROTOM, Choice, Prices, choose, places
 
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from gather_cases import conv, dense, matmul, random_gather, random_pack
 
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, Part, is_identity, num_diagonals, structure
-from latticework.plan.constants.copies import nearest, service
-from latticework.plan.constants.structure import reached
-from latticework.plan.constants.values import open_loops
+from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, Part, is_identity, num_diagonals
+from latticework.plan.gathers import structure
+from latticework.plan.gathers.copies import nearest, service
+from latticework.plan.gathers.structure import reached
+from latticework.plan.gathers.values import open_loops
 from latticework.plan.pack import REPEAT, PackDim, PackMap
 
 

@@ -11,18 +11,30 @@ Cost: O(ops of the result).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
+from latticework.dialects.rlwe import Level
 from latticework.expand.bootstrap import expand_bootstrap
-from latticework.expand.linear_transform import expand_linear_transform
+from latticework.expand.linear_transform import Ways, expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Block, Builder, Module, Op, Value, rebuild
 from latticework.params import ModulusChain
-from latticework.plan.keys import conjugation_element
+from latticework.plan.gathers.steps import TYPICAL, Prices
 
 
-def expand(module: Module, chain: ModulusChain) -> Module:
-    """Primitive operations for a managed module."""
+def expand(
+    module: Module,
+    chain: ModulusChain,
+    *,
+    prices: Callable[[Level], Prices] | None = None,
+    packing: bool = False,
+) -> Module:
+    """Primitive operations for a managed module.
+
+    prices   of linear maps whose operand is at a level; typical ones if not given
+    packing  whether linear maps may use the imaginary halves of slots, where that is cheaper
+    """
     merged = _read_only_by(module, _MERGED)
     turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate")
     shared: dict[
@@ -35,9 +47,11 @@ def expand(module: Module, chain: ModulusChain) -> Module:
         operands = [mapping[v] for v in op.operands]
         match op.name:
             case "ckks.linear_transform":
+                attrs, at = op.attrs, cipher(operands[0]).level
                 new = expand_linear_transform(
-                    p, operands[0], op.attrs["map"], op.attrs["level"].index, op.attrs["scale"]
-                )
+                    p, operands[0], attrs["map"], attrs["level"].index, attrs["scale"],
+                    ways=Ways(TYPICAL if prices is None else prices(at), packing), real=attrs.get("real") is True,
+                )  # fmt: skip
             case "ckks.polynomial":
                 new = expand_polynomial(
                     p, operands[0], op.attrs["polynomial"], op.attrs["level"].index, op.attrs["scale"]
@@ -72,9 +86,7 @@ def expand(module: Module, chain: ModulusChain) -> Module:
                 key = p.galois_key(op.attrs["steps"], cipher(operands[0]).slots, cipher(operands[0]).level)
                 new = builder.build("rlwe.rotate", [operands[0], key], steps=op.attrs["steps"])
             case "rlwe.conjugate":
-                key = p.key("galois", conjugation_element(chain.ring_degree), cipher(operands[0]).level)
-                product = builder.build("rlwe.key_product", [p.hoist(operands[0]), key])
-                new = _finish(p, operands[0], product)
+                new = p.conjugate(operands[0])
             case _:
                 return False
         if new.origin is None:

@@ -105,7 +105,9 @@ class _Emitter:
             "vec.sum": lambda a: self.build("rlwe.sum", [self.encrypted(a, top)], groups=op.attrs["groups"]),
             "vec.rotate": lambda a: self.build("rlwe.rotate", [self.settle(a)], steps=op.attrs["steps"]),
             "vec.conjugate": lambda a: self.build("rlwe.conjugate", [self.settle(a)]),
-            "vec.linear_transform": lambda a: self.symbolic("ckks.linear_transform", a, 1, map=op.attrs["map"]),
+            "vec.linear_transform": lambda a: self.symbolic(
+                "ckks.linear_transform", a, 1, map=op.attrs["map"], real=_is_real(op) or None
+            ),
             "vec.polynomial": lambda a: self.symbolic(
                 "ckks.polynomial",
                 a,
@@ -313,6 +315,12 @@ class _Emitter:
         kind = value.type
         pending = kind.scale != self.scales[kind.level.index]
         return kind.level.index - self.chain.main.top - (1 if pending else 0)
+
+
+def _is_real(op: Op) -> bool:
+    """Whether a linear map, and what it is applied to, are real."""
+    type_ = op.operands[0].type
+    return isinstance(type_, VecType) and type_.elem == "real" and bool(op.attrs["map"].is_real)
 
 
 def split_integer(number: int, loc: Loc | None) -> list[int]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants.gather import Access, Gather
-from latticework.plan.constants.values import SlotArray, Sources, diagonal_values, packed_values
+from latticework.plan.gathers.gather import Access, Gather
+from latticework.plan.gathers.values import SlotArray, Sources, diagonal_values, packed_values
 from latticework.plan.pack import REPEAT, PackDim, PackMap
 
 

@@ -16,8 +16,8 @@ from math import prod
 
 import numpy as np
 
-from latticework.plan.constants.copies import nearest
-from latticework.plan.constants.gather import CHUNK, Access, BoolArray, Gather, walk
+from latticework.plan.gathers.copies import nearest
+from latticework.plan.gathers.gather import CHUNK, Access, BoolArray, Gather, walk
 from latticework.plan.pack import GAP, REPEAT, IntArray, PackMap, Roll
 
 Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)

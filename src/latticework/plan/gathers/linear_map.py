@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants.const_ref import ConstRef
-from latticework.plan.constants.gather import Gather
-from latticework.plan.constants.structure import num_diagonals, reached
-from latticework.plan.constants.values import SlotArray, Sources, diagonal_values
+from latticework.plan.gathers.const_ref import ConstRef
+from latticework.plan.gathers.gather import Gather
+from latticework.plan.gathers.structure import num_diagonals, reached
+from latticework.plan.gathers.values import SlotArray, Sources, diagonal_values
 
 __all__ = ["Diagonal", "LinearMap", "Part", "is_identity", "num_diagonals"]
 

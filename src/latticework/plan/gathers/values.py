@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.plan.constants.copies import nearest, service
-from latticework.plan.constants.gather import Access, BoolArray, Gather, walk
+from latticework.plan.gathers.copies import nearest, service
+from latticework.plan.gathers.gather import Access, BoolArray, Gather, walk
 from latticework.plan.pack import IntArray, PackMap
 
 Sources = Mapping[str, npt.NDArray[Any]]  # float64, or complex128

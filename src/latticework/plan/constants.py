@@ -1,4 +1,8 @@
-"""Polynomials of one variable, in the Chebyshev or the power basis."""
+"""Public operands in compact form: gathers of weights, linear maps, polynomials.
+
+Nothing here holds a slot vector. A constant is described by how to gather it
+from a source array, and is evaluated when it is encoded, at the level of use.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,24 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from latticework.plan.gathers.const_ref import ConstRef, splat
+from latticework.plan.gathers.gather import Access, Gather
+from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, is_identity, num_diagonals, whole_moves
 from latticework.plan.pack import FloatArray
+
+__all__ = [
+    "Access",
+    "ConstRef",
+    "Diagonal",
+    "Gather",
+    "LinearMap",
+    "Part",
+    "Polynomial",
+    "is_identity",
+    "num_diagonals",
+    "splat",
+    "whole_moves",
+]
 
 
 @dataclass(frozen=True, slots=True)

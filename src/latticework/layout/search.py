@@ -105,10 +105,10 @@ class _State:
 
 @dataclass
 class Search:
-    """One search. `choices` by operation name; `pool` gives layouts for a shape that may be sent by a client."""
+    """One search. `choices` gives the placements of an operation; `pool` gives layouts for a shape that may be sent by a client."""
 
     room: Room
-    choices: Mapping[str, Choices]
+    choices: Choices
     prices: Prices
     pool: Callable[[Shape], Sequence[Layout]]
     beam: int = BEAM
@@ -216,7 +216,7 @@ class Search:
             layouts = [
                 (state.layouts.get(v) or assumed[v]) if _is_tensor(v) and v.is_secret else None for v in op.operands
             ]
-            for placement in self.choices[op.name](op, layouts, self.room):
+            for placement in self.choices(op, layouts, self.room):
                 after = self._with(op, state, layouts, placement, assumed)
                 if after is not None:
                     yield after

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from latticework.errors import UnsupportedError
 from latticework.ir.core import Op
 from latticework.layout.assign import Placement, Room
 from latticework.layout.boxes import boxes
@@ -17,6 +18,7 @@ from latticework.layout.layout import Layout, Shape
 from latticework.ops.base import shape_of
 from latticework.ops.nest import Nest
 from latticework.ops.placing import restricted
+from latticework.ops.prod import PROD
 from latticework.ops.reduction import summed_layouts
 from latticework.plan.pack import GAP, REPEAT, PackDim
 
@@ -125,6 +127,18 @@ def total(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
         yield Placement((None,), result)
 
 
+def products(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """As the operation itself places it: the multiplied axes in front of one vector."""
+    found = PROD.place(op, layouts, room)  # type: ignore[misc]
+    if found.operands[0] is not None and found.operands[0].count > 1:
+        raise UnsupportedError(
+            f"prod: an array of shape {shape_of(op.operands[0])} takes {found.operands[0].count} vectors of {room.slots} "
+            "slots, and products over axes are possible within one; multiply slices of it instead",
+            at=op.loc,
+        )
+    yield found
+
+
 def renamed(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """A transpose moves nothing."""
     assert layouts[0] is not None
@@ -196,20 +210,25 @@ def similar(layout: Layout, before: Shape, after: Shape) -> Layout:
 
 
 def strided(layout: Layout, before: Shape, after: Shape) -> Layout | None:
-    """Axes that became shorter by a power of two leave gaps where their other elements were."""
-    dims = list(layout.all_dims)
-    first = len(layout.vector_dims)
-    if layout.rolls:
+    """Axes that became shorter by a power of two leave gaps where their other elements were; None if that says nothing.
+
+    Only where a slot dim walks the axis by ones, which is where every second element lies beside what is dropped.
+    """
+    factors = [m // n if m >= n else 0 for m, n in zip(padded(before), padded(after), strict=True)]
+    if layout.rolls or 0 in factors or max(factors, default=1) == 1:
         return None
-    changed = []
-    for i, dim in enumerate(dims):
-        factor = 1 if dim.axis < 0 else padded(before)[dim.axis] // max(padded(after)[dim.axis], 1)
-        if factor <= 1 or dim.stride != 1 or dim.extent < factor or i < first:
-            if dim.axis >= 0 and factor > 1 and dim.extent > 1 and (i < first or dim.stride < factor):
-                return None
-            changed.append([PackDim(dim.axis, dim.extent, max(dim.stride // factor, 1))] if dim.axis >= 0 else [dim])
-        else:
+    first = len(layout.vector_dims)
+    changed: list[list[PackDim]] = []
+    for i, dim in enumerate(layout.all_dims):
+        factor = factors[dim.axis] if dim.axis >= 0 else 1
+        if factor == 1:
+            changed.append([dim])
+        elif dim.stride == 1 and dim.extent % factor == 0 and i >= first:
             changed.append([PackDim(dim.axis, dim.extent // factor), PackDim(GAP, factor)])
+        elif dim.stride % factor == 0:
+            changed.append([PackDim(dim.axis, dim.extent, dim.stride // factor)])
+        else:
+            return None
     return Layout(
         tuple(d for part in changed[first:] for d in part), tuple(d for part in changed[:first] for d in part)
     )
@@ -241,6 +260,7 @@ _BY_NAME: dict[str, Callable[[Op, Layouts, Room], Iterable[Placement]]] = {
     "tensor.polynomial": clean,
     "tensor.matmul": matmul,
     "tensor.sum": total,
+    "tensor.prod": products,
     "tensor.transpose": renamed,
     "tensor.reshape": relabelled,
     "tensor.trivial": lambda op, layouts, room: [Placement((None,), room.row_major(shape_of(op.result)))],

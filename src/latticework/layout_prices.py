@@ -12,6 +12,8 @@ from functools import cached_property
 from math import ceil
 from typing import Any, Protocol
 
+import numpy as np
+
 from latticework.cost import CostModel
 from latticework.cost.work import Shape as WorkShape
 from latticework.dialects.vec import VecType
@@ -24,11 +26,13 @@ from latticework.levels.depth import is_free_factor, polynomial_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target, moved
-from latticework.plan.constants import LinearMap
-from latticework.plan.gathers.steps import ROTOM, Choice, Prices, choose, places
+from latticework.plan.constants import Gather, LinearMap
+from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
+from latticework.plan.gathers.structure import reached
 
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
+MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
 _BY_NAME = {op.spec.name: op for op in ALL_OPS}
 
@@ -106,11 +110,9 @@ class Seconds:
         """The cheapest way to carry a map out."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            self._linear[key] = choose(
-                places(linear_map), self.parts(spent), packing=self.packing and real, mode="counts"
-            ).counts.price(
-                self.parts(spent)
-            )
+            parts, where = self.parts(spent), _places(linear_map)
+            packing = self.packing and real and where.steps.size <= MOST_PACKED
+            self._linear[key] = choose(where, parts, packing=packing, mode="counts").counts.price(parts)
         return self._linear[key]
 
     def rotation(self, spent: int) -> float:
@@ -138,6 +140,15 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
+def _places(linear_map: LinearMap) -> Places:
+    """Where a map has diagonals, without making them."""
+    gather = linear_map.gather
+    if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
+        return places(linear_map)
+    out, in_, steps = reached(gather).T
+    return Places(gather.slots, np.zeros_like(out), out, in_, signed(steps, gather.slots))
+
+
 @dataclass
 class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
@@ -146,8 +157,7 @@ class Counted:
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """Rotations and products of the square-root split."""
-        choice: Choice = choose(places(linear_map), ROTOM, mode="counts")
-        return choice.counts.price(ROTOM)
+        return choose(_places(linear_map), ROTOM, mode="counts").counts.price(ROTOM)
 
     def rotation(self, spent: int) -> float:
         """4."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import ceil
+from math import ceil, sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +33,7 @@ from latticework.plan.gathers.structure import reached
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
 MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
+MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
 _BY_NAME = {op.spec.name: op for op in ALL_OPS}
 
@@ -112,7 +113,11 @@ class Seconds:
         if key not in self._linear:
             parts, where = self.parts(spent), _places(linear_map)
             packing = self.packing and real and where.steps.size <= MOST_PACKED
-            self._linear[key] = choose(where, parts, packing=packing, mode="counts").counts.price(parts)
+            self._linear[key] = (
+                choose(where, parts, packing=packing, mode="counts").counts.price(parts)
+                if where.steps.size <= MOST_COUNTED
+                else roughly(where, linear_map, parts)
+            )
         return self._linear[key]
 
     def rotation(self, spent: int) -> float:
@@ -140,6 +145,18 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
+def roughly(where: Places, linear_map: LinearMap, parts: Prices) -> float:
+    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants."""
+    held = np.zeros(where.slots, dtype=bool)
+    held[where.steps % where.slots] = True
+    distinct = int(np.count_nonzero(held))
+    babies = sqrt(distinct * linear_map.count_out * parts.giant / (linear_map.count_in * parts.baby))
+    babies = min(max(babies, 1.0), float(distinct))
+    switches = linear_map.count_in * babies * parts.baby + linear_map.count_out * distinct / babies * parts.giant
+    ends = linear_map.count_in * parts.hoist + linear_map.count_out * parts.finish
+    return switches + ends + where.steps.size * (parts.product + parts.addition)
+
+
 def _places(linear_map: LinearMap) -> Places:
     """Where a map has diagonals, without making them."""
     gather = linear_map.gather
@@ -157,7 +174,10 @@ class Counted:
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """Rotations and products of the square-root split."""
-        return choose(_places(linear_map), ROTOM, mode="counts").counts.price(ROTOM)
+        where = _places(linear_map)
+        if where.steps.size > MOST_COUNTED:
+            return roughly(where, linear_map, ROTOM)
+        return choose(where, ROTOM, mode="counts").counts.price(ROTOM)
 
     def rotation(self, spent: int) -> float:
         """4."""

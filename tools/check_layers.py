@@ -17,7 +17,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "latticework"
-DATA = "plan.butterflies plan.constants plan.embedding plan.keys plan.pack"  # plain data that compiler and plan share
+# Plain data that compiler and plan share.
+DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack"
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -26,9 +27,11 @@ ANYTHING = "*"
 MAY_IMPORT = {
     "errors": "",
     "ir": "",
+    "plan.arrays": "",
     "plan.pack": "",
     "plan.butterflies": "",
-    "plan.constants": "plan.butterflies plan.pack",
+    "plan.gathers": "plan.butterflies plan.pack",
+    "plan.constants": "plan.butterflies plan.gathers plan.pack",
     "plan.keys": "",
     "plan.embedding": "",
     "dialects": f"ir {DATA}",

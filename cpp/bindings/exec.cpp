@@ -68,11 +68,24 @@ void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std
   new (self) PyExecutor{std::move(context), std::move(constants), std::move(plaintexts), std::move(executor)};
 }
 
+/// An array as Python has it: one ciphertext is itself, several are a list.
+nb::object to_python(const std::shared_ptr<const Context>& context, Ciphertexts array) {
+  if (array.size() == 1) return nb::cast(PyCiphertext{context, std::move(array[0])});
+  nb::list list;
+  for (Ciphertext& value : array) list.append(PyCiphertext{context, std::move(value)});
+  return list;
+}
+
 std::vector<Input> to_inputs(const nb::list& inputs) {
   std::vector<Input> values;
   for (const nb::handle input : inputs) {
     if (nb::isinstance<PyCiphertext>(input)) {
-      values.emplace_back(nb::cast<const PyCiphertext&>(input).value);
+      values.emplace_back(Ciphertexts{nb::cast<const PyCiphertext&>(input).value});
+    } else if (nb::isinstance<nb::list>(input)) {
+      Ciphertexts array;
+      for (const nb::handle item : nb::cast<nb::list>(input))
+        array.push_back(nb::cast<const PyCiphertext&>(item).value);
+      values.emplace_back(std::move(array));
     } else {
       values.emplace_back(nb::cast<std::int64_t>(input));
     }
@@ -92,15 +105,15 @@ nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& o
     };
   }
   if (!on_watch.is_none()) {
-    observers.on_watch = [&](std::uint32_t reg, const Ciphertext& value) {
+    observers.on_watch = [&](std::uint32_t reg, const Ciphertexts& value) {
       nb::gil_scoped_acquire acquired;
-      on_watch(reg, PyCiphertext{self.context, value});
+      on_watch(reg, to_python(self.context, value));
     };
   }
   std::vector<Input> values = to_inputs(inputs);
   nb::list outputs;
-  for (Ciphertext& value : unlocked([&] { return self.executor->run(std::move(values), observers); })) {
-    outputs.append(PyCiphertext{self.context, std::move(value)});
+  for (Ciphertexts& value : unlocked([&] { return self.executor->run(std::move(values), observers); })) {
+    outputs.append(to_python(self.context, std::move(value)));
   }
   return outputs;
 }
@@ -180,11 +193,14 @@ void bind_exec(nb::module_& m) {
   nb::class_<PyExecutor>(m, "Executor", nb::type_slots(kExecutorSlots), "Runs one plan under one key set.")
       .def("__init__", &init_executor, "context"_a, "plan"_a, "keys"_a, "constants"_a.none() = nb::none(),
            "constant_budget_bytes"_a = std::size_t{1} << 30,
-           "constants(i) gives the slot vector of constant i; encoded ones are cached within the budget.")
+           "constants(i) gives the slot vector of constant i, or those of an array of plaintexts, one after the other; "
+           "encoded ones are cached within the budget.")
       .def("run", &run, "inputs"_a, "on_event"_a.none() = nb::none(), "watch"_a = std::vector<std::uint32_t>(),
            "on_watch"_a.none() = nb::none(),
-           "Ciphertexts and trip counts in, ciphertexts out. on_event(op, block, instruction, level, start_ns, end_ns) "
-           "after each instruction; on_watch(register, ciphertext) for each value of a watched register.")
+           "Ciphertexts, lists of them where the plan has arrays, and trip counts in; ciphertexts and lists of them "
+           "out. "
+           "on_event(op, block, instruction, level, start_ns, end_ns) "
+           "after each instruction; on_watch(register, ciphertext or list) for each value of a watched register.")
       .def_prop_ro("cached_constant_bytes", [](const PyExecutor& self) { return self.plaintexts->cached_bytes(); });
 }
 

@@ -70,14 +70,20 @@ void Executor::check_inputs(const std::vector<Input>& inputs, const Observers& o
   for (std::size_t i = 0; i < args.size(); ++i) {
     const std::string name = "run: input " + std::to_string(i);
     const ValueType& type = plan_->type(args[i]);
-    const Ciphertext* x = std::get_if<Ciphertext>(&inputs[i]);
-    if ((x != nullptr) != (type.kind == TypeKind::kCipher)) {
-      throw Error(ErrorKind::kShape, name + " must be " + (x == nullptr ? "a ciphertext" : "an integer"));
+    const Ciphertexts* array = std::get_if<Ciphertexts>(&inputs[i]);
+    if ((array != nullptr) != (type.kind == TypeKind::kCipher)) {
+      throw Error(ErrorKind::kShape, name + " must be " + (array == nullptr ? "a ciphertext" : "an integer"));
     }
-    if (x == nullptr) continue;
-    check_context(x->parameters, *x->rows, *context_, name);
-    check_key_set(x->key_set, keys_->id(), name);
-    check_cipher(*x, type, name);
+    if (array == nullptr) continue;
+    if (array->size() != type.count) {
+      throw Error(ErrorKind::kShape, name + " has " + std::to_string(array->size()) + " ciphertexts; the plan takes " +
+                                         std::to_string(type.count));
+    }
+    for (const Ciphertext& x : *array) {
+      check_context(x.parameters, *x.rows, *context_, name);
+      check_key_set(x.key_set, keys_->id(), name);
+      check_cipher(x, type, name);
+    }
   }
   for (const TripLimit& limit : plan_->trip_limits()) {
     const std::int64_t trip = std::get<std::int64_t>(inputs[limit.input]);
@@ -91,7 +97,7 @@ void Executor::check_inputs(const std::vector<Input>& inputs, const Observers& o
   }
 }
 
-std::vector<Ciphertext> Executor::run(std::vector<Input> inputs, const Observers& observers) const {
+std::vector<Ciphertexts> Executor::run(std::vector<Input> inputs, const Observers& observers) const {
   check_inputs(inputs, observers);
   for (const std::uint32_t key : key_order_) keys_->prefetch(plan_->keys()[key]);
   return Interpreter(*context_, *plan_, *keys_, *plaintexts_, observers).run(std::move(inputs));

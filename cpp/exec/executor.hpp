@@ -11,6 +11,9 @@
 
 namespace lw {
 
+/// What a cipher register holds.
+using Ciphertexts = std::vector<Ciphertext>;
+
 /// One instruction done.
 struct ExecutionEvent {
   const char* op;
@@ -22,12 +25,13 @@ struct ExecutionEvent {
 /// What a run reports, and to whom. All optional.
 struct Observers {
   std::function<void(const ExecutionEvent&)> on_event;
-  Tick tick;  // called before every instruction and between the digits of a key switch; throws to cancel
+  Tick tick;  // called before every instruction, and in it before every ciphertext of an array and between the digits
+              // of a key switch; throws to cancel
   std::vector<std::uint32_t> watch;  // cipher registers whose every value goes to on_watch
-  std::function<void(std::uint32_t reg, const Ciphertext& value)> on_watch;
+  std::function<void(std::uint32_t reg, const Ciphertexts& value)> on_watch;
 };
 
-using Input = std::variant<Ciphertext, std::int64_t>;
+using Input = std::variant<Ciphertexts, std::int64_t>;
 
 /// May be shared between threads if its providers may.
 class Executor {
@@ -37,9 +41,9 @@ class Executor {
            std::shared_ptr<PlaintextProvider> plaintexts);
 
   /// One input per argument of the body. Before any work, throws lw::Error: kShape for another number or kind of
-  /// inputs, slots or degree; kParameterMismatch; kLevel; kScale; kRange for a trip count out of bounds.
-  /// If a run fails or is cancelled, everything it holds is freed.
-  std::vector<Ciphertext> run(std::vector<Input> inputs, const Observers& observers = {}) const;
+  /// inputs, another number of ciphertexts, slots or degree; kParameterMismatch; kLevel; kScale; kRange for a trip
+  /// count out of bounds. If a run fails or is cancelled, everything it holds is freed.
+  std::vector<Ciphertexts> run(std::vector<Input> inputs, const Observers& observers = {}) const;
 
  private:
   void check_keys() const;

@@ -45,14 +45,14 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& 
   }
 }
 
-std::vector<Ciphertext> Interpreter::run(std::vector<Input> inputs) {
+std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs) {
   Values args;
   for (Input& input : inputs) {
     std::visit([&args](auto&& value) { args.emplace_back(std::move(value)); }, std::move(input));
   }
   inputs.clear();
-  std::vector<Ciphertext> outputs;
-  for (Value& value : run_block(0, std::move(args))) outputs.push_back(std::get<Ciphertext>(std::move(value)));
+  std::vector<Ciphertexts> outputs;
+  for (Value& value : run_block(0, std::move(args))) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
   return outputs;
 }
 
@@ -84,7 +84,7 @@ Interpreter::Values Interpreter::run_block(std::uint32_t number, Values args) {
 
 void Interpreter::define(std::uint32_t reg, Value value) {
   registers_[reg] = std::move(value);
-  if (is_watched_[reg] && observers_.on_watch) observers_.on_watch(reg, std::get<Ciphertext>(registers_[reg]));
+  if (is_watched_[reg] && observers_.on_watch) observers_.on_watch(reg, std::get<Ciphertexts>(registers_[reg]));
 }
 
 void Interpreter::release(const Instruction& instruction) {
@@ -130,9 +130,11 @@ Interpreter::Values Interpreter::execute(const Instruction& instruction) {
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ValueType& type = plan_.type(instruction.out[i]);
-    if (Ciphertext* value = std::get_if<Ciphertext>(&results[i])) {  // labels are the stated ones, to the last bit
-      value->scale = type.scale;
-      value->slots = type.slots;
+    if (Ciphertexts* values = std::get_if<Ciphertexts>(&results[i])) {
+      for (Ciphertext& value : *values) {  // labels are the stated ones, to the last bit
+        value.scale = type.scale;
+        value.slots = type.slots;
+      }
     }
   }
   return results;
@@ -143,26 +145,83 @@ Interpreter::Values Interpreter::run_diag_sums(const Instruction& instruction) {
   const std::size_t num_keys = static_cast<std::size_t>(instruction.imm[0]);
   std::vector<const EvaluationKey*> keys;
   for (std::size_t k = 1; k <= num_keys; ++k) keys.push_back(&key(in[k]));
-  std::vector<Evaluator::Diagonal> diagonals;
-  for (std::size_t i = num_keys + 1; i < in.size(); ++i) {
-    const std::size_t term = 2 * (i - num_keys);
-    diagonals.push_back({static_cast<std::uint32_t>(instruction.imm[term]),
-                         static_cast<std::uint32_t>(instruction.imm[term + 1]), &plain(in[i])});
+  const std::size_t num_sums = static_cast<std::size_t>(instruction.imm[1]);
+  std::vector<Ciphertexts> sums(num_sums);
+  for (std::size_t v = 0; v < plan_.type(instruction.out[0]).count; ++v) {
+    std::vector<Evaluator::Diagonal> diagonals;
+    for (std::size_t i = num_keys + 1; i < in.size(); ++i) {
+      const std::size_t term = 2 * (i - num_keys);
+      diagonals.push_back({static_cast<std::uint32_t>(instruction.imm[term]),
+                           static_cast<std::uint32_t>(instruction.imm[term + 1]), &plain(in[i], v)});
+    }
+    call(observers_.tick);
+    std::vector<Ciphertext> of_one = evaluator_.diag_sums(at<Digits>(in[0], v), keys, diagonals, num_sums);
+    for (std::size_t g = 0; g < num_sums; ++g) sums[g].push_back(std::move(of_one[g]));
   }
-  const Digits& digits = std::get<Digits>(registers_[in[0].reg]);
   Values results;
-  for (Ciphertext& sum : evaluator_.diag_sums(digits, keys, diagonals, static_cast<std::size_t>(instruction.imm[1]))) {
-    results.emplace_back(std::move(sum));
+  for (Ciphertexts& array : sums) results.emplace_back(std::move(array));
+  return results;
+}
+
+Ciphertexts Interpreter::spend(const Instruction& instruction, std::size_t operand) {
+  const Operand& spent = instruction.in[operand];
+  const auto reads = std::count_if(instruction.in.begin(), instruction.in.end(),
+                                   [&](const Operand& other) { return other.reg == spent.reg; });
+  Ciphertexts& held = std::get<Ciphertexts>(registers_[spent.reg]);
+  if (!spent.last_use || reads > 1) return held;
+  return std::move(held);
+}
+
+template <class Function>
+auto Interpreter::each(const Instruction& instruction, const Function& function) {
+  Ciphertexts x = spend(instruction);
+  const std::size_t count = plan_.type(instruction.out[0]).count;
+  std::vector<decltype(function(std::move(x[0]), std::size_t{}))> results;
+  results.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) call(observers_.tick);
+    results.push_back(x.size() == count ? function(std::move(x[i]), i) : function(Ciphertext(x[0]), i));
   }
   return results;
 }
 
-Ciphertext Interpreter::spend(const Instruction& instruction) {
-  const Operand& first = instruction.in[0];
-  const auto reads = std::count_if(instruction.in.begin(), instruction.in.end(),
-                                   [&](const Operand& operand) { return operand.reg == first.reg; });
-  if (!first.last_use || reads > 1) return cipher(first);
-  return std::move(std::get<Ciphertext>(registers_[first.reg]));
+Ciphertexts Interpreter::sums(const Instruction& instruction) {
+  Ciphertexts x = spend(instruction);
+  const std::size_t groups = static_cast<std::size_t>(instruction.imm[0]), size = x.size() / groups;
+  Ciphertexts results;
+  for (std::size_t g = 0; g < groups; ++g) {
+    Ciphertext total = std::move(x[g * size]);
+    for (std::size_t k = g * size + 1; k < (g + 1) * size; ++k) {
+      call(observers_.tick);
+      const Ciphertext next = std::move(x[k]);
+      total = evaluator_.add(std::move(total), next);
+    }
+    results.push_back(std::move(total));
+  }
+  return results;
+}
+
+Ciphertexts Interpreter::dots(const Instruction& instruction) {
+  const std::vector<Operand>& in = instruction.in;
+  const bool is_plain = plan_.type(in[1].reg).kind == TypeKind::kPlain;
+  const std::size_t count = std::max(plan_.type(in[0].reg).count, plan_.type(in[1].reg).count);
+  const std::size_t groups = static_cast<std::size_t>(instruction.imm[0]), size = count / groups;
+  Ciphertexts results;
+  for (std::size_t g = 0; g < groups; ++g) {
+    call(observers_.tick);
+    std::vector<const Ciphertext*> a, b;
+    std::vector<const Plaintext*> p;
+    for (std::size_t k = g * size; k < (g + 1) * size; ++k) {
+      a.push_back(&cipher(in[0], k));
+      if (is_plain) {
+        p.push_back(&plain(in[1], k));
+      } else {
+        b.push_back(&cipher(in[1], k));
+      }
+    }
+    results.push_back(is_plain ? evaluator_.dot_plain(a, p) : ckks::dot(evaluator_, a, b));
+  }
+  return results;
 }
 
 Interpreter::Values Interpreter::run_for(const Instruction& instruction) {
@@ -188,68 +247,113 @@ Interpreter::Values Interpreter::run_if(const Instruction& instruction) {
 }
 
 Interpreter::Value Interpreter::evaluate(const Instruction& instruction) {
-  const std::vector<Operand>& in = instruction.in;
   const ValueType& type = plan_.type(instruction.out[0]);
   switch (instruction.op) {
     case Opcode::kEncode:
       return plaintexts_.acquire(static_cast<std::uint32_t>(instruction.imm[0]), type);
     case Opcode::kKey:
       return keys_.acquire(plan_.keys()[type.key]);
-    case Opcode::kAdd:
-      return evaluator_.add(spend(instruction), cipher(in[1]));
-    case Opcode::kSub:
-      return evaluator_.sub(spend(instruction), cipher(in[1]));
-    case Opcode::kNeg:
-      return evaluator_.neg(spend(instruction));
-    case Opcode::kAddPlain:
-      return evaluator_.add_plain(spend(instruction), plain(in[1]));
-    case Opcode::kSubPlain:
-      return evaluator_.sub_plain(spend(instruction), plain(in[1]));
-    case Opcode::kMulPlain:
-      return evaluator_.mul_plain(spend(instruction), plain(in[1]));
-    case Opcode::kMulInt:
-      return evaluator_.mul_int(spend(instruction), instruction.imm[0], type.scale);
-    case Opcode::kMulMonomial:
-      return evaluator_.mul_monomial(spend(instruction), static_cast<std::uint64_t>(instruction.imm[0]));
-    case Opcode::kAddInt:
-      return evaluator_.add_int(spend(instruction), instruction.imm[0]);
-    case Opcode::kMul:
-      return ckks::mul(evaluator_, cipher(in[0]), cipher(in[1]));
-    case Opcode::kSquare:
-      return ckks::square(evaluator_, cipher(in[0]));
+    case Opcode::kHoist:
+      return each(instruction,
+                  [&](Ciphertext x, std::size_t) { return evaluator_.hoist(x, !is_read_once_[instruction.out[0]]); });
     default:
-      return type.kind == TypeKind::kIndex ? Value(evaluate_index(instruction)) : evaluate_key_switch(instruction);
+      return type.kind == TypeKind::kIndex ? Value(evaluate_index(instruction)) : Value(evaluate_array(instruction));
   }
 }
 
-Interpreter::Value Interpreter::evaluate_key_switch(const Instruction& instruction) {
+Ciphertexts Interpreter::evaluate_array(const Instruction& instruction) {
+  const std::vector<Operand>& in = instruction.in;
+  const std::vector<std::int64_t>& imm = instruction.imm;
+  const double scale = plan_.type(instruction.out[0]).scale;
+  const Evaluator& e = evaluator_;
+  using Cipher = Ciphertext;
+  using Index = std::size_t;
+  switch (instruction.op) {
+    case Opcode::kAdd:
+      return each(instruction, [&](Cipher x, Index i) { return e.add(std::move(x), cipher(in[1], i)); });
+    case Opcode::kSub:
+      return each(instruction, [&](Cipher x, Index i) { return e.sub(std::move(x), cipher(in[1], i)); });
+    case Opcode::kNeg:
+      return each(instruction, [&](Cipher x, Index) { return e.neg(std::move(x)); });
+    case Opcode::kAddPlain:
+      return each(instruction, [&](Cipher x, Index i) { return e.add_plain(std::move(x), plain(in[1], i)); });
+    case Opcode::kSubPlain:
+      return each(instruction, [&](Cipher x, Index i) { return e.sub_plain(std::move(x), plain(in[1], i)); });
+    case Opcode::kMulPlain:
+      return each(instruction, [&](Cipher x, Index i) { return e.mul_plain(std::move(x), plain(in[1], i)); });
+    case Opcode::kMulInt:
+      return each(instruction, [&](Cipher x, Index) { return e.mul_int(std::move(x), imm[0], scale); });
+    case Opcode::kMulMonomial:
+      return each(instruction,
+                  [&](Cipher x, Index) { return e.mul_monomial(std::move(x), static_cast<std::uint64_t>(imm[0])); });
+    case Opcode::kAddInt:
+      return each(instruction, [&](Cipher x, Index) { return e.add_int(std::move(x), imm[0]); });
+    case Opcode::kMul:
+      return each(instruction, [&](Cipher x, Index i) { return ckks::mul(e, x, cipher(in[1], i)); });
+    case Opcode::kSquare:
+      return each(instruction, [&](Cipher x, Index) { return ckks::square(e, x); });
+    case Opcode::kTake: {
+      const Ciphertexts x = spend(instruction);
+      Ciphertexts taken;
+      for (const std::int64_t number : imm) taken.push_back(x[static_cast<std::size_t>(number)]);
+      return taken;
+    }
+    case Opcode::kConcat: {
+      Ciphertexts joined;
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        Ciphertexts part = spend(instruction, i);
+        std::move(part.begin(), part.end(), std::back_inserter(joined));
+      }
+      return joined;
+    }
+    case Opcode::kSum:
+      return sums(instruction);
+    case Opcode::kDot:
+      return dots(instruction);
+    default:
+      return evaluate_key_switch(instruction);
+  }
+}
+
+Ciphertexts Interpreter::evaluate_key_switch(const Instruction& instruction) {
   const std::vector<Operand>& in = instruction.in;
   const ValueType& type = plan_.type(instruction.out[0]);
+  const Evaluator& e = evaluator_;
+  using Cipher = Ciphertext;
+  using Index = std::size_t;
   switch (instruction.op) {
-    case Opcode::kHoist:
-      return evaluator_.hoist(cipher(in[0]), !is_read_once_[instruction.out[0]]);
-    case Opcode::kKeyProduct:
-      return evaluator_.key_product(std::get<Digits>(registers_[in[0].reg]), key(in[1]));
+    case Opcode::kKeyProduct: {
+      Ciphertexts products;
+      for (Index i = 0; i < type.count; ++i) {
+        call(observers_.tick);
+        products.push_back(e.key_product(at<Digits>(in[0], i), key(in[1])));
+      }
+      return products;
+    }
     case Opcode::kRotate:
-      return evaluator_.rotate(cipher(in[0]), key(in[1]), type.level);
+      return each(instruction, [&](Cipher x, Index) { return e.rotate(x, key(in[1]), type.level); });
     case Opcode::kRelinearize:
-      return evaluator_.relinearize(cipher(in[0]), key(in[1]), type.level);
+      return each(instruction, [&](Cipher x, Index) { return e.relinearize(x, key(in[1]), type.level); });
     case Opcode::kExtend:
-      return evaluator_.extend(cipher(in[0]));
+      return each(instruction, [&](Cipher x, Index) { return e.extend(x); });
     case Opcode::kToSparse:
-      return evaluator_.to_sparse(cipher(in[0]), key(in[1]));
+      return each(instruction, [&](Cipher x, Index) { return e.to_sparse(x, key(in[1])); });
     case Opcode::kModRaise:
-      return evaluator_.mod_raise(cipher(in[0]), key(in[1]), type.level, instruction.imm[0]);
+      return each(instruction,
+                  [&](Cipher x, Index) { return e.mod_raise(x, key(in[1]), type.level, instruction.imm[0]); });
     case Opcode::kModDown:
-      return evaluator_.mod_down(cipher(in[0]), type.level, type.scale);
+      return each(instruction, [&](Cipher x, Index) { return e.mod_down(x, type.level, type.scale); });
     case Opcode::kDropLevel:
-      return evaluator_.drop_level(cipher(in[0]), type.level);
+      return each(instruction, [&](Cipher x, Index) { return e.drop_level(x, type.level); });
     case Opcode::kRelabel:
-      return evaluator_.relabel(cipher(in[0]), type.level, type.scale, type.slots);
+      return each(instruction, [&](Cipher x, Index) { return e.relabel(x, type.level, type.scale, type.slots); });
     default: {
-      Ciphertext value = evaluator_.trivial(plain(in[0]));
-      value.key_set = keys_.id();
-      return value;
+      Ciphertexts values;
+      for (Index i = 0; i < type.count; ++i) {
+        values.push_back(e.trivial(plain(in[0], i)));
+        values.back().key_set = keys_.id();
+      }
+      return values;
     }
   }
 }

@@ -14,11 +14,12 @@ class Interpreter {
   Interpreter(const Context& context, const Plan& plan, KeyProvider& keys, PlaintextProvider& plaintexts,
               const Observers& observers);
 
-  std::vector<Ciphertext> run(std::vector<Input> inputs);
+  std::vector<Ciphertexts> run(std::vector<Input> inputs);
 
  private:
-  /// What a register holds; all handles, so that a copy copies no rows.
-  using Value = std::variant<std::monostate, std::int64_t, Ciphertext, Plaintext, Digits, KeyLease>;
+  /// What a register holds; arrays of handles, so that a copy copies no rows.
+  using Value =
+      std::variant<std::monostate, std::int64_t, Ciphertexts, std::vector<Plaintext>, std::vector<Digits>, KeyLease>;
   using Values = std::vector<Value>;
 
   Values run_block(std::uint32_t block, Values args);
@@ -27,7 +28,8 @@ class Interpreter {
   Values run_if(const Instruction& instruction);
   Values run_diag_sums(const Instruction& instruction);
   Value evaluate(const Instruction& instruction);
-  Value evaluate_key_switch(const Instruction& instruction);
+  Ciphertexts evaluate_array(const Instruction& instruction);
+  Ciphertexts evaluate_key_switch(const Instruction& instruction);
   std::int64_t evaluate_index(const Instruction& instruction) const;
   /// The operands from place `from` on; the last uses among them leave their registers.
   Values take(const Instruction& instruction, std::size_t from);
@@ -35,11 +37,23 @@ class Interpreter {
   void release(const Instruction& instruction);
   void report(std::uint32_t block, std::uint32_t instruction, std::uint64_t start_ns) const;
 
-  /// The first operand, which leaves its register if nothing reads it after this: its rows may then become the
-  /// result's.
-  Ciphertext spend(const Instruction& instruction);
-  const Ciphertext& cipher(const Operand& operand) const { return std::get<Ciphertext>(registers_[operand.reg]); }
-  const Plaintext& plain(const Operand& operand) const { return std::get<Plaintext>(registers_[operand.reg]); }
+  /// An operand, which leaves its register if nothing reads it after this: its rows may then become the result's.
+  Ciphertexts spend(const Instruction& instruction, std::size_t operand = 0);
+  /// function(ciphertext, i) for each of the first operand, which is given up one by one where it is spent, and of as
+  /// many as the result has, where one meets an array.
+  template <class Function>
+  auto each(const Instruction& instruction, const Function& function);
+  Ciphertexts sums(const Instruction& instruction);
+  Ciphertexts dots(const Instruction& instruction);
+
+  /// Number i of an array, or the one that meets each of another.
+  template <class T>
+  const T& at(const Operand& operand, std::size_t i) const {
+    const std::vector<T>& array = std::get<std::vector<T>>(registers_[operand.reg]);
+    return array[array.size() == 1 ? 0 : i];
+  }
+  const Ciphertext& cipher(const Operand& operand, std::size_t i) const { return at<Ciphertext>(operand, i); }
+  const Plaintext& plain(const Operand& operand, std::size_t i) const { return at<Plaintext>(operand, i); }
   const EvaluationKey& key(const Operand& operand) const { return *std::get<KeyLease>(registers_[operand.reg]); }
   std::int64_t index(const Operand& operand) const { return std::get<std::int64_t>(registers_[operand.reg]); }
 

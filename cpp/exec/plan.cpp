@@ -10,6 +10,8 @@
 namespace lw {
 namespace {
 
+constexpr std::uint64_t kMaxCount = 1 << 16;  // of an array
+
 constexpr OpcodeInfo kOpcodes[] = {
 #define LW_OPCODE(enumerator, name, in, out, imm) {name, in, out, imm},
 #include "exec/opcodes.def"
@@ -19,7 +21,8 @@ constexpr OpcodeInfo kOpcodes[] = {
 std::uint32_t as_u32(cbor::Field field) { return static_cast<std::uint32_t>(field.as_unsigned(UINT32_MAX)); }
 
 /// A cipher, digits or plain type: what they have in common.
-ValueType read_slots(cbor::Field field, TypeKind kind, const Parameters& parameters) {
+ValueType read_slots(cbor::Field field, TypeKind kind, std::size_t size, const Parameters& parameters) {
+  if (field.size() != size && field.size() != size + 1) field.fail("expected " + std::to_string(size) + " items");
   ValueType type;
   type.kind = kind;
   type.slots = as_u32(field[1]);
@@ -30,6 +33,9 @@ ValueType read_slots(cbor::Field field, TypeKind kind, const Parameters& paramet
   if (!parameters.has_level(type.level)) field.fail("these parameters have no " + to_string(type.level));
   type.scale = field[4].as_double();
   if (!std::isfinite(type.scale) || !(type.scale > 0)) field[4].fail("a scale must be positive and finite");
+  if (field.size() == size) return type;  // a count stands last, if it is not 1
+  type.count = static_cast<std::uint32_t>(field[size].as_unsigned(kMaxCount));
+  if (type.count == 0) field[size].fail("an array must not be empty");
   return type;
 }
 
@@ -46,18 +52,15 @@ ValueType read_type(cbor::Field field, const Parameters& parameters, std::size_t
   };
   ValueType type;
   if (name == "cipher") {
-    require_size(8);
-    type = read_slots(field, TypeKind::kCipher, parameters);
+    type = read_slots(field, TypeKind::kCipher, 8, parameters);
     type.degree = read_degree(field[5]);
     type.basis = static_cast<Basis>(field[6].as_unsigned(1));
     type.secret = static_cast<SecretKind>(field[7].as_unsigned(1));
   } else if (name == "digits") {
-    require_size(6);
-    type = read_slots(field, TypeKind::kDigits, parameters);
+    type = read_slots(field, TypeKind::kDigits, 6, parameters);
     type.degree = read_degree(field[5]);
   } else if (name == "plain") {
-    require_size(6);
-    type = read_slots(field, TypeKind::kPlain, parameters);
+    type = read_slots(field, TypeKind::kPlain, 6, parameters);
     type.basis = static_cast<Basis>(field[5].as_unsigned(1));
   } else if (name == "key") {
     require_size(2);
@@ -113,7 +116,8 @@ Block read_block(cbor::Field field) {
 std::span<const OpcodeInfo> opcode_table() noexcept { return kOpcodes; }
 
 std::string to_string(const ValueType& type) {
-  const std::string place = std::to_string(type.slots) + " slots, " + to_string(type.level) + ", scale 2^" +
+  const std::string count = type.count == 1 ? "" : std::to_string(type.count) + " x ";
+  const std::string place = count + std::to_string(type.slots) + " slots, " + to_string(type.level) + ", scale 2^" +
                             std::to_string(type.scale > 0 ? std::log2(type.scale) : 0);
   const std::string degree = ", degree " + std::to_string(type.degree);
   const std::string basis = type.basis == Basis::kQ ? ", over Q" : ", over QP";

@@ -42,7 +42,8 @@ struct ValueType {
   std::uint32_t degree = 0;
   Basis basis = Basis::kQ;
   SecretKind secret = SecretKind::kMain;
-  std::uint32_t key = 0;  // place in Plan::keys
+  std::uint32_t key = 0;    // place in Plan::keys
+  std::uint32_t count = 1;  // of the array
   bool operator==(const ValueType&) const = default;
 };
 std::string to_string(const ValueType& type);

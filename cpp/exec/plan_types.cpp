@@ -45,12 +45,31 @@ class TypeRule {
       require(plain.kind == TypeKind::kPlain && plain.level == type.level && plain.basis == Basis::kQP &&
                   scales_match(plain.scale, first.scale),
               "term " + std::to_string(t) + " is not a plaintext at the place of the digits: " + to_string(plain));
+      require(plain.count == 1 || plain.count == type.count,
+              "term " + std::to_string(t) + " is an array of another size: " + to_string(plain));
       type.slots = std::max(type.slots, plain.slots);
     }
     type.kind = TypeKind::kCipher;
     type.basis = Basis::kQP;
     type.scale = in(0).scale * in(1 + num_keys).scale;
     return type;
+  }
+
+  /// The type of what moves or adds up whole ciphertexts.
+  ValueType moved_array() const {
+    switch (instruction_.op) {
+      case Opcode::kTake:
+        return taken();
+      case Opcode::kConcat:
+        return joined_array();
+      case Opcode::kSum:
+        return summed(in(0));
+      default:
+        require(instruction_.in.size() == 2 && in(0).kind == TypeKind::kCipher &&
+                    (in(1).kind == TypeKind::kCipher || in(1).kind == TypeKind::kPlain),
+                "needs a cipher, and a cipher or a plaintext");
+        return summed(in(1).kind == TypeKind::kPlain ? joined(in(0).scale * in(1).scale) : product());
+    }
   }
 
   /// The result's type by rule; `stated` is taken over where the rule leaves it free.
@@ -70,6 +89,11 @@ class TypeRule {
         return joined(in(0).scale);
       case Opcode::kMulPlain:
         return joined(in(0).scale * in(1).scale);
+      case Opcode::kTake:
+      case Opcode::kConcat:
+      case Opcode::kSum:
+      case Opcode::kDot:
+        return moved_array();
       case Opcode::kMul:
       case Opcode::kSquare:
         return product();
@@ -140,7 +164,15 @@ class TypeRule {
     type.degree = std::max(a.degree, b.degree);
     type.slots = std::max(a.slots, b.slots);
     type.scale = scale;
+    type.count = joint_count();
     return type;
+  }
+  /// One ciphertext meets each of an array.
+  std::uint32_t joint_count() const {
+    const ValueType &a = in(0), &b = in(instruction_.in.size() - 1);
+    require(a.count == b.count || a.count == 1 || b.count == 1,
+            "operands are arrays of different sizes: " + to_string(a) + " and " + to_string(b));
+    return std::max(a.count, b.count);
   }
   ValueType product() const {
     const ValueType &a = in(0), &b = in(instruction_.in.size() - 1);
@@ -151,6 +183,41 @@ class TypeRule {
     type.degree = 2;
     type.slots = std::max(a.slots, b.slots);
     type.scale = a.scale * b.scale;
+    type.count = joint_count();
+    return type;
+  }
+
+  ValueType taken() const {
+    const std::int64_t count = in(0).count;
+    for (const std::int64_t number : instruction_.imm) {
+      require(number >= 0 && number < count,
+              "there is no ciphertext " + std::to_string(number) + " of " + std::to_string(count));
+    }
+    ValueType type = in(0);
+    type.count = static_cast<std::uint32_t>(std::min<std::size_t>(instruction_.imm.size(), UINT32_MAX));
+    return type;
+  }
+  ValueType joined_array() const {
+    require(!instruction_.in.empty(), "needs arrays");
+    ValueType type = in(0);
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < instruction_.in.size(); ++i) {
+      ValueType alike = in(i);
+      count += alike.count;
+      const bool is_alike = scales_match(alike.scale, type.scale);
+      alike.scale = type.scale;
+      alike.count = type.count;
+      require(is_alike && alike.kind == TypeKind::kCipher && alike == type,
+              "operands are of different types: " + to_string(type) + " and " + to_string(in(i)));
+    }
+    type.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
+    return type;
+  }
+  ValueType summed(ValueType type) const {
+    const std::int64_t groups = instruction_.imm[0];
+    require(groups >= 1 && type.count % groups == 0,
+            std::to_string(type.count) + " ciphertexts do not make " + std::to_string(groups) + " groups");
+    type.count = static_cast<std::uint32_t>(groups);
     return type;
   }
 

@@ -14,7 +14,17 @@ KeyLease ResidentKeys::acquire(const KeySpec& spec) {
   return key;
 }
 
-Plaintext PlaintextProvider::acquire(std::uint32_t constant, const ValueType& type) {
+namespace {
+
+std::size_t num_bytes(const std::vector<Plaintext>& plaintexts) {
+  std::size_t total = 0;
+  for (const Plaintext& plaintext : plaintexts) total += plaintext.num_bytes();
+  return total;
+}
+
+}  // namespace
+
+std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, const ValueType& type) {
   const Name name{constant, type.slots, type.level.track, type.level.index, type.scale, type.basis};
   {
     const std::lock_guard lock(mutex_);
@@ -23,7 +33,7 @@ Plaintext PlaintextProvider::acquire(std::uint32_t constant, const ValueType& ty
       return recent_.front().value;
     }
   }
-  const Plaintext value = encode(constant, type);
+  const std::vector<Plaintext> value = encode(constant, type);
   insert(name, value);
   return value;
 }
@@ -33,25 +43,32 @@ std::size_t PlaintextProvider::cached_bytes() const {
   return cached_bytes_;
 }
 
-Plaintext PlaintextProvider::encode(std::uint32_t constant, const ValueType& type) const {
+std::vector<Plaintext> PlaintextProvider::encode(std::uint32_t constant, const ValueType& type) const {
   const std::vector<std::complex<double>> values = source_(constant);
-  if (values.empty() || type.slots % values.size() != 0) {
+  const std::size_t width = values.size() / type.count;
+  if (width == 0 || values.size() % type.count != 0 || type.slots % width != 0) {
     throw Error(ErrorKind::kShape, "constant " + std::to_string(constant) + " has " + std::to_string(values.size()) +
-                                       " values, which do not fill " + std::to_string(type.slots) + " slots");
+                                       " values, which do not fill " +
+                                       (type.count == 1 ? "" : std::to_string(type.count) + " x ") +
+                                       std::to_string(type.slots) + " slots");
   }
-  Plaintext value = ckks::Encoder(*context_).encode(values, type.level, type.scale, type.basis);
-  value.slots = type.slots;
-  return value;
+  std::vector<Plaintext> encoded;
+  for (std::size_t first = 0; first < values.size(); first += width) {
+    encoded.push_back(
+        ckks::Encoder(*context_).encode(std::span(values).subspan(first, width), type.level, type.scale, type.basis));
+    encoded.back().slots = type.slots;
+  }
+  return encoded;
 }
 
-void PlaintextProvider::insert(const Name& name, const Plaintext& value) {
+void PlaintextProvider::insert(const Name& name, const std::vector<Plaintext>& value) {
   const std::lock_guard lock(mutex_);
-  if (value.num_bytes() > budget_bytes_ || places_.contains(name)) return;
+  if (num_bytes(value) > budget_bytes_ || places_.contains(name)) return;
   recent_.push_front({name, value});
   places_[name] = recent_.begin();
-  cached_bytes_ += value.num_bytes();
+  cached_bytes_ += num_bytes(value);
   while (cached_bytes_ > budget_bytes_) {
-    cached_bytes_ -= recent_.back().value.num_bytes();
+    cached_bytes_ -= num_bytes(recent_.back().value);
     places_.erase(recent_.back().name);
     recent_.pop_back();
   }

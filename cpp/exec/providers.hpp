@@ -48,7 +48,8 @@ class ResidentKeys final : public KeyProvider {
   std::shared_ptr<const Parameters> parameters_;
 };
 
-/// The slot vector of a constant: as many values as the type has slots, or a power of two fewer that are then repeated.
+/// The slot vectors of a constant, one after the other: as many values each as the type has slots, or a power of two
+/// fewer that are then repeated.
 using ConstantSource = std::function<std::vector<std::complex<double>>(std::uint32_t constant)>;
 
 /// Encodes constants when they are first needed and keeps the most recently used within a byte budget.
@@ -58,18 +59,19 @@ class PlaintextProvider {
   PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, std::size_t budget_bytes)
       : context_(std::move(context)), source_(std::move(source)), budget_bytes_(budget_bytes) {}
 
-  Plaintext acquire(std::uint32_t constant, const ValueType& type);
+  /// As many plaintexts as the type counts.
+  std::vector<Plaintext> acquire(std::uint32_t constant, const ValueType& type);
   std::size_t cached_bytes() const;
 
  private:
   using Name = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, double, Basis>;
   struct Entry {
     Name name;
-    Plaintext value;
+    std::vector<Plaintext> value;
   };
 
-  Plaintext encode(std::uint32_t constant, const ValueType& type) const;
-  void insert(const Name& name, const Plaintext& value);
+  std::vector<Plaintext> encode(std::uint32_t constant, const ValueType& type) const;
+  void insert(const Name& name, const std::vector<Plaintext>& value);
 
   std::shared_ptr<const Context> context_;
   ConstantSource source_;

@@ -123,6 +123,30 @@ Ciphertext Evaluator::mul_plain(Ciphertext x, const Plaintext& p) const {
   return result;
 }
 
+Ciphertext Evaluator::dot_plain(std::span<const Ciphertext* const> x, std::span<const Plaintext* const> p) const {
+  const char* op = "dot_plain";
+  if (x.empty() || x.size() != p.size()) fail(ErrorKind::kValue, op, "needs pairs of a ciphertext and a plaintext");
+  const double scale = x[0]->scale * p[0]->scale;
+  Ciphertext result = *x[0];
+  std::vector<ConstRows> left, right;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    require_alike(*x[0], *x[k], op);
+    require_plain(*x[k], *p[k], op);
+    require_degree(x[k]->degree(), x[0]->degree(), x[0]->degree(), op);
+    require_scale(x[k]->scale * p[k]->scale, scale, op);
+    left.push_back(x[k]->rows->rows());
+    right.push_back(p[k]->rows->rows());
+    result.key_set = joint_key_set(result, *x[k]);
+    result.slots = std::max({result.slots, x[k]->slots, p[k]->slots});
+  }
+  const Ring& ring = context_.ring();
+  PolyRows out(ring, x[0]->rows->limbs(), x[0]->rows->polys());
+  ring.kernels().dot(ring.queue(), out.rows(), left, right);
+  result = with_rows(result, std::move(out));
+  result.scale = scale;
+  return result;
+}
+
 Ciphertext Evaluator::mul_int(Ciphertext x, std::int64_t factor, double scale) const {
   require_own(x, "mul_int");
   const Ring& ring = context_.ring();

@@ -35,6 +35,8 @@ class Evaluator {
   Ciphertext add_plain(Ciphertext x, const Plaintext& p) const;
   Ciphertext sub_plain(Ciphertext x, const Plaintext& p) const;
   Ciphertext mul_plain(Ciphertext x, const Plaintext& p) const;  // scales multiply
+  /// The sum of mul_plain(x[i], p[i]) over at least one pair, all of one degree, no product stored by itself.
+  Ciphertext dot_plain(std::span<const Ciphertext* const> x, std::span<const Plaintext* const> p) const;
 
   /// Every coefficient times `factor`; `scale` is the label of the result.
   Ciphertext mul_int(Ciphertext x, std::int64_t factor, double scale) const;

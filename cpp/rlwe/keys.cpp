@@ -141,7 +141,7 @@ void check_parameters(const Fingerprint& found, const Parameters& expected, cons
   if (found == expected.fingerprint()) return;
   throw Error(ErrorKind::kParameterMismatch, what + " belongs to parameters " + short_hex(found) +
                                                  "; these are parameters " + short_hex(expected.fingerprint()) +
-                                                 ": use plan, keys and data of one compiled program");
+                                                 ": use keys and data of these parameters (of a compiled program: its own plan, keys and data)");
 }
 
 void check_context(const Fingerprint& found, const PolyRows& rows, const Context& expected, const std::string& what) {

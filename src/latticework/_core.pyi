@@ -525,10 +525,10 @@ class Executor:
     ) -> None: ...
     def run(
         self,
-        inputs: list[Ciphertext | int],
+        inputs: list[Ciphertext | list[Ciphertext] | int],
         on_event: Callable[[str, int, int, int, int, int], object] | None = None,
         watch: Sequence[int] = (),
-        on_watch: Callable[[int, Ciphertext], object] | None = None,
-    ) -> list[Ciphertext]: ...
+        on_watch: Callable[[int, Ciphertext | list[Ciphertext]], object] | None = None,
+    ) -> list[Ciphertext | list[Ciphertext]]: ...
     @property
     def cached_constant_bytes(self) -> int: ...

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.ir import Module, Value, interpret
+from latticework.plan.arrays import as_value
 from latticework.plan.schema import Plan, SourceLocation
 from latticework.plan.simulate import simulate
 from latticework.runtime import Client, Server
@@ -104,7 +105,7 @@ def debug_run(
     seen: dict[int, int] = defaultdict(int)
     rows: list[DebugRow] = []
 
-    def compare(register: int, ciphertext: Any) -> None:
+    def compare(register: int, value: Any) -> None:
         position = plan.watch[register]
         occurrence = seen[position]
         seen[position] += 1
@@ -112,7 +113,8 @@ def debug_run(
             return
         tensor = plan.tensors[position]
         want = expected[position][occurrence]
-        got = tensor.pack.unpack(np.real(decryptor.decrypt(ciphertext)))
+        array = value if isinstance(value, list) else [value]
+        got = tensor.pack.unpack(as_value(np.stack([np.real(decryptor.decrypt(c)) for c in array])))
         rows.append(
             DebugRow(
                 tensor.name,

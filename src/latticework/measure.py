@@ -84,8 +84,9 @@ class Measure:
             if position is None or done[position] >= len(exact):
                 return
             # A value that comes from public numbers alone is the same in all runs.
-            slots = np.broadcast_to(np.real(value), (runs, value.shape[-1]))
-            noisy = plan.tensors[position].pack.unpack(slots)
+            pack = plan.tensors[position].pack
+            shape = (runs, pack.slots) if pack.count == 1 else (runs, pack.count, pack.slots)
+            noisy = pack.unpack(np.broadcast_to(np.real(value), shape))
             tensors[position] = max(tensors.get(position, 0.0), self.deviation(exact[done[position]], noisy))
             done[position] += 1
 

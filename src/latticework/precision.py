@@ -153,7 +153,7 @@ class Search:
         for output, magnitude, box in zip(plan.client.outputs, self.magnitudes, self.box.outputs, strict=True):
             if box is not None:
                 held = output.pack.element_of_slot() >= 0
-                reach = float(np.max(np.maximum(np.abs(box.low), np.abs(box.high))[held]))
+                reach = float(np.max(np.maximum(np.abs(box.low), np.abs(box.high)).reshape(-1)[held]))
                 largest = max(largest, min(reach if np.isfinite(reach) else np.inf, MOST_REACH * magnitude))
         return max(2, ceil(log2(largest)) + 1)
 

@@ -10,6 +10,7 @@ from latticework.bench import ROOT, suites
 from latticework.errors import UserError
 
 bench_suites = suites()  # puts the source tree on the path
+from bench import stored  # noqa: E402
 from bench.rows import Row, report, rounded, show, summary, table  # noqa: E402
 
 KEYS = ["case", "metric", "unit", "ours", "reference", "source", "ratio", "target", "better", "meets", "checked"]
@@ -100,3 +101,23 @@ def test_suites_load_and_installed_packages_are_told_where_they_are(tmp_path):
         assert bench_suites.suite(name) is not None
     with pytest.raises(UserError, match="source distribution"):
         suites(tmp_path)
+
+
+def test_stored_results_are_shown_again(tmp_path):
+    rows = [
+        Row("rotate", "time", "ms", 2.0, 8.0, "peer 1.0, same run", 4.0, checked=True),
+        Row("add", "size", "MB", 1.5),
+    ]
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(report("peers", rows, {})))
+    text = stored.as_markdown(stored.load(file))
+    assert "| rotate | time | 2 ms | 8 ms | 4.00x | <= 4 ms | yes | peer 1.0, same run |" in text
+    assert "| add | size | 1.5 MB |  |  |  |  |  |" in text and "Targets met: 1 of 1." in text
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"suite": "peers"}', "{"])
+def test_what_is_no_result_is_refused(tmp_path, text):
+    file = tmp_path / "bad.json"
+    file.write_text(text)
+    with pytest.raises(UserError, match="bench show: .*bad.json"):
+        stored.load(file)

@@ -98,7 +98,7 @@ def test_totals_agree():
     assert sum(cost.by_location.values()) == pytest.approx(cost.seconds)
     assert cost.warm_seconds == pytest.approx(cost.seconds - cost.by_op["encode"])
     assert CostModel.load().work_seconds(cost.units, N) == pytest.approx(
-        estimate(loop_plan(), CostModel(replace(default_table(), overhead={}))).seconds
+        estimate(loop_plan(), CostModel(replace(default_table(), overhead={}, ops=()))).seconds
     )
 
 

@@ -131,7 +131,7 @@ def test_polynomial(rng):
         ([], vec.SPLAT, {"value": 1, "slots": 8}, IrError, "value is 1; it must be a float"),
         ([], vec.CONSTANT, {"value": packed(None), "slots": 4}, ShapeError, "slots is 4, but its value has 8"),
         ([], vec.CONSTANT, {"value": 1.0}, IrError, "must be a ConstRef"),
-        ([REAL], vec.LINEAR_TRANSFORM, {"map": LinearMap(4)}, ShapeError, "the map has 4 slots, its operand 8"),
+        ([REAL], vec.LINEAR_TRANSFORM, {"map": LinearMap(4)}, ShapeError, "takes 1 x 4 slots, its operand has 1 x 8"),
         ([REAL], vec.POLYNOMIAL, {}, IrError, "attribute polynomial is missing"),
     ],
 )

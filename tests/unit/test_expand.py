@@ -6,12 +6,12 @@ from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small
 
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import ScaleError
-from latticework.expand.linear_transform import baby_count
 from latticework.expand.polynomial import divide
 from latticework.ir import interpret
 from latticework.levels import program_depth
 from latticework.levels.depth import polynomial_depth
 from latticework.plan.constants import Diagonal, LinearMap, splat
+from latticework.plan.gathers.steps import choose, places
 from latticework.plan.keys import galois_element
 from latticework.plan.simulate import simulate
 
@@ -158,7 +158,7 @@ def test_baby_count_is_the_best_of_all_widths():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         steps = [int(s) for s in rng.choice(64, int(rng.integers(1, 40)), replace=False) - 31]
-        chosen = baby_count([(False, s) for s in steps], 64)
+        chosen = choose(places(explicit(64, steps))).split.width
 
         def rotations(width, steps=steps):
             babies, giants = {s % width for s in steps} - {0}, {(s - s % width) % 64 for s in steps} - {0}

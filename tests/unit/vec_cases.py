@@ -28,20 +28,28 @@ def small_chain(depth: int, *, ring_degree: int = 1024, scale_bits: int = 40, he
     return build_chain(ring_degree, need, 2, insecure=True)
 
 
-def line(slots: int = SLOTS) -> PackMap:
-    """A tensor of one axis that fills its vector."""
+def line(slots: int = SLOTS, count: int = 1) -> PackMap:
+    """A tensor of one axis that fills its vector; of two, a row a vector, if there are several."""
+    if count > 1:
+        return PackMap((count, slots), slots, (PackDim(1, slots),), (PackDim(0, count),))
     return PackMap((slots,), slots, (PackDim(0, slots),))
 
 
 class Vectors:
-    """A vec module being written."""
+    """A vec module being written.
 
-    def __init__(self, secrets: int = 1, *, slots: int = SLOTS, trips: bool = False) -> None:
+    counts  number of vectors of each secret input; 1 if not given
+    """
+
+    def __init__(
+        self, secrets: int = 1, *, slots: int = SLOTS, trips: bool = False, counts: Sequence[int] = ()
+    ) -> None:
         names = [f"x{i}" for i in range(secrets)] + ["n"] * trips
         self.module = Module(input_names=names)
         self.slots = slots
         self.kind = vec.VecType(1, slots, "real", True)
-        self.x = [self.module.body.add_arg(self.kind) for _ in range(secrets)]
+        counted = counts or [1] * secrets
+        self.x = [self.module.body.add_arg(self.kind.replace(count=counted[i])) for i in range(secrets)]
         self.n = self.module.body.add_arg(INDEX) if trips else None
         self.builder = Builder(self.module.body)
 
@@ -87,9 +95,9 @@ class Vectors:
 
 def gather_of(array: np.ndarray, module: Module) -> Gather:
     """A constant vector of the module."""
-    n = array.size
-    walk = Access((n,), ((1,),), (0,))
-    return Gather((n,), line(n), walk, module.add_source(array), walk)
+    count, slots = (1, *array.shape)[-2:]
+    walk = Access((array.size,), ((1,),), (0,))
+    return Gather((array.size,), line(slots, count), walk, module.add_source(array), walk)
 
 
 def map_of(matrix: np.ndarray, module: Module) -> LinearMap:
@@ -125,10 +133,12 @@ def plan_of(module: Module, chain: ModulusChain) -> Plan:
         if kind is INDEX:
             inputs.append(IndexInput(name, 8))
         else:
-            inputs.append(SecretInput(name, (kind.slots,), line(kind.slots), kind.level.index, kind.scale, -4.0, 4.0))
+            pack = line(kind.slots, kind.count)
+            inputs.append(SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, -4.0, 4.0))
     for name, value in zip(primitives.outputs, primitives.body.terminator.operands, strict=True):
         kind = value.type
-        outputs.append(Output(name, (kind.slots,), line(kind.slots), kind.level.index, kind.scale, 0.0, 1.0, 0.0))
+        pack = line(kind.slots, kind.count)
+        outputs.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 1.0, 0.0))
     client = ClientSpec("case", chain, tuple(inputs), tuple(outputs), manifest(primitives, keys, chain), 12.0)
     sources = {name: np.asarray(array, dtype=np.float64) for name, array in primitives.sources.items()}
     return Plan(

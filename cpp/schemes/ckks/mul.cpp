@@ -1,6 +1,7 @@
 #include "schemes/ckks/mul.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "math/error.hpp"
 
@@ -61,6 +62,43 @@ Ciphertext square(const Evaluator& evaluator, const Ciphertext& x) {
   kernels.add(ring.queue(), middle, middle, middle);
   kernels.mul(ring.queue(), out.rows(2, 1, 0, limbs), c1, c1);
   return labelled(x, x, std::move(out));
+}
+
+Ciphertext dot(const Evaluator& evaluator, std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) {
+  require_ckks(evaluator, "dot");
+  if (a.empty() || a.size() != b.size()) throw Error(ErrorKind::kValue, "dot: needs pairs of ciphertexts");
+  const Ring& ring = evaluator.context().ring();
+  const LimbList& limbs = a[0]->rows->limbs();
+  std::vector<ConstRows> left[3], right[3];  // the terms of each polynomial
+  const auto add_term = [&](std::uint32_t i, std::uint32_t j, std::size_t k) {
+    left[i + j].push_back(a[k]->rows->rows(i, 1, 0, limbs.size()));
+    right[i + j].push_back(b[k]->rows->rows(j, 1, 0, limbs.size()));
+  };
+  KeySetId key_set{};
+  std::uint32_t slots = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    evaluator.require_alike(*a[0], *a[k], "dot");
+    evaluator.require_alike(*a[k], *b[k], "dot");
+    require_factor(*a[k], "dot");
+    require_factor(*b[k], "dot");
+    if (!scales_match(a[k]->scale * b[k]->scale, a[0]->scale * b[0]->scale)) {
+      throw Error(ErrorKind::kScale, "dot: product " + std::to_string(k) + " has another scale than the first");
+    }
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      for (std::uint32_t j = 0; j < 2; ++j) add_term(i, j, k);
+    }
+    const KeySetId own = joint_key_set(*a[k], *b[k]);
+    if (key_set == KeySetId{}) key_set = own;
+    slots = std::max({slots, a[k]->slots, b[k]->slots});
+  }
+  PolyRows out(ring, limbs, 3);
+  for (std::uint32_t p = 0; p < 3; ++p) {
+    ring.kernels().dot(ring.queue(), out.rows(p, 1, 0, limbs.size()), left[p], right[p]);
+  }
+  Ciphertext result = labelled(*a[0], *b[0], std::move(out));
+  result.key_set = key_set;
+  result.slots = slots;
+  return result;
 }
 
 }  // namespace lw::ckks

@@ -9,5 +9,7 @@ namespace lw::ckks {
 Ciphertext mul(const Evaluator& evaluator, const Ciphertext& a, const Ciphertext& b);
 /// mul(x, x), cheaper.
 Ciphertext square(const Evaluator& evaluator, const Ciphertext& x);
+/// The sum of mul(a[i], b[i]) over at least one pair, no product stored by itself.
+Ciphertext dot(const Evaluator& evaluator, std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b);
 
 }  // namespace lw::ckks

@@ -180,6 +180,7 @@ class Evaluator(ExactOperations):
         if executors[place] is not None and self.keys is not None:
             self._keys(operation.name, x)
         (result,) = executors[place].run([x.core])
+        assert isinstance(result, _core.Ciphertext)
         return self._out(result)
 
     def _executor(self, who: str, plan: Compiled, x: Ciphertext) -> _core.Executor:

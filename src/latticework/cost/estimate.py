@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 
 from latticework.cost.memory import PeakMemory, constant_bytes, peak_value_bytes
 from latticework.cost.model import CostModel
-from latticework.cost.shapes import shape_of, stored_bytes
+from latticework.cost.shapes import priced_as, shape_of, stored_bytes, vectors_of
 from latticework.cost.trips import Trips
 from latticework.cost.work import Shape, Work, add_work, work
-from latticework.plan.schema import CipherKind, DigitsKind, IndexInput, Instruction, KeyKind, PlainKind, Plan
+from latticework.plan.schema import CipherKind, DigitsKind, Instruction, KeyKind, PlainKind, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Step:
     """One instruction of the code in the order it first runs, with all its runs together.
 
     level    of its result; None where it has none
-    times    how often it runs
+    times    how often it runs, once for each ciphertext of an array
     seconds  predicted for all runs; an encoding is counted once, for it is cached
     """
 
@@ -162,14 +162,15 @@ class _Walk:
 
     def step(self, block: int, place: int, instruction: Instruction, times: int) -> Step:
         """One instruction, priced."""
-        shape = shape_of(self.plan, instruction)
-        key = (instruction.op, shape)
+        op, vectors = priced_as(self.plan, instruction)
+        key = (op, shape_of(self.plan, instruction))
+        times *= vectors
         if key not in self.prices:
             self.prices[key] = self.model.seconds(*key)
         paid = times
         if instruction.op == "encode":
             constant = (instruction.immediate[0], self.plan.kind(instruction.results[0]))
-            paid = int(times > 0 and constant not in self.encoded)
+            paid = vectors * int(times > 0 and constant not in self.encoded)
             self.encoded.update([constant] if paid else [])
         units = {unit: count * paid for unit, count in work(*key).items()}
         return Step(
@@ -193,7 +194,11 @@ def count_operations(plan: Plan, steps: tuple[Step, ...]) -> OperationCounts:
         instruction = plan.blocks[step.block].code[step.place]
         for name in _counted_as(plan, instruction):
             found[name] += step.times
-    found["encodes"] = sum(1 for step in steps if step.op == "encode" and step.work.get("ntt"))
+    found["encodes"] = sum(
+        vectors_of(plan.kind(plan.blocks[step.block].code[step.place].results[0]))
+        for step in steps
+        if step.op == "encode" and step.work.get("ntt")
+    )
     return OperationCounts(**{f.name: found[f.name] for f in fields(OperationCounts)})
 
 
@@ -211,13 +216,16 @@ def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
         case "mod_down":
             source = plan.kind(instruction.operands[0].register)
             return ("mod_downs" if isinstance(source, CipherKind) and source.basis else "rescales",)
+        case "dot":
+            product = priced_as(plan, instruction)[0]
+            return ("ciphertext_products" if product == "mul" else "plaintext_products",)
         case "mul" | "square":
             return ("ciphertext_products",)
         case "mul_plain":
             return ("plaintext_products",)
         case "mul_int":
             return ("integer_products",)
-        case "add" | "sub" | "add_plain" | "sub_plain" | "add_int":
+        case "add" | "sub" | "sum" | "add_plain" | "sub_plain" | "add_int":
             return ("additions",)
         case "hoist":
             return ("hoists",)
@@ -250,7 +258,7 @@ def _key_uses(plan: Plan, steps: tuple[Step, ...]) -> dict[int, int]:
 
 def _bytes(plan: Plan) -> Bytes:
     chain, client = plan.chain, plan.client
-    fresh = sum(stored_bytes(chain, i.level, 0, 1) for i in client.inputs if not isinstance(i, IndexInput))
-    outputs = sum(stored_bytes(chain, o.level, 0, 2) for o in client.outputs)
+    fresh = sum(i.pack.count * stored_bytes(chain, i.level, 0, 1) for i in client.secret_inputs)
+    outputs = sum(o.pack.count * stored_bytes(chain, o.level, 0, 2) for o in client.outputs)
     keys = client.manifest
     return Bytes(fresh, 2 * fresh, outputs, keys.total_stored_bytes, keys.total_resident_bytes, constant_bytes(plan))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import chain
 
 from latticework.cost.shapes import cipher_rows, digits_rows, plain_rows, row_bytes, shape_of
 from latticework.cost.trips import Trips, inner_blocks
 from latticework.cost.work import Shape
 from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
 
-Buffers = frozenset[int]
+Buffers = frozenset[int]  # of one ciphertext
+Held = tuple[Buffers, ...]  # of an array of them
 _REPEATS = 2  # from its second trip on, a loop holds the same buffers
 
 
@@ -71,7 +73,8 @@ _IN_PLACE = {"add", "sub", "neg", "add_plain", "sub_plain", "mul_plain", "mul_in
 
 
 class _Liveness:
-    """Which buffers each register keeps alive; hoisted ones keep their source, relabelled and lower ones share it."""
+    """Which buffers each register keeps alive; hoisted ones keep their source, relabelled and lower ones share it, and
+    so do arrays put together from others."""
 
     def __init__(self, plan: Plan, trips: Trips) -> None:
         self.plan = plan
@@ -79,7 +82,7 @@ class _Liveness:
         self.row = row_bytes(plan.chain)
         self.sizes: list[int] = []
         self.holders: list[int] = []
-        self.held: dict[int, Buffers] = {}
+        self.held: dict[int, Held] = {}
         self.last_touch = _last_touches(plan)
         self.read_once = _digits_read_once(plan)
         self.alive = 0
@@ -88,36 +91,37 @@ class _Liveness:
     def peak(self) -> int:
         """Bytes at the worst moment."""
         arguments = [self.fresh(register) for register in self.plan.blocks[0].arguments]
-        for i, buffers in enumerate(arguments):
-            self.hold(-1 - i, buffers)  # the caller keeps the inputs
+        for i, held in enumerate(arguments):
+            self.hold(-1 - i, held)  # the caller keeps the inputs
         self.measure(0)
         self.block(0, arguments)
         return self.highest
 
-    def fresh(self, register: int) -> Buffers:
-        """A new buffer for a register's own rows."""
-        kind, chain = self.plan.kind(register), self.plan.chain
+    def fresh(self, register: int) -> Held:
+        """New buffers for a register's own rows."""
+        kind = self.plan.kind(register)
         if isinstance(kind, CipherKind):
-            rows = cipher_rows(chain, kind)
+            rows = cipher_rows(self.plan.chain, kind)
         elif isinstance(kind, DigitsKind):
-            rows = digits_rows(chain, kind)
+            rows = digits_rows(self.plan.chain, kind)
         else:
-            return frozenset()
-        self.sizes.append(rows * self.row)
-        self.holders.append(0)
-        return frozenset((len(self.sizes) - 1,))
+            return ()
+        first = len(self.sizes)
+        self.sizes += [rows * self.row] * kind.count
+        self.holders += [0] * kind.count
+        return tuple(frozenset((first + i,)) for i in range(kind.count))
 
-    def hold(self, register: int, buffers: Buffers) -> None:
+    def hold(self, register: int, held: Held) -> None:
         """Set a register."""
-        for buffer in buffers:
+        for buffer in chain.from_iterable(held):
             self.alive += 0 if self.holders[buffer] else self.sizes[buffer]
             self.holders[buffer] += 1
         self.drop(register)
-        self.held[register] = buffers
+        self.held[register] = held
 
     def drop(self, register: int) -> None:
         """Clear a register, if it holds anything."""
-        for buffer in self.held.pop(register, ()):
+        for buffer in chain.from_iterable(self.held.pop(register, ())):
             self.holders[buffer] -= 1
             self.alive -= 0 if self.holders[buffer] else self.sizes[buffer]
 
@@ -125,65 +129,93 @@ class _Liveness:
         """Note the bytes alive now, and so many more."""
         self.highest = max(self.highest, self.alive + more)
 
-    def block(self, number: int, arguments: list[Buffers]) -> list[Buffers]:
+    def block(self, number: int, arguments: list[Held]) -> list[Held]:
         """Run a block once; returns the buffers of what it yields."""
         block = self.plan.blocks[number]
-        for register, buffers in zip(block.arguments, arguments, strict=True):
-            self.hold(register, buffers)
+        for register, held in zip(block.arguments, arguments, strict=True):
+            self.hold(register, held)
         for place, instruction in enumerate(block.code):
             results = self.step(instruction)
             if instruction.op == "yield":
-                yielded = [self.held.get(o.register, frozenset()) for o in instruction.operands]
+                yielded = [self.held.get(o.register, ()) for o in instruction.operands]
                 self.release(instruction, number, place)
                 return yielded
-            for register, buffers in zip(instruction.results, results, strict=True):
-                self.hold(register, buffers)
+            for register, held in zip(instruction.results, results, strict=True):
+                self.hold(register, held)
             self.measure(0)
             self.release(instruction, number, place)
         raise AssertionError(f"block {number} does not end in yield")
 
-    def step(self, instruction: Instruction) -> list[Buffers]:
+    def step(self, instruction: Instruction) -> list[Held]:
         """Buffers of an instruction's results; its scratch is measured."""
         op = instruction.op
         self.trips.note(instruction)
-        operands = [self.held.get(o.register, frozenset()) for o in instruction.operands]
+        operands = [self.held.get(o.register, ()) for o in instruction.operands]
         if op == "for":
             return self.loop(instruction, operands[1:])
         if op == "if":
             self.give_up(instruction)
             self.block(instruction.immediate[1], operands[1:])
             return self.block(instruction.immediate[0], operands[1:])
-        if op in ("relabel", "drop_level") or (op in _IN_PLACE and self.may_lend(instruction, operands[0])):
-            return operands[:1]
+        if (moved := self.moved(instruction, operands)) is not None:
+            return [moved]
         if op == "hoist" and instruction.results[0] in self.read_once:
             return operands  # extended where it is used
         results = [self.fresh(register) for register in instruction.results]
         if results and results[0]:
-            made = sum(self.sizes[b] for buffers in results for b in buffers)
-            self.measure(
-                made
-                + scratch_rows(op, shape_of(self.plan, instruction), stored=not self.is_lazy(instruction)) * self.row
-            )
-        return [results[0] | operands[0]] if op == "hoist" else results
+            self.measure_vectors(instruction, results, operands[0] if operands else ())
+        if op == "hoist":
+            return [tuple(own | of for own, of in zip(results[0], operands[0], strict=True))]
+        return results
+
+    def moved(self, instruction: Instruction, operands: list[Held]) -> Held | None:
+        """The result of an instruction that needs no rows for it."""
+        match instruction.op:
+            case "relabel" | "drop_level":
+                return operands[0]
+            case "take":
+                return tuple(operands[0][number] for number in instruction.immediate)
+            case "concat":
+                return tuple(chain.from_iterable(operands))
+            case "sum" if self.may_lend(instruction, operands[0]):
+                return operands[0][:: len(operands[0]) // instruction.immediate[0]]
+            case op if op in _IN_PLACE and self.may_lend(instruction, operands[0]):
+                return operands[0]
+        return None
+
+    def measure_vectors(self, instruction: Instruction, results: list[Held], spent: Held) -> None:
+        """Note the bytes while results are made one after the other, each giving up what it was made of."""
+        stored = not self.is_lazy(instruction)
+        more = scratch_rows(instruction.op, shape_of(self.plan, instruction), stored=stored) * self.row
+        is_spent = len(results) == 1 and len(spent) == len(results[0]) > 1 and self.is_spent(instruction)
+        for i, made in enumerate(zip(*results, strict=True)):
+            more += sum(self.sizes[buffer] for buffers in made for buffer in buffers)
+            self.measure(more)
+            more -= sum(self.sizes[b] for b in spent[i] if self.holders[b] == 1) if is_spent else 0
 
     def is_lazy(self, instruction: Instruction) -> bool:
         """Whether digits among the operands are extended by this operation itself."""
         return bool(instruction.operands) and instruction.operands[0].register in self.read_once
 
-    def may_lend(self, instruction: Instruction, buffers: Buffers) -> bool:
-        """Whether the rows of the first operand become those of the result."""
-        first, result = instruction.operands[0], self.plan.kind(instruction.results[0])
-        kind = self.plan.kind(first.register)
-        assert isinstance(kind, CipherKind) and isinstance(result, CipherKind)
-        reads = sum(o.register == first.register for o in instruction.operands)
-        sole = all(self.holders[b] == 1 for b in buffers)
-        return first.last_use and reads == 1 and sole and kind.degree == result.degree
+    def is_spent(self, instruction: Instruction) -> bool:
+        """Whether this is the one and last read of the first operand."""
+        first = instruction.operands[0]
+        return first.last_use and sum(o.register == first.register for o in instruction.operands) == 1
 
-    def loop(self, instruction: Instruction, carried: list[Buffers]) -> list[Buffers]:
+    def may_lend(self, instruction: Instruction, held: Held) -> bool:
+        """Whether the rows of the first operand become those of the result."""
+        kind = self.plan.kind(instruction.operands[0].register)
+        result = self.plan.kind(instruction.results[0])
+        assert isinstance(kind, CipherKind) and isinstance(result, CipherKind)
+        sole = all(self.holders[b] == 1 for b in chain.from_iterable(held))
+        fits = kind.degree == result.degree and (kind.count == result.count or instruction.op == "sum")
+        return self.is_spent(instruction) and sole and fits
+
+    def loop(self, instruction: Instruction, carried: list[Held]) -> list[Held]:
         """A counted loop; its operands belong to the first trip."""
         self.give_up(instruction)
         for _ in range(min(self.trips.of(instruction), _REPEATS)):
-            carried = self.block(instruction.immediate[0], [frozenset(), *carried])
+            carried = self.block(instruction.immediate[0], [(), *carried])
         return carried
 
     def give_up(self, instruction: Instruction) -> None:
@@ -233,5 +265,5 @@ def _last_touches(plan: Plan) -> dict[tuple[int, int], list[int]]:
 def constant_bytes(plan: Plan) -> int:
     """Bytes of all encoded constants, each held once per level, scale and basis of use."""
     encoded = {(i.immediate[0], plan.kind(i.results[0])) for _, _, i in plan.walk() if i.op == "encode"}
-    rows = sum(plain_rows(plan.chain, kind) for _, kind in encoded if isinstance(kind, PlainKind))
+    rows = sum(kind.count * plain_rows(plan.chain, kind) for _, kind in encoded if isinstance(kind, PlainKind))
     return rows * row_bytes(plan.chain)

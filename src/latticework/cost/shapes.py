@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from latticework.cost.work import Shape
 from latticework.params import ModulusChain
-from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
+from latticework.plan.schema import CipherKind, DigitsKind, Instruction, Kind, PlainKind, Plan
 
 WORD_BYTES = 8
 ROW_PADDING_WORDS = 8  # the core pads rows off power-of-two strides
@@ -30,17 +30,17 @@ def row_bytes(chain: ModulusChain) -> int:
 
 
 def cipher_rows(chain: ModulusChain, kind: CipherKind) -> int:
-    """Rows of a ciphertext register."""
+    """Rows of one ciphertext of a register."""
     return (kind.degree + 1) * (q_limbs(chain, kind) + kind.basis * len(chain.special))
 
 
 def digits_rows(chain: ModulusChain, kind: DigitsKind) -> int:
-    """Rows of the extended digits of a hoisted register, its source not counted."""
+    """Rows of the extended digits of one hoisted ciphertext, which is not counted itself."""
     return len(digit_limbs(chain, kind)) * (q_limbs(chain, kind) + len(chain.special))
 
 
 def plain_rows(chain: ModulusChain, kind: PlainKind) -> int:
-    """Rows of an encoded constant."""
+    """Rows of one plaintext of an encoded constant."""
     return q_limbs(chain, kind) + kind.basis * len(chain.special)
 
 
@@ -51,8 +51,27 @@ def stored_bytes(chain: ModulusChain, level: int, track: int, polys: int) -> int
     return polys * sum(rows)
 
 
+def vectors_of(kind: Kind) -> int:
+    """Ciphertexts or plaintexts in a register; 1 for keys and integers."""
+    return kind.count if isinstance(kind, Held) else 1
+
+
+def priced_as(plan: Plan, instruction: Instruction) -> tuple[str, int]:
+    """The operation on one ciphertext that an instruction consists of, and how often it does it."""
+    if instruction.op in ("for", "if"):
+        return instruction.op, 1
+    if instruction.op not in ("sum", "dot"):
+        return instruction.op, max((vectors_of(plan.kind(r)) for r in instruction.results), default=1)
+    counts = [vectors_of(plan.kind(o.register)) for o in instruction.operands]
+    if instruction.op == "sum":
+        return "add", counts[0] - instruction.immediate[0]
+    is_plain = isinstance(plan.kind(instruction.operands[1].register), PlainKind)
+    return "mul_plain" if is_plain else "mul", max(counts)
+
+
 def shape_of(plan: Plan, instruction: Instruction) -> Shape:
-    """The shape that a plan instruction is priced by; operations on keys and integers have an empty one."""
+    """The shape that a plan instruction is priced by, for each of an array of ciphertexts; operations on keys and
+    integers have an empty one."""
     chain, op = plan.chain, instruction.op
     if op == "encode":
         kind = plan.kind(instruction.results[0])
@@ -66,7 +85,7 @@ def shape_of(plan: Plan, instruction: Instruction) -> Shape:
     switches = op in ("hoist", "key_product", "rotate", "relinearize", "to_sparse", "diag_sums")
     over_p = switches or op == "mod_raise" or (not isinstance(source, DigitsKind) and source.basis == 1)
     degree = 1 if isinstance(source, PlainKind) else source.degree
-    if op in ("add", "sub") and isinstance(result, CipherKind):
+    if op in ("add", "sub", "sum") and isinstance(result, CipherKind):
         degree = result.degree
     return Shape(
         chain.ring_degree,

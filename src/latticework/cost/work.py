@@ -18,8 +18,10 @@ UNITS = (
 )  # fmt: skip
 Work = dict[str, float]
 
-_POINTWISE = {"add", "sub", "neg", "add_plain", "sub_plain", "add_int", "mul_int", "mul_plain", "trivial", "extend"}
-_FREE = {"key", "relabel", "for", "if", "yield", "iconst", "iadd", "isub", "imul", "imin", "ilt"}
+_POINTWISE = {
+    "add", "sub", "sum", "neg", "add_plain", "sub_plain", "add_int", "mul_int", "mul_plain", "trivial", "extend",
+}  # fmt: skip
+_FREE = {"take", "concat", "key", "relabel", "for", "if", "yield", "iconst", "iadd", "isub", "imul", "imin", "ilt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,16 @@ class Shape:
 
 
 def work(op: str, shape: Shape) -> Work:
-    """Units of one plan instruction. Loops and branches are free: their bodies are counted by themselves."""
+    """Units of one plan instruction for one ciphertext of an array; of one addition of a `sum`, one product of a `dot`.
+
+    Loops and branches are free: their bodies are counted by themselves.
+    """
     if op in _FREE:
         return {}
     if op in _POINTWISE:
         return {"pointwise": shape.polys * shape.rows}
     match op:
-        case "mul" | "square":
+        case "mul" | "square" | "dot":
             return {"pointwise": 4 * shape.rows}
         case "drop_level":
             return {"pointwise": shape.polys * (shape.kept + shape.p_limbs)}

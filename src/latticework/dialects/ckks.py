@@ -6,24 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from latticework.dialects.constants import LinearMap, Polynomial
+from latticework.dialects.arrays import joint_count, summed_type
+from latticework.dialects.constants import LinearMap, Polynomial, mapped_count
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import CipherType, Level, check_level, stated_scale, take
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.plan.arrays import as_value, as_vectors, sum_vectors
 from latticework.plan.embedding import raise_modulus
 
 
 def _product(name: str, a: CipherType, b: CipherType, attrs: Attrs) -> CipherType:
     if a.level != b.level or a.basis != "Q" or b.basis != "Q":
         raise LevelError(f"{name}: needs one level over Q, got {a.level} over {a.basis} and {b.level} over {b.basis}")
-    if (a.count, a.slots) != (b.count, b.slots):
+    if a.slots != b.slots:
         raise ShapeError(f"{name}: operands differ: {a.count} x {a.slots} slots and {b.count} x {b.slots}")
     if a.degree != 1 or b.degree != 1 or a.scheme != "ckks" or (a.scheme, a.secret_key) != (b.scheme, b.secret_key):
         raise IrError(
             f"{name}: needs ckks ciphertexts of degree 1 under one secret, got {a} and {b}; relinearize first"
         )
-    return a.replace(degree=2, scale=stated_scale(name, attrs, a.scale * b.scale))
+    return a.replace(count=joint_count(name, (a, b)), degree=2, scale=stated_scale(name, attrs, a.scale * b.scale))
 
 
 def _infer_mul(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
@@ -42,6 +44,20 @@ def _infer_square(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Re
 SQUARE = define("ckks.square", infer=_infer_square, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[0]])
 
 
+def _infer_dot(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    """Attribute groups: as of rlwe.sum."""
+    a, b = take("ckks.dot", operands, CipherType, CipherType)
+    return [summed_type("ckks.dot", _product("ckks.dot", a, b, attrs), attrs)]
+
+
+# The sums of the products of two arrays: rlwe.sum of ckks.mul, of which no product is alive by itself.
+DOT = define(
+    "ckks.dot",
+    infer=_infer_dot,
+    meaning=lambda op, inputs, _context: [as_value(sum_vectors(as_vectors(inputs[0] * inputs[1]), op.attrs["groups"]))],
+)
+
+
 def _placed(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
     """The result of a symbolic map: its operand at the level and scale stated in the attributes."""
     (a,) = take(name, operands, CipherType)
@@ -54,11 +70,10 @@ def _placed(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
 
 
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    result = _placed("ckks.linear_transform", operands, attrs)
-    slots = attribute("ckks.linear_transform", attrs, "map", LinearMap).slots
-    if slots != result.slots:
-        raise ShapeError(f"ckks.linear_transform: the map has {slots} slots, its operand {result.slots}")
-    return [result]
+    name = "ckks.linear_transform"
+    result = _placed(name, operands, attrs)
+    linear_map = attribute(name, attrs, "map", LinearMap)
+    return [result.replace(count=mapped_count(name, linear_map, result.count, result.slots))]
 
 
 LINEAR_TRANSFORM = define(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from latticework.errors import ShapeError
 from latticework.ir import register_attribute
 from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
+from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Part, Polynomial
 from latticework.plan.pack import PackDim, PackMap
 
 for _name, _class in {
@@ -15,9 +16,23 @@ for _name, _class in {
     "butterflies": Butterflies,
     "const_ref": ConstRef,
     "diagonal": Diagonal,
+    "map_part": Part,
     "linear_map": LinearMap,
     "polynomial": Polynomial,
 }.items():
     register_attribute(_name)(_class)
 
-__all__ = ["ConstRef", "Diagonal", "LinearMap", "Polynomial"]
+__all__ = ["ConstRef", "Diagonal", "LinearMap", "Polynomial", "mapped_count"]
+
+
+def mapped_count(name: str, linear_map: LinearMap, count: int, slots: int) -> int:
+    """Vectors that a map makes of an array; a map of one vector to one acts on each.
+
+    raises  ShapeError where the array does not fit the map
+    """
+    single = (linear_map.count_in, linear_map.count_out) == (1, 1)
+    if linear_map.slots != slots or not (single or linear_map.count_in == count):
+        raise ShapeError(
+            f"{name}: the map takes {linear_map.count_in} x {linear_map.slots} slots, its operand has {count} x {slots}"
+        )
+    return count if single else linear_map.count_out

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from latticework.dialects.arrays import define_moves, joint_count, summed_type
 from latticework.dialects.constants import ConstRef
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import (
@@ -27,6 +28,7 @@ from latticework.dialects.rlwe_types import (
 )
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.plan.arrays import as_value, as_vectors, sum_vectors
 from latticework.plan.keys import galois_action
 
 __all__ = ["CipherType", "DigitsType", "Level", "PlainType"]
@@ -39,23 +41,24 @@ def _same(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
     return [inputs[0]]
 
 
-def _match(name: str, a: CipherType, b: CipherType | PlainType) -> None:
-    """Raise unless the operands lie over the same limbs and slots at the same scale."""
+def _match(name: str, a: CipherType, b: CipherType | PlainType) -> int:
+    """The count of the result; raise unless the operands lie over the same limbs and slots."""
     if a.level != b.level or a.basis != b.basis:
         raise LevelError(f"{name}: levels differ (lhs {a.level} over {a.basis}, rhs {b.level} over {b.basis})")
-    if a.slots != b.slots or b.count not in (1, a.count):
+    if a.slots != b.slots:
         raise ShapeError(f"{name}: operands differ: {a.count} x {a.slots} slots and {b.count} x {b.slots}")
-    if isinstance(b, CipherType) and (a.scheme, a.secret_key, a.count) != (b.scheme, b.secret_key, b.count):
-        raise IrError(f"{name}: operands are {a} and {b}; scheme, secret and count must agree")
+    if isinstance(b, CipherType) and (a.scheme, a.secret_key) != (b.scheme, b.secret_key):
+        raise IrError(f"{name}: operands are {a} and {b}; scheme and secret must agree")
+    return joint_count(name, (a, b))
 
 
 def _sum(name: str, function: Callable[[Array, Array], Array], other: type[Type]) -> Any:
     def infer(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
         a, b = take(name, operands, CipherType, other)
-        _match(name, a, b)
+        count = _match(name, a, b)
         match_scale(name, a.scale, b.scale, "rescale or relabel one operand first")
         degree = max(a.degree, b.degree) if other is CipherType else a.degree
-        return [a.replace(degree=degree, scale=stated_scale(name, attrs, a.scale))]
+        return [a.replace(count=count, degree=degree, scale=stated_scale(name, attrs, a.scale))]
 
     def meaning(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
         return [function(*inputs)]
@@ -86,7 +89,8 @@ def _infer_encode(operands: Sequence[Value], attrs: Attrs, _regions: Regions) ->
     if attrs.get("slots", slots) != slots:
         raise ShapeError(f"{name}: slots is {attrs['slots']}, but the value has {slots}")
     level, scale = attribute(name, attrs, "level", Level), attribute(name, attrs, "scale", float)
-    return [PlainType(1, slots, level, scale, attrs.get("basis", "Q"))]
+    count = value.count if isinstance(value, ConstRef) else 1
+    return [PlainType(count, slots, level, scale, attrs.get("basis", "Q"))]
 
 
 def _encode(op: Op, _inputs: list[Array], context: Context) -> list[Array]:
@@ -101,12 +105,26 @@ ENCODE = define("rlwe.encode", infer=_infer_encode, meaning=_encode)
 
 def _infer_mul_plain(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
     a, b = take("rlwe.mul_plain", operands, CipherType, PlainType)
-    _match("rlwe.mul_plain", a, b)
-    return [a.replace(scale=stated_scale("rlwe.mul_plain", attrs, a.scale * b.scale))]
+    count = _match("rlwe.mul_plain", a, b)
+    return [a.replace(count=count, scale=stated_scale("rlwe.mul_plain", attrs, a.scale * b.scale))]
 
 
 MUL_PLAIN = define(
     "rlwe.mul_plain", infer=_infer_mul_plain, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[1]]
+)
+
+
+def _infer_dot_plain(operands: Sequence[Value], attrs: Attrs, regions: Regions) -> list[Type]:
+    """Attribute groups: as of rlwe.sum."""
+    (product,) = _infer_mul_plain(operands, attrs, regions)
+    return [summed_type("rlwe.dot_plain", product, attrs)]
+
+
+# rlwe.sum of rlwe.mul_plain, of which no product is alive by itself.
+DOT_PLAIN = define(
+    "rlwe.dot_plain",
+    infer=_infer_dot_plain,
+    meaning=lambda op, inputs, _context: [as_value(sum_vectors(as_vectors(inputs[0] * inputs[1]), op.attrs["groups"]))],
 )
 
 
@@ -359,7 +377,8 @@ def _infer_diag_sums(operands: Sequence[Value], attrs: Attrs, _regions: Regions)
             raise IrError(f"{name}: term ({baby}, {giant}) of {num_keys + 1} babies and {giants} giants")
     over_qp = of.replace(basis="QP")
     for plain in plains:
-        _match(name, over_qp, plain)
+        if _match(name, over_qp, plain) != of.count:
+            raise ShapeError(f"{name}: {plain.count} vectors of a diagonal for {of.count} of digits")
         match_scale(name, plain.scale, plains[0].scale, "encode all diagonals at one scale")
     return [over_qp.replace(scale=stated_scale(name, attrs, of.scale * plains[0].scale))] * giants
 
@@ -377,3 +396,16 @@ def _diag_sums(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
 
 
 DIAG_SUMS = define("rlwe.diag_sums", infer=_infer_diag_sums, meaning=_diag_sums)
+
+
+def _joined(name: str, types: list[CipherType]) -> CipherType:
+    first = types[0]
+    for other in types[1:]:
+        _match(name, first.replace(count=1), other)
+        match_scale(name, first.scale, other.scale, "rescale or relabel one operand first")
+        if other.degree != first.degree:
+            raise IrError(f"{name}: degrees {first.degree} and {other.degree}; relinearize first")
+    return first
+
+
+TAKE, CONCAT, SUM = define_moves("rlwe", CipherType, _joined)

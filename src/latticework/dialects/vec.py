@@ -2,7 +2,8 @@
 
 A vector narrower than the slots of the hardware is periodic, so rotation is
 modulo ``slots`` whatever the ring.  Public vectors are operands like secret
-ones; a result is secret if an operand is.
+ones; a result is secret if an operand is. A value is an array of vectors:
+operations act on each of them, and take, concat and sum on whole vectors.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from latticework.dialects.constants import ConstRef, LinearMap, Polynomial
+from latticework.dialects.arrays import define_moves, joint_count
+from latticework.dialects.constants import ConstRef, LinearMap, Polynomial, mapped_count
 from latticework.errors import IrError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, attribute, define, register_type
 
@@ -54,9 +56,13 @@ def _vectors(name: str, operands: Sequence[Value], number: int) -> list[VecType]
     if len(operands) != number or len(types) != number:
         raise IrError(f"{name}: takes {number} vectors, got ({', '.join(str(value.type) for value in operands)})")
     if any(t.slots != types[0].slots for t in types) or len({t.count for t in types} - {1}) > 1:
-        shapes = " and ".join(f"{t.count} x {t.slots} slots" for t in types)
-        raise ShapeError(f"{name}: operands differ: {shapes}; convert the layout of one first")
+        raise _differ(name, types)
     return types
+
+
+def _differ(name: str, types: Sequence[VecType]) -> ShapeError:
+    shapes = " and ".join(f"{t.count} x {t.slots} slots" for t in types)
+    return ShapeError(f"{name}: operands differ: {shapes}; convert the layout of one first")
 
 
 def _elementwise(name: str, number: int, function: Callable[..., Array]) -> OpSpec:
@@ -65,7 +71,7 @@ def _elementwise(name: str, number: int, function: Callable[..., Array]) -> OpSp
     def infer(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
         types = _vectors(name, operands, number)
         elem = "complex" if any(t.elem == "complex" for t in types) else "real"
-        return [VecType(max(t.count for t in types), types[0].slots, elem, any(t.secret for t in types))]
+        return [VecType(joint_count(name, types), types[0].slots, elem, any(t.secret for t in types))]
 
     def meaning(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
         return [function(*inputs)]
@@ -90,7 +96,7 @@ def _infer_constant(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[
     slots = attrs.get("slots", value.slots)
     if slots != value.slots:
         raise ShapeError(f"vec.constant: slots is {slots}, but its value has {value.slots}")
-    return [VecType(1, value.slots, _elem(value.factor), False)]
+    return [VecType(value.count, value.slots, _elem(value.factor), False)]
 
 
 CONSTANT = define(
@@ -125,18 +131,12 @@ ROTATE = define(
 )
 
 
-def map_is_real(linear_map: LinearMap) -> bool:
-    """Whether the map takes real vectors to real vectors: no factor in it is complex."""
-    factors = [linear_map.factor, *(diagonal.values.factor for diagonal in linear_map.explicit)]
-    return not any(isinstance(factor, complex) for factor in factors)
-
-
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    (type_,) = _vectors("vec.linear_transform", operands, 1)
-    linear_map = attribute("vec.linear_transform", attrs, "map", LinearMap)
-    if linear_map.slots != type_.slots:
-        raise ShapeError(f"vec.linear_transform: the map has {linear_map.slots} slots, its operand {type_.slots}")
-    return [type_ if map_is_real(linear_map) else type_.replace(elem="complex")]
+    name = "vec.linear_transform"
+    (type_,) = _vectors(name, operands, 1)
+    linear_map = attribute(name, attrs, "map", LinearMap)
+    count = mapped_count(name, linear_map, type_.count, type_.slots)
+    return [type_.replace(count=count, elem=type_.elem if linear_map.is_real else "complex")]
 
 
 LINEAR_TRANSFORM = define(
@@ -165,3 +165,13 @@ def _infer_trivial(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[
 
 # A public vector in the form of a secret one, for a loop that starts from public numbers.
 TRIVIAL = define("vec.trivial", infer=_infer_trivial, meaning=lambda _op, inputs, _context: [inputs[0]])
+
+
+def _joined(name: str, types: list[VecType]) -> VecType:
+    if any(t.slots != types[0].slots for t in types):
+        raise _differ(name, types)
+    elem = "complex" if any(t.elem == "complex" for t in types) else "real"
+    return types[0].replace(elem=elem, secret=any(t.secret for t in types))
+
+
+TAKE, CONCAT, SUM = define_moves("vec", VecType, _joined)

@@ -24,7 +24,6 @@ from latticework.params.bootstrap import raised_scale
 from latticework.params.chain import BootstrapCircuit
 from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import LinearMap
-from latticework.plan.keys import conjugation_element
 
 _RESIDUAL_BITS = 30  # of the integers by which input and first result are multiplied before they are subtracted
 
@@ -95,12 +94,12 @@ class _Bootstrap:
         slots = cipher(x).slots
         raised = self.raised(self.slots_to_coefficients(x))
         spectrum = self.coefficients_to_slots(raised, slots)
-        turned = self.conjugate(spectrum)
+        turned = self.p.conjugate(spectrum)
         plus = minus = self.series(self.p.add(spectrum, turned), scale)
         if not self.real:
-            upper = self.p.mul_i(self.series(self.p.mul_i(self.sub(spectrum, turned), 3), scale))
-            plus, minus = self.p.add(plus, upper), self.sub(minus, upper)
-        result = self.p.mul_i(self.sub(plus, self.conjugate(minus)), 3)
+            upper = self.p.mul_i(self.series(self.p.mul_i(self.p.sub(spectrum, turned), 3), scale))
+            plus, minus = self.p.add(plus, upper), self.p.sub(minus, upper)
+        result = self.p.mul_i(self.p.sub(plus, self.p.conjugate(minus)), 3)
         return self.p.relabel(result, scale, level=Level(0, self.level))
 
     def slots_to_coefficients(self, x: Value) -> Value:
@@ -147,17 +146,6 @@ class _Bootstrap:
     def series(self, half: Value, scale: float) -> Value:
         """F of one half of the coefficients."""
         return expand_eval_mod(self.p, half, self.circuit, self.level, scale)
-
-    def conjugate(self, x: Value) -> Value:
-        """The complex conjugate of every slot."""
-        kind = cipher(x)
-        key = self.p.key("galois", conjugation_element(self.p.chain.ring_degree), kind.level)
-        product = self.p.builder.build("rlwe.key_product", [self.p.hoist(x), key])
-        return self.p.mod_down(product, kind.level.index, kind.scale)
-
-    def sub(self, a: Value, b: Value) -> Value:
-        """a - b."""
-        return self.p.builder.build("rlwe.sub", [a, b])
 
 
 def butterfly_maps(slots: int, levels: int, *, inverse: bool) -> list[LinearMap]:

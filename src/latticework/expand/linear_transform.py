@@ -1,137 +1,166 @@
-"""A symbolic linear map as baby steps and giant steps with double hoisting.
+"""A symbolic block linear map as baby steps and giant steps with double hoisting.
 
-y = sum_g rotate_g( sum_b rotate_-g(diagonal_(g+b)) * baby_b(x) ),
-where a baby is x turned by b slots, or its conjugate turned by b slots. The
-inner sums are one `rlwe.diag_sums`: all babies share one decomposition of x,
-and everything stays over QP. Each giant step divides by P once, decomposes
-once and is summed over QP; one final mod_down removes P and the level's primes
-together. Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al.
-(Eurocrypt'21).
+y[v] = sum_g rotate_g( sum_(u, b) rotate_-g(diagonal_(v, u, g+b)) * baby_b(x[u]) ),
+where a baby is x[u] turned by b slots, or its conjugate turned by b slots. All babies
+of an input share its decomposition and serve every output, and everything stays over
+QP. Each giant step divides by P once, decomposes once and is summed over QP; one final
+mod_down removes P and the level's primes together. Of a real map the imaginary halves
+of slots may carry a second output, or a second diagonal (`plan.gathers.steps`).
+Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from math import gcd, isqrt
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from latticework.expand.primitives import Primitives, cipher, signed_steps
+from latticework.expand.linear_terms import SELF, Term, made_outputs, terms_of
+from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
-from latticework.plan.constants import ConstRef, Diagonal, LinearMap
-from latticework.plan.keys import conjugation_element, galois_element
-
-# Relative prices of a hoisted rotation kept over QP and of a full one, in NTTs of one row at typical digit counts:
-# a baby step is a key product; a giant step adds a division by P and a decomposition.
-BABY_COST, GIANT_COST = 1.0, 3.0
+from latticework.plan.constants import LinearMap
+from latticework.plan.gathers.steps import TYPICAL, Choice, Prices, Split, choose, count, places
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Baby:
-    """x turned left by `steps` slots, of its conjugate if `conj`."""
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How expansions may carry linear maps out.
 
-    conj: bool
-    steps: int
+    prices   by which widths are chosen
+    packing  whether maps that are real, of real vectors, may use the imaginary halves of slots
+    """
 
-    def element(self, slots: int, ring_degree: int) -> int:
-        """The Galois element that does it: 1 for x itself."""
-        turn = galois_element(signed_steps(self.steps, slots), ring_degree)
-        return turn * conjugation_element(ring_degree) % (2 * ring_degree) if self.conj else turn
+    prices: Prices = TYPICAL
+    packing: bool = False
 
 
 def expand_linear_transform(
-    p: Primitives, x: Value, linear_map: LinearMap, level: int, scale: float, width: int | None = None
+    p: Primitives,
+    x: Value,
+    linear_map: LinearMap,
+    level: int,
+    scale: float,
+    width: int | None = None,
+    *,
+    ways: Ways = Ways(),
+    real: bool = False,
 ) -> Value:
     """Primitive operations for one linear map; x settled one level above `level`.
 
     width  of the baby steps, or None for the cheapest
+    real   whether the map and the vectors it is applied to are real
     """
     kind = cipher(x)
+    where = places(linear_map)
+    single = (linear_map.count_in, linear_map.count_out) == (1, 1)
     plain_scale = scale * p.group(kind.level.index, kind.level.track) / kind.scale
-    by_giant = split(linear_map, width)
-    if not by_giant:
-        return p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
-    babies = sorted({baby for terms in by_giant.values() for baby, _ in terms} - {_SELF})
-    inner = _fused_sums if babies else _plain_sums
-    total: Value | None = None
-    for giant, part in inner(p, x, by_giant, plain_scale):
-        settled = p.mod_down(part, kind.level.index, cipher(part).scale) if giant and babies else part
-        turned = p.key_product(p.hoist(settled), giant, kind.level) if giant else part
-        if cipher(turned).basis == "Q" and len(by_giant) > 1:
-            turned = p.extend(turned)
-        total = p.add(total, turned)
-    assert total is not None
-    return p.mod_down(total, level, scale)
+    if not where.steps.size:
+        zero = p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
+        return zero if single else p.take(zero, [0] * linear_map.count_out)
+    choice = choose(where, ways.prices, packing=real and ways.packing)
+    if width is not None:
+        choice = Choice(Split(width), count(where, Split(width)))
+    if choice.packing == "diagonals":
+        turned = p.rotate(x, choice.apart)
+        x = p.add(x, p.mul_i(turned))
+    sums = _Sums(p, x, linear_map, plain_scale)
+    made = sums.outputs(terms_of(linear_map, choice), level, scale)
+    if choice.packing == "diagonals":
+        made = p.add(made, p.conjugate(made))
+    if choice.packing == "outputs":
+        made = _unpacked(p, made, len(made_outputs(linear_map)))
+    return made if single else _in_place(p, made, linear_map, scale)
 
 
-Terms = list[tuple[Baby, ConstRef]]
-_SELF = Baby(False, 0)
+def _unpacked(p: Primitives, made: Value, count_made: int) -> Value:
+    """(y1 + i y2) / 2 of each pair, and perhaps a last one by itself, as y1, y2, ..."""
+    pairs = count_made // 2
+    packed = p.take(made, range(pairs))
+    turned = p.conjugate(packed)
+    lower = p.add(packed, turned)
+    upper = p.mul_i(p.sub(packed, turned), 3)
+    parts = p.concat([lower, upper, *([p.take(made, [pairs])] if count_made % 2 else [])])
+    order = [number for pair in range(pairs) for number in (pair, pairs + pair)]
+    return p.take(parts, [*order, *([2 * pairs] if count_made % 2 else [])])
 
 
-def _fused_sums(p: Primitives, x: Value, by_giant: dict[int, Terms], plain_scale: float) -> list[tuple[int, Value]]:
-    """(giant, sum of its terms over QP before it is turned), all by one operation on one decomposition of x."""
-    kind = cipher(x)
-    babies = sorted({baby for terms in by_giant.values() for baby, _ in terms} - {_SELF})
-    numbers = {_SELF: 0, **{baby: number for number, baby in enumerate(babies, 1)}}
-    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in babies]
-    plains, pairs = [], []
-    for place, (giant, terms) in enumerate(by_giant.items()):
-        for baby, values in terms:
-            plains.append(p.encode(_rotated(values, -giant), kind.slots, kind.level, plain_scale, "QP"))
-            pairs.append((numbers[baby], place))
-    operands = [p.hoist(x), *keys, *plains]
-    sums = p.builder.create("rlwe.diag_sums", operands, {"terms": tuple(pairs), "giants": len(by_giant)})
-    return list(zip(by_giant, sums.results, strict=True))
+def _in_place(p: Primitives, made: Value, linear_map: LinearMap, scale: float) -> Value:
+    """The outputs that have diagonals among those that are zero."""
+    numbers = made_outputs(linear_map)
+    if len(numbers) == linear_map.count_out:
+        return made
+    zero = p.mul_int(p.take(made, [0]), 0, scale)
+    order = [numbers.index(v) if v in numbers else len(numbers) for v in range(linear_map.count_out)]
+    return p.take(p.concat([made, zero]), order)
 
 
-def _plain_sums(p: Primitives, x: Value, by_giant: dict[int, Terms], plain_scale: float) -> list[tuple[int, Value]]:
-    """The same over Q, where x itself is the only baby: there is no P to divide by."""
-    kind = cipher(x)
-    sums = []
-    for giant, terms in by_giant.items():
-        total: Value | None = None
-        for _, values in terms:
-            plain = p.encode(_rotated(values, -giant), kind.slots, kind.level, plain_scale, "Q")
-            total = p.add(total, p.builder.build("rlwe.mul_plain", [x, plain]))
-        assert total is not None
-        sums.append((giant, total))
-    return sums
+class _Sums:
+    """The sums of products of one map, and the giant steps that follow them."""
 
+    def __init__(self, p: Primitives, x: Value, linear_map: LinearMap, plain_scale: float) -> None:
+        self.p, self.plain_scale = p, plain_scale
+        self.kind = cipher(x)
+        self.inputs = [x] if linear_map.count_in == 1 else [p.take(x, [u]) for u in range(linear_map.count_in)]
 
-def split(linear_map: LinearMap, width: int | None = None) -> dict[int, Terms]:
-    """Diagonals by giant step, nearest first: giant -> terms. Diagonals of one place follow each other."""
-    diagonals, slots = linear_map.diagonals, linear_map.slots
-    width = width or baby_count(((d.conj, signed_steps(d.steps, slots)) for d in diagonals), slots)
-    grouped: dict[int, Terms] = {}
-    for diagonal in sorted(diagonals, key=lambda d: (signed_steps(d.steps, slots), d.conj)):
-        baby, giant = _parts(diagonal, width, slots)
-        grouped.setdefault(giant, []).append((baby, diagonal.values))
-    return dict(sorted(grouped.items(), key=lambda item: (abs(item[0]), item[0])))
+    def outputs(self, terms: Sequence[Term], level: int, scale: float) -> Value:
+        """All outputs that have terms, in order, at their level and scale."""
+        p = self.p
+        is_turned = any(term.baby != SELF for term in terms)
+        groups = dict.fromkeys((term.giant, term.out) for term in terms)
+        numbers = {group: number for number, group in enumerate(groups)}
+        inner = self.fused(terms, numbers) if is_turned else self.plain(terms, numbers)
+        outs = sorted({out for _, out in groups})
+        totals: dict[int, Value] = {}
+        whole: Value | None = None
+        by_giant: dict[int, list[int]] = {}
+        for giant, out in groups:
+            by_giant.setdefault(giant, []).append(out)
+        together = all(len(held) == len(outs) for held in by_giant.values())
+        for giant, held in by_giant.items():
+            part = p.concat([inner[numbers[giant, out]] for out in held])
+            if giant:
+                settled = p.mod_down(part, self.kind.level.index, cipher(part).scale) if is_turned else part
+                part = p.key_product(p.hoist(settled), giant, self.kind.level)
+            if cipher(part).basis == "Q" and len(by_giant) > 1:
+                part = p.extend(part)
+            if together:
+                whole = p.add(whole, part)
+                continue
+            for i, out in enumerate(held):
+                totals[out] = p.add(totals.get(out), p.take(part, [i]) if len(held) > 1 else part)
+        if whole is None:
+            whole = p.concat([totals[out] for out in outs])
+        return p.mod_down(whole, level, scale)
 
+    def fused(self, terms: Sequence[Term], numbers: dict[tuple[int, int], int]) -> list[Value]:
+        """Every sum of terms over QP before it is turned: of each input all by one operation on one decomposition."""
+        p, kind = self.p, self.kind
+        sums: list[Value | None] = [None] * len(numbers)
+        for u, x in enumerate(self.inputs):
+            own = [term for term in terms if term.in_ == u]
+            if not own:
+                continue
+            babies = sorted({term.baby for term in own} - {SELF})
+            places = {SELF: 0, **{baby: number for number, baby in enumerate(babies, 1)}}
+            keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in babies]
+            local: dict[tuple[int, int], int] = {}
+            pairs = [
+                (places[term.baby], local.setdefault((term.giant, term.out), len(local))) for term in own
+            ]  # fmt: skip
+            plains = [p.encode(term.values, kind.slots, kind.level, self.plain_scale, "QP") for term in own]
+            results = p.builder.create(
+                "rlwe.diag_sums", [p.hoist(x), *keys, *plains], {"terms": tuple(pairs), "giants": len(local)}
+            ).results
+            for group, number in local.items():
+                sums[numbers[group]] = p.add(sums[numbers[group]], results[number])
+        return [value for value in sums if value is not None]
 
-def _parts(diagonal: Diagonal, width: int, slots: int) -> tuple[Baby, int]:
-    steps = signed_steps(diagonal.steps, slots)
-    turn = steps % width
-    return Baby(diagonal.conj, turn), signed_steps(steps - turn, slots)
-
-
-def baby_count(places: Iterable[tuple[bool, int]], slots: int) -> int:
-    """The baby-step width with the cheapest set of rotations: a multiple of the steps' common divisor.
-
-    places   (whether of the conjugate, signed steps) of each diagonal
-    returns  `slots` where no giant steps are best
-    """
-    present = sorted(set(places))
-    unit = gcd(slots, *(steps for _, steps in present))
-    widest = 4 * isqrt(slots // unit) + 4
-    best, best_cost = unit, float("inf")
-    for width in (*(unit * k for k in range(1, widest + 1)), slots):
-        babies = {(conj, s % width) for conj, s in present} - {(False, 0)}
-        giants = {signed_steps(s - s % width, slots) for _, s in present} - {0}
-        cost = BABY_COST * len(babies) + GIANT_COST * len(giants)
-        if cost < best_cost:
-            best, best_cost = width, cost
-    return best
-
-
-def _rotated(values: ConstRef, steps: int) -> ConstRef:
-    return values if steps == 0 else replace(values, rotate=values.rotate + steps)
+    def plain(self, terms: Sequence[Term], numbers: dict[tuple[int, int], int]) -> list[Value]:
+        """The same over Q, where the inputs themselves are the only babies: there is no P to divide by."""
+        p, kind = self.p, self.kind
+        sums: list[Value | None] = [None] * len(numbers)
+        for term in terms:
+            plain = p.encode(term.values, kind.slots, kind.level, self.plain_scale, "Q")
+            product = p.builder.build("rlwe.mul_plain", [self.inputs[term.in_], plain])
+            number = numbers[term.giant, term.out]
+            sums[number] = p.add(sums[number], product)
+        return [value for value in sums if value is not None]

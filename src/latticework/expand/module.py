@@ -3,26 +3,39 @@
 In:  rlwe + ckks IR with symbolic linear transforms and polynomials.
 Out: rlwe + ckks IR of primitives; every key switch has a key operand.
 Meaning kept: decryption meaning of every value. Rotations that share an operand share its decomposition; a
-relinearisation that only a rescale reads is one operation with it.
+relinearisation that only a rescale reads is one operation with it, and products that only a sum over an array reads
+are one operation with that.
 Cost: O(ops of the result).
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
+from latticework.dialects.rlwe import Level
 from latticework.expand.bootstrap import expand_bootstrap
-from latticework.expand.linear_transform import expand_linear_transform
+from latticework.expand.linear_transform import Ways, expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Block, Builder, Module, Op, Value, rebuild
 from latticework.params import ModulusChain
-from latticework.plan.keys import conjugation_element
+from latticework.plan.gathers.steps import TYPICAL, Prices
 
 
-def expand(module: Module, chain: ModulusChain) -> Module:
-    """Primitive operations for a managed module."""
-    merged = _only_rescaled(module)
+def expand(
+    module: Module,
+    chain: ModulusChain,
+    *,
+    prices: Callable[[Level], Prices] | None = None,
+    packing: bool = False,
+) -> Module:
+    """Primitive operations for a managed module.
+
+    prices   of linear maps whose operand is at a level; typical ones if not given
+    packing  whether linear maps may use the imaginary halves of slots, where that is cheaper
+    """
+    merged = _read_only_by(module, _MERGED)
     turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate")
     shared: dict[
         tuple[Value, Block], Value
@@ -34,9 +47,11 @@ def expand(module: Module, chain: ModulusChain) -> Module:
         operands = [mapping[v] for v in op.operands]
         match op.name:
             case "ckks.linear_transform":
+                attrs, at = op.attrs, cipher(operands[0]).level
                 new = expand_linear_transform(
-                    p, operands[0], op.attrs["map"], op.attrs["level"].index, op.attrs["scale"]
-                )
+                    p, operands[0], attrs["map"], attrs["level"].index, attrs["scale"],
+                    ways=Ways(TYPICAL if prices is None else prices(at), packing), real=attrs.get("real") is True,
+                )  # fmt: skip
             case "ckks.polynomial":
                 new = expand_polynomial(
                     p, operands[0], op.attrs["polynomial"], op.attrs["level"].index, op.attrs["scale"]
@@ -49,9 +64,14 @@ def expand(module: Module, chain: ModulusChain) -> Module:
                 )  # fmt: skip
             case "rlwe.rescale":
                 new = p.settle(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
-            case "rlwe.relinearize" if op.result in merged:
-                mapping[op.result] = operands[0]  # the rescale that reads it relinearises
+            case name if name in _MERGED and op.result in merged:
+                mapping[op.result] = operands[0]  # the operation that reads it does both
                 return True
+            case "rlwe.sum" if op.operands[0] in merged:
+                summed = op.operands[0].owner
+                assert isinstance(summed, Op)
+                factors = [mapping[v] for v in (summed.operands * 2)[:2]]  # a square has one
+                new = builder.build(_SUMMED[summed.name], factors, groups=op.attrs["groups"])
             case "rlwe.relinearize":
                 new = p.relinearize(operands[0])
             case "rlwe.rotate" if op.attrs["steps"] % cipher(operands[0]).slots == 0:
@@ -66,9 +86,7 @@ def expand(module: Module, chain: ModulusChain) -> Module:
                 key = p.galois_key(op.attrs["steps"], cipher(operands[0]).slots, cipher(operands[0]).level)
                 new = builder.build("rlwe.rotate", [operands[0], key], steps=op.attrs["steps"])
             case "rlwe.conjugate":
-                key = p.key("galois", conjugation_element(chain.ring_degree), cipher(operands[0]).level)
-                product = builder.build("rlwe.key_product", [p.hoist(operands[0]), key])
-                new = _finish(p, operands[0], product)
+                new = p.conjugate(operands[0])
             case _:
                 return False
         if new.origin is None:
@@ -79,13 +97,19 @@ def expand(module: Module, chain: ModulusChain) -> Module:
     return rebuild(module, visit)
 
 
-def _only_rescaled(module: Module) -> set[Value]:
-    """Relinearised values that nothing reads but one rescale of the same block."""
+# Products by the one operation for them and a sum of them.
+_SUMMED = {"ckks.mul": "ckks.dot", "ckks.square": "ckks.dot", "rlwe.mul_plain": "rlwe.dot_plain"}
+# By what does the work of both: operations, if nothing else reads their result.
+_MERGED = {"rlwe.relinearize": "rlwe.rescale", **dict.fromkeys(_SUMMED, "rlwe.sum")}
+
+
+def _read_only_by(module: Module, readers: dict[str, str]) -> set[Value]:
+    """Results of these operations that nothing reads but one operation of the same block, of the kind named."""
     found = set()
     for op in module.walk():
-        if op.name == "rlwe.relinearize" and len(op.result.uses) == 1:
+        if op.name in readers and len(op.result.uses) == 1:
             reader = op.result.uses[0][0]
-            if reader.name == "rlwe.rescale" and reader.block is op.block:
+            if reader.name == readers[op.name] and reader.block is op.block:
                 found.add(op.result)
     return found
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from math import ceil, log2
 
 from latticework.dialects.rlwe import CipherType, DigitsType, Level
 from latticework.ir import Builder, Value
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef
-from latticework.plan.keys import KeySpec, galois_element
+from latticework.plan.keys import KeySpec, conjugation_element, galois_element
 
 MAX_FACTOR = 1 << 62  # of the core's 64-bit scalars
 
@@ -96,6 +97,31 @@ class Primitives:
         if kind.level.index == level:
             return x
         return self.builder.build("rlwe.drop_level", [x], level=Level(kind.level.track, level))
+
+    def take(self, x: Value, vectors: Iterable[int]) -> Value:
+        """These vectors of an array."""
+        numbers = tuple(vectors)
+        return x if numbers == tuple(range(cipher(x).count)) else self.builder.build("rlwe.take", [x], vectors=numbers)
+
+    def concat(self, arrays: Sequence[Value]) -> Value:
+        """One array of all vectors."""
+        return arrays[0] if len(arrays) == 1 else self.builder.build("rlwe.concat", list(arrays))
+
+    def rotate(self, x: Value, steps: int) -> Value:
+        """Left rotation."""
+        kind = cipher(x)
+        return self.builder.build("rlwe.rotate", [x, self.galois_key(steps, kind.slots, kind.level)], steps=steps)
+
+    def conjugate(self, x: Value) -> Value:
+        """The complex conjugate of every slot."""
+        kind = cipher(x)
+        key = self.key("galois", conjugation_element(self.chain.ring_degree), kind.level)
+        product = self.builder.build("rlwe.key_product", [self.hoist(x), key])
+        return self.mod_down(product, kind.level.index, kind.scale)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        """a - b."""
+        return self.builder.build("rlwe.sub", [a, b])
 
     def add(self, a: Value | None, b: Value) -> Value:
         """a + b, where None is an empty sum."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Hashable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, TypeVar
 
 from latticework.errors import IrError
@@ -19,19 +19,22 @@ C = TypeVar("C", bound=type)
 
 _classes: dict[str, type] = {}
 _names: dict[type, str] = {}
-_fields: dict[type, tuple[str, ...]] = {}
+_fields: dict[type, tuple[tuple[str, Any], ...]] = {}  # names and defaults
 _SCALARS = (int, float, bool, complex, str, type(None))
 
 
 def register_attribute(name: str) -> Callable[[C], C]:
-    """Class decorator: make a frozen dataclass an attribute printed ``#name<field = value, ...>``."""
+    """Class decorator: make a frozen dataclass an attribute printed ``#name<field = value, ...>``.
+
+    Fields that have their default are not printed.
+    """
 
     def register(cls: C) -> C:
         assert is_dataclass(cls) and cls.__hash__ is not None, f"{cls.__name__} is not a hashable dataclass"
         assert _classes.get(name, cls) is cls, f"attribute #{name} is already {_classes[name].__name__}"
         _classes[name] = cls
         _names[cls] = name
-        _fields[cls] = tuple(field.name for field in fields(cls) if field.init)
+        _fields[cls] = tuple((field.name, field.default) for field in fields(cls) if field.init)
         return cls
 
     return register
@@ -65,6 +68,11 @@ def attribute_key(value: Any) -> Hashable:
     return (type(value), value)
 
 
+def _same(a: Any, b: Any) -> bool:
+    """Whether two attributes mean the same constant."""
+    return a is b or attribute_key(a) == attribute_key(b)
+
+
 def print_attribute(value: Any) -> str:
     """The text of an attribute, exact: floats in hexadecimal, strings as JSON."""
     if value is None:
@@ -83,7 +91,9 @@ def print_attribute(value: Any) -> str:
     if kind is tuple:
         return "[" + ", ".join(map(print_attribute, value)) + "]"
     if kind in _names:
-        body = ", ".join(f"{field} = {print_attribute(getattr(value, field))}" for field in _fields[kind])
+        held = [(name, getattr(value, name), default) for name, default in _fields[kind]]
+        shown = [(name, item) for name, item, default in held if default is MISSING or not _same(item, default)]
+        body = ", ".join(f"{name} = {print_attribute(item)}" for name, item in shown)
         return f"#{_names[kind]}<{body}>"
     if hasattr(kind, "attribute_text"):
         return str(value.attribute_text())

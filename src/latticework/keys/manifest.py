@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import log2
 
 from latticework.errors import SecurityError
-from latticework.ir import Module
+from latticework.ir import Module, Op
 from latticework.params import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.plan.keys import KINDS, KeyManifest, KeySpec, KeyUse, conjugation_element, galois_element, serving_key
 
@@ -51,7 +51,8 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
     uses: Counter[KeySpec] = Counter()
     for op in module.walk():
         if op.name == "key.demand":
-            uses[keys[serving_key(op.attrs["spec"], keys, chain.covers)]] += len(op.result.uses)
+            products = sum(_array_length(reader) for reader, _ in op.result.uses)
+            uses[keys[serving_key(op.attrs["spec"], keys, chain.covers)]] += products
     steps = steps_by_element(chain)
     dense_limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
     sparse_limit = sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
@@ -71,6 +72,11 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
         tuple(bits),
         dense_limit,
     )
+
+
+def _array_length(op: Op) -> int:
+    """Ciphertexts that an operation makes: it multiplies its keys with each."""
+    return max((int(getattr(v.type, "count", 1)) for v in op.results), default=1)
 
 
 def _rows(key: KeySpec, chain: ModulusChain) -> tuple[int, tuple[int, ...]]:

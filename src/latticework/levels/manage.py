@@ -31,7 +31,7 @@ MAX_ADDENDS = 16
 
 @dataclass(frozen=True)
 class Public:
-    """A public operand that is encoded where it is used: a gathered vector or one number."""
+    """A public operand that is encoded where it is used: a gathered array of vectors, or one number."""
 
     value: ConstRef | float
     slots: int
@@ -47,16 +47,16 @@ def manage_levels(module: Module, chain: ModulusChain) -> Module:
     emitter = _Emitter(Builder(body), chain)
     env: dict[Value, Managed] = {}
     for arg, start in zip(module.body.args, input_levels(module), strict=True):
-        kind = INDEX if arg.type is INDEX else emitter.settled_type(_slots(arg), chain.main.top + start)
+        kind = INDEX if arg.type is INDEX else emitter.settled_type(_vectors(arg), chain.main.top + start)
         env[arg] = body.add_arg(kind, arg.origin)
     outputs = emitter.block(module.body, env)
     emitter.builder.create("loop.yield", [emitter.settle(emitter.encrypted(v, chain.main.top)) for v in outputs])
     return result
 
 
-def _slots(value: Value) -> int:
+def _vectors(value: Value) -> VecType:
     assert isinstance(value.type, VecType)
-    return value.type.slots
+    return value.type
 
 
 class _Emitter:
@@ -88,10 +88,10 @@ class _Emitter:
         if op.name.startswith("loop."):
             operands = [v for v in (env[v] for v in op.operands) if isinstance(v, Value)]
             return list(self.builder.create(op.name, operands, dict(op.attrs)).results)
-        managed = [env[v] for v in op.operands]
+        managed, top = [env[v] for v in op.operands], self.chain.main.top
         if not is_public(op) and not any(isinstance(v, Value) for v in managed):
             first = next(i for i, v in enumerate(op.operands) if v.is_secret)
-            managed[first] = self.encrypted(managed[first], self.chain.main.top)
+            managed[first] = self.encrypted(managed[first], top)
         handlers: dict[str, Callable[..., Managed]] = {
             "vec.add": lambda a, b: self.add("add", a, b),
             "vec.sub": lambda a, b: self.add("sub", a, b),
@@ -100,9 +100,14 @@ class _Emitter:
             "vec.constant": lambda: Public(op.attrs["value"], op.attrs["value"].slots),
             "vec.splat": lambda: Public(op.attrs["value"], op.attrs["slots"]),
             "vec.trivial": lambda a: a,  # encrypted where a ciphertext is needed
+            "vec.take": lambda a: self.build("rlwe.take", [self.encrypted(a, top)], vectors=op.attrs["vectors"]),
+            "vec.concat": self.concat,
+            "vec.sum": lambda a: self.build("rlwe.sum", [self.encrypted(a, top)], groups=op.attrs["groups"]),
             "vec.rotate": lambda a: self.build("rlwe.rotate", [self.settle(a)], steps=op.attrs["steps"]),
             "vec.conjugate": lambda a: self.build("rlwe.conjugate", [self.settle(a)]),
-            "vec.linear_transform": lambda a: self.symbolic("ckks.linear_transform", a, 1, map=op.attrs["map"]),
+            "vec.linear_transform": lambda a: self.symbolic(
+                "ckks.linear_transform", a, 1, map=op.attrs["map"], real=_is_real(op) or None
+            ),
             "vec.polynomial": lambda a: self.symbolic(
                 "ckks.polynomial",
                 a,
@@ -200,6 +205,16 @@ class _Emitter:
             a, b = self.at_level(a, level), self.at_level(b, level)
         return self.build(f"rlwe.{kind}", [a, b])
 
+    def concat(self, *arrays: Managed) -> Value:
+        """Join arrays; unsettled ones of one kind stay unsettled."""
+        top = self.chain.main.top
+        places = {(t.level, t.scale, t.degree) for t in (_cipher(a) for a in arrays if isinstance(a, Value))}
+        if len(places) == 1 and all(isinstance(a, Value) for a in arrays):
+            return self.build("rlwe.concat", list(arrays))
+        settled = [self.settle(a) if isinstance(a, Value) else a for a in arrays]
+        level = min((_cipher(a).level.index for a in settled if isinstance(a, Value)), default=top)
+        return self.build("rlwe.concat", [self.at_level(self.encrypted(a, level), level) for a in settled])
+
     def _add_public(self, kind: str, a: Value, b: Public) -> Value:
         a = self.settle(a)
         if isinstance(b.value, ConstRef):
@@ -285,9 +300,9 @@ class _Emitter:
             "rlwe.encode", [], value=value, slots=public.slots, level=Level(0, level), scale=scale, basis="Q"
         )
 
-    def settled_type(self, slots: int, level: int) -> CipherType:
-        """The type of a settled ciphertext at a level."""
-        return CipherType(SCHEME, 1, slots, Level(0, level), self.scales[level], 1, "Q", "main")
+    def settled_type(self, of: VecType, level: int) -> CipherType:
+        """The type of settled ciphertexts of vectors like these at a level."""
+        return CipherType(SCHEME, of.count, of.slots, Level(0, level), self.scales[level], 1, "Q", "main")
 
     def build(self, name: str, operands: list[Any], **attrs: Any) -> Value:
         """Create an operation with one result."""
@@ -300,6 +315,12 @@ class _Emitter:
         kind = value.type
         pending = kind.scale != self.scales[kind.level.index]
         return kind.level.index - self.chain.main.top - (1 if pending else 0)
+
+
+def _is_real(op: Op) -> bool:
+    """Whether a linear map, and what it is applied to, are real."""
+    type_ = op.operands[0].type
+    return isinstance(type_, VecType) and type_.elem == "real" and bool(op.attrs["map"].is_real)
 
 
 def split_integer(number: int, loc: Loc | None) -> list[int]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.ir import Block, Loc, Module, Op, Value
+from latticework.plan.arrays import as_value, as_vectors, concat_vectors, sum_vectors, take_vectors
 
 Array = npt.NDArray[np.float64]
 GRID = np.linspace(-1.0, 1.0, 2049)
@@ -24,7 +25,7 @@ _INDEX = {"loop.index_add": int.__add__, "loop.index_sub": int.__sub__, "loop.in
 
 @dataclass(frozen=True)
 class Interval:
-    """Lowest and highest value of every slot, shape (slots,)."""
+    """Lowest and highest value of every slot, shape (slots,), or (count, slots) of an array of vectors."""
 
     low: Array
     high: Array
@@ -105,7 +106,9 @@ class _Run:
             case "vec.mul":
                 return product(x[0], x[1], same=op.operands[0] is op.operands[1])
             case "vec.rotate":
-                return Interval(*(np.roll(bound, -op.attrs["steps"]) for bound in (x[0].low, x[0].high)))
+                return Interval(*(np.roll(bound, -op.attrs["steps"], axis=-1) for bound in (x[0].low, x[0].high)))
+            case "vec.take" | "vec.concat" | "vec.sum":
+                return Interval(moved(op, [i.low for i in x]), moved(op, [i.high for i in x]))
             case "vec.linear_transform":
                 return self.transformed(op, x[0])
             case "vec.polynomial":
@@ -114,14 +117,19 @@ class _Run:
 
     def transformed(self, op: Op, x: Interval) -> Interval:
         """Range of a linear map: each weight takes the end of the interval that suits its sign."""
-        low, high = np.zeros(x.low.shape), np.zeros(x.low.shape)
-        for diagonal in op.attrs["map"].diagonals:
+        linear_map = op.attrs["map"]
+        lows, highs = as_vectors(x.low), as_vectors(x.high)
+        is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)  # else it acts on each vector of an array
+        count = linear_map.count_out if is_block else len(lows)
+        low, high = np.zeros((count, linear_map.slots)), np.zeros((count, linear_map.slots))
+        for diagonal in linear_map.diagonals:
             weights = np.real(diagonal.values.evaluate(self.module.sources))
             positive, negative = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
-            turned_low, turned_high = np.roll(x.low, -diagonal.steps), np.roll(x.high, -diagonal.steps)
-            low += positive * turned_low + negative * turned_high
-            high += positive * turned_high + negative * turned_low
-        return Interval(low, high)
+            read, made = (diagonal.in_, diagonal.out) if is_block else (slice(None), slice(None))
+            turned_low, turned_high = (np.roll(bound[read], -diagonal.steps, axis=-1) for bound in (lows, highs))
+            low[made] += positive * turned_low + negative * turned_high
+            high[made] += positive * turned_high + negative * turned_low
+        return Interval(as_value(low), as_value(high))
 
     def polynomial(self, op: Op, x: Interval) -> Interval:
         """Range of a polynomial on [-1, 1]; arguments that may lie outside are noted, and taken as inside."""
@@ -129,6 +137,17 @@ class _Run:
             self.leaving.add(op.loc)
         values = op.attrs["polynomial"](GRID)
         return Interval(np.full(x.low.shape, values.min()), np.full(x.low.shape, values.max()))
+
+
+def moved(op: Op, bounds: list[Array]) -> Array:
+    """One end of the range of an operation on whole vectors: the same operation on that end of its operands."""
+    arrays = [as_vectors(b) for b in bounds]
+    match op.name:
+        case "vec.take":
+            return as_value(take_vectors(arrays[0], op.attrs["vectors"]))
+        case "vec.concat":
+            return as_value(concat_vectors(arrays))
+    return as_value(sum_vectors(arrays[0], op.attrs["groups"]))
 
 
 def product(a: Interval, b: Interval, *, same: bool = False) -> Interval:

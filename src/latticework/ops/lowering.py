@@ -81,8 +81,8 @@ def linear(
     shared = replace(gather, spread=copies)
     folds = copies.bit_length() - 1
     if num_diagonals(shared) + FOLD_COST * folds >= num_diagonals(gather):
-        return target.build("vec.linear_transform", x.vector, map=LinearMap(target.layout.slots, gather))
-    total = target.build("vec.linear_transform", x.vector, map=LinearMap(target.layout.slots, shared))
+        return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
+    total = target.build("vec.linear_transform", x.vector, map=LinearMap.of(shared))
     for fold in range(folds):
         steps = target.layout.slots >> (fold + 1)
         total = target.build("vec.add", total, target.build("vec.rotate", total, steps=steps))

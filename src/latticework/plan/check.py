@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -12,14 +13,16 @@ from latticework.errors import FormatError
 from latticework.params import ModulusChain
 from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import Access, ConstRef, Gather
+from latticework.plan.gathers.values import open_loops
 from latticework.plan.keys import KINDS
 from latticework.plan.pack import REPEAT, PackMap
 from latticework.plan.schema import CipherKind, ClientSpec, IndexInput, IndexKind, Kind, Output, Plan, SecretInput
 
 MAX_LOOPS = 16
 MAX_GATHER_ITERATIONS = 1 << 26
-MAX_GATHER_TERMS = 1 << 27
-MAX_ITERATIONS_PER_ITEM = 256  # a matrix product within 2^16 slots uses every element at most 2^8 times on average
+MAX_ITERATIONS_PER_ITEM = 256  # a constant that is packed uses every element of its source far less often
+MAX_MAP_ITERATIONS = 1 << 36
+MAX_OPEN_ITERATIONS = 1 << 16  # of the loops of a linear map whose counters the two elements do not tell
 MAX_STAGES = 32
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
 
@@ -77,8 +80,7 @@ def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]],
     if gather.out_pack.slots > slots:
         raise FormatError(f"{path}: packed to {gather.out_pack.slots} slots, the ring has {slots}")
     check_pack(gather.out_pack, path)
-    outermost = gather.out_pack.dims[0] if gather.out_pack.dims else None
-    if gather.spread != 1 and (outermost is None or (outermost.axis, outermost.extent) != (REPEAT, gather.spread)):
+    if gather.spread != 1 and not _is_outermost(gather.spread, gather.out_pack):
         raise FormatError(f"{path}: sums are spread over {gather.spread} copies, the packing is {gather.out_pack}")
     sizes: list[tuple[Access | None, int]] = [(gather.out_access, gather.out_pack.size)]
     if gather.in_pack is not None:
@@ -90,15 +92,28 @@ def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]],
         if gather.source not in sources:
             raise FormatError(f"{path}: source {gather.source} is not in the plan")
         sizes.append((gather.source_access, sources[gather.source].size))
-    limit = min(MAX_GATHER_ITERATIONS, MAX_ITERATIONS_PER_ITEM * sum(size for _, size in sizes))
     domain = gather.domain
-    copies = gather.out_pack.slots // gather.out_pack.size + 1
-    terms = prod(domain) * max(copies, len(domain))  # what the gather's tables hold at once
-    if len(domain) > MAX_LOOPS or min(domain, default=1) < 1 or prod(domain) > limit or terms > MAX_GATHER_TERMS:
+    fits = all(1 <= extent <= MAX_GATHER_ITERATIONS for extent in domain)
+    if len(domain) > MAX_LOOPS or not fits or prod(domain) > MAX_MAP_ITERATIONS:
         raise FormatError(f"{path}: a loop nest of {_shown(domain)} iterations")
     for access, size in sizes:
         assert access is not None
         _check_access(access, len(domain), size, path)
+    if gather.in_pack is None:
+        walked = prod(domain)
+        limit = min(MAX_GATHER_ITERATIONS, MAX_ITERATIONS_PER_ITEM * sum(size for _, size in sizes))
+    else:
+        walked, limit = prod(domain[j] for j in open_loops(gather)), MAX_OPEN_ITERATIONS
+    if walked > limit:
+        raise FormatError(f"{path}: a loop nest of {_shown(domain)} iterations")
+
+
+def _is_outermost(copies: int, pack: PackMap) -> bool:
+    """Whether the outermost dimension within vectors is a repetition of this extent that no roll is about."""
+    if not pack.dims or (pack.dims[0].axis, pack.dims[0].extent) != (REPEAT, copies):
+        return False
+    number = len(pack.vector_dims)
+    return prod(d.extent for d in pack.dims) == pack.slots and not any(number in roll for roll in pack.rolls)
 
 
 def check_butterflies(piece: Butterflies, slots: int, path: str) -> None:
@@ -113,9 +128,18 @@ def check_butterflies(piece: Butterflies, slots: int, path: str) -> None:
 
 
 def check_constant(constant: ConstRef, path: str) -> None:
-    """FormatError unless steps and rotation are of a size that index arithmetic holds."""
+    """FormatError unless steps and rotation are of a size that index arithmetic holds, and its vectors exist."""
     if max(abs(constant.rotate), abs(constant.steps or 0)) >= MAX_INDEX:
         raise FormatError(f"{path}: steps {constant.steps}, rotated by {constant.rotate}")
+    gather = constant.gather
+    is_map = isinstance(gather, Gather) and gather.in_pack is not None
+    ends = (gather.count_out, gather.count_in) if isinstance(gather, Gather) and is_map else (1, 1)
+    if not (0 <= constant.out < ends[0] and 0 <= constant.in_ < ends[1]):
+        raise FormatError(f"{path}: from vector {constant.in_} to {constant.out}; there are {ends[1]} and {ends[0]}")
+    if (plus := constant.plus) is not None:
+        if plus.plus is not None or (plus.slots, plus.count) != (constant.slots, constant.count):
+            raise FormatError(f"{path}: a sum of constants of different vectors")
+        check_constant(plus, path)
 
 
 def check_references(plan: Plan) -> None:
@@ -128,8 +152,9 @@ def check_references(plan: Plan) -> None:
             number, kind = instruction.immediate[0], plan.kind(instruction.results[0])
             if not 0 <= number < len(plan.constants):
                 raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
-            if plan.constants[number].slots != kind.slots:  # type: ignore[union-attr]
-                raise FormatError(f"plan: constant {number} has another number of slots than its use")
+            constant = plan.constants[number]
+            if (constant.slots, constant.count) != (kind.slots, kind.count):  # type: ignore[union-attr]
+                raise FormatError(f"plan: constant {number} has another number of slots or vectors than its use")
     arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
     _check_border("input", plan.client.inputs, arguments)
     _check_border("output", plan.client.outputs, [plan.kind(o.register) for o in plan.blocks[0].code[-1].operands])
@@ -175,8 +200,8 @@ def _check_border(what: str, specs: Iterable[SecretInput | IndexInput | Output],
         if isinstance(spec, IndexInput):
             fits = isinstance(kind, IndexKind)
         else:
-            place = (spec.pack.slots, 0, spec.level, spec.scale)
-            fits = isinstance(kind, CipherKind) and (kind.slots, kind.track, kind.level, kind.scale) == place
+            expected = CipherKind(spec.pack.slots, 0, spec.level, spec.scale, 1, 0, 0, spec.pack.count)
+            fits = isinstance(kind, CipherKind) and replace(kind, degree=1) == expected
         if not fits:
             raise FormatError(f"plan: {what} {spec.name!r} does not fit its register")
 

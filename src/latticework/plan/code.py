@@ -98,7 +98,9 @@ def decode_code(
 
 
 def _kind_data(kind: Kind) -> list[Any]:
-    return [_TAGS[type(kind)], *(getattr(kind, name) for name in kind.__slots__)]
+    """Tag and fields; a count is only written if it is not 1, as it was not before arrays had more."""
+    names = [name for name in kind.__slots__ if name != "count" or getattr(kind, name) != 1]
+    return [_TAGS[type(kind)], *(getattr(kind, name) for name in names)]
 
 
 def _instruction_data(i: Instruction, opcodes: dict[str, int]) -> list[Any]:

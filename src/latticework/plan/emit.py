@@ -85,12 +85,14 @@ class Code:
                 kind.degree,
                 _BASIS[kind.basis],
                 _SECRET[kind.secret_key],
+                kind.count,
             )
         if isinstance(kind, DigitsType):
             of = kind.of
-            return DigitsKind(of.slots, of.level.track, of.level.index, of.scale, of.degree)
+            return DigitsKind(of.slots, of.level.track, of.level.index, of.scale, of.degree, of.count)
         if isinstance(kind, PlainType):
-            return PlainKind(kind.slots, kind.level.track, kind.level.index, kind.scale, _BASIS[kind.basis])
+            place = kind.level.track, kind.level.index
+            return PlainKind(kind.slots, *place, kind.scale, _BASIS[kind.basis], kind.count)
         assert isinstance(kind, KeyType), kind
         return KeyKind(serving_key(kind.spec, self.keys, self.chain.covers))
 
@@ -158,6 +160,12 @@ class Code:
                 return "mul_monomial", (attrs["exponent"],)
             case "ckks.mod_raise":
                 return "mod_raise", (attrs["factor"],)
+            case "rlwe.take":
+                return "take", attrs["vectors"]
+            case "rlwe.sum":
+                return "sum", (attrs["groups"],)
+            case "ckks.dot" | "rlwe.dot_plain":
+                return "dot", (attrs["groups"],)
             case "rlwe.diag_sums":
                 terms = attrs["terms"]
                 pairs = (number for term in terms for number in term)

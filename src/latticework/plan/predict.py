@@ -1,17 +1,23 @@
-"""Carry error bounds through a plan: what its outputs may be off by, without running it on any value."""
+"""Carry error bounds through a plan: what its outputs may be off by, without running it on any value.
+
+A register has one bound a vector, so that errors of the vectors of an array, which come from encryptions of their
+own, add up as independent ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import RangeError, UnsupportedError
+from latticework.plan.arrays import as_vectors
 from latticework.plan.constants import ConstRef
-from latticework.plan.error_model import Bound, ErrorModel
+from latticework.plan.error_model import Bound, ErrorModel, Source
 from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
     CipherKind,
@@ -26,7 +32,8 @@ from latticework.plan.schema import (
 )
 
 OnBound = Callable[[int, Bound], None]
-Item = Bound | int | KeySpec
+Bounds = tuple[Bound, ...]
+Item = Bounds | int | KeySpec
 _INDEX = {"iadd": int.__add__, "isub": int.__sub__, "imul": int.__mul__, "imin": min, "ilt": lambda a, b: int(a < b)}
 
 
@@ -47,11 +54,11 @@ class Magnitude:
 def predict(
     plan: Plan, inputs: Sequence[Magnitude | int], *, public_key: bool = False, on_bound: OnBound | None = None
 ) -> list[Bound]:
-    """Bounds of a plan's packed outputs.
+    """Bounds of a plan's packed outputs, each of the worst of its vectors.
 
     inputs      one magnitude per secret input, an int per index input, in order
     public_key  inputs are encrypted under the public key
-    on_bound    called with (register, bound) for every ciphertext
+    on_bound    called with (register, bound) for every ciphertext; for arrays, vector after vector
     raises      RangeError for a trip count out of bounds, UnsupportedError for a bootstrap, whose error is not linear
                 in its input's
     """
@@ -63,9 +70,32 @@ def predict(
             items.append(known)
         else:
             assert isinstance(known, Magnitude)
-            items.append(run.model.fresh(known.peak, known.rms, spec.pack.slots, spec.scale, public_key=public_key))
-    results = run.block(0, items)
-    return [bound for bound in results if isinstance(bound, Bound)]
+            place = spec.pack.slots, spec.scale
+            fresh = run.model.fresh
+            items.append(
+                tuple(fresh(known.peak, known.rms, *place, public_key=public_key) for _ in range(spec.pack.count))
+            )
+    return [worst_of(bounds) for bounds in run.block(0, items) if isinstance(bounds, tuple)]
+
+
+def worst_of(bounds: Sequence[Bound]) -> Bound:
+    """What holds for each of several vectors."""
+    if len(bounds) == 1:
+        return bounds[0]
+    lineages = [b.lineage for b in bounds if b.lineage is not None]
+    return Bound(
+        max(b.peak for b in bounds),
+        max(b.rms for b in bounds),
+        max(b.average for b in bounds),
+        max(b.worst for b in bounds),
+        frozenset[Source]().union(*lineages) if len(lineages) == len(bounds) else None,
+    )
+
+
+def together(arrays: Sequence[Bounds]) -> list[Bounds]:
+    """Vector by vector, what stands in each of some arrays, where one vector meets each of an array."""
+    count = max(len(array) for array in arrays)
+    return [tuple(array[i if len(array) > 1 else 0] for array in arrays) for i in range(count)]
 
 
 class Steps(Protocol):
@@ -95,14 +125,14 @@ class Steps(Protocol):
 def carry(
     steps: Steps, sources: Mapping[str, npt.NDArray[Any]], model: ErrorModel, x: Bound
 ) -> tuple[Bound, CipherKind]:
-    """The bound that steps from one ciphertext to one ciphertext make of x, and what kind of ciphertext it is of.
+    """The bound that steps from one ciphertext to one, or to an array, make of x, and what kind of register it is of.
 
     raises  UnsupportedError for a bootstrap
     """
-    (result,) = _Prediction(steps, model, sources, None).block(0, [x])
+    (result,) = _Prediction(steps, model, sources, None).block(0, [(x,)])
     kind = steps.kinds[steps.registers[steps.blocks[0].code[-1].operands[0].register]]
-    assert isinstance(result, Bound) and isinstance(kind, CipherKind)
-    return result, kind
+    assert isinstance(result, tuple) and isinstance(kind, CipherKind)
+    return worst_of(result), kind
 
 
 class _Prediction:
@@ -114,7 +144,7 @@ class _Prediction:
         self.sources = sources
         self.on_bound = on_bound
         self.registers: dict[int, Item] = {}
-        self.constants: dict[tuple[int, float], Bound] = {}
+        self.constants: dict[tuple[int, float], Bounds] = {}
 
     def kind(self, register: int) -> Kind:
         """The type of a register."""
@@ -130,8 +160,8 @@ class _Prediction:
                 return operands
             for register, item in zip(instruction.results, self.step(instruction, operands), strict=True):
                 self.registers[register] = item
-                if self.on_bound is not None and isinstance(item, Bound):
-                    self.on_bound(register, item)
+                for bound in item if self.on_bound is not None and isinstance(item, tuple) else ():
+                    self.on_bound(register, bound)  # type: ignore[misc]
         raise AssertionError(f"block {number} does not end in yield")
 
     def step(self, instruction: Instruction, x: list[Item]) -> list[Item]:
@@ -152,10 +182,28 @@ class _Prediction:
             return [self.constant(immediate[0], kind.scale)]
         if op == "hoist":
             return [x[0]]
-        if op == "diag_sums":
-            return list(self.diag_sums(instruction, x))
+        vectors = [item for item in x if isinstance(item, tuple)]
         assert isinstance(kind, CipherKind)
-        return [self.cipher_step(instruction, kind, x)]
+        match op:
+            case "take":
+                return [tuple(vectors[0][number] for number in immediate)]
+            case "concat":
+                return [tuple(bound for part in vectors for bound in part)]
+            case "sum":
+                return [self.sums(vectors[0], immediate[0])]
+            case "dot":
+                products = tuple(self.model.mul(a, b) for a, b in together(vectors))
+                return [self.sums(products, immediate[0])]
+            case "diag_sums":
+                sums = [self.diag_sums(instruction, x, parts) for parts in together(vectors)]
+                return list(zip(*sums, strict=True))
+        keys = [item for item in x if isinstance(item, KeySpec)]
+        return [tuple(self.cipher_step(instruction, kind, [*parts, *keys]) for parts in together(vectors))]
+
+    def sums(self, bounds: Bounds, groups: int) -> Bounds:
+        """Neighbours added up."""
+        size = len(bounds) // groups
+        return tuple(reduce(self.model.add, bounds[size * g : size * (g + 1)]) for g in range(groups))
 
     def loop(self, immediate: tuple[int, ...], x: list[Item]) -> list[Item]:
         """A counted loop, turn by turn."""
@@ -168,17 +216,18 @@ class _Prediction:
             carried = self.block(block, [i, *carried])
         return carried
 
-    def constant(self, number: int, scale: float) -> Bound:
+    def constant(self, number: int, scale: float) -> Bounds:
         """An encoded constant."""
         found = self.constants.get((number, scale))
         if found is None:
-            known = Magnitude.of(self.plan.constants[number].evaluate(self.sources))
             slots = self.plan.constants[number].slots
-            found = self.constants[number, scale] = self.model.encoded(known.peak, known.rms, slots, scale)
+            known = [Magnitude.of(v) for v in as_vectors(self.plan.constants[number].evaluate(self.sources))]
+            found = tuple(self.model.encoded(k.peak, k.rms, slots, scale) for k in known)
+            self.constants[number, scale] = found
         return found
 
-    def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Bound:
-        """An instruction that makes one ciphertext."""
+    def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Bound | KeySpec]) -> Bound:
+        """One ciphertext of what an instruction makes; its operands and key."""
         a = x[0]
         assert isinstance(a, Bound)
         before = self.kind(instruction.operands[0].register)
@@ -225,16 +274,14 @@ class _Prediction:
         steps, conjugated = galois_action(key.galois_element, kind.slots)
         return a.turned(steps, kind.slots, conjugated=conjugated)
 
-    def diag_sums(self, instruction: Instruction, x: list[Item]) -> list[Bound]:
-        """Sums of products of turned copies with constants."""
+    def diag_sums(self, instruction: Instruction, x: list[Item], parts: Bounds) -> list[Bound]:
+        """Sums of products of turned copies of one ciphertext with constants; `parts` are it and the constants."""
         num_keys, num_giants, *pairs = instruction.immediate
-        a, keys, plains = x[0], x[1 : 1 + num_keys], x[1 + num_keys :]
-        assert isinstance(a, Bound)
+        a, keys, plains = parts[0], x[1 : 1 + num_keys], parts[1:]
         source = self.kind(instruction.operands[0].register)
         assert isinstance(source, DigitsKind)
         babies = [a] + [self.switched(a, key, source) for key in keys if isinstance(key, KeySpec)]
         sums: list[Bound] = [Bound(0.0, 0.0)] * num_giants
         for plain, baby, giant in zip(plains, pairs[::2], pairs[1::2], strict=True):
-            assert isinstance(plain, Bound)
             sums[giant] = self.model.add(sums[giant], self.model.mul(babies[baby], plain))
         return sums

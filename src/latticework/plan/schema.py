@@ -22,7 +22,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class CipherKind:
-    """A ciphertext register. basis: 0 = Q, 1 = QP (still carries the factor P). secret: 0 main, 1 sparse."""
+    """An array of `count` ciphertexts. basis: 0 = Q, 1 = QP (carries the factor P). secret: 0 main, 1 sparse."""
 
     slots: int
     track: int
@@ -31,28 +31,31 @@ class CipherKind:
     degree: int
     basis: int
     secret: int = 0
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class DigitsKind:
-    """The hoisted form of a ciphertext of this level, scale and degree."""
+    """The hoisted form of an array of ciphertexts of this level, scale and degree."""
 
     slots: int
     track: int
     level: int
     scale: float
     degree: int
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class PlainKind:
-    """An encoded constant."""
+    """An encoded constant: an array of `count` plaintexts."""
 
     slots: int
     track: int
     level: int
     scale: float
     basis: int
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

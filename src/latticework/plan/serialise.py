@@ -63,11 +63,11 @@ def interface_id(spec: ClientSpec) -> bytes:
 
 def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
     """The server file. Bytes if there is no path."""
-    gathers = list(dict.fromkeys(c.gather for c in plan.constants))
+    gathers = list(dict.fromkeys(g for c in plan.constants for g in _gathers_of(c)))
     numbers = {gather: i for i, gather in enumerate(gathers)}
     constants = {
         "gathers": to_data(tuple(gathers)),
-        "constants": [[numbers[c.gather], c.steps, c.rotate, to_data(complex(c.factor))] for c in plan.constants],
+        "constants": [_constant_data(c, numbers) for c in plan.constants],
         "sources": [[name, list(array.shape)] for name, array in plan.sources.items()],
     }
     debug = {
@@ -186,6 +186,34 @@ def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray
     return found
 
 
+def _gathers_of(constant: ConstRef) -> tuple[Gather | Butterflies, ...]:
+    return (constant.gather,) if constant.plus is None else (constant.gather, *_gathers_of(constant.plus))
+
+
+def _constant_data(constant: ConstRef, numbers: dict[Gather | Butterflies, int]) -> list[Any]:
+    """Number of the gather, steps, rotation and factor; vectors and what is added follow only where there are any."""
+    data = [numbers[constant.gather], constant.steps, constant.rotate, to_data(complex(constant.factor))]
+    if constant.plus is None:
+        return data if (constant.out, constant.in_) == (0, 0) else [*data, constant.out, constant.in_]
+    return [*data, constant.out, constant.in_, _constant_data(constant.plus, numbers)]
+
+
+def _constant(data: Any, gathers: tuple[Gather | Butterflies, ...], path: str) -> ConstRef:
+    lengths: tuple[Any, ...] = (int, int | None, int, complex)
+    known = from_data(tuple[lengths], data[:4] if isinstance(data, list) else data, path)  # type: ignore[valid-type]
+    number, steps, rotate, factor = known
+    if not 0 <= number < len(gathers):
+        raise FormatError(f"{path}: gather {number} of {len(gathers)}")
+    if len(data) == 4:
+        return ConstRef(gathers[number], steps, rotate, factor)
+    out, in_ = from_data(tuple[int, int], data[4:6], path)
+    if len(data) == 6:
+        return ConstRef(gathers[number], steps, rotate, factor, out, in_)
+    if len(data) != 7 or (isinstance(data[6], list) and len(data[6]) > 6):
+        raise FormatError(f"{path}: expected at most 7 items of which the last has 6; the file was altered")
+    return ConstRef(gathers[number], steps, rotate, factor, out, in_, _constant(data[6], gathers, path))
+
+
 def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[ConstRef, ...]:
     gathers: tuple[Gather | Butterflies, ...] = from_data(
         tuple[Gather | Butterflies, ...], _field(content, "gathers"), "gathers"
@@ -195,11 +223,11 @@ def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[Const
             check_butterflies(gather, slots, f"gathers[{i}]")
         else:
             check_gather(gather, sources, slots, f"gathers[{i}]")
-    listed = from_data(tuple[tuple[int, int | None, int, complex], ...], _field(content, "constants"), "constants")
+    listed = _field(content, "constants")
+    if not isinstance(listed, list):
+        raise FormatError("constants: expected a list; the file was altered")
     constants = []
-    for i, (number, steps, rotate, factor) in enumerate(listed):
-        if not 0 <= number < len(gathers):
-            raise FormatError(f"constants[{i}]: gather {number} of {len(gathers)}")
-        constants.append(ConstRef(gathers[number], steps, rotate, factor))
+    for i, data in enumerate(listed):
+        constants.append(_constant(data, gathers, f"constants[{i}]"))
         check_constant(constants[-1], f"constants[{i}]")
     return tuple(constants)

@@ -2,6 +2,7 @@
 
 Levels, scales and degrees are checked at every step, values are checked
 against the modulus that has to hold them, and noise can be drawn as modelled.
+Inside, an array of vectors is (..., count, slots), also where the count is 1.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from latticework.errors import LevelError, RangeError, ScaleError, UserError
 from latticework.plan import noise as model
+from latticework.plan.arrays import as_value, concat_vectors, sum_vectors, take_vectors
 from latticework.plan.embedding import raise_modulus, unembed
 from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
@@ -51,7 +53,8 @@ def simulate(
                 run side by side, and give stacks of outputs
     noise       draw every step's noise from this generator; None: exact arithmetic
     public_key  inputs are encrypted under the public key, which is noisier than under the secret key
-    on_value    called with (register, slots) for every ciphertext of basis Q, slots of shape (slots,) or (runs, slots)
+    on_value    called with (register, value) for every ciphertext of basis Q, value of shape (slots,) or
+                (runs, slots); (count, slots) or (runs, count, slots) where there are several vectors
     raises      LevelError, ScaleError or RangeError where a step breaks the plan's own rules
     """
     run = _Simulation(plan, noise, on_value)
@@ -62,15 +65,19 @@ def simulate(
             items.append(int(value))  # type: ignore[arg-type]
         else:
             packed: Slots = spec.pack.pack(value).astype(run.dtype)
-            items.append(run.noisy(packed, fresh, spec.scale))
+            items.append(run.noisy(packed[..., None, :] if spec.pack.count == 1 else packed, fresh, spec.scale))
     results = run.block(0, items)
-    return [spec.pack.unpack(np.real(r)) for spec, r in zip(plan.client.outputs, results, strict=True)]  # type: ignore[arg-type]
+    return [
+        spec.pack.unpack(np.real(as_value(result)))  # type: ignore[arg-type]
+        for spec, result in zip(plan.client.outputs, results, strict=True)
+    ]
 
 
 def simulate_slots(
     plan: Plan, inputs: Sequence[npt.ArrayLike], *, noise: np.random.Generator | None = None
 ) -> list[Slots]:
-    """Slot vectors of a plan's outputs, complex where they are; inputs are slot vectors too, freshly encrypted.
+    """Slot vectors of a plan's outputs, complex where they are; inputs are slot vectors too, freshly encrypted, or
+    arrays of them (count, slots).
 
     noise  draws a secret too, which makes some slots noisier than others at every step
     """
@@ -81,9 +88,10 @@ def simulate_slots(
     held = [k for k in kinds if isinstance(k, CipherKind)]
     fresh = model.symmetric_encryption()
     items: list[Item] = [
-        run.noisy(np.asarray(x, dtype=np.complex128), fresh, kind.scale) for x, kind in zip(inputs, held, strict=True)
+        run.noisy(np.asarray(x, dtype=np.complex128).reshape(kind.count, kind.slots), fresh, kind.scale)
+        for x, kind in zip(inputs, held, strict=True)
     ]
-    return [np.asarray(value) for value in run.block(0, items)]
+    return [as_value(np.asarray(value)) for value in run.block(0, items)]
 
 
 class _Simulation:
@@ -138,7 +146,7 @@ class _Simulation:
                     f"level {kind.level} (2^{room:.1f}); calibrate with data that cover the values that occur"
                 )
             if self.on_value is not None:
-                self.on_value(register, value)
+                self.on_value(register, as_value(value))
 
     def rounding(self, slots: int, degree: int = 1) -> Slots | float:
         """Deviation of a coefficient of a rounded ciphertext; where a secret is drawn, as seen by each slot."""
@@ -175,6 +183,7 @@ class _Simulation:
         if op == "encode":
             assert isinstance(kind, PlainKind)
             vector: Slots = self.plan.constants[immediate[0]].evaluate(self.plan.sources).astype(self.dtype, copy=False)
+            vector = vector.reshape(kind.count, -1)
             largest = float(np.max(np.abs(vector)))
             if largest * kind.scale >= MAX_COEFFICIENT:
                 raise RangeError(
@@ -231,6 +240,14 @@ class _Simulation:
                 return a - x[1]
             case "mul" | "mul_plain":
                 return a * x[1]
+            case "dot":
+                return sum_vectors(np.asarray(a * x[1]), instruction.immediate[0])
+            case "sum":
+                return sum_vectors(a, instruction.immediate[0])
+            case "take":
+                return take_vectors(a, instruction.immediate)
+            case "concat":
+                return concat_vectors([np.asarray(part) for part in x])
             case "square":
                 return a * a
             case "neg":
@@ -293,7 +310,7 @@ class _Simulation:
     ) -> float | None:
         """The scale that follows from the operands, or None where it is a free choice."""
         match instruction.op:
-            case "mul" | "mul_plain":
+            case "mul" | "mul_plain" | "dot":
                 return held[0].scale * held[1].scale
             case "diag_sums":
                 scales = {k.scale for k in held[1:]}
@@ -310,7 +327,7 @@ class _Simulation:
             case "mul_int" | "relabel":
                 return None
             case _:
-                if len({k.scale for k in held}) > 1 and abs(held[0].scale / held[1].scale - 1) > SCALE_TOLERANCE:
+                if max(k.scale for k in held) / min(k.scale for k in held) - 1 > SCALE_TOLERANCE:
                     raise ScaleError(f"{instruction.op}: operands at scales {[k.scale for k in held]}")
                 return held[0].scale
 

@@ -137,7 +137,7 @@ def _report(
         tuple(_input(chain, spec) for spec in client.inputs),
         tuple(
             OutputRow(
-                o.name, o.shape, str(o.pack), o.pack.slots, o.level, stored_bytes(chain, o.level, 0, 2),
+                o.name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
                 o.error_bound, o.magnitude, o.shift, worst,
             )
             for o, worst in zip(client.outputs, worst_cases, strict=True)
@@ -188,7 +188,7 @@ def _levels(chain: ModulusChain) -> list[LevelRow]:
 def _input(chain: ModulusChain, spec: SecretInput | IndexInput) -> InputRow:
     if isinstance(spec, IndexInput):
         return InputRow(spec.name, (), "", 0, None, None, None, spec.limit, 0)
-    fresh = stored_bytes(chain, spec.level, 0, 1)
+    fresh = spec.pack.count * stored_bytes(chain, spec.level, 0, 1)
     return InputRow(
         spec.name, spec.shape, str(spec.pack), spec.pack.slots, spec.level, spec.low, spec.high, None, fresh
     )

@@ -42,7 +42,7 @@ def explain_file(path: str | Path) -> str:
         ("file", path.name),
         ("kind", _KINDS[kind]),
         ("size", size(path.stat().st_size)),
-        ("format", f"minor version {reader.minor_version}"),
+        ("format", f"version {_major_version(path)}.{reader.minor_version}"),
         ("parameters", bytes(reader.parameters).hex()),
     ]
     lines = [f"  {name:<12}{value}" for name, value in facts]
@@ -54,6 +54,12 @@ def explain_file(path: str | Path) -> str:
     if kind == _core.FileKind.CLIENT:
         return text + "\n" + build_client_report(read_client(path)).text()
     return text
+
+
+def _major_version(path: Path) -> int:
+    """The first half of the version, which follows the eight bytes that every file starts with."""
+    with path.open("rb") as file:
+        return int.from_bytes(file.read(10)[8:], "little")
 
 
 def _header(header: dict[str, Any]) -> list[str]:

@@ -20,8 +20,9 @@ def slot_grid(pack: PackMap, identity: str) -> str:
     identity  part of the hatch pattern's name, unique on the page
     """
     columns = column_count(pack)
-    rows = min(MAX_ROWS, -(-pack.slots // columns))
-    shown = min(pack.slots, rows * columns)
+    total = pack.count * pack.slots  # vector after vector
+    rows = min(MAX_ROWS, -(-total // columns))
+    shown = min(total, rows * columns)
     element = pack.element_of_slot()[:shown].tolist()
     last = max(*element, 1)
     cells = []
@@ -41,7 +42,7 @@ def slot_grid(pack: PackMap, identity: str) -> str:
         else ""
     )
     label = escape(f"slots of layout {pack}")
-    rest = f'<p class="soft">first {count(shown)} of {count(pack.slots)} slots</p>' if shown < pack.slots else ""
+    rest = f'<p class="soft">first {count(shown)} of {count(total)} slots</p>' if shown < total else ""
     return (
         f'<svg viewBox="0 0 {width} {height}" style="width:100%;max-width:{width}px" role="img" '
         f'aria-label="{label}">{hatch}{"".join(cells)}</svg>{rest}'

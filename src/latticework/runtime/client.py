@@ -21,6 +21,7 @@ from latticework.errors import (
     TraceError,
     UserError,
 )
+from latticework.plan.arrays import as_value, as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
@@ -150,8 +151,10 @@ class Client:
                 assert isinstance(value, int)
                 integers[spec.name] = value
             else:
-                plain = self._encoder.encode(spec.pack.pack(value), (0, spec.level), spec.scale)
-                tensors[spec.name] = self._encryptor.encrypt(plain)
+                plains = (
+                    self._encoder.encode(v, (0, spec.level), spec.scale) for v in as_vectors(spec.pack.pack(value))
+                )
+                tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
         return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers)
 
     def decrypt(self, encrypted: Encrypted) -> OwnerValue | tuple[OwnerValue, ...] | dict[str, OwnerValue]:
@@ -162,8 +165,9 @@ class Client:
         check_role(encrypted, self.spec, OUTPUTS)
         if self._secret is None:
             raise SecretKeyError("the client has no secret key, so it cannot decrypt: load_keys(folder) first")
-        for name, ciphertext in encrypted.tensors.items():
-            self._check_origin(f"program {self.spec.name}, output {name}", ciphertext)
+        for name, array in encrypted.tensors.items():
+            for ciphertext in array:
+                self._check_origin(f"program {self.spec.name}, output {name}", ciphertext)
         check_interface(encrypted, self.spec, self._interface)
         missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
         if missing:
@@ -190,7 +194,15 @@ class Client:
                 f"{key_set[:8].hex()}: use the client that encrypted the inputs, or load_keys(folder) of its keys"
             )
 
-    def _decrypted(self, output: Output, ciphertext: _core.Ciphertext) -> OwnerValue:
+    def _decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
+        if len(array) != output.pack.count:
+            raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {output.pack.count}")
+        vectors = np.stack([self._decrypted_vector(output, ciphertext) for ciphertext in array])
+        value = output.pack.unpack(as_value(np.real(vectors)))
+        is_known = float(np.max(np.abs(value))) <= MAGNITUDE_MARGIN * output.magnitude + output.error_bound
+        return OwnerValue(value, output.error_bound if is_known else inf)
+
+    def _decrypted_vector(self, output: Output, ciphertext: _core.Ciphertext) -> npt.NDArray[np.complex128]:
         assert self._decryptor is not None
         if ciphertext.slots != output.pack.slots:
             raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
@@ -200,9 +212,7 @@ class Client:
                 f"program {self.spec.name} gives level {output.level}, scale 2^{log2(output.scale):.3f}: the "
                 "ciphertext was altered, or is of another program"
             )
-        value = output.pack.unpack(np.real(self._decryptor.decrypt(ciphertext)))
-        is_known = float(np.max(np.abs(value))) <= MAGNITUDE_MARGIN * output.magnitude + output.error_bound
-        return OwnerValue(value, output.error_bound if is_known else inf)
+        return self._decryptor.decrypt(ciphertext)
 
     def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
         """Read encrypted inputs or outputs of this program."""

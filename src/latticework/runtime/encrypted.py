@@ -24,20 +24,20 @@ class Encrypted:
     role      "inputs" or "outputs"
     program   name of the program that they belong to
     interface names inputs, outputs, ranges and parameters of the compiled program: `interface_id` of its client part
-    tensors   name -> ciphertext
+    tensors   name -> its ciphertexts, one a vector
     integers  name -> public run-time integer
     """
 
     role: str
     program: str
     interface: bytes
-    tensors: Mapping[str, _core.Ciphertext]
+    tensors: Mapping[str, tuple[_core.Ciphertext, ...]]
     integers: Mapping[str, int]
 
     @property
     def num_bytes(self) -> int:
         """Bytes of the ciphertexts in memory."""
-        return sum(c.num_bytes for c in self.tensors.values())
+        return sum(c.num_bytes for array in self.tensors.values() for c in array)
 
     def to_bytes(self) -> bytes:
         """The container that `save` writes."""
@@ -56,7 +56,12 @@ class Encrypted:
             "interface": self.interface,
             "integers": dict(self.integers),
         }
-        written = _core.save_ciphertexts(path, list(self.tensors.values()), list(self.tensors), extras)
+        counts = {name: len(array) for name, array in self.tensors.items() if len(array) > 1}
+        if counts:
+            extras["counts"] = counts
+        ciphertexts = [c for array in self.tensors.values() for c in array]
+        names = [name for key, array in self.tensors.items() for name in _stored_names(key, len(array))]
+        written = _core.save_ciphertexts(path, ciphertexts, names, extras)
         return None if written is None else bytes(written)
 
     def __reduce__(self) -> NoReturn:
@@ -72,7 +77,8 @@ class Encrypted:
         rows = "".join(
             f"<tr><td>{name}</td><td>{c.slots} slots</td><td>level {c.level[1]}</td>"
             f"<td>scale 2^{log2(c.scale):.1f}</td><td>{c.num_bytes / 1e6:.2f} MB</td></tr>"
-            for name, c in self.tensors.items()
+            for key, array in self.tensors.items()
+            for name, c in zip(_stored_names(key, len(array)), array, strict=True)
         )
         return f"<table><caption>{self.role} of {self.program}, encrypted</caption>{rows}</table>"
 
@@ -93,7 +99,32 @@ def load_encrypted(source: str | Path | bytes, context: _core.Context) -> Encryp
         raise FormatError("the ciphertext file does not say what it holds; write it with Encrypted.save")
     if any(type(v) is not int for v in integers.values()):
         raise FormatError("the ciphertext file holds run-time integers that are none; it was altered")
-    return Encrypted(role, program, interface, dict(zip(names, ciphertexts, strict=True)), integers)
+    tensors = _arrays(dict(zip(names, ciphertexts, strict=True)), extras.get("counts", {}))
+    return Encrypted(role, program, interface, tensors, integers)
+
+
+def _stored_names(name: str, count: int) -> list[str]:
+    """What the ciphertexts of one tensor are called in a file."""
+    return [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]
+
+
+def _arrays(stored: dict[str, _core.Ciphertext], counts: object) -> dict[str, tuple[_core.Ciphertext, ...]]:
+    """Ciphertexts by tensor.
+
+    counts  of those tensors that have several
+    """
+    if not isinstance(counts, dict) or any(type(n) is not int or not 1 < n <= len(stored) for n in counts.values()):
+        raise FormatError("the ciphertext file holds arrays of ciphertexts that are none; it was altered")
+    firsts = {f"{name}[0]": name for name in counts}
+    found: dict[str, tuple[_core.Ciphertext, ...]] = {}
+    while stored:
+        first = next(iter(stored))
+        name = firsts.get(first, first)
+        try:
+            found[name] = tuple(stored.pop(part) for part in _stored_names(name, counts.get(name, 1)))
+        except KeyError as error:
+            raise FormatError(f"the ciphertext file lacks {error} of tensor {name!r}; it was altered") from None
+    return found
 
 
 def check_role(encrypted: Encrypted, spec: ClientSpec, role: str) -> None:

@@ -93,15 +93,16 @@ class Server:
         *,
         on_event: OnEvent | None = None,
         watch: Sequence[int] = (),
-        on_watch: Callable[[int, _core.Ciphertext], None] | None = None,
+        on_watch: Callable[[int, _core.Ciphertext | list[_core.Ciphertext]], None] | None = None,
     ) -> Encrypted:
-        """As a call, and reports every value of the watched registers."""
+        """As a call, and reports every value of the watched registers, an array of several as a list."""
         spec = self.plan.client
         check_role(inputs, spec, INPUTS)
         arguments = [self._argument(inputs, i) for i in spec.inputs]
         check_interface(inputs, spec, self._interface)
         outputs = self._executor.run(arguments, _listener(self.plan, on_event), list(watch), on_watch)
-        named = dict(zip([o.name for o in spec.outputs], outputs, strict=True))
+        arrays = (tuple(value) if isinstance(value, list) else (value,) for value in outputs)
+        named = dict(zip([o.name for o in spec.outputs], arrays, strict=True))
         return Encrypted(OUTPUTS, spec.name, self._interface, named, {})
 
     def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
@@ -109,7 +110,7 @@ class Server:
         return load_encrypted(source, self.context)
 
     def _constant(self, number: int) -> npt.NDArray[np.complex128]:
-        return self.plan.constants[number].evaluate(self.plan.sources).astype(np.complex128)
+        return self.plan.constants[number].evaluate(self.plan.sources).astype(np.complex128).reshape(-1)
 
     def _argument(self, inputs: Encrypted, spec: Any) -> Any:
         if isinstance(spec, IndexInput):
@@ -123,9 +124,12 @@ class Server:
             return value
         if spec.name not in inputs.tensors:
             raise ShapeError(f"program {self.plan.client.name}: the encrypted input {spec.name} is missing")
-        ciphertext = inputs.tensors[spec.name]
-        self._check_origin(f"program {self.plan.client.name}, input {spec.name}", ciphertext)
-        return ciphertext
+        array, where = inputs.tensors[spec.name], f"program {self.plan.client.name}, input {spec.name}"
+        if len(array) != spec.pack.count:
+            raise ShapeError(f"{where} has {len(array)} ciphertexts, this plan takes {spec.pack.count}")
+        for ciphertext in array:
+            self._check_origin(where, ciphertext)
+        return array[0] if len(array) == 1 else list(array)
 
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
         if ciphertext.parameters != self.context.parameters.fingerprint:

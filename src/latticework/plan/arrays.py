@@ -1,0 +1,42 @@
+"""Arrays of slot vectors in NumPy: (..., count, slots), and what moves and adds up whole vectors.
+
+A value of one vector is (slots,) where programs are interpreted, so that most of them never meet the axis of vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def as_vectors(value: Array) -> Array:
+    """A value (slots,) or (count, slots) as (count, slots)."""
+    return value[None] if value.ndim == 1 else value
+
+
+def as_value(vectors: Array) -> Array:
+    """Vectors (..., count, slots) without the axis of vectors if there is one vector."""
+    return vectors[..., 0, :] if vectors.shape[-2] == 1 else vectors
+
+
+def take_vectors(vectors: Array, numbers: Sequence[int]) -> Array:
+    """The vectors of these numbers, in this order."""
+    return vectors[..., list(numbers), :]
+
+
+def concat_vectors(arrays: Sequence[Array]) -> Array:
+    """All vectors of all arrays, in order; leading axes are broadcast."""
+    stack = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
+    return np.concatenate([np.broadcast_to(a, (*stack, *a.shape[-2:])) for a in arrays], axis=-2)
+
+
+def sum_vectors(vectors: Array, groups: int) -> Array:
+    """Sums of neighbours: vectors group * m + k, k below m, add up to vector `group`."""
+    *stack, count, slots = vectors.shape
+    sums: Array = vectors.reshape(*stack, groups, count // groups, slots).sum(axis=-2)
+    return sums

@@ -1,0 +1,346 @@
+"""Baby steps and giant steps of block linear maps: what a width costs, and which is the cheapest.
+
+out[v] = sum over g of rotate_g( sum over u, b of diagonal[v, u, g + b] * rotate_b(x[u]) ): the babies of an input serve
+all outputs, the giants of an output serve all inputs. Nothing is built here; expansion follows what is chosen.
+
+Real maps of real vectors may use the imaginary halves of slots (`Packing`), which halves products at the price of a
+conjugation per output. Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import gcd, isqrt
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from latticework.plan.gathers.linear_map import LinearMap
+from latticework.plan.pack import IntArray
+
+MAX_APART = 4  # distances between paired diagonals that are tried, of so many that are looked at
+MAX_TRIED = 512
+
+Packing = Literal["none", "outputs", "diagonals"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What the parts of a block map cost, in seconds or any one unit.
+
+    hoist        decomposition of an input
+    baby         a key product of a decomposed input, kept over QP
+    giant        a division by P, a decomposition and a key product
+    rotation     a whole rotation of an input;  conjugation  one of an output, at its lower level
+    product      of a turned input with a diagonal;  addition  of two results over QP
+    finish       the last division of each output
+    """
+
+    hoist: float = 0.0
+    baby: float = 1.0
+    giant: float = 3.0
+    rotation: float = 3.0
+    conjugation: float = 3.0
+    product: float = 0.0
+    addition: float = 0.0
+    finish: float = 0.0
+
+
+# In NTTs of one row at typical digit counts; products do not depend on the width.
+TYPICAL = Prices()
+# As Rotom prices operations (its paper, section 5): nothing is hoisted.
+ROTOM = Prices(0.0, 4.0, 4.0, 4.0, 4.0, 10.0, 0.5, 0.0)
+
+
+class Places(NamedTuple):
+    """Where a map has diagonals: columns of equal length. `steps` are signed, in (-slots/2, slots/2]."""
+
+    slots: int
+    conj: IntArray
+    out: IntArray
+    in_: IntArray
+    steps: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """steps = giant + baby: a baby is the residue modulo `width`, from 0 on, or around 0 if `centred`."""
+
+    width: int
+    centred: bool = False
+
+    def babies(self, steps: IntArray) -> IntArray:
+        """The baby step of each."""
+        turn = steps % self.width
+        return np.where(turn > self.width // 2, turn - self.width, turn) if self.centred else turn
+
+    def giants(self, steps: IntArray, slots: int) -> IntArray:
+        """The giant step of each, signed."""
+        return signed(steps - self.babies(steps), slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Operations of a block map.
+
+    hoists         decompositions of inputs;  babies  hoisted key switches
+    giants         full key switches within sums;  rotations  those of whole inputs;  conjugations  those of outputs
+    products       with plaintexts;  additions  of ciphertexts
+    mod_downs      divisions by P, that of each output included
+    """
+
+    hoists: int
+    babies: int
+    giants: int
+    rotations: int
+    conjugations: int
+    products: int
+    additions: int
+    mod_downs: int
+    outputs: int
+
+    @property
+    def key_switches(self) -> int:
+        """Products with a key."""
+        return self.babies + self.giants + self.rotations + self.conjugations
+
+    def price(self, prices: Prices) -> float:
+        """What all of it costs."""
+        return (
+            prices.hoist * self.hoists
+            + prices.baby * self.babies
+            + prices.giant * self.giants
+            + prices.rotation * self.rotations
+            + prices.conjugation * self.conjugations
+            + prices.product * self.products
+            + prices.addition * self.additions
+            + prices.finish * self.outputs
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How to carry a block map out.
+
+    packing  "outputs": y1 + i y2 at once from real x, split by a conjugation;
+             "diagonals": from x + i rotate(x, apart), two diagonals so far apart at once
+    """
+
+    split: Split
+    counts: Counts
+    packing: Packing = "none"
+    apart: int = 0
+
+
+def signed(steps: IntArray, slots: int) -> IntArray:
+    """The representatives of rotations in (-slots/2, slots/2]."""
+    steps = steps % slots
+    return np.where(steps > slots // 2, steps - slots, steps)
+
+
+def places(linear_map: LinearMap) -> Places:
+    """Where a map has diagonals."""
+    rows = np.array(
+        [(d.conj, d.out, d.in_, d.steps) for d in linear_map.diagonals], dtype=np.int64
+    ).reshape(-1, 4)  # fmt: skip
+    conj, out, in_, steps = rows.T
+    return Places(linear_map.slots, conj, out, in_, signed(steps, linear_map.slots))
+
+
+def count(where: Places, split: Split) -> Counts:
+    """Operations of the map by itself, without packing."""
+    return _count(*_turned(where), split, where.slots)
+
+
+def choose(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mode: str = "cost") -> Choice:
+    """The cheapest way.
+
+    packing  whether complex packing may be used: the map and what it is applied to are real
+    mode     "cost" tries every width; "counts" powers of two alone, the square-root split
+    """
+    ways: list[tuple[Packing, int]] = [("none", 0)]
+    is_simple = np.unique(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
+    if packing and is_simple and where.steps.size and not where.conj.any():
+        ways += [("outputs", 0)] if np.unique(where.out).size > 1 else []
+        ways += [("diagonals", apart) for apart in _distances(where)]
+    best: Choice | None = None
+    for kind, apart in ways:
+        found = _cheapest(where, prices, kind, apart, mode)
+        if best is None or found.counts.price(prices) < best.counts.price(prices):
+            best = found
+    assert best is not None
+    return best
+
+
+class Block(NamedTuple):
+    """Pairs (out, in), rows, that have the same diagonals: at `steps`, in [0, slots), ascending."""
+
+    pairs: IntArray
+    steps: IntArray
+
+
+def blocks(where: Places) -> list[Block]:
+    """The pairs of vectors that a map links, put together where they have the same diagonals."""
+    number = where.out * (int(where.in_.max(initial=0)) + 1) + where.in_
+    order = np.lexsort((where.steps % where.slots, number))
+    found: dict[bytes, tuple[IntArray, list[tuple[int, int]]]] = {}
+    for part in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
+        steps = np.unique(where.steps[part] % where.slots)
+        pairs = found.setdefault(steps.tobytes(), (steps, []))[1]
+        pairs.append((int(where.out[part[0]]), int(where.in_[part[0]])))
+    return [Block(np.array(pairs, dtype=np.int64), steps) for steps, pairs in found.values()]
+
+
+def paired(of: list[Block], slots: int, split: Split, apart: int) -> IntArray:
+    """For "diagonals": the first of each pair, rows (out, in, steps); its second, if there is one, is `apart` further.
+
+    Along each chain of diagonals that far apart, they are paired from its beginning. Where the chain is a circle of
+    two, that one is the first which needs the fewer giant steps.
+    """
+    rows = []
+    for block in of:
+        circle = 2 * apart % slots == 0
+        firsts = _half_circle(block.steps, split, apart, slots) if circle else _firsts(block.steps, apart, slots)
+        ends = np.repeat(block.pairs, firsts.size, axis=0)
+        rows.append(np.column_stack([ends, np.tile(firsts, len(block.pairs))]))
+    return np.concatenate(rows)
+
+
+def _half_circle(steps: IntArray, split: Split, apart: int, slots: int) -> IntArray:
+    """One of each pair (s, s + slots/2): the one whose giant step lies in [0, slots/2)."""
+    giants = (steps - split.babies(signed(steps, slots))) % slots
+    return signed(np.unique(np.where(giants >= apart, steps - apart, steps) % slots), slots)
+
+
+def _firsts(steps: IntArray, apart: int, slots: int) -> IntArray:
+    held = set(steps.tolist())
+    starts = [s for s in sorted(held) if (s - apart) % slots not in held] or [min(held)]
+    firsts: list[int] = []
+    while held:
+        s = starts.pop() if starts else min(held)
+        while s in held:
+            firsts.append(s)
+            held.discard(s)
+            held.discard((s + apart) % slots)
+            s = (s + 2 * apart) % slots
+    return signed(np.array(firsts, dtype=np.int64), slots)
+
+
+def _codes(slots: int, *columns: IntArray) -> IntArray:
+    """One number for each row: steps last, taken modulo the slots."""
+    *others, steps = columns
+    code = np.zeros_like(steps)
+    for column in others:
+        code = code * (int(column.max(initial=0)) + 1) + column
+    return code * slots + steps % slots
+
+
+class _Turned(NamedTuple):
+    """Distinct (line, steps); a line is an output, or twice the number of an input, and one more for its conjugate."""
+
+    line: IntArray
+    steps: IntArray
+
+
+def _distinct(slots: int, line: IntArray, steps: IntArray) -> _Turned:
+    _, first = np.unique(_codes(slots, line, steps), return_index=True)
+    return _Turned(line[first], steps[first])
+
+
+def _inputs(where: Places) -> _Turned:
+    return _distinct(where.slots, where.in_ * 2 + where.conj, where.steps)
+
+
+def _outputs(where: Places) -> _Turned:
+    return _distinct(where.slots, where.out, where.steps)
+
+
+def _count(
+    inputs: _Turned,
+    outputs: _Turned,
+    products: int,
+    split: Split,
+    slots: int,
+    packing: Packing = "none",
+    pairs: int = 0,
+) -> Counts:
+    """Operations, where `pairs` are those of packed outputs that a conjugation splits."""
+    turns = split.babies(inputs.steps)
+    babies = np.unique(_codes(slots, inputs.line, turns))
+    hoisted = inputs.line[(inputs.line % 2 == 1) | (turns % slots != 0)]
+    unturned = np.unique(inputs.line[(inputs.line % 2 == 0) & (turns % slots == 0)]).size
+    giants = split.giants(outputs.steps, slots)
+    far = np.unique(_codes(slots, outputs.line[giants != 0], giants[giants != 0])).size
+    made = np.unique(outputs.line).size
+    ahead = np.unique(inputs.line).size if packing == "diagonals" else 0
+    conjugations = {"none": 0, "outputs": pairs, "diagonals": made}[packing]
+    additions = products - made + ahead + conjugations * (2 if packing == "outputs" else 1)
+    switched = babies.size - unturned
+    return Counts(
+        np.unique(hoisted // 2).size, switched, far, ahead, conjugations, products, additions,
+        far * bool(switched) + made + ahead + conjugations, made,
+    )  # fmt: skip
+
+
+def _cheapest(where: Places, prices: Prices, packing: Packing, apart: int, mode: str) -> Choice:
+    best: Choice | None = None
+    cost = float("inf")
+    folded = where
+    pairs = 0
+    if packing == "outputs":
+        numbers = np.unique(where.out)
+        pairs = numbers.size // 2
+        folded = where._replace(out=np.searchsorted(numbers, where.out) // 2)
+    linked = blocks(where) if packing == "diagonals" else []
+    turned: tuple[_Turned, _Turned, int] | None = None
+    for split in _splits(where, prices, mode):
+        if packing == "diagonals" and (turned is None or 2 * apart == where.slots):
+            out, in_, steps = paired(linked, where.slots, split, apart).T
+            folded = Places(where.slots, np.zeros_like(out), out, in_, steps)
+            turned = None
+        turned = turned or _turned(folded)
+        inputs, outputs, products = turned
+        found = _count(inputs, outputs, products, split, where.slots, packing, pairs)
+        if (price := found.price(prices)) < cost:
+            best, cost = Choice(split, found, packing, apart), price
+    assert best is not None
+    return best
+
+
+def _turned(where: Places) -> tuple[_Turned, _Turned, int]:
+    products = np.unique(_codes(where.slots, where.conj, where.out, where.in_, where.steps)).size
+    return _inputs(where), _outputs(where), products
+
+
+def _splits(where: Places, prices: Prices, mode: str) -> Iterator[Split]:
+    """Widths to try: multiples of the steps' common divisor, and none at all."""
+    unit = gcd(where.slots, *np.unique(where.steps).tolist())
+    if mode == "counts":
+        width = unit
+        while width <= where.slots:
+            yield Split(width)
+            width *= 2
+        return
+    for k in range(1, 4 * isqrt(where.slots // unit) + 5):
+        yield Split(unit * k)
+        if prices.product and k > 2:  # as before where prices are typical
+            yield Split(unit * k, centred=True)
+    width = unit << (4 * isqrt(where.slots // unit) + 5).bit_length() - 1
+    while width <= where.slots:
+        yield Split(width)
+        width *= 2
+
+
+def _distances(where: Places) -> list[int]:
+    """Distances at which most diagonals have a partner, the most common first."""
+    steps = np.unique(where.steps % where.slots)
+    if steps.size < 2:
+        return []
+    half = {where.slots // 2} & set(((steps - steps[0]) % where.slots).tolist())
+    held = np.zeros(where.slots, dtype=bool)
+    held[steps] = True
+    tried = np.unique((steps[1:] - steps[0]) % where.slots)[:MAX_TRIED]
+    partners = [np.count_nonzero(held[(steps + apart) % where.slots]) for apart in tried]
+    common = tried[np.argsort(-np.array(partners), kind="stable")]
+    return list(dict.fromkeys([*half, *common[:MAX_APART].tolist()]))

@@ -1,0 +1,379 @@
+"""Which diagonals a gather has: all (out vector, in vector, steps) that some term needs.
+
+What a loop adds to the place of the output and of the input does not depend on
+loops that share no axis, dimension or roll with it. So the nest falls into parts
+that are walked by themselves, and the moves (v, u, q - p) of all of it are the sums
+of one move of each part. A loop that moves both places alike is a part with the
+one move 0, however long it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from latticework.plan.gathers.copies import nearest
+from latticework.plan.gathers.gather import CHUNK, Access, BoolArray, Gather, walk
+from latticework.plan.pack import GAP, REPEAT, IntArray, PackMap, Roll
+
+Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)
+WALKED = 256  # terms of a nest that is not worth taking apart
+TABLE = 1 << 25
+
+
+@lru_cache(maxsize=256)
+def reached(gather: Gather) -> IntArray:
+    """The diagonals that are not structurally zero: rows (out, in, steps), ascending; shape (diagonals, 3)."""
+    parts = None if prod(gather.domain) <= WALKED else _parts(gather)
+    codes = _walked(gather) if parts is None else _summed(gather, parts)
+    pair, steps = np.divmod(codes, gather.slots)
+    result = np.stack([pair // gather.count_in, pair % gather.count_in, steps], axis=1)
+    result.setflags(write=False)
+    return result
+
+
+def num_diagonals(gather: Gather) -> int:
+    """Diagonals that are not structurally zero."""
+    return len(reached(gather))
+
+
+class _Seen:
+    """A set of codes (v * count_in + u) * slots + steps."""
+
+    def __init__(self, gather: Gather) -> None:
+        self.size = gather.count_out * gather.count_in * gather.slots
+        self.table: BoolArray | None = np.zeros(self.size, dtype=bool) if self.size <= TABLE else None
+        self.codes: IntArray = np.zeros(0, dtype=np.int64)
+
+    def add(self, codes: IntArray) -> None:
+        """Put codes in."""
+        if self.table is not None:
+            self.table[codes] = True
+        else:
+            self.codes = np.union1d(self.codes, codes)
+
+    def all(self) -> IntArray:
+        """Everything that was put in, ascending."""
+        return self.codes if self.table is None else np.flatnonzero(self.table)
+
+
+def _walked(gather: Gather) -> IntArray:
+    """Diagonals by visiting every term: for small nests, and packings that fit no pattern."""
+    assert gather.in_pack is not None and gather.in_access is not None
+    seen, slots = _Seen(gather), gather.slots
+    places = gather.out_pack.slots_of_element()
+    for counters in walk(gather.domain, max(1, CHUNK // places.shape[1])):
+        out_element, valid = gather.out_access.flat(counters)
+        in_element, inside = gather.in_access.flat(counters)
+        valid &= inside
+        if gather.source_access is not None:
+            valid &= gather.source_access.flat(counters)[1]
+        out = places[out_element[valid]]  # (terms, copies)
+        vector, steps = nearest(gather.in_pack, np.repeat(in_element[valid], out.shape[1]), out.reshape(-1) % slots)
+        code = ((out.reshape(-1) // slots) * gather.count_in + vector) * slots + steps
+        if gather.spread > 1:
+            code = _nearest_copies(gather, out, code.reshape(out.shape))
+        seen.add(code.reshape(-1))
+    return seen.all()
+
+
+def _nearest_copies(gather: Gather, out: IntArray, code: IntArray) -> IntArray:
+    """Of the spread copies of each output place the code with the fewest steps."""
+    slots, width = gather.slots, gather.slots // gather.spread
+    vector, slot = out // slots, out % slots
+    order = np.lexsort((slot // width, slot % width, vector), axis=-1)
+    code = np.take_along_axis(code, order, 1).reshape(len(code), code.shape[1] // gather.spread, gather.spread)
+    best = np.argmin(code % slots, axis=2)[:, :, None]
+    return np.take_along_axis(code, best, 2)
+
+
+@dataclass(frozen=True)
+class _Digits:
+    """A packing whose places are sums over dimensions: index along each times its weight.
+
+    weights  of one step along each dimension: (vectors, slots)
+    rolls    those that move elements
+    """
+
+    pack: PackMap
+    weights: tuple[tuple[int, int], ...]
+    rolls: tuple[Roll, ...]
+
+    def repeats(self) -> list[int]:
+        """Dimensions along which places hold the same element."""
+        return [i for i, d in enumerate(self.pack.all_dims) if d.axis == REPEAT and d.extent > 1]
+
+
+@lru_cache(maxsize=64)
+def _digits(pack: PackMap) -> _Digits | None:
+    """None unless the dimensions of every axis are the digits of a mixed radix."""
+    dims = pack.all_dims
+    for axis, extent in enumerate(pack.shape):
+        stride = 1
+        for dim in sorted((d for d in dims if d.axis == axis and d.extent > 1), key=lambda d: d.stride):
+            if dim.stride != stride and extent > 1:
+                return None
+            stride *= dim.extent
+        if stride < extent:
+            return None
+    weights: list[tuple[int, int]] = []
+    vector, slot = 1, 1
+    for dim in reversed(pack.dims):
+        weights.insert(0, (0, slot))
+        slot *= dim.extent
+    for dim in reversed(pack.vector_dims):
+        weights.insert(0, (vector, 0))
+        vector *= dim.extent
+    rolls: list[Roll] = []
+    for i, j in reversed(pack.rolls):  # a repetition may be turned freely, as long as nothing is turned by it later
+        is_free = dims[i].axis == REPEAT and all(i != by for _, by in rolls)
+        if not is_free and dims[j].axis != GAP and dims[j].extent > 1 and dims[i].extent > 1:
+            rolls.insert(0, (i, j))
+    return _Digits(pack, tuple(weights), tuple(rolls))
+
+
+@dataclass
+class _Part:
+    """Loops and dimensions that depend on each other.
+
+    loops    of the nest
+    dims     of the packings of output and input
+    free     dimensions of each that repeat, and are walked like loops
+    """
+
+    loops: list[int]
+    axes: tuple[list[int], list[int]]
+    dims: tuple[list[int], list[int]]
+    free: tuple[list[int], list[int]]
+
+
+def _parts(gather: Gather) -> list[_Part] | None:
+    """The nest taken apart, or None where a packing has no digits."""
+    assert gather.in_pack is not None and gather.in_access is not None
+    sides = ((gather.out_pack, gather.out_access), (gather.in_pack, gather.in_access))
+    parent: dict[Node, Node] = {("loop", 0, j): ("loop", 0, j) for j in range(len(gather.domain))}
+
+    def root(node: Node) -> Node:
+        parent.setdefault(node, node)
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    def join(*nodes: Node) -> None:
+        for node in nodes[1:]:
+            parent[root(node)] = root(nodes[0])
+
+    def loops(row: tuple[int, ...]) -> list[Node]:
+        return [("loop", 0, j) for j, weight in enumerate(row) if weight and gather.domain[j] > 1]
+
+    for side, (pack, access) in enumerate(sides):
+        digits = _digits(pack)
+        if digits is None:
+            return None
+        dims: list[Node] = [("dim", side, i) for i in range(len(pack.all_dims))]
+        axes: list[Node] = [("axis", side, a) for a in range(len(access.view))]
+        for node in (*dims, *axes):
+            root(node)
+        for a, row in enumerate(access.matrix):
+            join(axes[a], *loops(row))
+        if access.view == pack.shape:
+            for a in range(len(pack.shape)):
+                join(axes[a], *(dims[i] for i, d in enumerate(pack.all_dims) if d.axis == a))
+        else:
+            join(*axes, *(dims[i] for i, d in enumerate(pack.all_dims) if d.axis >= 0))
+        for i, j in digits.rolls:
+            join(dims[i], dims[j])
+    for a, extent in enumerate(gather.source_access.view if gather.source_access else ()):
+        assert gather.source_access is not None
+        low, high = gather.source_access.reach(a, gather.domain)
+        if low < 0 or high >= extent:
+            join(*loops(gather.source_access.matrix[a]))
+    spread = ("dim", 0, len(gather.out_pack.vector_dims))
+    if gather.spread > 1 and sum(root(node) == root(spread) for node in list(parent)) > 1:
+        return None
+    copied = [("dim", 1, i) for i in _digits(gather.in_pack).repeats()]  # type: ignore[union-attr]
+    held = [node for node in copied if sum(root(other) == root(node) for other in list(parent)) > 1]
+    if held:
+        join(*held)  # copies that depend on elements are chosen together
+    return [_part(gather, nodes) for nodes in _classes(parent, root)]
+
+
+def _classes(parent: dict[Node, Node], root: object) -> list[list[Node]]:
+    groups: dict[Node, list[Node]] = {}
+    for node in parent:
+        groups.setdefault(root(node), []).append(node)  # type: ignore[operator]
+    return list(groups.values())
+
+
+def _part(gather: Gather, nodes: list[Node]) -> _Part:
+    assert gather.in_pack is not None
+    packs = (gather.out_pack, gather.in_pack)
+
+    def of(kind: str, side: int) -> list[int]:
+        return sorted(number for name, which, number in nodes if (name, which) == (kind, side))
+
+    dims = (of("dim", 0), of("dim", 1))
+    spread = len(gather.out_pack.vector_dims) if gather.spread > 1 else -1
+    free = [[i for i in dims[side] if packs[side].all_dims[i].axis == REPEAT] for side in (0, 1)]
+    free[0] = [i for i in free[0] if i != spread]
+    return _Part(of("loop", 0), (of("axis", 0), of("axis", 1)), dims, (free[0], free[1]))
+
+
+def _summed(gather: Gather, parts: list[_Part]) -> IntArray:
+    """Diagonals as sums of the moves of all parts, then of each output place the nearest input."""
+    offsets: IntArray = np.zeros(1, dtype=np.int64)  # of copies that do not depend on elements
+    chosen: _Part | None = None
+    total: IntArray = np.zeros(1, dtype=np.int64)
+    moves: list[IntArray] = []
+    for part in parts:
+        repeats = part.free[1]
+        if repeats and not part.loops and part.dims == ([], repeats):
+            offsets = _copy_offsets(gather, repeats, offsets)
+        elif repeats:
+            chosen = part
+        else:
+            moves.append(_moves(gather, part))
+    for found in sorted(moves, key=len):
+        total = _sums(gather, total, found)
+    seen = _Seen(gather)
+    if chosen is None:
+        seen.add(_settled(gather, total[:, None], offsets))
+        return seen.all()
+    rows = _rows(gather, chosen)
+    long = max(1, CHUNK // rows.shape[1])
+    wide = max(1, long // max(1, total.size))
+    for i, j in product(range(0, len(rows), wide), range(0, total.size, long)):
+        codes = _plus(gather, total[None, j : j + long, None], rows[i : i + wide, None, :])
+        seen.add(_settled(gather, codes.reshape(-1, rows.shape[1]), offsets))
+    return seen.all()
+
+
+def _plus(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
+    slots = gather.slots
+    steps = (a % slots + b % slots) % slots
+    return (a // slots + b // slots) * slots + steps
+
+
+def _sums(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
+    """All sums of a move of each."""
+    if a.size == 1 and not a[0]:
+        return b
+    seen = _Seen(gather)
+    share = max(1, CHUNK // max(1, b.size))
+    for start in range(0, a.size, share):
+        seen.add(_plus(gather, a[start : start + share, None], b[None, :]).reshape(-1))
+    return seen.all()
+
+
+def _copy_offsets(gather: Gather, repeats: list[int], offsets: IntArray) -> IntArray:
+    """Slots of the copies that repetitions give; of those in several vectors the lowest is read."""
+    assert gather.in_pack is not None
+    digits = _digits(gather.in_pack)
+    assert digits is not None
+    for i in repeats:
+        turns = np.arange(gather.in_pack.all_dims[i].extent, dtype=np.int64) * digits.weights[i][1]
+        offsets = np.unique((offsets[:, None] + turns[None, :]) % gather.slots)
+    return offsets
+
+
+def _settled(gather: Gather, codes: IntArray, offsets: IntArray) -> IntArray:
+    """Of the copies in each row, and those at `offsets` from them, the one with the fewest steps."""
+    slots = gather.slots
+    best: IntArray | None = None
+    for copy in range(gather.spread):
+        steps = (codes % slots - copy * (slots // gather.spread)) % slots
+        past = np.searchsorted(offsets, slots - steps)  # the first copy that lies behind: around it is the nearest
+        steps = np.where(past < offsets.size, steps + offsets[np.minimum(past, offsets.size - 1)] - slots, steps)
+        pair = codes // slots
+        order = steps * (gather.count_in * gather.count_out) + pair
+        nearest_code = (order % (gather.count_in * gather.count_out)) * slots + steps
+        choice = np.take_along_axis(nearest_code, np.argmin(order, axis=1)[:, None], 1)[:, 0]
+        best = choice if best is None else np.where(choice % slots < best % slots, choice, best)
+    assert best is not None
+    return best
+
+
+def _moves(gather: Gather, part: _Part) -> IntArray:
+    """Different moves of a part without copies to choose from."""
+    return np.unique(_rows(gather, part)[:, 0])
+
+
+def _rows(gather: Gather, part: _Part) -> IntArray:
+    """Different moves of a part, a column for each copy of the input; shape (moves, copies)."""
+    assert gather.in_pack is not None and gather.in_access is not None
+    copies = [range(gather.in_pack.all_dims[i].extent) for i in part.free[1]]
+    free = [gather.out_pack.all_dims[i].extent for i in part.free[0]]
+    extents = (*(gather.domain[j] for j in part.loops), *free)
+    found: list[IntArray] = []
+    for walked in walk(extents, max(1, CHUNK // prod(len(c) for c in copies))):
+        counters = np.zeros((len(gather.domain), walked.shape[1]), dtype=np.int64)
+        counters[part.loops] = walked[: len(part.loops)]
+        given = dict(zip(part.free[0], walked[len(part.loops) :], strict=True))
+        valid = _inside_source(gather, part, counters)
+        vector, slot, inside = _place(gather.out_pack, gather.out_access, part.axes[0], part.dims[0], counters, given)
+        valid &= inside
+        columns = []
+        for numbers in product(*copies):
+            fixed = {i: np.full(walked.shape[1], n) for i, n in zip(part.free[1], numbers, strict=True)}
+            u, q, inside = _place(gather.in_pack, gather.in_access, part.axes[1], part.dims[1], counters, fixed)
+            valid &= inside
+            columns.append((vector * gather.count_in + u) * gather.slots + (q - slot) % gather.slots)
+        rows = np.stack(columns, axis=1)[valid]
+        found.append(np.unique(rows, axis=0) if rows.shape[1] > 1 else np.unique(rows)[:, None])
+    return np.unique(np.concatenate(found), axis=0) if len(found) > 1 else found[0]
+
+
+def _inside_source(gather: Gather, part: _Part, counters: IntArray) -> BoolArray:
+    """Where the source is read inside its view, along the axes that this part's loops can leave."""
+    valid = np.ones(counters.shape[1], dtype=bool)
+    access = gather.source_access
+    for a, extent in enumerate(access.view if access else ()):
+        assert access is not None
+        own = [j for j, weight in enumerate(access.matrix[a]) if weight and gather.domain[j] > 1]
+        low, high = access.reach(a, gather.domain)
+        if (low < 0 or high >= extent) and set(own) <= set(part.loops):  # an axis without loops counts in every part
+            index = access.offset[a] + sum(access.matrix[a][j] * counters[j] for j in own)
+            valid &= (index >= 0) & (index < extent)
+    return valid
+
+
+def _place(
+    pack: PackMap, access: Access, axes: list[int], dims: list[int], counters: IntArray, free: dict[int, IntArray]
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """(vectors, slots) that some dimensions add to a place, and where the view's axes are inside."""
+    digits = _digits(pack)
+    assert digits is not None
+    size = counters.shape[1]
+    valid = np.ones(size, dtype=bool)
+    index: dict[int, IntArray] = {}
+    for a in axes:
+        index[a] = np.full(size, access.offset[a], dtype=np.int64)
+        for weight, counter in zip(access.matrix[a], counters, strict=True):
+            if weight:
+                index[a] += weight * counter
+        valid &= (index[a] >= 0) & (index[a] < access.view[a])
+    if access.view != pack.shape and axes:  # all axes are in this part
+        flat = np.zeros(size, dtype=np.int64)
+        for a, extent in enumerate(access.view):
+            flat = flat * extent + index[a]
+        index = dict(enumerate(np.unravel_index(np.where(valid, flat, 0), pack.shape))) if pack.shape else {}
+    along: dict[int, IntArray] = {}
+    for i in dims:
+        dim = pack.all_dims[i]
+        if dim.axis >= 0:
+            along[i] = index[dim.axis] // dim.stride % dim.extent
+        else:
+            along[i] = free.get(i, np.zeros(size, dtype=np.int64))
+    for i, j in reversed(digits.rolls):
+        if i in along:
+            along[i] = (along[i] - along[j]) % pack.all_dims[i].extent
+    vector, slot = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    for i in dims:
+        vector += along[i] * digits.weights[i][0]
+        slot += along[i] * digits.weights[i][1]
+    return vector, slot, valid

@@ -14,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from latticework.dialects.rlwe import CipherType
 from latticework.expand.linear_terms import SELF, Term, made_outputs, terms_of
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
@@ -59,11 +62,12 @@ def expand_linear_transform(
     choice = choose(where, ways.prices, packing=real and ways.packing)
     if width is not None:
         choice = Choice(Split(width), count(where, Split(width)))
+    used = np.unique(where.in_).tolist()
+    x = x if single else p.take(x, used)
     if choice.packing == "diagonals":
-        turned = p.rotate(x, choice.apart)
-        x = p.add(x, p.mul_i(turned))
-    sums = _Sums(p, x, linear_map, plain_scale)
-    made = sums.outputs(terms_of(linear_map, choice), level, scale)
+        x = p.add(x, p.mul_i(p.rotate(x, choice.apart)))
+    inputs = {0: x} if single else {u: p.take(x, [i]) for i, u in enumerate(used)}
+    made = _Sums(p, inputs, kind, plain_scale).outputs(terms_of(linear_map, choice), level, scale)
     if choice.packing == "diagonals":
         made = p.add(made, p.conjugate(made))
     if choice.packing == "outputs":
@@ -96,10 +100,8 @@ def _in_place(p: Primitives, made: Value, linear_map: LinearMap, scale: float) -
 class _Sums:
     """The sums of products of one map, and the giant steps that follow them."""
 
-    def __init__(self, p: Primitives, x: Value, linear_map: LinearMap, plain_scale: float) -> None:
-        self.p, self.plain_scale = p, plain_scale
-        self.kind = cipher(x)
-        self.inputs = [x] if linear_map.count_in == 1 else [p.take(x, [u]) for u in range(linear_map.count_in)]
+    def __init__(self, p: Primitives, inputs: dict[int, Value], kind: CipherType, plain_scale: float) -> None:
+        self.p, self.inputs, self.kind, self.plain_scale = p, inputs, kind, plain_scale
 
     def outputs(self, terms: Sequence[Term], level: int, scale: float) -> Value:
         """All outputs that have terms, in order, at their level and scale."""
@@ -135,10 +137,8 @@ class _Sums:
         """Every sum of terms over QP before it is turned: of each input all by one operation on one decomposition."""
         p, kind = self.p, self.kind
         sums: list[Value | None] = [None] * len(numbers)
-        for u, x in enumerate(self.inputs):
+        for u, x in self.inputs.items():
             own = [term for term in terms if term.in_ == u]
-            if not own:
-                continue
             babies = sorted({term.baby for term in own} - {SELF})
             places = {SELF: 0, **{baby: number for number, baby in enumerate(babies, 1)}}
             keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in babies]

@@ -9,6 +9,7 @@ import numpy as np
 
 from latticework.assemble import to_plan
 from latticework.cost import CostModel
+from latticework.cost.block_maps import block_prices
 from latticework.dialects.tensor import TensorType
 from latticework.errors import LevelError
 from latticework.expand import expand
@@ -119,12 +120,25 @@ def ring_degree_for(depth: int) -> int:
     return next((n for n in degrees if n == 2 * MAX_SLOTS or (modulus_limit_bits(n, 128) or 0) >= bits), 2 * MAX_SLOTS)
 
 
-def to_primitives(vectors: Vectors, chain: ModulusChain, on_event: OnEvent | None = None) -> Lowered:
-    """Levels, scales, primitives and keys for one chain."""
+def to_primitives(
+    vectors: Vectors,
+    chain: ModulusChain,
+    on_event: OnEvent | None = None,
+    *,
+    costs: CostModel | None = None,
+    complex_packing: bool = False,
+) -> Lowered:
+    """Levels, scales, primitives and keys for one chain.
+
+    costs            by which linear maps are carried out in the cheapest way; typical ones if not given
+    complex_packing  whether real linear maps may use the imaginary halves of slots, where that is cheaper
+    """
     if chain.main.top < vectors.depth:
         raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
     managed = manage_levels(vectors.module, chain)
     verify(managed)
-    module = run_passes(expand(managed, chain), PRIMITIVE_PASSES, on_event=on_event)
+    prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
+    expanded = expand(managed, chain, prices=prices, packing=complex_packing)
+    module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
     keys = planned_keys(module, chain)
     return Lowered(module, emit_code(module, chain, keys), manifest(module, keys, chain))

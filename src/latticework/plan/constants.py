@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from latticework.plan.gathers.const_ref import ConstRef, splat
 from latticework.plan.gathers.gather import Access, Gather
-from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, is_identity, num_diagonals, whole_moves
+from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, num_diagonals
+from latticework.plan.gathers.whole import is_identity, whole_rotations
 from latticework.plan.pack import FloatArray
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
     "is_identity",
     "num_diagonals",
     "splat",
-    "whole_moves",
+    "whole_rotations",
 ]
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 ULP = Fraction(1, 2**53)  # the largest relative error of one rounding
 HALF = Fraction(1, 2)
-LOG_DEGREES = range(4, 18)
+LOG_DEGREES = range(4, 18)  # from 5 on for vectors of eight words
 REST = {47: Fraction(9, 16), 49: Fraction(19, 32), 50: Fraction(11, 16)}  # at rest, in units of q, for q < 2^bits
 
 
@@ -32,9 +32,10 @@ class RangeError(Exception):
 
 @dataclass(frozen=True)
 class Ranges:
-    """One row of kNttRanges, under the names it has there."""
+    """One row of a table of NttRanges, under the names it has there."""
 
     bits: int
+    tail_stages: int
     forward8: int
     forward4: int
     forward_tail: int
@@ -44,20 +45,26 @@ class Ranges:
 
 
 def read_ranges(source: str) -> list[Ranges]:
-    """The rows of kNttRanges; the fields of its struct have to be those of Ranges, in the same order."""
+    """The rows of all tables of NttRanges; its fields have to be those of Ranges, in the same order."""
     struct = re.search(r"struct NttRanges \{(.*?)\};", source, re.DOTALL)
-    table = re.search(r"kNttRanges\[\] = \{\n(.*?)\n\};", source, re.DOTALL)
-    if struct is None or table is None:
-        raise RangeError("struct NttRanges and kNttRanges are not where they were")
+    tables = re.findall(r"kNttRanges(\d)\[\] = \{\n(.*?)\n\};", source, re.DOTALL)
+    if struct is None or not tables:
+        raise RangeError("struct NttRanges and its tables are not where they were")
     if re.findall(r"(\w+)[,;]", struct[1]) != [field.name for field in fields(Ranges)]:
         raise RangeError("the fields of NttRanges are not those that this script knows")
-    rows = [[int(number, 0) for number in re.findall(r"\w+", row)] for row in table[1].splitlines()]
-    return [Ranges(*row) for row in rows]
+    found = []
+    for lanes, table in tables:
+        for row in table.splitlines():
+            ranges = Ranges(*[int(number, 0) for number in re.findall(r"\w+", row)])
+            if 1 << ranges.tail_stages != int(lanes):
+                raise RangeError(f"tails of {ranges.tail_stages} stages are not those of vectors of {lanes} words")
+            found.append(ranges)
+    return found
 
 
-def passes(log_degree: int) -> list[int]:
-    """Stages of each pass before the tail: ntt_passes."""
-    stages = log_degree - 2
+def passes(log_degree: int, tail_stages: int) -> list[int]:
+    """Stages of each pass before the tails: ntt_passes."""
+    stages = log_degree - tail_stages
     if stages % 3 == 1:
         return [3] * ((stages - 4) // 3) + [2, 2]
     return [3] * (stages // 3) + [2] * (stages % 3 // 2)
@@ -143,9 +150,9 @@ def prove_forward(ranges: Ranges, log_degree: int) -> Fraction:
     arithmetic = Arithmetic(ranges.bits)
     masks = {3: ranges.forward8, 2: ranges.forward4}
     bound = REST[ranges.bits]
-    for stages in passes(log_degree):
+    for stages in passes(log_degree, ranges.tail_stages):
         bound = forward(arithmetic, bound, stages, masks[stages])
-    bound = forward(arithmetic, bound, 2, ranges.forward_tail)
+    bound = forward(arithmetic, bound, ranges.tail_stages, ranges.forward_tail)
     require_rest(arithmetic.reduce(bound), ranges.bits, "ntt")
     return arithmetic.largest
 
@@ -154,8 +161,8 @@ def prove_inverse(ranges: Ranges, log_degree: int) -> Fraction:
     """The largest intermediate of an inverse transform, in units of q."""
     arithmetic = Arithmetic(ranges.bits)
     masks = {3: ranges.inverse8, 2: ranges.inverse4}
-    plan = [(2, ranges.inverse_tail)]
-    plan += [(stages, masks[stages]) for stages in reversed(passes(log_degree))]
+    plan = [(ranges.tail_stages, ranges.inverse_tail)]
+    plan += [(stages, masks[stages]) for stages in reversed(passes(log_degree, ranges.tail_stages))]
     bound = REST[ranges.bits]
     for number, (stages, mask) in enumerate(plan, 1):
         bound = inverse(arithmetic, bound, stages, mask, 2**log_degree if number == len(plan) else None)
@@ -284,14 +291,17 @@ def prove_centred() -> str:
 def proofs(rows: Sequence[Ranges]) -> Iterator[str]:
     """One line for each thing proved. Raises RangeError at the first that does not hold."""
     for row in rows:
+        lanes = 1 << row.tail_stages
         largest = {"pointwise": prove_pointwise(row.bits)}
         for name, prove in {"ntt": prove_forward, "intt": prove_inverse}.items():
             try:
-                largest[name] = max(prove(row, log_degree) for log_degree in LOG_DEGREES)
+                degrees = range(row.tail_stages + 2, LOG_DEGREES.stop)  # with a pass before the tails
+                largest[name] = max(prove(row, log_degree) for log_degree in degrees)
             except RangeError as fault:
-                raise RangeError(f"{name}, primes below 2^{row.bits}: {fault}") from None
+                raise RangeError(f"{name} of {lanes} lanes, primes below 2^{row.bits}: {fault}") from None
         sizes = ", ".join(f"{name} {float(bound):.2f} q" for name, bound in largest.items())
-        yield f"primes below 2^{row.bits}: intermediates up to {sizes}; exact below {2 ** (53 - row.bits)} q"
+        limit = f"exact below {2 ** (53 - row.bits)} q"
+        yield f"primes below 2^{row.bits}, {lanes} lanes: intermediates up to {sizes}; {limit}"
 
 
 def main() -> int:

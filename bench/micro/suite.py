@@ -25,7 +25,7 @@ ALL = "all"
 @app.command()
 def micro(
     ring_degree: Annotated[str, typer.Option(help="log2 of ring degrees, separated by commas.")] = "12,13,14,15,16,17",
-    backend: Annotated[str, typer.Option(help="Backends, separated by commas.")] = ALL,
+    backend: Annotated[str, typer.Option(help="Backends, separated by commas; cpu: by instruction set.")] = ALL,
     kernel: Annotated[str, typer.Option(help="Kernels, separated by commas; none: the IR alone.")] = ALL,
     threads: Annotated[int, typer.Option(min=1, help="Threads inside a kernel.")] = 1,
     repeat: Annotated[int, typer.Option(min=1, help="Timed stretches of each kernel; the best counts.")] = 31,
@@ -33,7 +33,9 @@ def micro(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Time every kernel of the core at every ring degree on every backend, and the IR."""
-    backends = _listed(backend, [b for b in _core.backend_names() if b != "auto"], "backend")
+    variants = [name for name, is_here in _core.backend_variants() if is_here]
+    others = [name for name in _core.backend_names() if name != "cpu"]
+    backends = variants if backend == "cpu" else _listed(backend, [*variants, *others], "backend")
     kernels = [] if kernel == "none" else _listed(kernel, [*_core.kernel_names(), FUSED], "kernel")
     keep_memory()
     cycles = Cycles(threads)

@@ -11,15 +11,22 @@ namespace {
 
 struct Entry {
   std::string_view name;
-  std::unique_ptr<Backend> (*make)(std::uint32_t, const std::vector<std::uint64_t>&, unsigned);
-  bool (*runs_here)() noexcept;
+  bool is_variant;  // of another backend, for tests and measurements
+  std::unique_ptr<Backend> (*make)(std::string_view, std::uint32_t, const std::vector<std::uint64_t>&, unsigned);
+  bool (*runs_here)(std::string_view) noexcept;
   bool (*takes)(const std::vector<std::uint64_t>& primes) noexcept;
 };
 
 // From the most to the least wanted.
 constexpr std::array kBackends = {
-    Entry{"cpu", make_cpu_backend, cpu_backend_runs_here, cpu_backend_takes},
-    Entry{"ref", make_ref_backend, []() noexcept { return true; },
+    Entry{"cpu", false, make_cpu_backend, cpu_backend_runs_here, cpu_backend_takes},
+    Entry{"cpu-avx512", true, make_cpu_backend, cpu_backend_runs_here, cpu_backend_takes},
+    Entry{"cpu-avx2", true, make_cpu_backend, cpu_backend_runs_here, cpu_backend_takes},
+    Entry{"ref", false,
+          [](std::string_view, std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads) {
+            return make_ref_backend(ring_degree, primes, threads);
+          },
+          [](std::string_view) noexcept { return true; },
           [](const std::vector<std::uint64_t>&) noexcept { return true; }},
 };
 
@@ -29,9 +36,9 @@ std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_
                                       const std::vector<std::uint64_t>& primes, unsigned threads) {
   std::string known = "auto";
   for (const Entry& entry : kBackends) {
-    const bool serves = entry.name == name || (name == "auto" && entry.runs_here() && entry.takes(primes));
-    if (serves) return entry.make(ring_degree, primes, threads);
-    known.append(", ").append(entry.name);
+    const bool serves = entry.name == name || (name == "auto" && entry.runs_here(entry.name) && entry.takes(primes));
+    if (serves) return entry.make(entry.name, ring_degree, primes, threads);
+    if (!entry.is_variant) known.append(", ").append(entry.name);
   }
   throw Error(ErrorKind::kValue, "backend \"" + std::string(name) + "\" is unknown; choose one of: " + known);
 }
@@ -39,9 +46,17 @@ std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const Entry& entry : kBackends) {
-    if (entry.runs_here()) names.emplace_back(entry.name);
+    if (!entry.is_variant && entry.runs_here(entry.name)) names.emplace_back(entry.name);
   }
   return names;
+}
+
+std::vector<std::pair<std::string, bool>> backend_variants() {
+  std::vector<std::pair<std::string, bool>> variants;
+  for (const Entry& entry : kBackends) {
+    if (entry.is_variant) variants.emplace_back(entry.name, entry.runs_here(entry.name));
+  }
+  return variants;
 }
 
 }  // namespace lw

@@ -93,11 +93,13 @@ class Backend {
   virtual unsigned threads() const noexcept = 0;
 };
 
-/// name: one of backend_names(), or "auto", the fastest that runs here and takes these primes. threads: 0 = one per
-/// core. Throws lw::Error(kValue) for an unknown name, or one that cannot serve.
+/// name: one of backend_names() or backend_variants(), or "auto", the fastest that runs here and takes these primes.
+/// threads: 0 = one per core. Throws lw::Error(kValue) for an unknown name, or one that cannot serve.
 std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_degree,
                                       const std::vector<std::uint64_t>& primes, unsigned threads);
 /// The backends that run on this machine, fastest first.
 std::vector<std::string> backend_names();
+/// Backends that are one of these with fixed instructions, best first, and whether this machine has those.
+std::vector<std::pair<std::string, bool>> backend_variants();
 
 }  // namespace lw

@@ -10,9 +10,9 @@ namespace {
 
 /// The number of `item` in `known`, where it is put if it is new.
 std::uint32_t place_of(std::vector<std::uint32_t>& known, std::uint32_t item) {
-  const auto found = std::find(known.begin(), known.end(), item);
-  if (found == known.end()) known.push_back(item);
-  return static_cast<std::uint32_t>(found - known.begin());
+  const auto place = std::find(known.begin(), known.end(), item) - known.begin();
+  if (static_cast<std::size_t>(place) == known.size()) known.push_back(item);
+  return static_cast<std::uint32_t>(place);
 }
 
 class MapSums {

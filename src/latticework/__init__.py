@@ -10,6 +10,9 @@ from latticework.frontend import (
     Index,
     Program,
     Secret,
+    avg_pool2d,
+    conv1d,
+    conv2d,
     exp,
     for_loop,
     gelu,
@@ -18,6 +21,7 @@ from latticework.frontend import (
     relu,
     sigmoid,
     square,
+    sum_pool2d,
     tanh,
 )
 from latticework.model import Model
@@ -52,7 +56,10 @@ __all__ = [
     "Secret",
     "Server",
     "UserError",
+    "avg_pool2d",
     "compile",
+    "conv1d",
+    "conv2d",
     "errors",
     "exp",
     "for_loop",
@@ -63,5 +70,6 @@ __all__ = [
     "relu",
     "sigmoid",
     "square",
+    "sum_pool2d",
     "tanh",
 ]

@@ -64,8 +64,8 @@ def test_lowered_equals_numpy(op, seed):
     case = op.random_case(rng, 64)
     for secret in masks(op, case):
         module = module_of(op, case, secret)
-        if op.spec.name == "tensor.matmul" and all(secret) and any(a.ndim > 2 for a in case.inputs):
-            continue
+        if op.name == "conv2d" and all(secret):
+            continue  # refused when it is traced
         arrays = [a for a, hidden in zip(case.inputs, secret, strict=True) if hidden]
         if op.name == "convert_layout":
             continue

@@ -20,6 +20,7 @@ DISTANCES = np.concatenate(
 )
 FIT = np.polynomial.polynomial.polyfit(SPEEDS / 25, DISTANCES, 2)
 MATRIX = uniform((5, 8), 1)
+KERNELS, BIAS = uniform((3, 2, 3, 3), 4), uniform(3, 5)
 HIDDEN, OUT = uniform((8, 6), 2), uniform((6, 3), 3)
 
 
@@ -64,6 +65,22 @@ def square_mlp(x: lw.Secret[4, 8], w1, w2):
     return np.square(x @ w1 + 0.5) @ w2
 
 
+@lw.program
+def convolution(x: lw.Secret[2, 6, 6], kernels, bias):
+    return lw.avg_pool2d(np.square(lw.conv2d(x, kernels, bias, padding="same")), 2)
+
+
+@lw.program
+def attention(q: lw.Secret[2, 3, 4], k: lw.Secret[2, 3, 4], v: lw.Secret[2, 3, 2]):
+    return lw.polynomial(np.einsum("hmd,hnd->hmn", q, k), [0.5, 0.25, 0.1]) @ v
+
+
+@lw.program
+def rearranged(x: lw.Secret[4, 3], y: lw.Secret[3]):
+    joined = np.concatenate([x, y[None], np.ones((1, 3))])
+    return joined[[5, 0, 3]], np.roll(joined, 2, axis=0), np.cumsum(joined, axis=1), np.prod(joined[:4], axis=0)
+
+
 @dataclass
 class Case:
     """A program and what NumPy, without latticework, makes of its inputs."""
@@ -87,8 +104,34 @@ CASES = [
     Case(secret_matmul, lambda a, b: np.einsum("ij,jk->ik", a, b), ((3, 4), (4, 2))),
     Case(gram, lambda a: np.einsum("ji,jk->ik", a, a), ((3, 4),)),
     Case(slices, lambda a: (a[1:3, [0, 2, 4]] + a[1:4, :2].T, a[3], a[:, [5, 4, 3]].T), ((4, 6),)),
+    Case(convolution, lambda x: convolved(x), ((2, 6, 6),), (KERNELS, BIAS)),
+    Case(attention, lambda q, k, v: attended(q, k, v), ((2, 3, 4), (2, 3, 4), (2, 3, 2))),
+    Case(rearranged, lambda x, y: rearranged_by_hand(np.vstack([x, y, np.ones(3)])), ((4, 3), (3,))),
     Case(square_mlp, lambda x: (x @ HIDDEN + 0.5) ** 2 @ OUT, ((4, 8),), (HIDDEN, OUT)),
 ]
+
+
+def convolved(x):
+    """A convolution, its square and means of blocks, by sums of products."""
+    framed = np.pad(x, ((0, 0), (1, 1), (1, 1)))
+    parts = [
+        np.einsum("oc,chw->ohw", KERNELS[:, :, i, j], framed[:, i : i + 6, j : j + 6]) for i, j in np.ndindex(3, 3)
+    ]
+    return np.square(sum(parts) + BIAS[:, None, None]).reshape(3, 3, 2, 3, 2).mean(axis=(2, 4))
+
+
+def attended(q, k, v):
+    scores = np.stack([a @ b.T for a, b in zip(q, k, strict=True)])
+    return np.stack([a @ b for a, b in zip(0.5 + 0.25 * scores + 0.1 * scores**2, v, strict=True)])
+
+
+def rearranged_by_hand(rows):
+    return (
+        np.stack([rows[5], rows[0], rows[3]]),
+        np.stack([rows[4], rows[5], rows[0], rows[1], rows[2], rows[3]]),
+        np.stack([rows[:, 0], rows[:, 0] + rows[:, 1], rows.sum(axis=1)], axis=1),
+        rows[0] * rows[1] * rows[2] * rows[3],
+    )
 
 
 def as_dict(outputs):

@@ -157,3 +157,12 @@ def conv(channels_in, channels_out, side, kernel, slots):
         "w", picks((channels_out, channels_in, kernel, kernel), (0, 1, 4, 5), 6),
         channels(channels_in, side, slots), Access((channels_in, side, side), reads, (0, -half, -half)),
     )  # fmt: skip
+
+
+def matvec(rows, columns, slots):
+    """w @ x for vectors that are repeated to fill theirs."""
+    line = {n: PackMap((n,), slots, (PackDim(REPEAT, slots // n), PackDim(0, n))) for n in (rows, columns)}
+    return Gather(
+        (rows, columns), line[rows], picks((rows,), (0,), 2), "w", picks((rows, columns), (0, 1), 2),
+        line[columns], picks((columns,), (1,), 2),
+    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -115,16 +116,16 @@ def managed(module: Module, chain: ModulusChain | None = None) -> Module:
     return result
 
 
-def expanded(module: Module, chain: ModulusChain) -> Module:
+def expanded(module: Module, chain: ModulusChain, **ways: Any) -> Module:
     """The module as primitives."""
-    result = expand(managed(module, chain), chain)
+    result = expand(managed(module, chain), chain, **ways)
     verify(result)
     return run_passes(result, (cse.PASS, dce.PASS))
 
 
-def plan_of(module: Module, chain: ModulusChain) -> Plan:
+def plan_of(module: Module, chain: ModulusChain, **ways: Any) -> Plan:
     """A plan of the module, its inputs and outputs the vectors themselves."""
-    primitives = expanded(module, chain)
+    primitives = expanded(module, chain, **ways)
     keys = planned_keys(primitives)
     code = emit_code(primitives, chain, keys)
     inputs, outputs = [], []

@@ -1,9 +1,12 @@
 #include "backend/cpu/backend.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/memory.hpp"
@@ -42,21 +45,52 @@ constexpr Kernels kKernels = {
     .unembed = unembed,
 };
 
-/// The table for this machine, or nullptr.
-const RowKernels* row_kernels() noexcept {
+struct InstructionSet {
+  std::string_view name;  // of the backend that uses it alone
+  std::string_view needs;
+  bool is_here;
+  const RowKernels* rows;
+  const RowKernels* short_rows;  // for degrees below least_degree
+  std::uint32_t least_degree;
+};
+
+/// Those that `cpu` is built for, from the most to the least wanted. The built-in functions ask the processor, and
+/// whether the operating system keeps the registers.
+std::span<const InstructionSet> instruction_sets() noexcept {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &kAvx2Rows;
+  static const std::array kSets = [] {
+    __builtin_cpu_init();
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    return std::array{
+        InstructionSet{"cpu-avx512", "AVX-512 (F, DQ, BW, VL)", avx512, &kAvx512Rows, &kAvx2Rows, kAvx512Degree},
+        InstructionSet{"cpu-avx2", "AVX2 and FMA", avx2, &kAvx2Rows, &kAvx2Rows, 0},
+    };
+  }();
+  return kSets;
+#else
+  return {};
 #endif
-  return nullptr;
+}
+
+/// What the backend of this name uses on this machine, or nullptr.
+const InstructionSet* instruction_set(std::string_view name) noexcept {
+  const auto sets = instruction_sets();
+  const auto found = std::find_if(sets.begin(), sets.end(), [&](const InstructionSet& set) {
+    return set.is_here && (name == "cpu" || name == set.name);
+  });
+  return found == sets.end() ? nullptr : &*found;
 }
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads)
-      : queue_(ring_degree, primes, threads, *row_kernels()) {}
+  CpuDevice(std::string_view name, const InstructionSet& set, std::uint32_t ring_degree,
+            const std::vector<std::uint64_t>& primes, unsigned threads)
+      : name_(name),
+        queue_(ring_degree, primes, threads, ring_degree < set.least_degree ? *set.short_rows : *set.rows) {}
 
-  std::string_view name() const noexcept override { return "cpu"; }
+  std::string_view name() const noexcept override { return name_; }
   unsigned threads() const noexcept { return queue_.pool.threads(); }
 
   Buffer allocate(std::size_t bytes) override {
@@ -87,6 +121,7 @@ class CpuDevice final : public Device {
     arenas_.release(data);
   }
 
+  std::string_view name_;
   CpuQueue queue_;
   Arenas arenas_;
   std::atomic<std::size_t> live_ = 0;
@@ -95,10 +130,9 @@ class CpuDevice final : public Device {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads)
-      : device_(std::make_shared<CpuDevice>(ring_degree, primes, threads)) {}
+  explicit CpuBackend(std::shared_ptr<CpuDevice> device) noexcept : device_(std::move(device)) {}
 
-  std::string_view name() const noexcept override { return "cpu"; }
+  std::string_view name() const noexcept override { return device_->name(); }
   const Kernels& kernels() const noexcept override { return kKernels; }
   Device& device() noexcept override { return *device_; }
   unsigned threads() const noexcept override { return device_->threads(); }
@@ -110,23 +144,29 @@ class CpuBackend final : public Backend {
 }  // namespace
 }  // namespace cpu
 
-bool cpu_backend_runs_here() noexcept { return cpu::row_kernels() != nullptr; }
+bool cpu_backend_runs_here(std::string_view name) noexcept { return cpu::instruction_set(name) != nullptr; }
 
 bool cpu_backend_takes(const std::vector<std::uint64_t>& primes) noexcept {
   return std::all_of(primes.begin(), primes.end(), [](std::uint64_t prime) { return prime < cpu::kPrimeLimit; });
 }
 
-std::unique_ptr<Backend> make_cpu_backend(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes,
-                                          unsigned threads) {
-  if (!cpu_backend_runs_here()) {
-    throw Error(ErrorKind::kValue, "backend \"cpu\" needs AVX2 and FMA, which this machine lacks; choose \"ref\"");
+std::unique_ptr<Backend> make_cpu_backend(std::string_view name, std::uint32_t ring_degree,
+                                          const std::vector<std::uint64_t>& primes, unsigned threads) {
+  const cpu::InstructionSet* set = cpu::instruction_set(name);
+  if (set == nullptr) {
+    std::string needs = "AVX2 and FMA";  // the least
+    for (const cpu::InstructionSet& other : cpu::instruction_sets()) {
+      if (other.name == name) needs = other.needs;
+    }
+    throw Error(ErrorKind::kValue, "backend \"" + std::string(name) + "\" needs " + needs +
+                                       ", which this machine lacks; choose \"auto\" or \"ref\"");
   }
   if (!cpu_backend_takes(primes)) {
-    throw Error(ErrorKind::kValue, "backend \"cpu\" takes primes below 2^50, and modulus " +
+    throw Error(ErrorKind::kValue, "backend \"" + std::string(name) + "\" takes primes below 2^50, and modulus " +
                                        std::to_string(*std::max_element(primes.begin(), primes.end())) +
                                        " is not; use smaller primes, or choose \"ref\"");
   }
-  return std::make_unique<cpu::CpuBackend>(ring_degree, primes, threads);
+  return std::make_unique<cpu::CpuBackend>(std::make_shared<cpu::CpuDevice>(name, *set, ring_degree, primes, threads));
 }
 
 }  // namespace lw

@@ -217,7 +217,7 @@ void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, 
     }
     const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
     const std::size_t tile =
-        std::min<std::size_t>(queue.degree, std::max<std::size_t>(16, std::bit_floor(kTileWords / (2 * babies))));
+        std::min<std::size_t>(queue.degree, std::max<std::size_t>(32, std::bit_floor(kTileWords / (2 * babies))));
     for (std::size_t start = 0; start < queue.degree; start += tile) sums.tile(start, tile);
   });
 }

@@ -1,15 +1,72 @@
-// How an automorphism reorders the four words of an aligned block, in bit-reversed positions: word k goes to or comes
-// from the lane whose reversed number is reverse(k) g + turn modulo 4.
+// Which lanes an automorphism exchanges. An aligned block of L words goes as a whole, L the lanes of a vector: in
+// bit-reversed positions its exponents are e + reverse(k) 2N/L, so those of its image are too, and the word of lane k
+// goes to or comes from the lane whose reversed number is reverse(k) g + turn modulo L.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace lw::cpu {
+namespace {
 
-// As indices of 32-bit halves: [g mod 4 == 3][turn].
-alignas(32) constexpr std::int32_t kLaneOrders[2][4][8] = {
-    {{0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 6, 7, 2, 3, 0, 1}, {2, 3, 0, 1, 6, 7, 4, 5}, {6, 7, 4, 5, 0, 1, 2, 3}},
-    {{0, 1, 2, 3, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {2, 3, 0, 1, 4, 5, 6, 7}, {6, 7, 4, 5, 2, 3, 0, 1}},
+template <class V>
+class LaneOrders {
+ public:
+  static constexpr std::size_t kLanes = V::kLanes;
+  static constexpr unsigned kLogLanes = std::countr_zero(kLanes);
+
+  constexpr LaneOrders() noexcept {
+    for (std::size_t element = 1; element < kLanes; element += 2) {
+      for (std::size_t turn = 0; turn < kLanes; ++turn) {
+        for (std::size_t k = 0; k < kLanes; ++k) {
+          orders_[element / 2][turn].set(k, reverse((reverse(k) * element + turn) % kLanes));
+        }
+      }
+    }
+  }
+  using Order = typename V::Order;
+  /// Those of Galois element g, by turn.
+  constexpr const Order (&of(std::uint32_t g) const noexcept)[kLanes] { return orders_[g % kLanes / 2]; }
+
+ private:
+  static constexpr std::size_t reverse(std::size_t k) noexcept {
+    std::size_t reversed = 0;
+    for (unsigned bit = 0; bit < kLogLanes; ++bit) reversed |= (k >> bit & 1) << (kLogLanes - 1 - bit);
+    return reversed;
+  }
+
+  Order orders_[kLanes / 2][kLanes] = {};
 };
 
+template <class V>
+constexpr LaneOrders<V> kLaneOrders;
+
+/// Blocks of the lanes of V, and where they lie: block i of a row is number reversal(i) of its exponents.
+template <class V>
+class Blocks {
+ public:
+  /// four_reversal: i with its bits reversed, for the aligned blocks of four words.
+  Blocks(const std::uint32_t* four_reversal, std::size_t degree) noexcept
+      : four_reversal_(four_reversal),
+        log_count_(static_cast<unsigned>(std::countr_zero(degree)) - LaneOrders<V>::kLogLanes) {}
+
+  std::uint32_t count() const noexcept { return 1u << log_count_; }
+  /// The exponent (e - 1) / 2 of block i's first word, times g: (e g - 1) / 2.
+  std::uint32_t half(std::uint32_t i, std::uint32_t g) const noexcept { return (2 * reversal(i) + 1) * g / 2; }
+  /// The first word of the block with such an exponent, and its turn.
+  std::size_t place(std::uint32_t half) const noexcept {
+    return V::kLanes * std::size_t{reversal(half & (count() - 1))};
+  }
+  std::uint32_t turn(std::uint32_t half) const noexcept { return half >> log_count_; }
+
+ private:
+  // Numbers below the count have a bit less here for every doubling of the block.
+  std::uint32_t reversal(std::uint32_t i) const noexcept { return four_reversal_[i] >> (LaneOrders<V>::kLogLanes - 2); }
+
+  const std::uint32_t* four_reversal_;
+  unsigned log_count_;
+};
+
+}  // namespace
 }  // namespace lw::cpu

@@ -75,7 +75,7 @@ void sub_scale(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Wor
 
 void automorphism(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime&) {
-    queue.row.automorphism(to, operand_row(a, poly, j), queue.block_reversal.data(), queue.degree / 4,
+    queue.row.automorphism(to, operand_row(a, poly, j), queue.block_reversal.data(), queue.degree,
                            static_cast<std::uint32_t>(galois_element));
   });
 }

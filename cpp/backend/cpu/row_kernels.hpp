@@ -1,6 +1,6 @@
 // The arithmetic of `cpu`, row by row: one table for each instruction set, chosen once at run time. Batching, threads
-// and broadcasting are above it. Rows are 8-byte aligned at least; their length n is a multiple of 16 except where said
-// otherwise. `out` may alias inputs, and ranges are those of prime.hpp.
+// and broadcasting are above it. Rows are 8-byte aligned at least; their length n is a multiple of four vectors except
+// where said otherwise. `out` may alias inputs, and ranges are those of prime.hpp.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct RowKernels {
   void (*add_scalar)(Word* out, const Word* a, double scalar, std::size_t n, const Prime& p) noexcept;
   void (*sub_scale)(Word* out, const Word* a, const Word* b, double scalar, std::size_t n, const Prime& p) noexcept;
 
-  // x -> x(X^g). block_reversal[i] is i with its log2(blocks) bits reversed; 4 * blocks words. No aliasing.
-  void (*automorphism)(Word* out, const Word* a, const std::uint32_t* block_reversal, std::uint32_t blocks,
+  // x -> x(X^g). block_reversal[i] is i, the number of a block of 4 words, with its bits reversed. No aliasing.
+  void (*automorphism)(Word* out, const Word* a, const std::uint32_t* block_reversal, std::uint32_t degree,
                        std::uint32_t galois_element) noexcept;
 
   // Sums of products, with an accumulator made for them (accumulator.hpp).
@@ -41,7 +41,7 @@ struct RowKernels {
   // out = begin + sum of a * b; begin may be null.
   void (*dot)(Word* out, const DotTerm* terms, std::size_t count, const Word* begin, const Accumulator& accumulator,
               std::size_t n, const Prime& p) noexcept;
-  // The same for two sums with a common factor; turned may be null.
+  // The same for two sums with a common factor; turned may be null, and else rows are whole.
   void (*pair_dot)(Word* const out[2], const PairTerm* terms, std::size_t count, const PairStart& begin,
                    const Turned* turned, const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept;
 
@@ -63,5 +63,8 @@ struct RowKernels {
 
 /// For a machine with AVX2 and FMA.
 extern const RowKernels kAvx2Rows;
+/// For one with AVX-512 too, namely F, DQ, BW and VL; from degree kAvx512Degree on.
+extern const RowKernels kAvx512Rows;
+constexpr std::uint32_t kAvx512Degree = 32;
 
 }  // namespace lw::cpu

@@ -1,5 +1,8 @@
 #include "backend/cpu/tables.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "backend/cpu/ntt_ranges.hpp"
 #include "math/bits.hpp"
 #include "math/modulus.hpp"
@@ -7,8 +10,12 @@
 
 namespace lw::cpu {
 
+static_assert(std::size(kNttRanges4) == std::size(kNttRanges8));
+static_assert(std::equal(std::begin(kNttRanges4), std::end(kNttRanges4), std::begin(kNttRanges8),
+                         [](const NttRanges& a, const NttRanges& b) { return a.bits == b.bits; }));
+
 NttTable::NttTable(std::uint32_t ring_degree, std::uint64_t q) : prime(q), degree(ring_degree), range(0) {
-  while (q >= std::uint64_t{1} << kNttRanges[range].bits) ++range;
+  while (q >= std::uint64_t{1} << kNttRanges4[range].bits) ++range;
   const Modulus modulus(q);
   const auto centred = [&](std::uint64_t residue) { return static_cast<double>(modulus.centred(residue)); };
   const std::uint64_t psi = smallest_primitive_root(q, 2 * std::uint64_t{ring_degree});

@@ -17,7 +17,7 @@ constexpr std::uint32_t inverse_of_odd(std::uint32_t g) noexcept {
 
 inline Turned turned_by(const CpuQueue& queue, std::uint64_t galois_element) noexcept {
   const std::uint32_t g = static_cast<std::uint32_t>(galois_element);
-  return {queue.block_reversal.data(), queue.log_degree - 2, g, inverse_of_odd(g) & (2 * queue.degree - 1)};
+  return {queue.block_reversal.data(), g, inverse_of_odd(g) & (2 * queue.degree - 1)};
 }
 
 }  // namespace lw::cpu

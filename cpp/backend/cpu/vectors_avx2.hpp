@@ -1,5 +1,5 @@
-// Vectors of four doubles by AVX2 and FMA, under the names that the kernels use. Only for files *_avx2.cpp: the
-// anonymous namespace keeps each file's copy its own, so that none can replace generic code.
+// Vectors of four doubles by AVX2 and FMA, under the names that the kernels use. Only for files named for an
+// instruction set: the anonymous namespace keeps each file's copy its own, so that none can replace generic code.
 #pragma once
 
 #include <immintrin.h>
@@ -16,10 +16,12 @@ struct Avx2 {
   using F64 = __m256d;
   using I64 = __m256i;
   static constexpr std::size_t kLanes = 4;
+  static constexpr std::size_t kSums = 4;  // side by side, that 16 registers hold
 
   static F64 set(double x) noexcept { return _mm256_set1_pd(x); }
   static F64 load(const double* p) noexcept { return _mm256_loadu_pd(p); }
   static F64 load(const Word* p) noexcept { return _mm256_loadu_pd(reinterpret_cast<const double*>(p)); }
+  static void store(double* p, F64 x) noexcept { _mm256_storeu_pd(p, x); }
   static void store(Word* p, F64 x) noexcept { _mm256_storeu_pd(reinterpret_cast<double*>(p), x); }
   /// Asks for the cache line of a word; one past the end of a row does no harm.
   static void prefetch(const Word* p) noexcept { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
@@ -32,21 +34,25 @@ struct Avx2 {
   static F64 fms(F64 a, F64 b, F64 c) noexcept { return _mm256_fmsub_pd(a, b, c); }    // a b - c
   static F64 fnma(F64 a, F64 b, F64 c) noexcept { return _mm256_fnmadd_pd(a, b, c); }  // c - a b
   static F64 round(F64 a) noexcept { return _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-
-  // The halves of 32 bits that `order` names.
-  static F64 permute(F64 a, const std::int32_t* order) noexcept {
-    const __m256i halves = _mm256_load_si256(reinterpret_cast<const __m256i*>(order));
-    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), halves));
+  /// x - (x > bound ? y : 0) and x + (x < 0 ? y : 0).
+  static F64 sub_above(F64 x, F64 bound, F64 y) noexcept {
+    return sub(x, _mm256_and_pd(_mm256_cmp_pd(x, bound, _CMP_GT_OQ), y));
+  }
+  static F64 add_below_zero(F64 x, F64 y) noexcept {
+    return add(x, _mm256_and_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_LT_OQ), y));
   }
 
-  // Rows to columns: lane i of vector j becomes lane j of vector i.
-  static void transpose(F64& a, F64& b, F64& c, F64& d) noexcept {
-    const F64 ab_even = _mm256_unpacklo_pd(a, b), ab_odd = _mm256_unpackhi_pd(a, b);
-    const F64 cd_even = _mm256_unpacklo_pd(c, d), cd_odd = _mm256_unpackhi_pd(c, d);
-    a = _mm256_permute2f128_pd(ab_even, cd_even, 0x20);
-    b = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x20);
-    c = _mm256_permute2f128_pd(ab_even, cd_even, 0x31);
-    d = _mm256_permute2f128_pd(ab_odd, cd_odd, 0x31);
+  /// Lane k of the result is lane order[k].
+  struct alignas(32) Order {
+    std::int32_t halves[8];  // of 32 bits
+    constexpr void set(std::size_t k, std::size_t lane) noexcept {
+      halves[2 * k] = static_cast<std::int32_t>(2 * lane);
+      halves[2 * k + 1] = halves[2 * k] + 1;
+    }
+  };
+  static F64 reorder(F64 a, const Order& order) noexcept {
+    const __m256i halves = _mm256_load_si256(reinterpret_cast<const __m256i*>(order.halves));
+    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), halves));
   }
 
   // Four rows of four words, `step` words apart, as columns: lane i of v[j] is word j of row i. Halves go straight
@@ -75,41 +81,61 @@ struct Avx2 {
     _mm_storeu_pd(reinterpret_cast<double*>(high), _mm256_extractf128_pd(x, 1));
   }
 
+  static I64 set_words(std::uint64_t x) noexcept { return _mm256_set1_epi64x(static_cast<std::int64_t>(x)); }
   static I64 load(const std::int64_t* p) noexcept { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-  // x = high_half(x) * 2^32 + low_half(x), the low half not negative.
-  static F64 high_half(I64 x) noexcept {
+  static I64 load_words(const Word* p) noexcept { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static void store_words(Word* p, I64 x) noexcept { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+  /// Doubles of words below 2^52, and back.
+  static F64 from_words(I64 x) noexcept {
+    const __m256d two52 = _mm256_set1_pd(0x1p52);
+    return sub(_mm256_castsi256_pd(_mm256_or_si256(x, _mm256_castpd_si256(two52))), two52);
+  }
+  static I64 to_words(F64 x) noexcept {
+    const __m256d two52 = _mm256_set1_pd(0x1p52);
+    return _mm256_xor_si256(_mm256_castpd_si256(add(x, two52)), _mm256_castpd_si256(two52));
+  }
+  // x = signed_high(x) * 2^32 + low_half(x), the low half not negative; high_half(x) is that of an unsigned x.
+  static F64 signed_high(I64 x) noexcept {
     const __m256i odd = _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(1, 3, 5, 7, 1, 3, 5, 7));
     return _mm256_cvtepi32_pd(_mm256_castsi256_si128(odd));
   }
+  static F64 high_half(I64 x) noexcept { return low_half(_mm256_srli_epi64(x, 32)); }
   static F64 low_half(I64 x) noexcept {
     const __m256d two52 = _mm256_set1_pd(0x1p52);
     const __m256i bits = _mm256_blend_epi32(x, _mm256_castpd_si256(two52), 0xaa);
     return _mm256_sub_pd(_mm256_castsi256_pd(bits), two52);
   }
-};
 
-/// One prime, broadcast, with the two ways of getting small residues. Error bounds: tools/prove_ranges.py.
-template <class V>
-struct PrimeVectors {
-  using F64 = typename V::F64;
-  F64 q, inverse;
+  /// Whether any word that it was shown is above a bound.
+  class Above {
+   public:
+    explicit Above(std::uint64_t bound) noexcept : bound_(set_words(bound ^ kSign)), found_(_mm256_setzero_si256()) {}
+    void show(I64 x) noexcept {
+      found_ = _mm256_or_si256(found_, _mm256_cmpgt_epi64(_mm256_xor_si256(x, set_words(kSign)), bound_));
+    }
+    bool none() const noexcept { return _mm256_testz_si256(found_, found_) != 0; }
 
-  explicit PrimeVectors(const Prime& p) noexcept : q(V::set(p.q)), inverse(V::set(p.inverse)) {}
+   private:
+    static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    const I64 bound_;
+    I64 found_;
+  };
 
-  /// A small residue of an integer |x| < 2^53.
-  F64 reduce(F64 x) const noexcept { return V::fnma(V::round(V::mul(x, inverse)), q, x); }
-  /// A small residue of a * b + c - c' q, where c' = rint(fl(a b) / q): for |a b| < 2^100 and |c| < q.
-  F64 product(F64 a, F64 b) const noexcept {
-    const F64 high = V::mul(a, b);
-    const F64 quotient = V::round(V::mul(high, inverse));
-    return V::add(V::fms(a, b, high), V::fnma(quotient, q, high));
+  // Bits of packed words: pairs of lanes from 16 bytes each, bytes in `order`, shifted down.
+  static I64 load_pairs(const std::byte* from, const std::size_t (&places)[2]) noexcept {
+    return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + places[1])),
+                            _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + places[0])));
   }
-  /// The same for a factor w that comes with w_over_q = fl(w / q): one rounding more in the quotient, but shorter.
-  F64 product(F64 x, F64 w, F64 w_over_q) const noexcept {
-    const F64 high = V::mul(x, w);
-    const F64 quotient = V::round(V::mul(x, w_over_q));
-    return V::add(V::fms(x, w, high), V::fnma(quotient, q, high));
-  }
+  static I64 reorder_bytes(I64 x, I64 order) noexcept { return _mm256_shuffle_epi8(x, order); }
+  static I64 shift_right(I64 x, I64 bits) noexcept { return _mm256_srlv_epi64(x, bits); }
+  static I64 bit_and(I64 x, I64 y) noexcept { return _mm256_and_si256(x, y); }
+
+  // Complex numbers, real and imaginary parts alternating.
+  static F64 reals(F64 a) noexcept { return _mm256_movedup_pd(a); }
+  static F64 imaginaries(F64 a) noexcept { return _mm256_permute_pd(a, 0b1111); }
+  static F64 swapped(F64 a) noexcept { return _mm256_permute_pd(a, 0b0101); }
+  static F64 conjugate(F64 a) noexcept { return _mm256_xor_pd(a, _mm256_setr_pd(0.0, -0.0, 0.0, -0.0)); }
+  static F64 fma_sub_add(F64 a, F64 b, F64 c) noexcept { return _mm256_fmaddsub_pd(a, b, c); }  // a b -+ c
 };
 
 }  // namespace

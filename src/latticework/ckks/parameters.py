@@ -149,12 +149,14 @@ class Parameters:
     def on(self, *, backend: str | None = None, threads: int = 0) -> Parameters:
         """The same parameters, computed with another backend or number of threads (0: one per core).
 
-        backend  "auto" (the default: AVX2 where this machine has it), "cpu" or "ref"
+        backend  "auto" (the default: AVX-512 or AVX2 where this machine has them), "cpu", "ref", or one of the variants
+                 of "cpu" with one instruction set ("cpu-avx512", "cpu-avx2")
         raises   UserError for a backend that there is not, RangeError for a number of threads that is none
         """
-        if backend is not None and backend not in ("auto", *_core.backend_names()):
-            known = ", ".join(("auto", *_core.backend_names()))
-            fail(UserError, f"Parameters.on: there is no backend {backend!r}; choose one of {known}")
+        variants = [name for name, is_here in _core.backend_variants() if is_here]
+        known = ["auto", *_core.backend_names(), *variants]
+        if backend is not None and backend not in known:
+            fail(UserError, f"Parameters.on: there is no backend {backend!r}; choose one of {', '.join(known)}")
         if not 0 <= whole("Parameters.on: threads", threads) <= MAX_THREADS:
             fail(RangeError, f"Parameters.on: threads={threads}; give 1 to {MAX_THREADS}, or 0 for one per core")
         new = object.__new__(type(self))

@@ -15,12 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+
 from latticework.dialects.rlwe import CipherType
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
 from latticework.plan.constants import LinearMap, MapSums, Way
 from latticework.plan.gathers.map_sums import Products
-from latticework.plan.gathers.steps import TYPICAL, Choice, Prices, Split, choose, count, places
+from latticework.plan.gathers.steps import TYPICAL, Choice, Places, Prices, Split, choose, count, places
 from latticework.plan.gathers.terms import made_outputs
 
 
@@ -63,8 +65,7 @@ def expand_linear_transform(
     if width is not None:
         choice = Choice(Split(width), count(where, Split(width)))
     if choice.packing == "diagonals":
-        turned = p.rotate(x, choice.apart)
-        x = p.add(x, p.mul_i(turned))
+        x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, where, choice.apart)
     sums = MapSums(linear_map, Way(choice.split, choice.packing, choice.apart))
     parts = _one_to_one(p, x, sums, plain_scale) if single else _of_block(p, x, sums, plain_scale)
     made = _turned_and_added(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
@@ -73,6 +74,14 @@ def expand_linear_transform(
     if choice.packing == "outputs":
         made = _unpacked(p, made, len(made_outputs(linear_map)))
     return made if single else _in_place(p, made, linear_map, scale)
+
+
+def _with_turned(p: Primitives, x: Value, where: Places, apart: int) -> Value:
+    """x + i rotate(x, apart) of the vectors that a block map reads; where it reads none, any of them."""
+    used = np.unique(where.in_).tolist()
+    read = p.take(x, used)
+    both = p.add(read, p.mul_i(p.rotate(read, apart)))
+    return p.take(both, [used.index(u) if u in used else 0 for u in range(cipher(x).count)])
 
 
 def _unpacked(p: Primitives, made: Value, count_made: int) -> Value:

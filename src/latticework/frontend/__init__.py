@@ -4,6 +4,7 @@ from latticework.frontend.annotations import Index, Parameter, Secret
 from latticework.frontend.arrays import TracedArray
 from latticework.frontend.calibrate import Approximation, approximate, calibrate, input_ranges
 from latticework.frontend.functions import exp, gelu, polynomial, relu, sigmoid, square, tanh
+from latticework.frontend.images import avg_pool2d, conv1d, conv2d, sum_pool2d
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.loops import for_loop
 from latticework.frontend.program import Program, program, trace
@@ -17,7 +18,10 @@ __all__ = [
     "TracedArray",
     "TracedIndex",
     "approximate",
+    "avg_pool2d",
     "calibrate",
+    "conv1d",
+    "conv2d",
     "exp",
     "for_loop",
     "gelu",
@@ -27,6 +31,7 @@ __all__ = [
     "relu",
     "sigmoid",
     "square",
+    "sum_pool2d",
     "tanh",
     "trace",
 ]

@@ -15,7 +15,7 @@ from latticework.frontend.tracing import Traced, Tracer
 from latticework.frontend.unsupported import remedy
 from latticework.ir.core import Value
 from latticework.ir.types import INDEX
-from latticework.ops import slice as slicing
+from latticework.ops import indexing
 
 _BLEND = "compute both outcomes and blend them: m * a + (1 - m) * b with m a polynomial such as lw.sigmoid(k * x)"
 
@@ -47,8 +47,8 @@ class TracedArray(Traced):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         refuse_indices(inputs)
-        if method == "reduce" and ufunc is np.add:
-            return self._tracer.call_numpy(np.sum, inputs, {"axis": 0} | kwargs)
+        if method == "reduce" and ufunc in _REDUCED:
+            return self._tracer.call_numpy(_REDUCED[ufunc], inputs, {"axis": 0} | kwargs)
         if method != "__call__":
             raise UnsupportedError(
                 f"np.{ufunc.__name__}.{method} is not supported on secret arrays: {remedy(ufunc.__name__)}",
@@ -63,7 +63,7 @@ class TracedArray(Traced):
 
     __array__ = _refused(
         "NumPy asks for the numbers of a secret (np.asarray, np.array, assignment into an array, ndarray.dot)",
-        "use operators and functions on it directly: w @ x, np.sum(x)",
+        "use operators and functions on it directly: w @ x, np.sum(x), np.stack([x, y])",
     )
     __bool__ = _refused("if, while, and, or, not needs True or False", f"{_BLEND}; loops are lw.for_loop")
     __float__ = _refused("float() needs a number", "keep computing with arrays, and decrypt the result")
@@ -119,7 +119,7 @@ class TracedArray(Traced):
                     f"compiled: {advice}",
                     at=user_loc(),
                 )
-        return self._tracer.call(slicing.trace, self, index)
+        return self._tracer.call(indexing.trace, self, index)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -203,6 +203,34 @@ class TracedArray(Traced):
         """As ndarray.dot."""
         return self._tracer.call_numpy(np.dot, (self, other), {})
 
+    def prod(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """As ndarray.prod."""
+        return self._tracer.call_numpy(np.prod, (self,), {"axis": axis, "keepdims": keepdims})
+
+    def var(self, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
+        """As ndarray.var."""
+        return self._tracer.call_numpy(np.var, (self,), {"axis": axis, "ddof": ddof, "keepdims": keepdims})
+
+    def cumsum(self, axis: Any = None) -> Any:
+        """As ndarray.cumsum."""
+        return self._tracer.call_numpy(np.cumsum, (self, axis), {})
+
+    def take(self, indices: Any, axis: Any = None) -> Any:
+        """As ndarray.take, by public numbers."""
+        return self._tracer.call_numpy(np.take, (self, indices, axis), {})
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        """As ndarray.repeat."""
+        return self._tracer.call_numpy(np.repeat, (self, repeats, axis), {})
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """As ndarray.diagonal."""
+        return self._tracer.call_numpy(np.diagonal, (self, offset, axis1, axis2), {})
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """As ndarray.trace."""
+        return self._tracer.call_numpy(np.trace, (self, offset, axis1, axis2), {})
+
     def copy(self) -> TracedArray:
         """The array itself, which nothing can change."""
         return self
@@ -216,6 +244,9 @@ class TracedArray(Traced):
                 at=user_loc(),
             )
         return self
+
+
+_REDUCED: dict[np.ufunc, Callable[..., Any]] = {np.add: np.sum, np.multiply: np.prod}
 
 
 def wrap(tracer: Tracer, value: Value) -> Traced:

@@ -21,12 +21,12 @@ from latticework.ir.core import Block, Op, OpSpec, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
-from latticework.ops import ALL_OPS, TensorOp
+from latticework.ops import ALL_OPS, COMPOSED, TensorOp
 from latticework.ops.constant import CONSTANT
 
-NUMPY: dict[Callable[..., Any], Callable[..., Value]] = {
+NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {
     function: trace for op in ALL_OPS for function, trace in op.numpy.items()
-}
+} | COMPOSED
 _active: ContextVar[Tracer | None] = ContextVar("latticework_tracer", default=None)
 
 
@@ -93,7 +93,12 @@ class Tracer:
         return None if isinstance(operand, (Traced, Value)) else plain_array(operand)
 
     def emit(self, op: TensorOp, *operands: Value, **attrs: Any) -> Value:
-        """Append a tensor operation at the user's line."""
+        """Append a tensor operation at the user's line; what has public operands only is computed at once."""
+        arrays = [self._public(value) for value in operands]
+        if arrays and all(array is not None for array in arrays):
+            (kind,) = op.spec.infer(operands, attrs, ())
+            if not getattr(kind, "secret", True):
+                return self._constant(plain_array(op.reference(arrays, attrs, self.module.sources)))  # type: ignore[arg-type]
         return self._builder.create(op.spec, operands, attrs, loc=user_loc()).result
 
     def create(self, spec: OpSpec, operands: Sequence[Value], attrs: dict[str, Any], **kwargs: Any) -> Op:
@@ -103,7 +108,7 @@ class Tracer:
     def call(self, trace: Callable[..., Value], *args: Any, **kwargs: Any) -> Any:
         """Run a trace function for the user; errors without a location get the user's line."""
         with user_line():
-            return self.wrap(trace(self, *args, **kwargs))
+            return self._wrapped(trace(self, *args, **kwargs))
 
     def call_numpy(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What a NumPy function does when one of its arguments is traced."""
@@ -113,7 +118,16 @@ class Tracer:
                 raise UnsupportedError(
                     f"{_numpy_name(function)} is not supported on secret arrays: {remedy(function.__name__)}"
                 )
-            return self.wrap(trace(self, **_arguments(function, trace, args, kwargs)))
+            return self._wrapped(trace(self, **_arguments(function, trace, args, kwargs)))
+
+    def _wrapped(self, result: Value | list[Value]) -> Any:
+        return [self.wrap(value) for value in result] if isinstance(result, list) else self.wrap(result)
+
+    def _public(self, value: Value) -> npt.NDArray[np.float64] | None:
+        """The array of a constant, None for what depends on a secret."""
+        if not isinstance(value.owner, Op) or value.owner.spec is not CONSTANT.spec:
+            return None
+        return self.module.sources[value.owner.attrs["source"]]
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:

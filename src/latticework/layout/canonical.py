@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
 
-from latticework.plan.pack import GAP, REPEAT, PackDim, Roll
+import numpy as np
+
+from latticework.plan.pack import GAP, REPEAT, IntArray, PackDim, Roll
 
 MOST_FORMS = 64  # of one layout, between which the canonical one is chosen
 Parts = tuple[tuple[PackDim, ...], tuple[PackDim, ...], tuple[Roll, ...]]  # slot dims, vector dims, rolls
@@ -22,14 +24,47 @@ Turns = tuple[tuple[tuple[int, int], ...], ...]  # of each dimension: (by which 
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class Form:
     """Dimensions as written, the first `vectors` of which number the vectors, and the turns of each."""
 
     dims: tuple[PackDim, ...]
     vectors: int
     turns: Turns
 
-    def with_dims(self, first: int, removed: int, added: tuple[PackDim, ...], seen: tuple[int, ...]) -> _Form:
+    @property
+    def slot_dims(self) -> tuple[PackDim, ...]:
+        """Those of the slots."""
+        return self.dims[self.vectors :]
+
+    @property
+    def count(self) -> int:
+        """Number of vectors."""
+        return prod(d.extent for d in self.dims[: self.vectors])
+
+    @property
+    def read(self) -> set[int]:
+        """Dimensions by whose places others are turned."""
+        return {by for row in self.turns for by, _ in row}
+
+    @property
+    def rolls(self) -> tuple[Roll, ...]:
+        """The rolls that make the turns: each of the places as they are, before anything turns those."""
+        order = _order(self.turns)
+        assert order is not None
+        return tuple((i, by) for i in order for by, count in self.turns[i] for _ in range(count))
+
+    def vector_index(self) -> IntArray:
+        """The place of each vector along each dimension that numbers them, shape (vectors, count)."""
+        extents = tuple(d.extent for d in self.dims[: self.vectors])
+        return np.indices(extents, dtype=np.int64).reshape(self.vectors, self.count)
+
+    def split(self, place: int, inner: int) -> Form:
+        """A dimension that nothing turns as two, the faster one of `inner` steps."""
+        dim = self.dims[place]
+        slower = PackDim(dim.axis, dim.extent // inner, dim.stride * inner if dim.axis >= 0 else 1)
+        return self.with_dims(place, 1, (slower, PackDim(dim.axis, inner, dim.stride)), (inner, 1))
+
+    def with_dims(self, first: int, removed: int, added: tuple[PackDim, ...], seen: tuple[int, ...]) -> Form:
         """Dimensions [first, first + removed) replaced.
 
         seen  how many times a step along each new one counts in turns by those replaced; a turn by several of them
@@ -52,11 +87,11 @@ class _Form:
         ]
         turns[first : first + removed] = [()] * len(added)
         dims = (*self.dims[:first], *added, *self.dims[first + removed :])
-        return _Form(dims, self.vectors + (moved if first < self.vectors else 0), tuple(turns))
+        return Form(dims, self.vectors + (moved if first < self.vectors else 0), tuple(turns))
 
-    def with_turns(self, place: int, row: tuple[tuple[int, int], ...]) -> _Form:
+    def with_turns(self, place: int, row: tuple[tuple[int, int], ...]) -> Form:
         """One dimension's turns replaced."""
-        return _Form(self.dims, self.vectors, (*self.turns[:place], row, *self.turns[place + 1 :]))
+        return Form(self.dims, self.vectors, (*self.turns[:place], row, *self.turns[place + 1 :]))
 
 
 @lru_cache(maxsize=4096)
@@ -68,10 +103,10 @@ def canonical(dims: tuple[PackDim, ...], vector_dims: tuple[PackDim, ...], rolls
     if turns is None:
         form, rolls = _as_written(every, len(vector_dims), rolls)
     else:
-        form = _tidy(_Form(every, len(vector_dims), turns))
+        form = _tidy(Form(every, len(vector_dims), turns))
         if any(form.turns):
             form = min(_ways_to_write(form), key=_preference)
-        rolls = _rolls(form)
+        rolls = form.rolls
     return form.dims[form.vectors :], form.dims[: form.vectors], rolls
 
 
@@ -85,6 +120,13 @@ def _effective(dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> tuple[Roll
             kept.append((i, j))
             read.add(j)
     return tuple(reversed(kept))
+
+
+@lru_cache(maxsize=4096)
+def forms(dims: tuple[PackDim, ...], vector_dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> tuple[Form, ...]:
+    """All ways to write a canonical layout, the canonical one first; none where its rolls are no turns."""
+    turns = _turns((*vector_dims, *dims), rolls)
+    return () if turns is None else tuple(_ways_to_write(Form((*vector_dims, *dims), len(vector_dims), turns)))
 
 
 def _turns(dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> Turns | None:
@@ -119,13 +161,7 @@ def _order(turns: Turns) -> list[int] | None:
     return order
 
 
-def _rolls(form: _Form) -> tuple[Roll, ...]:
-    order = _order(form.turns)
-    assert order is not None
-    return tuple((i, by) for i in order for by, count in form.turns[i] for _ in range(count))
-
-
-def _tidy(form: _Form) -> _Form:
+def _tidy(form: Form) -> Form:
     """Without extents of 1; split where a turn is a multiple; neighbours joined; the leading gap as wide as it goes."""
     for place in reversed(range(len(form.dims))):
         if form.dims[place].extent == 1:
@@ -135,7 +171,7 @@ def _tidy(form: _Form) -> _Form:
         dim, row = form.dims[place], form.turns[place]
         step = gcd(dim.extent, *(count for _, count in row)) if row else 1
         if step > 1:
-            form = _split(form, place, step)
+            form = form.split(place, step)
             slower = dim.extent // step
             form = form.with_turns(place, tuple((by + (by > place), count // step % slower) for by, count in row))
         place += 1
@@ -146,16 +182,7 @@ def _tidy(form: _Form) -> _Form:
     return _wide_gap(form)
 
 
-def _split(form: _Form, place: int, inner: int) -> _Form:
-    dim = form.dims[place]
-    parts = (
-        PackDim(dim.axis, dim.extent // inner, dim.stride * inner if dim.axis >= 0 else 1),
-        PackDim(dim.axis, inner, dim.stride),
-    )
-    return form.with_dims(place, 1, parts, (inner, 1))
-
-
-def _joined(form: _Form, place: int) -> _Form | None:
+def _joined(form: Form, place: int) -> Form | None:
     """A dimension joined with its right neighbour, or None where they cannot be."""
     a, b = form.dims[place], form.dims[place + 1]
     if a.axis != b.axis or place + 1 == form.vectors or form.turns[place] or form.turns[place + 1]:
@@ -169,7 +196,7 @@ def _joined(form: _Form, place: int) -> _Form | None:
     return form.with_dims(place, 2, (PackDim(a.axis, a.extent * b.extent, b.stride),), (1,))
 
 
-def _wide_gap(form: _Form) -> _Form:
+def _wide_gap(form: Form) -> Form:
     """A gap before all other slots takes as many steps as fit in the vector, which is a power of two long."""
     slot_dims = form.dims[form.vectors :]
     if not slot_dims or slot_dims[0].axis != GAP:
@@ -177,7 +204,7 @@ def _wide_gap(form: _Form) -> _Form:
     rest = prod(d.extent for d in slot_dims[1:])
     extent = vector_slots(slot_dims) // rest
     dims = (*form.dims[: form.vectors], PackDim(GAP, extent), *slot_dims[1:])
-    return _Form(dims, form.vectors, form.turns)
+    return Form(dims, form.vectors, form.turns)
 
 
 def vector_slots(dims: tuple[PackDim, ...]) -> int:
@@ -185,7 +212,7 @@ def vector_slots(dims: tuple[PackDim, ...]) -> int:
     return 1 << (prod(d.extent for d in dims) - 1).bit_length()
 
 
-def _ways_to_write(form: _Form) -> list[_Form]:
+def _ways_to_write(form: Form) -> list[Form]:
     """All forms that differ in which of a dimension and a repetition that it is rolled by is called the repetition."""
     found = [form]
     for known in found:
@@ -197,31 +224,31 @@ def _ways_to_write(form: _Form) -> list[_Form]:
     return found
 
 
-def _exchanged(form: _Form, place: int, by: int) -> _Form | None:
+def _exchanged(form: Form, place: int, by: int) -> Form | None:
     """The dimension at `place` walking along the repetition that turns it, the sum being the same; None if not so."""
     extent = form.dims[place].extent
     if form.dims[by].axis != REPEAT or form.dims[by].extent % extent:
         return None
     if form.dims[by].extent > extent:
         row = form.turns[place]
-        form = _split(form, by, extent)
+        form = form.split(by, extent)
         place += place > by
         by += 1
         assert dict(form.turns[place]).get(by) == 1, row
     row = tuple(sorted((place, 1) if turn == (by, 1) else turn for turn in form.turns[place]))
     dims = list(form.dims)
     dims[place], dims[by] = dims[by], dims[place]
-    form = _Form(tuple(dims), form.vectors, form.turns).with_turns(place, ()).with_turns(by, row)
+    form = Form(tuple(dims), form.vectors, form.turns).with_turns(place, ()).with_turns(by, row)
     return _tidy(form) if _order(form.turns) is not None else None
 
 
-def _preference(form: _Form) -> tuple[object, ...]:
+def _preference(form: Form) -> tuple[object, ...]:
     """Few dimensions, few turns, repetition to the left."""
     turns = sum(count for row in form.turns for _, count in row)
     return len(form.dims), turns, [(d.axis, d.extent, d.stride) for d in form.dims], form.vectors, form.turns
 
 
-def _as_written(dims: tuple[PackDim, ...], vectors: int, rolls: tuple[Roll, ...]) -> tuple[_Form, tuple[Roll, ...]]:
+def _as_written(dims: tuple[PackDim, ...], vectors: int, rolls: tuple[Roll, ...]) -> tuple[Form, tuple[Roll, ...]]:
     """Rolls that are no turns, independent ones in order; the dimensions that have a part in them stay as they are."""
     kept, ordered = list(rolls), []
     while kept:
@@ -230,7 +257,7 @@ def _as_written(dims: tuple[PackDim, ...], vectors: int, rolls: tuple[Roll, ...]
         ordered.append(free)
     # Marked as turned by themselves, dimensions are neither joined nor split.
     used = {place for roll in ordered for place in roll}
-    form = _tidy(_Form(dims, vectors, tuple(((i, 1),) if i in used else () for i in range(len(dims)))))
+    form = _tidy(Form(dims, vectors, tuple(((i, 1),) if i in used else () for i in range(len(dims)))))
     places = [i for i, row in enumerate(form.turns) if row]
     renumbered = dict(zip(sorted(used), places, strict=True))
     return form, tuple((renumbered[i], renumbered[j]) for i, j in ordered)

@@ -4,16 +4,24 @@ from latticework.ops.add import ADD
 from latticework.ops.apply import APPLY
 from latticework.ops.base import Case, TensorOp, Tracer
 from latticework.ops.broadcast_to import BROADCAST_TO
+from latticework.ops.composed import COMPOSED
 from latticework.ops.constant import CONSTANT
+from latticework.ops.conv2d import CONV2D
 from latticework.ops.convert_layout import CONVERT_LAYOUT
+from latticework.ops.cumsum import CUMSUM
 from latticework.ops.matmul import MATMUL
 from latticework.ops.mul import MUL
 from latticework.ops.neg import NEG
+from latticework.ops.pad import PAD
 from latticework.ops.polynomial import POLYNOMIAL
+from latticework.ops.prod import PROD
 from latticework.ops.reshape import RESHAPE
+from latticework.ops.roll import ROLL
 from latticework.ops.slice import SLICE
 from latticework.ops.sub import SUB
 from latticework.ops.sum import SUM
+from latticework.ops.sum_pool2d import SUM_POOL2D
+from latticework.ops.take import TAKE
 from latticework.ops.transpose import TRANSPOSE
 from latticework.ops.trivial import TRIVIAL
 
@@ -29,10 +37,17 @@ ALL_OPS: tuple[TensorOp, ...] = (
     TRANSPOSE,
     SLICE,
     BROADCAST_TO,
+    PAD,
+    TAKE,
+    ROLL,
+    CUMSUM,
+    PROD,
+    CONV2D,
+    SUM_POOL2D,
     POLYNOMIAL,
     APPLY,
     TRIVIAL,
     CONVERT_LAYOUT,
 )
 
-__all__ = ["ALL_OPS", "Case", "TensorOp", "Tracer"]
+__all__ = ["ALL_OPS", "COMPOSED", "Case", "TensorOp", "Tracer"]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.dialects.tensor import TensorType
-from latticework.errors import DtypeError, ShapeError
+from latticework.errors import DtypeError, LayoutError, ShapeError
 from latticework.ir.core import Op, OpSpec, Value, attribute, define
 from latticework.ir.types import Type
 from latticework.layout.assign import Rule
+from latticework.plan.pack import MAX_PLACES
 
 FloatArray = npt.NDArray[np.float64]
 Shape = tuple[int, ...]
@@ -110,6 +112,8 @@ def tensor_op(
         if 0 in result:
             raise ShapeError(f"{name}: the result has shape {result}, which is empty; keep every axis at least 1 long")
         hidden = secret or any(t.secret for t in types)
+        if hidden:
+            check_size(name, result)
         return [TensorType(shape=result, dtype="float64", secret=hidden, layout=attrs.get("layout"))]
 
     def reference(
@@ -124,6 +128,15 @@ def tensor_op(
 
     spec = define(f"tensor.{name}", infer=infer, meaning=run)
     return TensorOp(name, spec, reference, random_case, numpy or {}, own, place, lower, room)
+
+
+def check_size(name: str, result: Shape) -> None:
+    """LayoutError if an encrypted tensor of this shape is larger than any can be."""
+    if prod(result) > MAX_PLACES:
+        raise LayoutError(
+            f"{name}: the result has shape {result}, {prod(result)} elements; an encrypted tensor has at most "
+            f"{MAX_PLACES}: compute it in parts"
+        )
 
 
 def broadcast_shape(name: str, a: Shape, b: Shape) -> Shape:

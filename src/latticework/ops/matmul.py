@@ -51,11 +51,13 @@ def trace_dot(tracer: Tracer, a: object, b: object) -> Value:
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
-    """Vectors, matrices and stacks."""
+    """Vectors, matrices, and stacks of them on either side, which may have to be broadcast."""
     rows, inner, columns = random_shape(rng, slots, 3)
-    stack = random_shape(rng, slots // (rows * inner * columns), 1) if rng.random() < 0.3 else ()
-    a = rng.normal(size=(*stack, *((rows,) if stack or rng.random() < 0.7 else ()), inner))
-    b = rng.normal(size=(inner, *((columns,) if rng.random() < 0.7 else ())))
+    stack = random_shape(rng, slots // (rows * inner * columns), int(rng.integers(1, 3))) if rng.random() < 0.5 else ()
+    thinned = [tuple(1 if rng.random() < 0.3 else n for n in stack) for _ in "ab"]
+    left, right = (part[int(rng.integers(len(stack) + 1)) :] for part in thinned)
+    a = rng.normal(size=(*left, *((rows,) if left or rng.random() < 0.7 else ()), inner))
+    b = rng.normal(size=(*right, inner, *((columns,) if right or rng.random() < 0.7 else ())))
     return Case((a, b), lambda x, y: x @ y)
 
 
@@ -64,7 +66,7 @@ def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
     nest = Nest.of(*map(shape_of, op.operands))
     secret = [layout for layout in layouts if layout is not None]
     if len(secret) == 2:
-        box = _box_layout(nest, room, op)
+        box = room.row_major(nest.box)
         return Placement((box.renumbered(nest.box_axes(0)), box.renumbered(nest.box_axes(1))), nest.boxed_result(box))
     side = 0 if layouts[0] is not None else 1
     freed = secret[0].places([nest.summed_axis(side)])
@@ -98,16 +100,6 @@ def room(op: Op) -> Sequence[Shape]:
     if not all(v.is_secret for v in op.operands):
         return ()
     return (Nest.of(*map(shape_of, op.operands)).box,)
-
-
-def _box_layout(nest: Nest, room: Room, op: Op) -> Layout:
-    if nest.stack:
-        raise UnsupportedError(
-            f"matmul: a stack of products of two secret operands ({nest.a} @ {nest.b}) has no lowering yet; "
-            "write the stack as separate products of matrices",
-            at=op.loc,
-        )
-    return room.row_major(nest.box)
 
 
 MATMUL = tensor_op(

@@ -75,10 +75,13 @@ class Nest:
         return (self.domain[-1], *self.domain[:-1])
 
     def box_axes(self, side: int) -> dict[int, int]:
-        """Axis of the box -> axis of an operand."""
+        """Axis of the box -> axis of an operand, for those that are not broadcast."""
+        shape = (self.a, self.b)[side]
         summed = len(self.domain) - 1
         return {
-            0 if loop == summed else loop + 1: axis for axis, loop in enumerate(self.loops(side)) if loop is not None
+            0 if loop == summed else loop + 1: axis
+            for axis, loop in enumerate(self.loops(side))
+            if loop is not None and shape[axis] > 1
         }
 
     def boxed_result(self, box: Layout) -> Layout:

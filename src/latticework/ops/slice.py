@@ -82,7 +82,7 @@ def parse_index(shape: Shape, index: Any) -> dict[str, Ints]:
         elif isinstance(item, slice):
             bounds.append(item.indices(shape[axis]))
         else:
-            at = _element(item, axis, shape)
+            at = element(item, axis, shape)
             bounds.append((at, at + 1, 1))
             squeezed.append(axis)
     starts, stops, steps = (tuple(b[i] for b in bounds) for i in range(3))
@@ -103,17 +103,14 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     return Case((array,), lambda a: a[subscript], parse_index(array.shape, subscript))
 
 
-def _element(item: Any, axis: int, shape: Shape) -> int:
-    if isinstance(item, (bool, np.bool_, list, np.ndarray)):
-        raise UnsupportedError(
-            f"index: a {type(item).__name__} as subscript selects or repeats elements one by one, which has no "
-            "encrypted counterpart here; use slices, or multiply by a 0/1 selection matrix: x @ np.eye(n)[:, chosen]"
-        )
+def element(item: Any, axis: int, shape: Shape) -> int:
+    """A subscript as an element of an axis, counted from the front."""
     try:
         at = operator.index(item)
     except TypeError:
         raise UnsupportedError(
-            f"index: a {type(item).__name__} is no subscript; use integers, slices, None or ..."
+            f"index: a {type(item).__name__} is no subscript; use whole numbers, slices, None, ..., or lists and "
+            "masks of public numbers"
         ) from None
     n = shape[axis]
     if not -n <= at < n:

@@ -4,21 +4,26 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from backends_here import BACKENDS
 from ring_oracles import DEGREES, PRIME_SETS
 
 from latticework import _core
 
 BACKENDS_FOR_WIDE_PRIMES = {"ref"}
-CASES = [(name, "narrow") for name in _core.backend_names()]
-CASES += [(name, "wide") for name in _core.backend_names() if name in BACKENDS_FOR_WIDE_PRIMES]
+CASES = [
+    pytest.param((backend.id, primes), id=f"{backend.id}-{primes}", marks=backend.marks)
+    for primes in ("narrow", "wide")
+    for backend in BACKENDS
+    if primes == "narrow" or backend.id in BACKENDS_FOR_WIDE_PRIMES
+]
 
 
-@pytest.fixture(params=_core.backend_names())
+@pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(params=CASES, ids="-".join)
+@pytest.fixture(params=CASES)
 def make_ring(request: pytest.FixtureRequest) -> Callable[..., _core.Ring]:
     """A ring of the given degree over one of PRIME_SETS, on the backend under test."""
     backend, primes = request.param

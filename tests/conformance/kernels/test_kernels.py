@@ -16,6 +16,16 @@ def test_ring_states_what_it_is(backend):
     assert (ring.degree, ring.primes, ring.backend) == (64, primes, backend)
 
 
+def test_cpu_is_one_of_its_variants_and_needs_one():
+    variants = _core.backend_variants()
+    assert [name for name, _ in variants] == ["cpu-avx512", "cpu-avx2"]
+    assert ("cpu" in _core.backend_names()) == any(is_here for _, is_here in variants)
+    for name, is_here in variants:
+        if not is_here:
+            with pytest.raises(ValueError, match=f"{name}.* needs .* which this machine lacks"):
+                _core.Ring(64, oracle.PRIME_SETS["narrow"], backend=name)
+
+
 def test_auto_is_the_fastest_backend_that_takes_the_primes():
     names = _core.backend_names()
     assert _core.Ring(64, oracle.PRIME_SETS["narrow"], threads=1).backend == names[0]

@@ -193,38 +193,47 @@ def blocks(where: Places) -> list[Block]:
 
 
 def paired(of: list[Block], slots: int, split: Split, apart: int) -> IntArray:
-    """For "diagonals": the first of each pair, rows (out, in, steps); its second, if there is one, is `apart` further.
+    """For "diagonals": rows (out, in, steps, members): diagonals `steps` and `apart` further are one product.
 
+    members  1 if it is of the first, 2 of the second, 3 of both
     Along each chain of diagonals that far apart, they are paired from its beginning. Where the chain is a circle of
     two, that one is the first which needs the fewer giant steps.
     """
     rows = []
     for block in of:
         circle = 2 * apart % slots == 0
-        firsts = _half_circle(block.steps, split, apart, slots) if circle else _firsts(block.steps, apart, slots)
-        ends = np.repeat(block.pairs, firsts.size, axis=0)
-        rows.append(np.column_stack([ends, np.tile(firsts, len(block.pairs))]))
+        firsts = _half_circle(block.steps, split, apart, slots) if circle else _along(block.steps, apart, slots)
+        ends = np.repeat(block.pairs, len(firsts), axis=0)
+        rows.append(np.column_stack([ends, np.tile(firsts, (len(block.pairs), 1))]))
     return np.concatenate(rows)
 
 
 def _half_circle(steps: IntArray, split: Split, apart: int, slots: int) -> IntArray:
-    """One of each pair (s, s + slots/2): the one whose giant step lies in [0, slots/2)."""
+    """Pairs (s, s + slots/2) by the one whose giant step lies in [0, slots/2)."""
     giants = (steps - split.babies(signed(steps, slots))) % slots
-    return signed(np.unique(np.where(giants >= apart, steps - apart, steps) % slots), slots)
+    first = np.where(giants >= apart, steps - apart, steps) % slots
+    found, place = np.unique(first, return_inverse=True)
+    members = np.zeros(found.size, dtype=np.int64)
+    np.add.at(members, place.reshape(-1), np.where(first == steps, 1, 2))
+    return np.column_stack([signed(found, slots), members])
 
 
-def _firsts(steps: IntArray, apart: int, slots: int) -> IntArray:
+def _along(steps: IntArray, apart: int, slots: int) -> IntArray:
+    """Pairs along chains; where a chain is a circle, from its least diagonal."""
     held = set(steps.tolist())
-    starts = [s for s in sorted(held) if (s - apart) % slots not in held] or [min(held)]
-    firsts: list[int] = []
+    starts = [s for s in sorted(held) if (s - apart) % slots not in held]
+    pairs: list[tuple[int, int]] = []
     while held:
         s = starts.pop() if starts else min(held)
         while s in held:
-            firsts.append(s)
             held.discard(s)
-            held.discard((s + apart) % slots)
-            s = (s + 2 * apart) % slots
-    return signed(np.array(firsts, dtype=np.int64), slots)
+            second = (s + apart) % slots
+            pairs.append((s, 3 if second in held else 1))
+            held.discard(second)
+            s = (second + apart) % slots
+    result = np.array(pairs, dtype=np.int64)
+    result[:, 0] = signed(result[:, 0], slots)
+    return result
 
 
 def _codes(slots: int, *columns: IntArray) -> IntArray:
@@ -296,7 +305,7 @@ def _cheapest(where: Places, prices: Prices, packing: Packing, apart: int, mode:
     turned: tuple[_Turned, _Turned, int] | None = None
     for split in _splits(where, prices, mode):
         if packing == "diagonals" and (turned is None or 2 * apart == where.slots):
-            out, in_, steps = paired(linked, where.slots, split, apart).T
+            out, in_, steps, _ = paired(linked, where.slots, split, apart).T
             folded = Places(where.slots, np.zeros_like(out), out, in_, steps)
             turned = None
         turned = turned or _turned(folded)

@@ -100,10 +100,11 @@ def _diagonals(linear_map: LinearMap, choice: Choice | Way, values: Values) -> V
     """(w_s - i w_(s + apart)) / 2 of each two diagonals."""
     slots = linear_map.slots
     found: Values = {}
-    for out, in_, steps in paired(blocks(places(linear_map)), slots, choice.split, choice.apart).tolist():
-        first = values[out, in_, steps % slots].times(0.5)
-        second = values.get((out, in_, (steps + choice.apart) % slots))
-        found[out, in_, steps] = first if second is None else replace(first, plus=second.times(-0.5j))
+    for out, in_, steps, members in paired(blocks(places(linear_map)), slots, choice.split, choice.apart).tolist():
+        second = values[out, in_, (steps + choice.apart) % slots].times(-0.5j) if members & 2 else None
+        first = values[out, in_, steps % slots].times(0.5) if members & 1 else second
+        assert first is not None
+        found[out, in_, steps] = replace(first, plus=second) if members == 3 else first
     return found
 
 

@@ -1,26 +1,47 @@
 // Sums of products by aligned accumulators (accumulator.hpp): one kernel, for base conversion, for products with keys
 // and for those with plaintexts.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "backend/cpu/accumulator.hpp"
 #include "backend/cpu/lane_orders.hpp"
-#include "backend/cpu/rows_avx2.hpp"
-#include "backend/cpu/vectors_avx2.hpp"
+#include "backend/cpu/prime_lanes.hpp"
+#include "backend/cpu/sum_rows.hpp"
 
-namespace lw::cpu::avx2 {
+namespace lw::cpu {
 namespace {
-
-using V = Avx2;
-using F64 = V::F64;
-using P = PrimeVectors<V>;
-constexpr std::size_t kLanes = V::kLanes;
 
 // Words: how far ahead rows are asked for. Many streams at once, and page ends, are too much for the prefetcher of the
 // processor.
 constexpr std::size_t kAhead = 128;
 
+/// body(width, i) for the words from i on that as many vectors hold: V::kSums at a time, at the end four.
+template <class V, class Body>
+inline void in_widths(std::size_t n, const Body& body) noexcept {
+  constexpr std::size_t kWide = V::kSums * V::kLanes;
+  std::size_t i = 0;
+  for (; i + kWide <= n; i += kWide) body(std::integral_constant<std::size_t, V::kSums>(), i);
+  if constexpr (V::kSums > 4) {  // rows are whole in fours of vectors
+    if (i < n) body(std::integral_constant<std::size_t, 4>(), i);
+  }
+}
+
+/// Asks for as many vectors of words as are used at a time.
+template <class V, std::size_t kWidth>
+inline void prefetch_vectors(const Word* p) noexcept {
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kWidth * V::kLanes; i += 8) V::prefetch(p + i);
+}
+
 /// `width` sums side by side: sum[w] becomes a residue of itself + sum over t < terms of a[w] b[w], where
-/// factors(t, a, b) gives both. Four of them hide the latency of the chain through the high words.
-template <std::size_t kWidth, class Factors>
-[[gnu::always_inline]] inline void add_products(F64 (&sum)[kWidth], std::size_t terms, const Accumulator& accumulator,
-                                                const P& prime, const Factors& factors) noexcept {
+/// factors(t, a, b) gives both. Several of them hide the latency of the chain through the high words.
+template <class V, std::size_t kWidth, class Factors>
+[[gnu::always_inline]] inline void add_products(typename V::F64 (&sum)[kWidth], std::size_t terms,
+                                                const Accumulator& accumulator, const PrimeVectors<V>& prime,
+                                                const Factors& factors) noexcept {
+  using F64 = typename V::F64;
   const F64 start = V::set(accumulator.start);
   std::size_t t = 0;
   do {
@@ -50,64 +71,68 @@ template <std::size_t kWidth, class Factors>
   } while (t < terms);
 }
 
-/// An aligned block of four words goes as a whole: its exponents are e + reverse(k) N/2, and the image of exponent E
-/// under X -> X^g lies at that of E g^-1.
+/// Where the image of exponent E under X -> X^g lies: at that of E g^-1, a block of lanes at a time.
+template <class V>
 class Turn {
  public:
-  explicit Turn(const Turned& turned) noexcept
-      : turned_(turned), mask_((1u << turned.log_blocks) - 1), orders_(kLaneOrders[turned.element % 4 == 3]) {}
+  Turn(const Turned& turned, std::size_t degree) noexcept
+      : blocks_(turned.block_reversal, degree), turned_(turned), orders_(kLaneOrders<V>.of(turned.element)) {}
 
-  void store(Word* out, std::size_t i, F64 x) const noexcept {
-    const std::uint32_t half = (2 * turned_.block_reversal[i / 4] + 1) * turned_.inverse_element / 2;
-    const std::uint32_t turn = half >> turned_.log_blocks;
-    const std::int32_t* order = orders_[(0 - turn * turned_.element) & 3];  // the inverse of that of g^-1 and turn
-    V::store(out + std::size_t{4} * turned_.block_reversal[half & mask_], V::permute(x, order));
+  void store(Word* out, std::size_t i, typename V::F64 x) const noexcept {
+    const std::uint32_t half = blocks_.half(static_cast<std::uint32_t>(i / V::kLanes), turned_.inverse_element);
+    // The inverse of the order of g^-1 and the turn.
+    const auto& order = orders_[(0 - blocks_.turn(half) * turned_.element) % V::kLanes];
+    V::store(out + blocks_.place(half), V::reorder(x, order));
   }
 
  private:
+  const Blocks<V> blocks_;
   const Turned turned_;
-  const std::uint32_t mask_;
-  const std::int32_t (*orders_)[8];
+  const typename V::Order (&orders_)[V::kLanes];
 };
 
+template <class V>
 struct Straight {
-  void store(Word* out, std::size_t i, F64 x) const noexcept { V::store(out + i, x); }
+  void store(Word* out, std::size_t i, typename V::F64 x) const noexcept { V::store(out + i, x); }
 };
 
-template <class Place>
+template <class V, class Place>
 void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, const PairStart& begin,
                const Accumulator& accumulator, std::size_t n, const Prime& p, const Place& place) noexcept {
-  const P prime(p);
+  using F64 = typename V::F64;
+  constexpr std::size_t kLanes = V::kLanes, kEach = V::kSums / 2;
+  const PrimeVectors<V> prime(p);
   const F64 scalar = V::set(begin.scalar), scalar_over_q = V::set(begin.scalar / p.q);
-  for (std::size_t i = 0; i < n; i += 2 * kLanes) {
-    F64 sum[4];
-    for (std::size_t half = 0; half < 2; ++half) {
-      const Word* from = begin.rows[half];
-      for (std::size_t w = 0; w < 2; ++w) {
-        sum[2 * half + w] = from == nullptr ? V::set(0) : V::load(from + i + w * kLanes);
-        if (from != nullptr && begin.scalar != 1) {
-          sum[2 * half + w] = prime.product(sum[2 * half + w], scalar, scalar_over_q);
-        }
-      }
+  for (std::size_t i = 0; i < n; i += kEach * kLanes) {
+    F64 sum[2 * kEach];
+#pragma GCC unroll 8
+    for (std::size_t w = 0; w < 2 * kEach; ++w) {
+      const Word* from = begin.rows[w / kEach];
+      sum[w] = from == nullptr ? V::set(0) : V::load(from + i + w % kEach * kLanes);
+      if (from != nullptr && begin.scalar != 1) sum[w] = prime.product(sum[w], scalar, scalar_over_q);
     }
-    add_products(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[4], F64(&b)[4]) {
+    add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[2 * kEach], F64(&b)[2 * kEach]) {
       const PairTerm& term = terms[t];
-      V::prefetch(term.common + i + kAhead);
-      V::prefetch(term.own[0] + i + kAhead);
-      V::prefetch(term.own[1] + i + kAhead);
-      a[0] = a[2] = V::load(term.common + i);
-      a[1] = a[3] = V::load(term.common + i + kLanes);
-      for (std::size_t w = 0; w < 4; ++w) b[w] = V::load(term.own[w / 2] + i + w % 2 * kLanes);
+      prefetch_vectors<V, kEach>(term.common + i + kAhead);
+      prefetch_vectors<V, kEach>(term.own[0] + i + kAhead);
+      prefetch_vectors<V, kEach>(term.own[1] + i + kAhead);
+#pragma GCC unroll 8
+      for (std::size_t w = 0; w < 2 * kEach; ++w) {
+        a[w] = w < kEach ? V::load(term.common + i + w * kLanes) : a[w - kEach];
+        b[w] = V::load(term.own[w / kEach] + i + w % kEach * kLanes);
+      }
     });
-    for (std::size_t w = 0; w < 4; ++w) place.store(out[w / 2], i + w % 2 * kLanes, sum[w]);
+#pragma GCC unroll 8
+    for (std::size_t w = 0; w < 2 * kEach; ++w) place.store(out[w / kEach], i + w % kEach * kLanes, sum[w]);
   }
 }
 
-}  // namespace
-
+template <class V>
 void split(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, std::size_t n) noexcept {
+  using F64 = typename V::F64;
+  constexpr std::size_t kLanes = V::kLanes, kWidth = 4;
   if (count == 1) {  // u is 0
-    const P prime(*terms->prime);
+    const PrimeVectors<V> prime(*terms->prime);
     const F64 inverse = V::set(terms->inverse), inverse_over_q = V::set(terms->inverse / terms->prime->q);
     const bool is_product = terms->inverse != 1;
     for (std::size_t i = 0; i < n; i += kLanes) {
@@ -116,12 +141,11 @@ void split(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, s
     }
     return;
   }
-  constexpr std::size_t kWidth = 4;
   for (std::size_t i = 0; i < n; i += kWidth * kLanes) {
     F64 v[kWidth];
     for (F64& sum : v) sum = V::set(0);
     for (std::size_t t = 0; t < count; ++t) {
-      const P prime(*terms[t].prime);
+      const PrimeVectors<V> prime(*terms[t].prime);
       const F64 inverse = V::set(terms[t].inverse), inverse_over_q = V::set(terms[t].inverse / terms[t].prime->q);
       const F64 reciprocal = V::set(terms[t].reciprocal);
 #pragma GCC unroll 4
@@ -136,9 +160,12 @@ void split(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, s
   }
 }
 
+template <class V>
 void join(Word* out, const Word* const* y, const double* weights, std::size_t count, const Word* u, double u_weight,
           const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept {
-  const P prime(p);
+  using F64 = typename V::F64;
+  constexpr std::size_t kLanes = V::kLanes;
+  const PrimeVectors<V> prime(p);
   if (count == 1 && u == nullptr) {
     const F64 weight = V::set(weights[0]), weight_over_q = V::set(weights[0] / p.q);
     const bool is_product = weights[0] != 1;
@@ -148,50 +175,58 @@ void join(Word* out, const Word* const* y, const double* weights, std::size_t co
     }
     return;
   }
-  constexpr std::size_t kWidth = 4;
   const F64 minus_total = V::set(u_weight);
-  for (std::size_t i = 0; i < n; i += kWidth * kLanes) {
+  in_widths<V>(n, [&]<std::size_t kWidth>(std::integral_constant<std::size_t, kWidth>, std::size_t i) {
     F64 sum[kWidth];
+#pragma GCC unroll 8
     for (std::size_t w = 0; w < kWidth; ++w) {
       sum[w] = u == nullptr ? V::set(0) : V::mul(V::load(u + i + w * kLanes), minus_total);
     }
-    add_products(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
+    add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
       const F64 weight = V::set(weights[t]);
-      V::prefetch(y[t] + i + kAhead);
-      V::prefetch(y[t] + i + kAhead + kLanes * 2);
+      prefetch_vectors<V, kWidth>(y[t] + i + kAhead);
+#pragma GCC unroll 8
       for (std::size_t w = 0; w < kWidth; ++w) {
         a[w] = V::load(y[t] + i + w * kLanes);
         b[w] = weight;
       }
     });
+#pragma GCC unroll 8
     for (std::size_t w = 0; w < kWidth; ++w) V::store(out + i + w * kLanes, sum[w]);
-  }
+  });
 }
 
+template <class V>
 void dot(Word* out, const DotTerm* terms, std::size_t count, const Word* begin, const Accumulator& accumulator,
          std::size_t n, const Prime& p) noexcept {
-  constexpr std::size_t kWidth = 4;
-  const P prime(p);
-  for (std::size_t i = 0; i < n; i += kWidth * kLanes) {
+  using F64 = typename V::F64;
+  constexpr std::size_t kLanes = V::kLanes;
+  const PrimeVectors<V> prime(p);
+  in_widths<V>(n, [&]<std::size_t kWidth>(std::integral_constant<std::size_t, kWidth>, std::size_t i) {
     F64 sum[kWidth];
+#pragma GCC unroll 8
     for (std::size_t w = 0; w < kWidth; ++w) sum[w] = begin == nullptr ? V::set(0) : V::load(begin + i + w * kLanes);
-    add_products(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
+    add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
+#pragma GCC unroll 8
       for (std::size_t w = 0; w < kWidth; ++w) {
         a[w] = V::load(terms[t].a + i + w * kLanes);
         b[w] = V::load(terms[t].b + i + w * kLanes);
       }
     });
+#pragma GCC unroll 8
     for (std::size_t w = 0; w < kWidth; ++w) V::store(out + i + w * kLanes, sum[w]);
-  }
+  });
 }
 
+template <class V>
 void pair_dot(Word* const out[2], const PairTerm* terms, std::size_t count, const PairStart& begin,
               const Turned* turned, const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept {
   if (turned == nullptr) {
-    pair_sums(out, terms, count, begin, accumulator, n, p, Straight{});
+    pair_sums<V>(out, terms, count, begin, accumulator, n, p, Straight<V>{});
   } else {
-    pair_sums(out, terms, count, begin, accumulator, n, p, Turn(*turned));
+    pair_sums<V>(out, terms, count, begin, accumulator, n, p, Turn<V>(*turned, n));
   }
 }
 
-}  // namespace lw::cpu::avx2
+}  // namespace
+}  // namespace lw::cpu

@@ -1,0 +1,169 @@
+// Negacyclic NTT: Cooley-Tukey from natural order forward, Gentleman-Sande back, with the powers of psi merged into the
+// twiddles. Three stages are done at a time, in registers. Once a block fits the first-level cache, all its stages are
+// done before the next block; the last of them, in its tails, take place within the lanes of vectors.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <iterator>
+
+#include "backend/cpu/butterfly_lanes.hpp"
+#include "backend/cpu/ntt_ranges.hpp"
+#include "backend/cpu/tables.hpp"
+
+namespace lw::cpu {
+namespace {
+
+constexpr std::size_t kCachedWords = 2048;  // of a block that is finished before the next is begun
+
+/// A transform of one row: the constants of its prime, and what of the ranges holds for it. A Tail does the last stages
+/// of kTailWords positions each: those within as many adjacent ones as V has lanes.
+template <class V, template <NttRanges> class Tail, NttRanges kRanges>
+class Transform {
+ public:
+  explicit Transform(const NttTable& table) noexcept
+      : table_(table),
+        passes_(ntt_passes(static_cast<unsigned>(std::countr_zero(table.degree)), kRanges.tail_stages)),
+        butterflies_(table.prime),
+        tail_(table) {}
+
+  void forward(Word* x) const noexcept { forward_block(x, table_.degree, 1, passes_); }
+  void inverse(Word* x) const noexcept {
+    // The last pass also divides by N: what it is depends on the degree.
+    if (passes_.eights > 0) {
+      const std::size_t part = table_.degree / 8;
+      if (part < kTailWords) {
+        tail_.inverse(x, table_.degree, 1);
+      } else {
+        const NttPasses rest = {passes_.eights - 1, passes_.fours};
+        for (std::size_t i = 0; i < 8; ++i) inverse_block(x + i * part, part, 15 - i, rest);
+      }
+      inverse_pass<8, 0, true>(x, part, 1);
+    } else {
+      const std::size_t part = table_.degree / 4;
+      tail_.inverse(x, table_.degree, 1);
+      if (passes_.fours == 2) {
+        for (std::size_t i = 0; i < 4; ++i) inverse_pass<4, kRanges.inverse4, false>(x + i * part, part / 4, 7 - i);
+      }
+      inverse_pass<4, 0, true>(x, part, 1);
+    }
+  }
+
+ private:
+  using F64 = typename V::F64;
+  using Factor = typename Butterflies<V>::Factor;
+  static_assert(V::kLanes == std::size_t{1} << kRanges.tail_stages);
+
+  // One pass over a block of kSize parts, at `distance` words. k numbers the block's twiddle.
+  template <std::size_t kSize, unsigned kMask>
+  [[gnu::always_inline]] void forward_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
+    Factor f[kSize];
+    for (std::size_t i = 1, first = k; i < kSize; i *= 2, first *= 2) {
+      for (std::size_t j = 0; j < i; ++j) f[i + j] = butterflies_.factor(table_.heads[first + j]);
+    }
+    for (std::size_t i = 0; i < distance; i += V::kLanes) {
+      F64 v[kSize];
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < kSize; ++j) v[j] = V::load(x + i + j * distance);
+      butterflies_.template forward_stages<kMask>(v, f);
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < kSize; ++j) V::store(x + i + j * distance, v[j]);
+    }
+  }
+
+  // The same backwards; kLast: divides by N.
+  template <std::size_t kSize, unsigned kMask, bool kLast>
+  [[gnu::always_inline]] void inverse_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
+    Factor f[kSize];
+    for (std::size_t i = 1, first = k; i < kSize; i *= 2, first *= 2) {
+      for (std::size_t j = 0; j < i; ++j) f[i + j] = butterflies_.factor(table_.heads[first + i - 1 - j]);
+    }
+    if constexpr (kLast) f[1] = butterflies_.factor(table_.inverse_degree_root);
+    const Factor inverse_degree = butterflies_.factor(table_.inverse_degree);
+    for (std::size_t i = 0; i < distance; i += V::kLanes) {
+      F64 v[kSize];
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < kSize; ++j) v[j] = V::load(x + i + j * distance);
+      butterflies_.template inverse_stages<kMask>(v, f);
+      if constexpr (kLast) {
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < kSize / 2; ++j) {
+          v[j] = butterflies_.product(v[j], inverse_degree);
+          v[j + kSize / 2] = butterflies_.reduce(v[j + kSize / 2]);
+        }
+      }
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < kSize; ++j) V::store(x + i + j * distance, v[j]);
+    }
+  }
+
+  // The block of `size` words whose twiddle in its first stage is w[k].
+  void forward_block(Word* x, std::size_t size, std::size_t k, NttPasses passes) const noexcept {
+    if (size > kCachedWords && passes.eights > 0) {
+      const std::size_t part = size / 8;
+      --passes.eights;
+      forward_pass<8, kRanges.forward8>(x, part, k);
+      for (std::size_t i = 0; i < 8; ++i) forward_block(x + i * part, part, 8 * k + i, passes);
+      return;
+    }
+    std::size_t part = size, first = k;
+    const auto each = [&](std::size_t parts, const auto& pass) {
+      for (std::size_t i = 0; i < size / part; ++i) pass(x + i * part, part / parts, first + i);
+      part /= parts;
+      first *= parts;
+    };
+    for (; passes.eights > 0; --passes.eights) {
+      each(8, [&](Word* y, std::size_t d, std::size_t i) { forward_pass<8, kRanges.forward8>(y, d, i); });
+    }
+    for (; passes.fours > 0; --passes.fours) {
+      each(4, [&](Word* y, std::size_t d, std::size_t i) { forward_pass<4, kRanges.forward4>(y, d, i); });
+    }
+    tail_.forward(x, size, k);
+  }
+
+  // The same backwards; w[k] is the mirrored twiddle of its last stage. Not for the block that is the whole row.
+  void inverse_block(Word* x, std::size_t size, std::size_t k, NttPasses passes) const noexcept {
+    if (size > kCachedWords && passes.eights > 0) {
+      const std::size_t part = size / 8;
+      --passes.eights;
+      for (std::size_t i = 0; i < 8; ++i) inverse_block(x + i * part, part, 8 * k + 7 - i, passes);
+      inverse_pass<8, kRanges.inverse8, false>(x, part, k);
+      return;
+    }
+    tail_.inverse(x, size, k);
+    std::size_t part = V::kLanes;
+    const auto each = [&](std::size_t parts, const auto& pass) {
+      const std::size_t whole = part * parts, blocks = size / whole;
+      for (std::size_t i = 0; i < blocks; ++i) pass(x + i * whole, part, blocks * k + blocks - 1 - i);
+      part = whole;
+    };
+    for (; passes.fours > 0; --passes.fours) {
+      each(4, [&](Word* y, std::size_t d, std::size_t i) { inverse_pass<4, kRanges.inverse4, false>(y, d, i); });
+    }
+    for (; passes.eights > 0; --passes.eights) {
+      each(8, [&](Word* y, std::size_t d, std::size_t i) { inverse_pass<8, kRanges.inverse8, false>(y, d, i); });
+    }
+  }
+
+  const NttTable& table_;
+  const NttPasses passes_;
+  const Butterflies<V> butterflies_;
+  const Tail<kRanges> tail_;
+};
+
+/// body(transform) with the ranges that hold for the table's prime.
+template <class V, template <NttRanges> class Tail, const auto& kRanges, class Body>
+void with_ranges(const NttTable& table, const Body& body) noexcept {
+  static_assert(std::size(kRanges) == 3);
+  switch (table.range) {
+    case 0:
+      return body(Transform<V, Tail, kRanges[0]>(table));
+    case 1:
+      return body(Transform<V, Tail, kRanges[1]>(table));
+    default:
+      return body(Transform<V, Tail, kRanges[2]>(table));
+  }
+}
+
+}  // namespace
+}  // namespace lw::cpu

@@ -1,0 +1,107 @@
+// Rows of integers to rows at rest, and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/cpu/prime_lanes.hpp"
+
+namespace lw::cpu {
+namespace {
+
+/// Balanced doubles of canonical words, and whether any word was not.
+template <class V>
+class FromCanonical {
+ public:
+  explicit FromCanonical(const Prime& p) noexcept
+      : q_(V::set(p.q)), half_(V::set((p.q - 1) / 2)), above_(static_cast<std::uint64_t>(p.q) - 1) {}
+
+  typename V::F64 operator()(typename V::I64 x) noexcept {
+    above_.show(x);
+    return V::sub_above(V::from_words(x), half_, q_);
+  }
+  bool all_right() const noexcept { return above_.none(); }
+
+ private:
+  const typename V::F64 q_, half_;
+  typename V::Above above_;
+};
+
+/// A vector of packed coefficients that begin at bit `bit` of a run of bytes: two from each of some loads of 16 bytes.
+template <class V>
+class Packed {
+ public:
+  Packed(unsigned bit, unsigned width) noexcept {
+    alignas(64) std::uint8_t order[8 * V::kLanes];
+    alignas(64) std::int64_t shifts[V::kLanes];
+    for (unsigned k = 0; k < V::kLanes; ++k) {
+      const std::size_t place = (bit + k / 2 * 2 * width) / 8;
+      const std::size_t at = bit + k * width - 8 * place;
+      places_[k / 2] = place;
+      for (unsigned byte = 0; byte < 8; ++byte) order[8 * k + byte] = static_cast<std::uint8_t>(at / 8 + byte);
+      shifts[k] = static_cast<std::int64_t>(at % 8);
+    }
+    order_ = V::load(reinterpret_cast<const std::int64_t*>(order));
+    shifts_ = V::load(shifts);
+  }
+
+  typename V::I64 load(const std::byte* from, typename V::I64 mask) const noexcept {
+    const typename V::I64 bytes = V::reorder_bytes(V::load_pairs(from, places_), order_);
+    return V::bit_and(V::shift_right(bytes, shifts_), mask);
+  }
+
+ private:
+  std::size_t places_[V::kLanes / 2];
+  typename V::I64 order_, shifts_;
+};
+
+template <class V>
+bool from_canonical(Word* out, const Word* words, std::size_t n, const Prime& p) noexcept {
+  FromCanonical<V> convert(p);
+  for (std::size_t i = 0; i < n; i += V::kLanes) V::store(out + i, convert(V::load_words(words + i)));
+  return convert.all_right();
+}
+
+template <class V>
+void to_canonical(Word* words, const Word* in, std::size_t n, const Prime& p) noexcept {
+  const typename V::F64 q = V::set(p.q);
+  for (std::size_t i = 0; i < n; i += V::kLanes) {
+    V::store_words(words + i, V::to_words(V::add_below_zero(V::load(in + i), q)));
+  }
+}
+
+template <class V>
+bool unpack(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept {
+  FromCanonical<V> convert(p);
+  const typename V::I64 mask = V::set_words(~std::uint64_t{0} >> (64 - width));
+  if constexpr (V::kLanes == 8) {
+    const Packed<V> group(0, width);
+    for (std::size_t i = 0; i < n; i += 8, from += width) V::store(out + i, convert(group.load(from, mask)));
+  } else {
+    static_assert(V::kLanes == 4);
+    const Packed<V> low(0, width), high(4 * width, width);
+    for (std::size_t i = 0; i < n; i += 8, from += width) {
+      V::store(out + i, convert(low.load(from, mask)));
+      V::store(out + i + 4, convert(high.load(from, mask)));
+    }
+  }
+  return convert.all_right();
+}
+
+template <class V>
+bool reduce_words(Word* out, const Word* words, std::uint64_t largest, std::size_t n, const Prime& p) noexcept {
+  using F64 = typename V::F64;
+  const PrimeVectors<V> prime(p);
+  const F64 two32 = prime.reduce(V::set(0x1p32)), two32_over_q = V::mul(two32, prime.inverse);
+  typename V::Above above(largest);
+  for (std::size_t i = 0; i < n; i += V::kLanes) {
+    const typename V::I64 x = V::load_words(words + i);
+    above.show(x);
+    const F64 high = prime.product(V::high_half(x), two32, two32_over_q);
+    V::store(out + i, prime.reduce(V::add(high, V::low_half(x))));
+  }
+  return above.none();
+}
+
+}  // namespace
+}  // namespace lw::cpu

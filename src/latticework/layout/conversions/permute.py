@@ -1,0 +1,42 @@
+"""permute: elements moved to where the first of their copies is to lie, then copied.
+
+When:   the target repeats along slot dimensions.
+How:    one linear map brings every element to the first place along those dimensions, all others being cleared by its
+        masks; each rotation and addition then doubles the copies.
+Price:  the linear map, and log2 of the copies in rotations and additions for each vector of the target, one level.
+Source: Rotom, section 2.3 of the paper (mask, move, replicate).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.layout.conversions.base import Conversion, Machine, X, conversion, moved
+from latticework.layout.conversions.replicate import Copied, copied, free_copies
+from latticework.layout.layout import Layout, Shape
+from latticework.layout.turning import forms_of, with_gaps
+from latticework.plan.constants import Gather
+
+
+@dataclass(frozen=True, slots=True)
+class Permute:
+    """Moved, then copied."""
+
+    gather: Gather
+    copies: Copied
+
+    def run(self, machine: Machine[X], x: X) -> X:
+        """A linear transform and rotations."""
+        return self.copies.run(machine, machine.transform(x, self.gather, clear=True))
+
+
+def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
+    """The conversions that copy along all dimensions that can be, and along each by itself."""
+    found = []
+    for form in forms_of(target)[:1]:
+        free = free_copies(form)
+        for places in dict.fromkeys([tuple(free), *((place,) for place in free)]):
+            if places:
+                recipe = Permute(moved(shape, source, with_gaps(form, places)), copied(form, places))
+                found.append(conversion("permute", shape, source, target, recipe))
+    return tuple(found)

@@ -1,0 +1,95 @@
+"""roll: one slot dimension turned by masks and rotations.
+
+When:   what differs is how far one slot dimension is turned: by an amount for each vector, or by the places along one
+        other slot dimension.
+How:    the part that comes round the end is cut out by a mask; the rest is what remains when it is subtracted; each
+        part is turned by one rotation, and the two are added. Where the amount differs within a vector, the places
+        that turn alike are cut out together, both parts of them by masks.
+Price:  one product, two rotations and two additions for each vector that is turned, and one level.
+Source: Rotom, section 2.3 of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+
+from latticework.layout.conversions.base import Conversion, Machine, X, box_mask, conversion
+from latticework.layout.layout import Layout, Shape
+from latticework.layout.turning import Turning, turning
+from latticework.plan.constants import Gather
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Vectors taken, one of their slot dimensions turned."""
+
+    turn: Turning
+    slots: int
+
+    def run(self, machine: Machine[X], x: X) -> X:
+        """Those that turn alike together."""
+        pairs = list(zip(self.turn.amounts, self.turn.taken, strict=True))
+        wanted = sorted(set(pairs))
+        parts = []
+        for amount in sorted({amount for amount, _ in wanted}):
+            taken = machine.take(x, [vector for a, vector in wanted if a == amount])
+            parts.append(self._by_places(machine, taken, amount) if self.turn.by else self._by(machine, taken, amount))
+        return machine.take(machine.concat(parts), [wanted.index(pair) for pair in pairs])
+
+    def _by(self, machine: Machine[X], x: X, amount: int) -> X:
+        """All turned by one amount."""
+        if amount == 0:
+            return x
+        extent = self.turn.extent
+        around = machine.masked(x, self._mask(range(amount)))
+        if prod(d.extent for d in self.turn.dims) == self.slots:
+            ahead = machine.sub(x, around)
+        else:  # what lies beyond the last dimension must not come in
+            ahead = machine.masked(x, self._mask(range(amount, extent)))
+        return machine.add(self._turned(machine, ahead, amount), self._turned(machine, around, amount - extent))
+
+    def _by_places(self, machine: Machine[X], x: X, amount: int) -> X:
+        """Turned by an amount that differs from place to place along another slot dimension."""
+        extent = self.turn.extent
+        ((by, times),) = self.turn.by
+        parts = []
+        for far, places in _alike(amount, times, extent, self.turn.dims[by].extent):
+            ahead = machine.masked(x, self._mask(range(far, extent), {by: places}))
+            parts.append(self._turned(machine, ahead, far))
+            if far:
+                around = machine.masked(x, self._mask(range(far), {by: places}))
+                parts.append(self._turned(machine, around, far - extent))
+        return _total(machine, parts)
+
+    def _mask(self, held: range, others: dict[int, range] | None = None) -> Gather:
+        """The slots at these places along the turned dimension."""
+        assert self.turn.place is not None
+        return box_mask(self.turn.dims, self.slots, {self.turn.place: held, **(others or {})})
+
+    def _turned(self, machine: Machine[X], x: X, amount: int) -> X:
+        return machine.rotate(x, amount * self.turn.step)
+
+
+def _alike(start: int, times: int, extent: int, length: int) -> list[tuple[int, range]]:
+    """The amounts (start + times * place) mod extent, and the places along a dimension of `length` that have each."""
+    period = extent // gcd(extent, times)
+    return sorted(
+        ((start + times * first) % extent, range(first, length, period)) for first in range(min(period, length))
+    )
+
+
+def _total(machine: Machine[X], parts: Sequence[X]) -> X:
+    total = parts[0]
+    for part in parts[1:]:
+        total = machine.add(total, part)
+    return total
+
+
+def roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
+    """The conversion, where it applies."""
+    turn = turning(source, target)
+    if turn is None or turn.place is None or len(turn.by) > 1 or (turn.by and len(set(turn.amounts)) > 1):
+        return ()
+    return (conversion("roll", shape, source, target, Roll(turn, target.slots)),)

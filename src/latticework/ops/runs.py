@@ -1,0 +1,66 @@
+"""Lists of numbers as few regular blocks: runs of equal steps, and equal runs at equal distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Element t of run u is at place + u * place_by_run + t, and is number start + u * by_run + t * by_step.
+
+    Numbers may have several components (start, by_run and by_step are vectors).
+    """
+
+    place: int
+    start: Ints
+    by_step: Ints
+    length: int
+    runs: int = 1
+    place_by_run: int = 0
+    by_run: Ints = ()
+
+
+def blocks_of(lists: tuple[Ints, ...]) -> list[Block]:
+    """The blocks, found greedily, of numbers whose components are given as equally long lists."""
+    numbers = list(zip(*lists, strict=True))
+    runs: list[Block] = []
+    place = 0
+    while place < len(numbers):
+        length, step = _progression(numbers[place:])
+        runs.append(Block(place, numbers[place], step, length))
+        place += length
+    return _joined(runs, (0,) * len(lists))
+
+
+def _progression(vectors: Sequence[Ints]) -> tuple[int, Ints]:
+    """How many vectors from the first on have equal differences, and the difference."""
+    if len(vectors) == 1:
+        return 1, (0,) * len(vectors[0])
+    step = _minus(vectors[1], vectors[0])
+    length = 2
+    while length < len(vectors) and _minus(vectors[length], vectors[length - 1]) == step:
+        length += 1
+    return length, step
+
+
+def _joined(runs: list[Block], still: Ints) -> list[Block]:
+    """Runs of one length and step whose starts have equal differences, as one block each."""
+    blocks: list[Block] = []
+    first = 0
+    while first < len(runs):
+        head = runs[first]
+        alike = first
+        while alike < len(runs) and (runs[alike].length, runs[alike].by_step) == (head.length, head.by_step):
+            alike += 1
+        count, by_run = _progression([run.start for run in runs[first:alike]])
+        blocks.append(Block(head.place, head.start, head.by_step, head.length, count, head.length, by_run or still))
+        first += count
+    return blocks
+
+
+def _minus(a: Ints, b: Ints) -> Ints:
+    return tuple(x - y for x, y in zip(a, b, strict=True))

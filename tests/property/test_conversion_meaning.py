@@ -1,0 +1,157 @@
+"""Layout conversions: pack, convert in vec operations, unpack; and what they cost against what their code does."""
+
+import numpy as np
+import pytest
+
+from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
+from latticework.dialects.vec import VecType
+from latticework.ir import Builder, Module, interpret, verify
+from latticework.layout import Layout
+from latticework.layout.conversions import CONVERSIONS, Price, Weights, cheapest, direct
+from latticework.plan.gathers.steps import choose, places
+from latticework.plan.pack import GAP, REPEAT, PackDim
+
+WEIGHTS = Weights(hoist=1.0, rotation=1.0, division=1.0, product=0.2, addition=0.05, level=5.0)
+SHAPES = [(4, 4), (3, 5), (8,), (4, 2, 3), (6,), (2, 8)]
+
+
+def lowered(conversion):
+    """The conversion as a module of vec operations."""
+    module = Module()
+    source = conversion.source
+    x = module.body.add_arg(VecType(source.count, source.slots, "real", True))
+    module.input_names.append("x")
+    builder = Builder(module.body)
+    builder.create("loop.yield", [conversion.lower(builder, x)])
+    module.outputs = ["y"]
+    verify(module)
+    return module
+
+
+def assert_converts(conversion):
+    """The tensor arrives, whatever lies in slots that its source does not use."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=conversion.shape)
+    pack = conversion.source.pack_map(conversion.shape)
+    vectors = pack.pack(x)
+    unused = (pack.element_of_slot() < 0).reshape(vectors.shape)
+    vectors[unused] = 1000 * rng.normal(size=np.count_nonzero(unused))
+    (got,) = interpret(lowered(conversion), [vectors])
+    into = conversion.target.pack_map(conversion.shape)
+    held = (into.element_of_slot() >= 0).reshape(got.shape)
+    np.testing.assert_allclose(got[held], into.pack(x)[held], rtol=1e-9, atol=1e-9)
+
+
+def counted(module):
+    """Operations of a module on single vectors; vectors are followed by name through what only moves them."""
+    vectors, levels, hoisted = {}, {}, set()
+    for value in module.inputs:
+        vectors[value] = [(value, k) for k in range(value.type.count)]
+        levels[value] = 0
+    total = Price()
+    for op in module.walk():
+        if op.name in ("loop.yield", "vec.constant"):
+            continue
+        secret = [v for v in op.operands if v in levels]
+        count, depth, names = op.result.type.count, max(levels[v] for v in secret), None
+        if op.name == "vec.take":
+            names = [vectors[secret[0]][k] for k in op.attrs["vectors"]]
+        elif op.name == "vec.concat":
+            names = [name for v in op.operands for name in vectors[v]]
+        elif op.name == "vec.rotate":
+            new = set(vectors[secret[0]]) - hoisted
+            hoisted |= new
+            total += Price(len(new), count, count)
+        elif op.name == "vec.mul":
+            total += Price(divisions=count, products=count)
+            depth += 1
+        elif op.name in ("vec.add", "vec.sub"):
+            total += Price(additions=count)
+        else:
+            assert op.name == "vec.linear_transform"
+            counts = choose(places(op.attrs["map"])).counts
+            total += Price(
+                counts.hoists + counts.giants, counts.key_switches, counts.mod_downs, counts.products, counts.additions
+            )
+            depth += 1
+        vectors[op.result] = names or [(op.result, k) for k in range(count)]
+        levels[op.result] = depth
+    (result,) = module.body.terminator.operands
+    return total + Price(levels=levels[result])
+
+
+def random_layout(rng, shape, slots):
+    """A layout of vectors of `slots` slots that holds the shape."""
+    dims = []
+    for axis, n in enumerate(shape):
+        extent, stride = 1 << (n - 1).bit_length(), 1
+        while stride < extent:
+            step = 1 << int(rng.integers(1, (extent // stride).bit_length()))
+            dims.append(PackDim(axis, step, stride))
+            stride *= step
+    rng.shuffle(dims)
+    inside, outside, room = [], [], slots
+    for dim in dims:
+        if dim.extent <= room and rng.random() < 0.75:
+            inside.append(dim)
+            room //= dim.extent
+        else:
+            outside.append(dim)
+    while room > 1:
+        extent = 1 << int(rng.integers(1, room.bit_length()))
+        room //= extent
+        inside.insert(int(rng.integers(len(inside) + 1)), PackDim(int(rng.choice([GAP, REPEAT])), extent))
+    if rng.random() < 0.3:
+        outside.insert(int(rng.integers(len(outside) + 1)), PackDim(REPEAT, 2))
+    return rolled(rng, Layout(tuple(inside), tuple(outside)), int(rng.integers(3)))
+
+
+def rolled(rng, layout, number):
+    """The layout with further rolls."""
+    dims = layout.all_dims
+    pairs = [(i, j) for i in range(len(dims)) for j in range(len(dims)) if i != j and dims[i].axis != GAP]
+    rolls = tuple(pairs[k] for k in rng.integers(len(pairs), size=number)) if pairs else ()
+    return Layout(layout.dims, layout.vector_dims, layout.rolls + rolls)
+
+
+def with_gaps(rng, layout):
+    """The layout with some of its repetition unused."""
+    dims = [PackDim(GAP, d.extent) if d.axis == REPEAT and rng.random() < 0.7 else d for d in layout.dims]
+    return Layout(tuple(dims), layout.vector_dims)
+
+
+def random_pair(seed):
+    """A shape and two of its layouts: unrelated, or one a rolled or a gapped form of the other."""
+    rng = np.random.default_rng(seed)
+    shape = SHAPES[rng.integers(len(SHAPES))]
+    slots = int(rng.choice([8, 16, 32]))
+    source = random_layout(rng, shape, slots)
+    if seed % 3 == 0:
+        return shape, source, rolled(rng, source, 1)
+    target = random_layout(rng, shape, slots)
+    if seed % 3 == 1:
+        return shape, with_gaps(rng, target), Layout(target.dims, target.vector_dims)
+    return shape, source, target
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_what_is_packed_converted_and_unpacked_is_the_same(seed):
+    shape, source, target = random_pair(seed)
+    for conversion in (*direct(shape, source, target), cheapest(shape, source, target, WEIGHTS)):
+        assert (conversion.source, conversion.target) == (source, target)
+        assert_converts(conversion)
+        assert conversion.price == counted(lowered(conversion)), conversion
+
+
+def test_random_pairs_meet_every_conversion():
+    names = {c.name for seed in range(120) for c in direct(*random_pair(seed))}
+    assert names >= {"rot-roll", "replicate", "roll", "bsgs-roll", "permute", "block"}
+    assert len(CONVERSIONS) == 7  # compact has its own cases
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_choice_is_never_dearer_than_one_step(seed):
+    shape, source, target = random_pair(seed)
+    chosen = cheapest(shape, source, target, WEIGHTS)
+    assert chosen == cheapest(shape, source, target, WEIGHTS)
+    assert chosen.price.weighted(WEIGHTS) <= min(c.price.weighted(WEIGHTS) for c in direct(shape, source, target))

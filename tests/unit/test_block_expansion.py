@@ -1,0 +1,159 @@
+"""Block linear maps as primitives: meanings, counts, and encrypted runs, with and without complex packing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from array_programs import encrypted
+from gather_cases import conv, matmul, matvec, random_gather
+from vec_cases import Vectors, counted, expanded, plan_of, small_chain
+
+from latticework.ir import interpret
+from latticework.levels import manage_levels
+from latticework.plan.constants import Diagonal, LinearMap, splat
+from latticework.plan.gathers.steps import ROTOM, TYPICAL, Prices, choose, places
+from latticework.plan.predict import Magnitude, predict
+from latticework.plan.serialise import read_plan, write_plan
+from latticework.plan.simulate import simulate
+
+CHEAP_SWITCHES = Prices(0, 1, 1, 0.1, 0.1, 5, 0, 0)  # then packing is always worth it
+
+
+def program(linear_map, sources):
+    """A module that applies one map to one secret array."""
+    v = Vectors(1, slots=linear_map.slots, counts=(linear_map.count_in,))
+    module = v.done(v.op("linear_transform", v.x[0], map=linear_map))
+    for name, array in sources.items():
+        module.sources[name] = array
+    return module
+
+
+def primitives(linear_map, sources, prices=TYPICAL, packing=False):
+    """The module expanded on a small chain."""
+    module, chain = program(linear_map, sources), small_chain(1)
+    return expanded(module, chain, prices=lambda _: prices, packing=packing)
+
+
+def found(module):
+    """(key switches, products) of a module, one for each vector they are of."""
+    switches = products = 0
+    for op in module.walk():
+        if op.name == "rlwe.diag_sums":
+            products += len(op.attrs["terms"])
+            switches += len(op.operands) - 1 - len(op.attrs["terms"])
+        elif op.name == "rlwe.map_sums":
+            products += len(op.attrs["sums"].products.values)
+            switches += len(op.attrs["sums"].products.switches())
+        elif op.name in ("rlwe.key_product", "rlwe.rotate"):
+            switches += op.result.type.count
+        elif op.name == "rlwe.mul_plain":
+            products += op.result.type.count
+    return switches, products
+
+
+def agrees(linear_map, sources, rng, **ways):
+    """Primitives mean what the map means, and are as many as were counted; returns them."""
+    module = primitives(linear_map, sources, **ways)
+    shape = (linear_map.count_in, linear_map.slots) if linear_map.count_in > 1 else (linear_map.slots,)
+    x = rng.uniform(-1, 1, shape)
+    (got,) = interpret(module, [x])
+    np.testing.assert_allclose(got, linear_map.apply(x, sources), atol=1e-6)
+    if linear_map.diagonals:
+        counts = choose(places(linear_map), ways.get("prices", TYPICAL), packing=ways.get("packing", False)).counts
+        assert found(module) == (counts.key_switches, counts.products)
+    return module
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("ways", [{}, {"prices": ROTOM}, {"prices": CHEAP_SWITCHES, "packing": True}],
+                         ids=["typical", "rotom", "packed"])  # fmt: skip
+def test_random_block_maps(seed, ways):
+    rng = np.random.default_rng(seed)
+    gather, sources = random_gather(rng)
+    agrees(LinearMap.of(gather), sources, rng, **ways)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("packing", [False, True])
+def test_random_explicit_blocks(seed, packing):
+    rng = np.random.default_rng(seed)
+    count_in, count_out = (int(n) for n in rng.integers(1, 4, 2))
+    held = {
+        (int(rng.integers(16)), int(rng.integers(count_out)), int(rng.integers(count_in)))
+        for _ in range(int(rng.integers(1, 40)))
+    }
+    diagonals = tuple(Diagonal(s, splat(float(rng.normal()), 16), False, v, u) for s, v, u in sorted(held))
+    linear_map = LinearMap(16, explicit=diagonals, count_in=count_in, count_out=count_out)
+    agrees(linear_map, {}, rng, prices=CHEAP_SWITCHES, packing=packing)
+
+
+def test_babies_are_shared_by_outputs_and_giants_by_inputs():
+    rng = np.random.default_rng(0)
+    gather = matmul(8, 16, 16, 64)  # two vectors to two
+    module = agrees(LinearMap.of(gather), {"w": rng.normal(size=(16, 16))}, rng)
+    kinds = counted(module)
+    assert kinds["rlwe.hoist"] == kinds["rlwe.key_product"]  # an array of giants is one operation
+    assert kinds["rlwe.map_sums"] == 1 and kinds["rlwe.encode"] == 0
+
+
+def test_two_outputs_are_one_product_of_complex_weights():
+    rng = np.random.default_rng(1)
+    linear_map = LinearMap.of(matmul(8, 4, 8, 32))
+    sources = {"w": rng.normal(size=(4, 8))}
+    plain = agrees(linear_map, sources, rng, prices=ROTOM)
+    packed = agrees(linear_map, sources, rng, prices=ROTOM, packing=True)
+    assert found(packed)[1] * 2 == found(plain)[1]
+    assert counted(packed)["rlwe.mul_monomial"] == 1
+
+
+def test_two_diagonals_are_one_product_of_complex_weights():
+    rng = np.random.default_rng(2)
+    gather = replace(conv(2, 2, 4, 3, 32))
+    sources = {"w": rng.normal(size=(2, 2, 3, 3))}
+    plain = agrees(LinearMap.of(gather), sources, rng, prices=ROTOM)
+    packed = agrees(LinearMap.of(gather), sources, rng, prices=CHEAP_SWITCHES, packing=True)
+    assert found(packed)[1] * 2 == found(plain)[1]
+
+
+def test_complex_vectors_are_not_packed():
+    v = Vectors(1, slots=16)
+    x = v.op("linear_transform", v.x[0], map=LinearMap(16, explicit=(Diagonal(0, splat(1j, 16)),)))
+    module = v.done(v.op("linear_transform", x, map=LinearMap.of(matvec(16, 16, 16))))
+    module.sources["w"] = np.ones((16, 16))
+    chain = small_chain(2)
+    for op in manage_levels(module, chain).walk():
+        if op.name == "ckks.linear_transform":
+            assert op.attrs.get("real") is None
+
+
+CASES = {
+    "outputs": (matmul(8, 4, 8, 32), (4, 8)),
+    "three outputs": (matmul(8, 4, 12, 32), (4, 12)),
+    "two inputs": (matmul(8, 8, 8, 32), (8, 8)),
+    "diagonals": (matvec(16, 16, 16), (16, 16)),
+    "channels": (conv(2, 2, 4, 3, 32), (2, 2, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("packing", [False, True], ids=["plain", "packed"])
+@pytest.mark.parametrize("name", CASES)
+def test_plans_simulated_predicted_and_encrypted(name, packing):
+    """At insecure parameters of N = 2^11."""
+    rng = np.random.default_rng(5)
+    gather, shape = CASES[name]
+    linear_map, sources = LinearMap.of(gather), {"w": rng.uniform(-1, 1, shape)}
+    chain = small_chain(1, ring_degree=2048)
+    plan = plan_of(program(linear_map, sources), chain, prices=lambda _: CHEAP_SWITCHES, packing=packing)
+    assert any(key.galois_element == 4095 for key in plan.keys) == packing  # conjugation
+    in_shape = (linear_map.count_in, linear_map.slots) if linear_map.count_in > 1 else (linear_map.slots,)
+    x = rng.uniform(-1, 1, in_shape)
+    want = linear_map.apply(x, sources)
+    (exact,) = simulate(plan, [x])
+    np.testing.assert_allclose(exact, want, atol=1e-9)
+    (noisy,) = simulate(plan, [x], noise=np.random.default_rng(6))
+    (bound,) = predict(plan, [Magnitude.of(x)])
+    assert np.abs(noisy - want).max() <= bound.worst
+    (got,) = encrypted(plan, [np.atleast_2d(x)])
+    np.testing.assert_allclose(got, np.atleast_2d(want), atol=bound.worst)
+    assert bound.worst < 1e-4
+    assert read_plan(write_plan(plan)).constants == plan.constants

@@ -1,0 +1,119 @@
+"""Layout conversions: the published counts, when each applies, and what is chosen."""
+
+import pytest
+
+from latticework.errors import LayoutError
+from latticework.layout import Layout
+from latticework.layout.conversions import Price, Weights, cheapest, direct, stations
+from latticework.layout.turning import turning
+
+parse = Layout.parse
+ROTATIONS = Weights(hoist=0.0, rotation=1.0, division=0.0, product=0.0, addition=0.0, level=0.0)
+TYPICAL = Weights(hoist=1.0, rotation=1.0, division=1.0, product=0.1, addition=0.02, level=5.0)
+
+
+def found(shape, source, target):
+    """The cheapest conversion of each name, by products and rotations."""
+    best: dict[str, Price] = {}
+    for c in direct(shape, parse(source), parse(target)):
+        if c.name not in best or (c.price.products, c.price.rotations) < (
+            best[c.name].products,
+            best[c.name].rotations,
+        ):
+            best[c.name] = c.price
+    return best
+
+
+def test_exchange_of_a_vector_dim_with_a_slot_dim():
+    # Rotom's Table 1, 64 x 64 in vectors of 4096: permute 447 rotations and 64 products, roll 126 and 127,
+    # rot-roll 63 and none. One of our 127 masks is saved, since nothing is turned in the first vector.
+    permute = found((64, 64), "[R:64];[0:64][1:64]", "[0:64];[R:64][1:64]")["permute"]
+    assert (permute.rotations, permute.products, permute.additions, permute.levels) == (447, 64, 384, 1)
+    rolls = found((64, 64), "[R:64];[0:64][1:64]", "Roll(0,1)[0:64];[R:64][1:64]")
+    assert (rolls["roll"].rotations, rolls["roll"].products, rolls["roll"].additions) == (126, 63, 126)
+    assert rolls["rot-roll"] == Price(hoists=1, rotations=63, divisions=63)
+
+
+def test_roll_within_a_vector():
+    # Rotom's Table 2: roll 126 rotations and 127 products, BSGS-roll 28 and 127.
+    rolls = found((64, 64), "[0:64][1:64]", "Roll(1,0)[0:64][1:64]")
+    assert (rolls["roll"].rotations, rolls["roll"].products, rolls["roll"].additions) == (126, 127, 126)
+    assert (rolls["bsgs-roll"].products, rolls["bsgs-roll"].additions) == (127, 126)
+    assert rolls["bsgs-roll"].rotations <= 28
+    swapped = found((64, 64), "[0:64][1:64]", "[1:64][0:64]")
+    assert swapped["block"].rotations <= 28
+
+
+def test_four_by_four_example():
+    # Section 2.3 of the paper: 3 masks, 6 rotations, 6 additions; by plain rotations 3 and nothing else.
+    rolls = found((4, 4), "[R:4];[0:4][1:4]", "Roll(2,0)[R:4];[0:4][1:4]")
+    assert (rolls["roll"].products, rolls["roll"].rotations, rolls["roll"].additions) == (3, 6, 6)
+    assert found((4, 4), "[R:4];[0:4][1:4]", "Roll(1,0)[R:4];[0:4][1:4]")["rot-roll"].rotations == 3
+
+
+def test_compaction_moves_vectors_into_gaps():
+    best = found((16, 16), "[1:4][0:4:4];[0:4][1:4:4][G:4]", "[0:4:4];[0:4][1:16]")["compact"]
+    assert (best.products, best.rotations, best.additions, best.levels) == (16, 12, 12, 1)
+
+
+def test_replication_doubles():
+    best = found((8,), "[0:8][G:8]", "[R:2];[0:8][R:8]")["replicate"]
+    assert (best.products, best.rotations, best.additions, best.levels) == (1, 3, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("[0:4];[1:8]", "[R:2][0:4];[1:8]"),
+        ("[R:2][0:4];[1:8]", "[0:4];[1:8]"),
+        ("[0:2:2][0:2];[1:8]", "[0:2][0:2:2];[1:8]"),
+        ("[0:4];[R:2][1:8]", "[0:4];[G:2][1:8]"),
+        ("[0:4];[1:8]", "Roll(0,1)[0:4][R:2];[1:8]"),  # which vector is which
+    ],
+)
+def test_vectors_are_taken_for_nothing(source, target):
+    (only,) = direct((4, 8), parse(source), parse(target))
+    assert (only.name, only.price) == ("rot-roll", Price())
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "applies"),
+    [
+        ("[R:4];[0:4][1:4]", "Roll(1,0)[R:4];[0:4][1:4]", True),
+        ("[R:4];[R:2][0:4][1:4]", "Roll(2,0)[R:4];[R:2][0:4][1:4]", True),  # copies come round
+        ("[R:4];[G:2][0:4][1:4]", "Roll(2,0)[R:4];[G:2][0:4][1:4]", False),  # what comes round is not the tensor
+        ("[R:4];[0:4][1:4]", "Roll(2,0)[R:4];[0:4][1:4]", False),  # not the outermost
+        ("[R:4];[0:3][1:4]", "Roll(1,0)[R:4];[0:3][1:4]", False),  # does not fill the vector
+        ("[R:4];[0:4][1:4]", "Roll(1,2)[R:4];[0:4][1:4]", False),  # differs within a vector
+    ],
+)
+def test_turning_vectors_whole_needs_the_outermost_dimension(source, target, applies):
+    turn = turning(parse(source), parse(target))
+    assert turn is not None and turn.cyclic == applies
+
+
+def test_two_dimensions_turned_are_no_roll():
+    assert turning(parse("[R:4];[0:4][1:4]"), parse("Roll(1,0)Roll(2,0)[R:4];[0:4][1:4]")) is None
+    # Nor is a turn of a dimension by which another one is turned.
+    assert turning(parse("Roll(2,1)[R:4];[0:4][1:4]"), parse("Roll(1,0)Roll(2,1)[R:4];[0:4][1:4]")) is None
+
+
+def test_operands_of_a_product_of_matrices_are_rolled_in_two_steps():
+    # A_k[i, j] = A[i, i + j + k] and B_k[i, j] = B[i + j + k, j]: skewed once, then turned for each k.
+    a = cheapest((64, 64), parse("[0:64][1:64]"), parse("Roll(2,0)Roll(2,1)[R:64];[0:64][1:64]"), TYPICAL)
+    assert (a.name, a.price.rotations, a.price.products) == ("bsgs-roll, block", 148, 254)
+    b = cheapest((64, 64), parse("[0:64][1:64]"), parse("Roll(1,0)Roll(1,2)[R:64];[0:64][1:64]"), TYPICAL)
+    assert (b.name, b.price.rotations, b.price.products, b.price.levels) == ("bsgs-roll, rot-roll", 81, 64, 1)
+    assert parse("Roll(0,1)[0:64][1:64]") in stations(b.source, b.target)
+
+
+def test_weights_decide():
+    source, target = parse("[R:64];[0:64][1:64]"), parse("[0:64];[R:64][1:64]")
+    assert cheapest((64, 64), source, target, ROTATIONS).name == "block"
+    products = Weights(hoist=0.0, rotation=0.01, division=0.0, product=1.0, addition=0.0, level=0.0)
+    assert cheapest((64, 64), source, target, products).name == "permute"
+
+
+def test_vectors_of_two_lengths_are_refused():
+    with pytest.raises(LayoutError, match="8 slots.*16"):
+        direct((8,), parse("[0:8]"), parse("[R:2][0:8]"))

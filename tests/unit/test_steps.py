@@ -1,0 +1,123 @@
+"""Baby steps and giant steps of block maps: counts known from elsewhere, and against sets of rotations written out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from gather_cases import conv, matmul, matvec, random_gather
+
+from latticework.plan.constants import ConstRef, Diagonal, LinearMap, splat
+from latticework.plan.gathers.steps import ROTOM, Choice, Prices, Split, blocks, choose, count, paired, places
+
+
+def counted(gather, **ways):
+    """(packing, key switches, products, conjugations) of the choice by Rotom's counts."""
+    choice = choose(places(LinearMap.of(gather)), ROTOM, mode="counts", **ways)
+    return choice.packing, choice.counts.key_switches, choice.counts.products, choice.counts.conjugations
+
+
+@pytest.mark.parametrize(
+    ("gather", "plain", "packed"),
+    [
+        # As Rotom's own run counts them (21 and 128, 29 and 256), and less with both halves of slots.
+        (matmul(128, 64, 128, 8192), ("none", 21, 128, 0), ("outputs", 15, 64, 1)),
+        (matmul(256, 128, 256, 32768), ("none", 29, 256, 0), ("outputs", 23, 128, 1)),
+        (conv(8, 8, 32, 3, 8192), ("none", 15, 72, 0), ("diagonals", 13, 36, 1)),
+        # Rotom: 11 and 18; here 5 and 3 rotations that add up the copies which share the channels out.
+        (replace(conv(8, 1, 32, 3, 8192), spread=8), ("none", 5, 9, 0), None),
+        (matvec(64, 64, 64), ("none", 14, 64, 0), ("diagonals", 12, 32, 1)),
+        (matmul(128, 768, 768, 8192), ("none", 168, 9216, 0), ("outputs", 132, 4608, 6)),
+    ],
+    ids=["matmul-128", "matmul-256", "conv-8-to-8", "conv-8-to-1", "matvec-64", "projection"],
+)
+def test_counts_of_known_workloads(gather, plain, packed):
+    assert counted(gather) == plain
+    if packed is not None:
+        assert counted(gather, packing=True) == packed
+
+
+def test_additions_are_those_of_sums_written_out():
+    choice = choose(places(LinearMap.of(matmul(128, 64, 128, 8192))), ROTOM, mode="counts")
+    assert choice.counts.additions == 126  # 63 for each of two outputs
+    assert choice.counts.mod_downs == 14 + 2  # a giant each, and an output each
+    assert (choice.counts.hoists, choice.counts.babies, choice.counts.giants) == (1, 7, 14)
+
+
+def written_out(where, split):
+    """Rotations as sets: (babies, giants, inputs that are decomposed)."""
+    babies, giants, turned = set(), set(), set()
+    for conj, out, in_, steps in zip(where.conj, where.out, where.in_, where.steps, strict=True):
+        turn = steps % split.width
+        if split.centred and turn > split.width // 2:
+            turn -= split.width
+        if conj or turn % where.slots:
+            babies.add((conj, in_, turn))
+            turned.add(in_)
+        if (steps - turn) % where.slots:
+            giants.add((out, (steps - turn) % where.slots))
+    return len(babies), len(giants), len(turned)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_counts_of_random_maps(seed):
+    rng = np.random.default_rng(seed)
+    diagonals = tuple(
+        Diagonal(int(rng.integers(-20, 20)), splat(1.0, 32), bool(rng.integers(2)), *map(int, rng.integers(0, 3, 2)))
+        for _ in range(int(rng.integers(1, 40)))
+    )
+    where = places(LinearMap(32, explicit=diagonals, count_in=3, count_out=3))
+    for width in (1, 2, 3, 4, 8, 12, 32):
+        for centred in (False, True):
+            found = count(where, Split(width, centred))
+            assert (found.babies, found.giants, found.hoists) == written_out(where, Split(width, centred))
+            assert found.outputs == len({d.out for d in diagonals})
+            assert found.products == len({(d.conj, d.out, d.in_, d.steps % 32) for d in diagonals})
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_choice_is_the_cheapest_of_all_widths(seed):
+    rng = np.random.default_rng(seed)
+    steps = rng.choice(64, int(rng.integers(2, 40)), replace=False)
+    where = places(LinearMap(64, explicit=tuple(Diagonal(int(s), splat(1.0, 64)) for s in steps)))
+    prices = Prices(*rng.uniform(0.1, 10, 8))
+    cheapest = min(count(where, Split(w, c)).price(prices) for w in range(1, 65) for c in (False, True))
+    unit = np.gcd.reduce([64, *steps])
+    widest = 4 * int(np.sqrt(64 // unit)) + 4
+    assert choose(where, prices).counts.price(prices) <= cheapest * (1 + 1e-9) or widest * unit < 64
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pairs_of_diagonals_cover_each_once(seed):
+    rng = np.random.default_rng(seed)
+    slots = int(rng.choice([16, 32]))
+    held = {tuple(map(int, rng.integers(0, [2, 2, slots]))) for _ in range(int(rng.integers(1, 40)))}
+    diagonals = tuple(Diagonal(s, splat(1.0, slots), False, v, u) for v, u, s in sorted(held))
+    where = places(LinearMap(slots, explicit=diagonals, count_in=2, count_out=2))
+    for apart in (1, 3, slots // 4, slots // 2):
+        firsts = paired(blocks(where), slots, Split(int(rng.choice([1, 4, 8]))), apart)
+        first = [(v, u, s % slots) for v, u, s, members in firsts.tolist() if members & 1]
+        second = [(v, u, (s + apart) % slots) for v, u, s, members in firsts.tolist() if members & 2]
+        assert sorted(first + second) == sorted(held)
+
+
+def test_packing_is_for_maps_without_conjugates_and_without_double_diagonals():
+    free = Prices(0, 1, 1, 0, 0, 1, 0, 0)
+    both = tuple(Diagonal(s % 16, splat(1.0, 16), False, s // 16) for s in range(32))
+    turned = (*both[:-1], replace(both[-1], conj=True))
+    for diagonals, is_packed in ((both, True), (turned, False), ((*both, both[3]), False)):
+        where = places(LinearMap(16, explicit=diagonals, count_out=2))
+        assert (choose(where, free, packing=True).packing != "none") == is_packed
+        assert choose(where, free).packing == "none"
+
+
+def test_an_empty_map_costs_nothing():
+    choice = choose(places(LinearMap(16)), packing=True)
+    assert isinstance(choice, Choice) and choice.counts.key_switches == choice.counts.products == 0
+
+
+def test_places_are_those_of_the_diagonals():
+    gather, _ = random_gather(np.random.default_rng(2))
+    where = places(LinearMap.of(gather))
+    assert len(where.steps) == len(LinearMap.of(gather).diagonals)
+    assert all(-gather.slots // 2 < s <= gather.slots // 2 for s in where.steps)
+    assert isinstance(LinearMap.of(gather).diagonals[0].values, ConstRef)

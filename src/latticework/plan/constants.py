@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from latticework.plan.gathers.const_ref import ConstRef, splat
 from latticework.plan.gathers.gather import Access, Gather
-from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, is_identity, num_diagonals
+from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, num_diagonals
 from latticework.plan.gathers.map_sums import MapSums
 from latticework.plan.gathers.steps import Split
 from latticework.plan.gathers.terms import Way
 from latticework.plan.gathers.values import Sources
+from latticework.plan.gathers.whole import is_identity, whole_rotations
 from latticework.plan.pack import FloatArray
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "num_diagonals",
     "slot_vectors",
     "splat",
+    "whole_rotations",
 ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import pairwise
 from math import ceil, sqrt
 from typing import Any, Protocol
 
@@ -228,7 +228,9 @@ class LoweringPrices:
             vector = None if layout is None else block.add_arg(VecType(layout.count, layout.slots, "real", True))
             source = value.owner.attrs.get("source") if layout is None and isinstance(value.owner, Op) else None
             operands.append(Operand(shape_of(value), vector, layout, source))
-        target = Target(shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box)
+        target = Target(
+            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box
+        )
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None
         descriptor.lower(target, *operands, **descriptor.own(op.attrs))
@@ -256,7 +258,7 @@ class LoweringPrices:
 
     def _along(self, shape: Shape, way: Sequence[Layout], spent: int) -> Price:
         total = Price()
-        for old, new in zip(way, way[1:], strict=False):
+        for old, new in pairwise(way):
             key = (shape, old, new)
             if key not in self._moves:
                 block = Block()
@@ -285,9 +287,9 @@ class LoweringPrices:
             seconds += cost
             for result in op.results:
                 levels[result] = level + more
-                if op.name == "vec.mul" and len(reading) == len(op.operands):
-                    pending.add(result)
-                elif lazy and any(v in pending for v in reading):
+                if (op.name == "vec.mul" and len(reading) == len(op.operands)) or (
+                    lazy and any(v in pending for v in reading)
+                ):
                     pending.add(result)
         ends = [v for op in block.ops for v in op.results if not v.uses]
         seconds += sum(self._settle(v, pending, spent + levels[v] - 1) for v in ends)

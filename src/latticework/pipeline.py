@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 
 import numpy as np
 
 from latticework.assemble import to_plan
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
-from latticework.dialects.tensor import TensorType
 from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.ir import Module, PassEvent, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
-from latticework.layout import Room, assign_layouts
-from latticework.layout.forms import padded, seeds
-from latticework.layout.search import Decisions, Search
-from latticework.layout_prices import LoweringPrices, Seconds, VectorCosts
+from latticework.layout import assign_layouts
+from latticework.layout_prices import Seconds
 from latticework.levels import manage_levels, program_depth
-from latticework.ops.choices import choices
 from latticework.ops.lower import lower_to_vectors
-from latticework.params import MAX_SLOTS, ModulusChain, modulus_limit_bits
+from latticework.params import ModulusChain
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials
+from latticework.placing import MIN_RING_DEGREE, USUAL_DEPTH, USUAL_SLOTS, find_layouts, ring_degree_for, slots_needed
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
 
@@ -35,8 +31,6 @@ TENSOR_PASSES = (cse.PASS, dce.PASS)
 VECTOR_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS)
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
-USUAL_SLOTS, USUAL_DEPTH, USUAL_SCALE_BITS = 8192, 6, 40
-MIN_RING_DEGREE = 1 << 13
 COMPARED_SAMPLES = 256
 OnEvent = Callable[[PassEvent], None]
 
@@ -97,27 +91,6 @@ def to_vectors(
             break
         width = min(needed, held)
     return Vectors(placed, vectors, tensors, positions, depth, width)
-
-
-def find_layouts(module: Module, slots: int, costs: VectorCosts) -> Decisions:
-    """The search for layouts on vectors of this length."""
-    prices = LoweringPrices(module, costs)
-    return Search(Room(slots), choices, prices, lambda shape: seeds(shape, slots)).run(module)
-
-
-def slots_needed(module: Module) -> int:
-    """Slots of a vector that holds the largest secret tensor of a module, axes padded to powers of two."""
-    values = [*module.inputs, *(v for op in module.walk() for v in op.results)]
-    values += [arg for op in module.walk() for region in op.regions for arg in region.block.args]
-    shapes = [v.type.shape for v in values if isinstance(v.type, TensorType) and v.type.secret]
-    return max((prod(padded(shape)) for shape in shapes), default=1)
-
-
-def ring_degree_for(depth: int) -> int:
-    """The smallest ring degree that usually holds a program of this depth with 128-bit security."""
-    bits = (depth + 2) * USUAL_SCALE_BITS * 4 // 3
-    degrees = (1 << n for n in range(MIN_RING_DEGREE.bit_length() - 1, 2 * MAX_SLOTS.bit_length()))
-    return next((n for n in degrees if n == 2 * MAX_SLOTS or (modulus_limit_bits(n, 128) or 0) >= bits), 2 * MAX_SLOTS)
 
 
 def to_primitives(

@@ -1,36 +1,31 @@
-"""assign-layouts: give every secret tensor a layout; conversions become explicit.
+"""assign-layouts: give every secret tensor the layout that a search decided on; conversions become explicit.
 
 In:  tensor IR without layouts.
 Out: tensor IR whose secret types carry a layout; `tensor.convert_layout` where
      an operand must lie otherwise than it does.
-First version: inputs row-major, repeated to fill; every operation has one rule,
-which keeps data where they are if it can. Cost: O(ops).
+Cost: O(ops).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Protocol
 
 from latticework.dialects.tensor import TensorType
-from latticework.errors import LayoutError
-from latticework.ir import Builder, Loc, Module, Op, Type, Value, rebuild
+from latticework.ir import Builder, Module, Op, Type, Value, rebuild
 from latticework.layout.forms import in_order
-from latticework.layout.layout import Layout, Shape, num_bits
+from latticework.layout.layout import Layout, Shape
 
 
 @dataclass(frozen=True)
 class Room:
-    """The vector that all tensors of a program share.
+    """The vectors in which the tensors of a program lie.
 
-    slots  its length, a power of two
-    row    slots kept for the last axis of tensors of two and more axes
+    slots  the length of each, a power of two
     """
 
     slots: int
-    row: int = 1
 
     def row_major(self, shape: Shape) -> Layout:
         """The default layout of a shape."""
@@ -47,41 +42,6 @@ class Placement:
     operands: tuple[Layout | None, ...]
     result: Layout
     box: Layout | None = None
-
-
-Rule = Callable[[Op, Sequence[Layout | None], Room], Placement]
-
-
-def room_needed(module: Module, extra: Callable[[Op], Sequence[Shape]], most: int | None = None) -> Room:
-    """The smallest room in which every secret tensor fits.
-
-    extra   shapes that an operation needs room for besides its operands and results
-    most    slots that there are; None: any number
-    raises  LayoutError naming the tensor and its line that needs more than `most`
-    """
-    placed: list[tuple[Shape, Loc | None]] = []
-    for value in module.inputs:
-        if isinstance(value.type, TensorType):
-            placed.append((value.type.shape, value.origin.loc if value.origin is not None else None))
-    for op in module.walk():
-        values = [*op.results, *(arg for region in op.regions for arg in region.block.args)]
-        shapes = [v.type.shape for v in values if isinstance(v.type, TensorType) and v.type.secret]
-        placed += [(shape, op.loc) for shape in (*shapes, *extra(op))]
-    row = 1 << max((num_bits(shape[-1]) for shape, _ in placed if shape), default=0)
-
-    def slots(shape: Shape) -> int:
-        leading = prod(1 << num_bits(n) for n in shape[:-1])
-        return leading * (row if len(shape) > 1 else 1 << num_bits(shape[-1] if shape else 1))
-
-    largest, line = max(placed, key=lambda item: slots(item[0]), default=((), None))
-    if most is not None and slots(largest) > most:
-        raise LayoutError(
-            f"a tensor of shape {largest} needs {slots(largest)} slots, its axes padded to powers of two and its last "
-            f"one to {row}, the longest last axis of the program; there are {most}: use fewer rows at a time, or split "
-            "it",
-            at=line,
-        )
-    return Room(max(row, slots(largest)), row)
 
 
 class Decisions(Protocol):

@@ -1,7 +1,7 @@
 """Where two secret operands of a product meet: layouts of the box of all its loops, the summed one included.
 
-Both operands are brought to where the box wants them, repeating along the loops that they lack; vectors are multiplied and
-those along the summed loop k added. With k along vectors, the index of k may be turned by those of the other loops:
+Both operands are brought to where the box wants them, repeating along the loops that they lack; vectors are multiplied
+and those along the summed loop k added. With k along vectors, the index of k may be turned by those of the other loops:
 each operand is then its own first vector turned step by step, A_v[m, j] = A[m, m + j + v] and
 B_v[m, j] = B[m + j + v, j] (Jiang et al., CCS 2018, for both; Rotom's rolls in general).
 """
@@ -85,7 +85,13 @@ def anchors(layout: Layout) -> Iterator[Layout]:
         walks, repeats = layout.all_dims[i], layout.all_dims[by]
         others = [pair for pair in layout.rolls if pair != (i, by)]
         is_free = all(by not in pair and (i not in pair or pair[0] == i) for pair in others)
-        if i < first <= by and walks.axis >= 0 and repeats.axis == REPEAT and is_free and not repeats.extent % walks.extent:
+        if (
+            i < first <= by
+            and walks.axis >= 0
+            and repeats.axis == REPEAT
+            and is_free
+            and not repeats.extent % walks.extent
+        ):
             yield _walked_inside(layout, i, by, others)
 
 

@@ -82,7 +82,9 @@ def _relabelled(layout: Layout, renamed: Mapping[int, int]) -> Layout:
     def change(dim: PackDim) -> PackDim:
         if dim.axis < 0:
             return dim
-        return PackDim(renamed[dim.axis], dim.extent, dim.stride) if dim.axis in renamed else PackDim(REPEAT, dim.extent)
+        return (
+            PackDim(renamed[dim.axis], dim.extent, dim.stride) if dim.axis in renamed else PackDim(REPEAT, dim.extent)
+        )
 
     return Layout(tuple(map(change, layout.dims)), tuple(map(change, layout.vector_dims)), layout.rolls)
 
@@ -101,6 +103,4 @@ def summed(layout: Layout, axes: Sequence[int], slots_become: int = GAP) -> Layo
     place = {old: new for new, old in enumerate(kept)}
     dims = [PackDim(slots_become, d.extent) if i in over else d for i, d in enumerate(layout.all_dims)]
     vectors = tuple(dims[i] for i in kept if i < first)
-    return Layout(
-        tuple(dims[i] for i in kept if i >= first), vectors, tuple((place[i], place[j]) for i, j in rolls)
-    )
+    return Layout(tuple(dims[i] for i in kept if i >= first), vectors, tuple((place[i], place[j]) for i, j in rolls))

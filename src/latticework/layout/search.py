@@ -105,7 +105,11 @@ class _State:
 
 @dataclass
 class Search:
-    """One search. `choices` gives the placements of an operation; `pool` gives layouts for a shape that may be sent by a client."""
+    """One search.
+
+    choices  the placements of an operation
+    pool     layouts for a shape in which a client may send it
+    """
 
     room: Room
     choices: Choices
@@ -188,9 +192,9 @@ class Search:
             key = tuple(sorted((self._numbers[v], str(lay)) for v, lay in layouts.items()))
             groups.setdefault(key, []).append(live)
         kept = []
-        for key in sorted(groups, key=str):
+        for group in sorted(groups, key=str):
             best: list[_State] = []
-            for state in sorted(groups[key], key=lambda s: (s.seconds, s.deepest)):
+            for state in sorted(groups[group], key=lambda s: (s.seconds, s.deepest)):
                 if all(self._cheaper_somewhere(state, other) for other in best):
                     best.append(state)
             kept += best
@@ -233,7 +237,8 @@ class Search:
         self.explored += 1
         for value, layout in assumed.items():
             state = self._closed(state, value, self._sent_as(op, value, layout, placement))
-        spent, seconds, where = 0, 0.0, []
+        spent, seconds = 0, 0.0
+        where: list[Layout | None] = []
         for value, lying, wanted in zip(op.operands, layouts, placement.operands, strict=True):
             if lying is None:
                 where.append(None)
@@ -250,9 +255,7 @@ class Search:
             seconds += price.seconds
             spent = max(spent, state.spent[value] + price.levels)
         price = self.prices.operation(op, placement, where, spent)
-        return state.having(
-            op.result, placement.result, spent + price.levels, seconds + price.seconds, op, placement
-        )
+        return state.having(op.result, placement.result, spent + price.levels, seconds + price.seconds, op, placement)
 
     def _sent_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> Layout:
         """Where a client puts an input: where its first use wants it, if that takes no more ciphertexts."""

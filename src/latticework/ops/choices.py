@@ -17,8 +17,7 @@ from latticework.layout.forms import holds, padded, seeds
 from latticework.layout.layout import Layout, Shape
 from latticework.ops.base import shape_of
 from latticework.ops.nest import Nest
-from latticework.ops.placing import restricted
-from latticework.ops.prod import PROD
+from latticework.ops.prod import multiplied_first
 from latticework.ops.reduction import summed_layouts
 from latticework.plan.pack import GAP, REPEAT, PackDim
 
@@ -129,11 +128,12 @@ def total(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 def products(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """As the operation itself places it: the multiplied axes in front of one vector."""
-    found = PROD.place(op, layouts, room)  # type: ignore[misc]
-    if found.operands[0] is not None and found.operands[0].count > 1:
+    found = multiplied_first(op, layouts, room)
+    lying = found.operands[0]
+    if lying is not None and lying.count > 1:
         raise UnsupportedError(
-            f"prod: an array of shape {shape_of(op.operands[0])} takes {found.operands[0].count} vectors of {room.slots} "
-            "slots, and products over axes are possible within one; multiply slices of it instead",
+            f"prod: an array of shape {shape_of(op.operands[0])} takes {lying.count} vectors of {room.slots} slots; "
+            "products over axes stay within one: multiply slices of it instead",
             at=op.loc,
         )
     yield found
@@ -242,6 +242,11 @@ def _stretched(layout: Layout, shape: Shape, out: Shape) -> Layout | None:
         if found is not None and out[axis] > 1 and not any(d.axis == axis for d in found.all_dims):
             found = with_axis(found, axis, out[axis])
     return None if found is None else without_copies(found)
+
+
+def restricted(target: Layout, shape: Shape, shift: int) -> Layout:
+    """The layout, in an operand's own axes, of an operand that is broadcast into `target`."""
+    return target.renumbered({axis + shift: axis for axis, n in enumerate(shape) if n > 1})
 
 
 def _forms(shape: Shape, room: Room) -> list[Layout]:

@@ -60,7 +60,9 @@ def lower_to_vectors(module: Module) -> tuple[Module, list[PlacedTensor], dict[V
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None, f"{op.name} is gone before lowering"
         new = descriptor.lower(
-            Target(kind.shape, kind.layout, builder, module.sources, op.attrs.get("box")), *operands, **descriptor.own(op.attrs)
+            Target(kind.shape, kind.layout, builder, module.sources, op.attrs.get("box")),
+            *operands,
+            **descriptor.own(op.attrs),
         )
         name = op.result.origin.name if op.result.origin is not None and op.result.origin.name else descriptor.name
         numbered(op.result, new, name, op.loc)

@@ -72,7 +72,9 @@ def _fills(layout: Layout, shape: tuple[int, ...], axes: Sequence[int]) -> bool:
 def _nothing_above(layout: Layout, axes: Sequence[int]) -> bool:
     places = [i for i, d in enumerate(layout.dims) if d.axis in axes]
     above = layout.dims[: max(places, default=0)]
-    return all(d.axis == REPEAT or d.axis in axes for d in above) and prod(d.extent for d in layout.dims) == layout.slots
+    return (
+        all(d.axis == REPEAT or d.axis in axes for d in above) and prod(d.extent for d in layout.dims) == layout.slots
+    )
 
 
 def _added(target: Target, vectors: Value, layout: Layout, axes: Sequence[int]) -> Value:

@@ -1,0 +1,38 @@
+"""Layouts for a program: how long its vectors are, and the search among all that lowering can do."""
+
+from __future__ import annotations
+
+from math import prod
+
+from latticework.dialects.tensor import TensorType
+from latticework.ir import Module
+from latticework.layout import Room
+from latticework.layout.forms import padded, seeds
+from latticework.layout.search import Decisions, Search
+from latticework.layout_prices import LoweringPrices, VectorCosts
+from latticework.ops.choices import choices
+from latticework.params import MAX_SLOTS, modulus_limit_bits
+
+USUAL_SLOTS, USUAL_DEPTH, USUAL_SCALE_BITS = 8192, 6, 40
+MIN_RING_DEGREE = 1 << 13
+
+
+def find_layouts(module: Module, slots: int, costs: VectorCosts) -> Decisions:
+    """The search for layouts on vectors of this length."""
+    prices = LoweringPrices(module, costs)
+    return Search(Room(slots), choices, prices, lambda shape: seeds(shape, slots)).run(module)
+
+
+def slots_needed(module: Module) -> int:
+    """Slots of a vector that holds the largest secret tensor of a module, axes padded to powers of two."""
+    values = [*module.inputs, *(v for op in module.walk() for v in op.results)]
+    values += [arg for op in module.walk() for region in op.regions for arg in region.block.args]
+    shapes = [v.type.shape for v in values if isinstance(v.type, TensorType) and v.type.secret]
+    return max((prod(padded(shape)) for shape in shapes), default=1)
+
+
+def ring_degree_for(depth: int) -> int:
+    """The smallest ring degree that usually holds a program of this depth with 128-bit security."""
+    bits = (depth + 2) * USUAL_SCALE_BITS * 4 // 3
+    degrees = (1 << n for n in range(MIN_RING_DEGREE.bit_length() - 1, 2 * MAX_SLOTS.bit_length()))
+    return next((n for n in degrees if n == 2 * MAX_SLOTS or (modulus_limit_bits(n, 128) or 0) >= bits), 2 * MAX_SLOTS)

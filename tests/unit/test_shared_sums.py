@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
+from latticework.cost import CostModel
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, interpret
-from latticework.layout import assign_layouts, room_needed
-from latticework.ops import ALL_OPS
+from latticework.layout import assign_layouts
+from latticework.layout_prices import Seconds
 from latticework.ops.lower import lower_to_vectors
 from latticework.passes import dce, fold_splats
-
-RULES = {op.spec.name: op.place for op in ALL_OPS if op.place is not None}
-ROOM = {op.spec.name: op.room for op in ALL_OPS}
+from latticework.placing import find_layouts, slots_needed
 
 
 def lowered(shape, build):
@@ -21,7 +20,8 @@ def lowered(shape, build):
     module.input_names, module.outputs = ["x"], ["y"]
     builder = Builder(module.body)
     builder.create("loop.yield", [build(builder, module, x)])
-    placed = assign_layouts(module, room_needed(module, lambda op: ROOM[op.name](op) if op.name in ROOM else ()), RULES)
+    slots = slots_needed(module)
+    placed = assign_layouts(module, find_layouts(module, slots, Seconds(CostModel.load(), 1 << 14, 4)))
     kinds = [placed.inputs[0].type, placed.body.terminator.operands[0].type]
     vectors, _, _ = lower_to_vectors(placed)
     return vectors, [kind.layout.pack_map(kind.shape) for kind in kinds]

@@ -140,6 +140,18 @@ MISTAKES = {
     "einsum axes": (lambda x, s, n: np.einsum("ijk->i", x), ShapeError, r"3 axes of shape|names 3 axes of"),
     "einsum operands": (lambda x, s, n: np.einsum("ij,jk", x), ShapeError, "names 2 arrays, 1 are given"),
     "einsum result": (lambda x, s, n: np.einsum("ij->k", x), ShapeError, "the result 'k'"),
+    "convolve": (lambda x, s, n: np.convolve(x, PLAIN[0]), ShapeError, r"\(3, 4\) and \(4,\); both must have one axis"),
+    "convolve two secrets": (lambda x, s, n: np.convolve(x[0], x[1]), UnsupportedError, "both sequences are secret"),
+    "convolve by a longer one": (
+        lambda x, s, n: np.convolve(x[0], np.ones(9), "same"),
+        ShapeError,
+        r"\(9\) must not be longer.*\(4\)",
+    ),
+    "correlate": (
+        lambda x, s, n: np.correlate(np.ones(9), x[0]),
+        UnsupportedError,
+        "first sequence must be the secret",
+    ),
     "einsum lists": (lambda x, s, n: np.einsum(x, [0, 1]), UnsupportedError, "subscripts as a text"),
     "tensordot": (lambda x, s, n: np.tensordot(x, PLAIN, 1), ShapeError, r"axes \(1,\).*\(0,\).*equally long"),
     "huge": (

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from latticework.assemble import to_plan
+from latticework.cost import CostModel
+from latticework.cost.block_maps import block_prices
 from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
@@ -79,12 +81,25 @@ def to_vectors(module: Module, on_event: OnEvent | None = None) -> Vectors:
     return Vectors(placed, vectors, tensors, positions, program_depth(vectors), room.slots)
 
 
-def to_primitives(vectors: Vectors, chain: ModulusChain, on_event: OnEvent | None = None) -> Lowered:
-    """Levels, scales, primitives and keys for one chain."""
+def to_primitives(
+    vectors: Vectors,
+    chain: ModulusChain,
+    on_event: OnEvent | None = None,
+    *,
+    costs: CostModel | None = None,
+    complex_packing: bool = False,
+) -> Lowered:
+    """Levels, scales, primitives and keys for one chain.
+
+    costs            by which linear maps are carried out in the cheapest way; typical ones if not given
+    complex_packing  whether real linear maps may use the imaginary halves of slots, where that is cheaper
+    """
     if chain.main.top < vectors.depth:
         raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
     managed = manage_levels(vectors.module, chain)
     verify(managed)
-    module = run_passes(expand(managed, chain), PRIMITIVE_PASSES, on_event=on_event)
+    prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
+    expanded = expand(managed, chain, prices=prices, packing=complex_packing)
+    module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
     keys = planned_keys(module, chain)
     return Lowered(module, emit_code(module, chain, keys), manifest(module, keys, chain))

@@ -22,6 +22,7 @@ from latticework.plan.pack import IntArray
 
 MAX_APART = 4  # distances between paired diagonals that are tried, of so many that are looked at
 MAX_TRIED = 512
+EVERY, THINNED = 64, 16  # of more widths than this, those are tried that are about one part in so many apart
 
 Packing = Literal["none", "outputs", "diagonals"]
 
@@ -332,10 +333,12 @@ def _splits(where: Places, prices: Prices, mode: str) -> Iterator[Split]:
             yield Split(width)
             width *= 2
         return
-    for k in range(1, 4 * isqrt(where.slots // unit) + 5):
+    k, last = 1, 4 * isqrt(where.slots // unit) + 4
+    while k <= last:
         yield Split(unit * k)
         if prices.product and k > 2:  # as before where prices are typical
             yield Split(unit * k, centred=True)
+        k += max(1, k // THINNED) if prices.product and last > EVERY else 1
     width = unit << (4 * isqrt(where.slots // unit) + 5).bit_length() - 1
     while width <= where.slots:
         yield Split(width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Module, PassEvent, interpret, run_passes, verify
+from latticework.ir import Module, Pass, PassEvent, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
 from latticework.layout_prices import Seconds
 from latticework.levels import manage_levels, program_depth
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import ModulusChain
-from latticework.passes import cse, dce, fold_splats, normalize_polynomials
+from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 from latticework.placing import MIN_RING_DEGREE, USUAL_DEPTH, USUAL_SLOTS, find_layouts, ring_degree_for, slots_needed
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
@@ -28,7 +28,10 @@ from latticework.stages import Lowered, Traced, Vectors
 __all__ = ["to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
 
 TENSOR_PASSES = (cse.PASS, dce.PASS)
-VECTOR_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS)
+_TIDY = (cse.PASS, dce.PASS)
+VECTOR_PASSES = (
+    normalize_polynomials.PASS, fold_splats.PASS, *_TIDY, share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY
+)  # fmt: skip
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 COMPARED_SAMPLES = 256
@@ -68,15 +71,20 @@ def _shifts(exact: Module, approximated: Module, samples: list[Sample]) -> list[
 
 
 def to_vectors(
-    module: Module, on_event: OnEvent | None = None, *, costs: CostModel | None = None, ring_degree: int | None = None
+    module: Module,
+    on_event: OnEvent | None = None,
+    passes: Iterable[Pass] = VECTOR_PASSES,
+    *,
+    costs: CostModel | None = None,
+    ring_degree: int | None = None,
 ) -> Vectors:
-    """Lay tensors out and lower them to vectors.
+    """Lay tensors out and lower them to vectors, which these passes then improve.
 
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for.
 
     raises  LayoutError if a tensor fits no ring
     """
-    model = costs or CostModel.load()
+    model, passes = costs or CostModel.load(), tuple(passes)
     needed = slots_needed(module)
     width, depth = min(needed, (ring_degree or 2 * USUAL_SLOTS) // 2), USUAL_DEPTH
     for _ in range(2):
@@ -84,7 +92,7 @@ def to_vectors(
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed)
-        vectors = run_passes(lowered, VECTOR_PASSES, on_event=on_event)
+        vectors = run_passes(lowered, passes, on_event=on_event)
         depth = program_depth(vectors)
         held = ring_degree_for(depth) // 2
         if ring_degree is not None or width >= min(needed, held):

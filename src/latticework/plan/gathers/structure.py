@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from latticework.plan.gathers.copies import nearest
-from latticework.plan.gathers.gather import CHUNK, Access, BoolArray, Gather, walk
+from latticework.plan.gathers.gather import CHUNK, Access, BoolArray, Gather, distinct, walk
 from latticework.plan.pack import GAP, REPEAT, IntArray, PackMap, Roll
 
 Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)
@@ -55,7 +55,7 @@ class _Seen:
         if self.table is not None:
             self.table[codes] = True
         else:
-            self.codes = np.union1d(self.codes, codes)
+            self.codes = distinct(np.concatenate([self.codes, codes]))
 
     def all(self) -> IntArray:
         """Everything that was put in, ascending."""
@@ -282,7 +282,7 @@ def _copy_offsets(gather: Gather, repeats: list[int], offsets: IntArray) -> IntA
     assert digits is not None
     for i in repeats:
         turns = np.arange(gather.in_pack.all_dims[i].extent, dtype=np.int64) * digits.weights[i][1]
-        offsets = np.unique((offsets[:, None] + turns[None, :]) % gather.slots)
+        offsets = distinct((offsets[:, None] + turns[None, :]) % gather.slots)
     return offsets
 
 

@@ -47,7 +47,7 @@ def counts(module):
         ((784,), 128, (128, 3)),  # 1024 slots hold 8 copies of the result: 128 diagonals, not 1024
         ((1, 64), 10, (16, 2)),
         ((64,), 60, (64, 0)),  # one copy: nothing to share
-        ((4, 16), 4, (31, 0)),  # the rows are at the outermost, so the copies inside them cannot be added by rotating
+        ((4, 16), 4, (4, 2)),  # the rows lie innermost, so that the copies outside of them can be added by rotating
     ],
 )
 def test_products_with_narrow_results(shape, columns, expected):

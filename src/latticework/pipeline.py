@@ -16,12 +16,11 @@ from latticework.frontend.samples import Sample
 from latticework.ir import Module, Pass, PassEvent, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
-from latticework.layout_prices import Seconds
 from latticework.levels import manage_levels, program_depth
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import ModulusChain
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
-from latticework.placing import MIN_RING_DEGREE, USUAL_DEPTH, USUAL_SLOTS, find_layouts, ring_degree_for, slots_needed
+from latticework.placing import USUAL_DEPTH, Seconds, find_layouts, ring_degree_for, slots_needed
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
 
@@ -85,19 +84,20 @@ def to_vectors(
     raises  LayoutError if a tensor fits no ring
     """
     model, passes = costs or CostModel.load(), tuple(passes)
-    needed = slots_needed(module)
-    width, depth = min(needed, (ring_degree or 2 * USUAL_SLOTS) // 2), USUAL_DEPTH
+    needed, depth = slots_needed(module), USUAL_DEPTH
+    width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
     for _ in range(2):
-        decisions = find_layouts(module, width, Seconds(model, max(2 * width, MIN_RING_DEGREE), depth))
+        degree = max(2 * width, ring_degree or ring_degree_for(depth))
+        decisions = find_layouts(module, width, Seconds(model, degree, depth))
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed)
         vectors = run_passes(lowered, passes, on_event=on_event)
         depth = program_depth(vectors)
-        held = ring_degree_for(depth) // 2
-        if ring_degree is not None or width >= min(needed, held):
+        longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+        if width >= longest:
             break
-        width = min(needed, held)
+        width = longest
     return Vectors(placed, vectors, tensors, positions, depth, width)
 
 

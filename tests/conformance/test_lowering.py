@@ -13,11 +13,10 @@ from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, interpret, verify
 from latticework.layout import Placement, Room, assign_layouts
 from latticework.layout.forms import seeds
-from latticework.layout_prices import Counted
 from latticework.ops import ALL_OPS
 from latticework.ops.choices import choices
 from latticework.ops.lower import lower_to_vectors
-from latticework.placing import find_layouts, slots_needed
+from latticework.placing import Counted, find_layouts, slots_needed
 
 LOWERED = [op for op in ALL_OPS if op.lower is not None and op.name != "convert_layout"]
 
@@ -65,6 +64,11 @@ def run(module, decisions, arrays, rng):
         packed.append(np.where(empty, rng.normal(size=vectors.shape) * 100, vectors))
     kinds = [v.type for v in placed.body.terminator.operands]
     return [k.layout.pack_map(k.shape).unpack(y) for k, y in zip(kinds, interpret(lowered, packed), strict=True)]
+
+
+def run_lowered(module, arrays):
+    """The unpacked outputs in the layouts that a search finds."""
+    return run(module, find_layouts(module, slots_needed(module), Counted()), arrays, np.random.default_rng(0))
 
 
 def masks(op, case):

@@ -11,8 +11,7 @@ from latticework.frontend import Secret, for_loop, program, trace
 from latticework.ir import interpret, verify
 from latticework.layout import Layout, assign_layouts
 from latticework.layout.layout import REPEATED, aligned, num_bits
-from latticework.layout_prices import Seconds
-from latticework.placing import find_layouts, slots_needed
+from latticework.placing import Seconds, find_layouts, slots_needed
 
 TEXTS = [
     "[]", "[R:4]", "[0:8]", "[R:2][0:4][1:8]", "[1:8][0:4]", "[0:2:4][R:2][0:4]", "[0:2][1:2][0:2:2]",

@@ -11,12 +11,12 @@ from latticework.layout import Room
 from latticework.layout.forms import padded, seeds
 from latticework.layout.layout import Shape
 from latticework.layout.search import Decisions, Search
-from latticework.layout_prices import LoweringPrices, VectorCosts
 from latticework.ops.choices import choices
 from latticework.params import MAX_SLOTS, modulus_limit_bits
+from latticework.placing.prices import LoweringPrices, VectorCosts
 from latticework.plan.pack import MAX_PLACES
 
-USUAL_SLOTS, USUAL_DEPTH, USUAL_SCALE_BITS = 8192, 6, 40
+USUAL_DEPTH, USUAL_SCALE_BITS = 6, 40
 MIN_RING_DEGREE = 1 << 13
 
 

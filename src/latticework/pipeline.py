@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -13,21 +13,24 @@ from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Module, PassEvent, interpret, run_passes, verify
+from latticework.ir import Module, Pass, PassEvent, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts, room_needed
 from latticework.levels import manage_levels, program_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import MAX_SLOTS, ModulusChain
-from latticework.passes import cse, dce, fold_splats, normalize_polynomials
+from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
 
 __all__ = ["to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
 
 TENSOR_PASSES = (cse.PASS, dce.PASS)
-VECTOR_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS)
+_TIDY = (cse.PASS, dce.PASS)
+VECTOR_PASSES = (
+    normalize_polynomials.PASS, fold_splats.PASS, *_TIDY, share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY
+)  # fmt: skip
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 PLACEMENT_RULES = {op.spec.name: op.place for op in ALL_OPS if op.place is not None}
@@ -68,8 +71,8 @@ def _shifts(exact: Module, approximated: Module, samples: list[Sample]) -> list[
     return found
 
 
-def to_vectors(module: Module, on_event: OnEvent | None = None) -> Vectors:
-    """Lay tensors out and lower them to vectors.
+def to_vectors(module: Module, on_event: OnEvent | None = None, passes: Iterable[Pass] = VECTOR_PASSES) -> Vectors:
+    """Lay tensors out and lower them to vectors, which these passes then improve.
 
     raises  LayoutError if a tensor fits no ring
     """
@@ -77,7 +80,7 @@ def to_vectors(module: Module, on_event: OnEvent | None = None) -> Vectors:
     placed = assign_layouts(module, room, PLACEMENT_RULES)
     verify(placed)
     lowered, tensors, positions = lower_to_vectors(placed)
-    vectors = run_passes(lowered, VECTOR_PASSES, on_event=on_event)
+    vectors = run_passes(lowered, passes, on_event=on_event)
     return Vectors(placed, vectors, tensors, positions, program_depth(vectors), room.slots)
 
 

@@ -34,6 +34,13 @@ def vstack(tracer: Tracer, tup: Any) -> Value:
     return _joined(tracer, "vstack", [_at_least_2d(tracer, v) for v in _lifted(tracer, "vstack", tup)], 0)
 
 
+def dstack(tracer: Tracer, tup: Any) -> Value:
+    """np.dstack(tup)."""
+    values = [_at_least_2d(tracer, v) for v in _lifted(tracer, "dstack", tup)]
+    deep = [v if len(shape_of(v)) > 2 else slicing.trace(tracer, v, (..., None)) for v in values]
+    return _joined(tracer, "dstack", deep, 2)
+
+
 def hstack(tracer: Tracer, tup: Any) -> Value:
     """np.hstack(tup)."""
     values = [v if shape_of(v) else reshape.trace(tracer, v, (1,)) for v in _lifted(tracer, "hstack", tup)]

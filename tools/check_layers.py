@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "plan.arrays": "",
     "plan.pack": "",
     "plan.butterflies": "",
-    "plan.gathers": "plan.butterflies plan.pack",
+    "plan.gathers": "plan.butterflies plan.keys plan.pack",
     "plan.constants": "plan.butterflies plan.gathers plan.pack",
     "plan.keys": "",
     "plan.embedding": "",

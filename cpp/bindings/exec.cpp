@@ -23,7 +23,7 @@ namespace {
 /// that holds this one, so the garbage collector must see it.
 struct PyExecutor {
   std::shared_ptr<const Context> context;
-  nb::object constants;
+  nb::object constants, products;
   std::shared_ptr<PlaintextProvider> plaintexts;
   std::unique_ptr<Executor> executor;
 };
@@ -32,11 +32,13 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   Py_VISIT(nb::inst_ptr<PyExecutor>(self)->constants.ptr());
+  Py_VISIT(nb::inst_ptr<PyExecutor>(self)->products.ptr());
   return 0;
 }
 
 int clear(PyObject* self) {
   nb::inst_ptr<PyExecutor>(self)->constants.reset();
+  nb::inst_ptr<PyExecutor>(self)->products.reset();
   return 0;
 }
 
@@ -52,20 +54,38 @@ std::shared_ptr<KeyProvider> provider_of(const AnyKeys& keys, const Context& con
   return std::make_shared<ResidentKeys>(std::get<PyEvaluationKeys>(keys).value, context.shared_parameters());
 }
 
+void require_source(const nb::object& source, const char* what) {
+  if (source.is_valid() && !source.is_none()) return;
+  throw Error(ErrorKind::kValue, std::string("the plan has ") + what + ", but no source of them was given");
+}
+
+std::vector<MapProduct> to_products(nb::handle rows) {
+  const nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(rows, "uint32");
+  const auto view = nb::cast<nb::ndarray<const std::uint32_t, nb::shape<-1, 3>, nb::c_contig>>(array);
+  std::vector<MapProduct> products;
+  for (std::size_t i = 0; i < view.shape(0); ++i) products.push_back({view(i, 0), view(i, 1), view(i, 2)});
+  return products;
+}
+
 void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
-                   const AnyKeys& keys, nb::object constants, std::size_t budget_bytes) {
+                   const AnyKeys& keys, nb::object constants, std::size_t budget_bytes, nb::object products) {
   std::shared_ptr<KeyProvider> provider = provider_of(keys, *context);
   // `self` stays where it is while Python holds it, and outlives the provider.
-  ConstantSource source = [self](std::uint32_t constant) {
+  ConstantSource source = [self](std::uint32_t constant, std::optional<std::uint32_t> product) {
     nb::gil_scoped_acquire acquired;
-    if (!self->constants.is_valid() || self->constants.is_none()) {
-      throw Error(ErrorKind::kValue, "the plan has constants, but no source of them was given");
-    }
-    return to_complex(self->constants(constant));
+    require_source(self->constants, "constants");
+    return to_complex(product ? self->constants(constant, *product) : self->constants(constant));
   };
-  auto plaintexts = std::make_shared<PlaintextProvider>(context, std::move(source), budget_bytes);
+  ProductSource product_source = [self](std::uint32_t constant) {
+    nb::gil_scoped_acquire acquired;
+    require_source(self->products, "block maps");
+    return to_products(self->products(constant));
+  };
+  auto plaintexts =
+      std::make_shared<PlaintextProvider>(context, std::move(source), std::move(product_source), budget_bytes);
   auto executor = std::make_unique<Executor>(context, std::move(plan), std::move(provider), plaintexts);
-  new (self) PyExecutor{std::move(context), std::move(constants), std::move(plaintexts), std::move(executor)};
+  new (self) PyExecutor{std::move(context), std::move(constants), std::move(products), std::move(plaintexts),
+                        std::move(executor)};
 }
 
 /// An array as Python has it: one ciphertext is itself, several are a list.
@@ -192,9 +212,11 @@ void bind_exec(nb::module_& m) {
       .def_prop_ro("num_outputs", [](const Plan& self) { return self.body().code.back().in.size(); });
   nb::class_<PyExecutor>(m, "Executor", nb::type_slots(kExecutorSlots), "Runs one plan under one key set.")
       .def("__init__", &init_executor, "context"_a, "plan"_a, "keys"_a, "constants"_a.none() = nb::none(),
-           "constant_budget_bytes"_a = std::size_t{1} << 30,
+           "constant_budget_bytes"_a = std::size_t{1} << 30, "products"_a.none() = nb::none(),
            "constants(i) gives the slot vector of constant i, or those of an array of plaintexts, one after the other; "
-           "encoded ones are cached within the budget.")
+           "encoded ones are cached within the budget. products(i) gives the rows (input, baby, sum) of constant i "
+           "that is "
+           "a block map, and constants(i, row) what that product is multiplied with.")
       .def("run", &run, "inputs"_a, "on_event"_a.none() = nb::none(), "watch"_a = std::vector<std::uint32_t>(),
            "on_watch"_a.none() = nb::none(),
            "Ciphertexts, lists of them where the plan has arrays, and trip counts in; ciphertexts and lists of them "

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "exec/map_sums.hpp"
 #include "exec/plan_check.hpp"
 #include "math/error.hpp"
 #include "schemes/ckks/mul.hpp"
@@ -185,6 +186,13 @@ auto Interpreter::each(const Instruction& instruction, const Function& function)
   return results;
 }
 
+Ciphertexts Interpreter::run_map_sums(const Instruction& instruction) {
+  std::vector<const EvaluationKey*> keys;
+  for (std::size_t k = 1; k < instruction.in.size(); ++k) keys.push_back(&key(instruction.in[k]));
+  return map_sums(evaluator_, observers_.tick, plaintexts_, static_cast<std::uint32_t>(instruction.imm[0]),
+                  spend(instruction), keys, plan_.type(instruction.out[0]));
+}
+
 Ciphertexts Interpreter::sums(const Instruction& instruction) {
   Ciphertexts x = spend(instruction);
   const std::size_t groups = static_cast<std::size_t>(instruction.imm[0]), size = x.size() / groups;
@@ -310,6 +318,8 @@ Ciphertexts Interpreter::evaluate_array(const Instruction& instruction) {
       return sums(instruction);
     case Opcode::kDot:
       return dots(instruction);
+    case Opcode::kMapSums:
+      return run_map_sums(instruction);
     default:
       return evaluate_key_switch(instruction);
   }

@@ -45,6 +45,7 @@ class Interpreter {
   auto each(const Instruction& instruction, const Function& function);
   Ciphertexts sums(const Instruction& instruction);
   Ciphertexts dots(const Instruction& instruction);
+  Ciphertexts run_map_sums(const Instruction& instruction);
 
   /// Number i of an array, or the one that meets each of another.
   template <class T>

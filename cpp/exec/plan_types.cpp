@@ -55,6 +55,22 @@ class TypeRule {
     return type;
   }
 
+  /// The inner sums of a block map: how many there are, and the scale of its diagonals, are stated by the result.
+  ValueType map_sums(const ValueType& stated) const {
+    require_index(plan_.num_constants(), "constant");
+    require(!instruction_.in.empty() && in(0).kind == TypeKind::kCipher, "needs an array of ciphers");
+    ValueType type = in(0);
+    require(type.degree == 1 && type.basis == Basis::kQ, "needs degree 1 over Q, got " + to_string(type));
+    for (std::size_t k = 1; k < instruction_.in.size(); ++k) {
+      require(in(k).kind == TypeKind::kKey, "operand " + std::to_string(k) + " is not a key: " + to_string(in(k)));
+      require_key_at(k, KeyKind::kGalois, type.level);
+    }
+    if (instruction_.in.size() > 1) type.basis = Basis::kQP;
+    type.count = stated.count;
+    type.scale = stated.scale;
+    return type;
+  }
+
   /// The type of what moves or adds up whole ciphertexts.
   ValueType moved_array() const {
     switch (instruction_.op) {
@@ -94,6 +110,8 @@ class TypeRule {
       case Opcode::kSum:
       case Opcode::kDot:
         return moved_array();
+      case Opcode::kMapSums:
+        return map_sums(stated);
       case Opcode::kMul:
       case Opcode::kSquare:
         return product();

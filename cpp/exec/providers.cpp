@@ -25,7 +25,18 @@ std::size_t num_bytes(const std::vector<Plaintext>& plaintexts) {
 }  // namespace
 
 std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, const ValueType& type) {
-  const Name name{constant, type.slots, type.level.track, type.level.index, type.scale, type.basis};
+  return acquire(constant, std::nullopt, type);
+}
+
+Plaintext PlaintextProvider::acquire_product(std::uint32_t constant, std::uint32_t product, const ValueType& type) {
+  ValueType single = type;
+  single.count = 1;
+  return acquire(constant, product, single)[0];
+}
+
+std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::optional<std::uint32_t> product,
+                                                  const ValueType& type) {
+  const Name name{constant, product, type.slots, type.level.track, type.level.index, type.scale, type.basis};
   {
     const std::lock_guard lock(mutex_);
     if (const auto place = places_.find(name); place != places_.end()) {
@@ -33,7 +44,7 @@ std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, const 
       return recent_.front().value;
     }
   }
-  const std::vector<Plaintext> value = encode(constant, type);
+  const std::vector<Plaintext> value = encode(constant, product, type);
   insert(name, value);
   return value;
 }
@@ -43,8 +54,9 @@ std::size_t PlaintextProvider::cached_bytes() const {
   return cached_bytes_;
 }
 
-std::vector<Plaintext> PlaintextProvider::encode(std::uint32_t constant, const ValueType& type) const {
-  const std::vector<std::complex<double>> values = source_(constant);
+std::vector<Plaintext> PlaintextProvider::encode(std::uint32_t constant, std::optional<std::uint32_t> product,
+                                                 const ValueType& type) const {
+  const std::vector<std::complex<double>> values = source_(constant, product);
   const std::size_t width = values.size() / type.count;
   if (width == 0 || values.size() % type.count != 0 || type.slots % width != 0) {
     throw Error(ErrorKind::kShape, "constant " + std::to_string(constant) + " has " + std::to_string(values.size()) +

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -50,31 +51,54 @@ class ResidentKeys final : public KeyProvider {
 
 /// The slot vectors of a constant, one after the other: as many values each as the type has slots, or a power of two
 /// fewer that are then repeated.
-using ConstantSource = std::function<std::vector<std::complex<double>>(std::uint32_t constant)>;
+/// Those of one product of a block map where `product` is given.
+using ConstantSource =
+    std::function<std::vector<std::complex<double>>(std::uint32_t constant, std::optional<std::uint32_t> product)>;
+
+/// One product of a block map: of the diagonal with this number among the products.
+struct MapProduct {
+  std::uint32_t input;  // number of the ciphertext
+  std::uint32_t baby;   // 0: itself; k: turned by key k - 1
+  std::uint32_t sum;    // that it is added to
+};
+/// All products of a constant that is a block map, those of a sum after each other.
+using ProductSource = std::function<std::vector<MapProduct>(std::uint32_t constant)>;
 
 /// Encodes constants when they are first needed and keeps the most recently used within a byte budget.
 /// Safe to share between threads.
 class PlaintextProvider {
  public:
-  PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, std::size_t budget_bytes)
-      : context_(std::move(context)), source_(std::move(source)), budget_bytes_(budget_bytes) {}
+  PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, ProductSource products,
+                    std::size_t budget_bytes)
+      : context_(std::move(context)),
+        source_(std::move(source)),
+        products_(std::move(products)),
+        budget_bytes_(budget_bytes) {}
 
   /// As many plaintexts as the type counts.
   std::vector<Plaintext> acquire(std::uint32_t constant, const ValueType& type);
+  /// The plaintext of one product of a block map, of this type but for its count.
+  Plaintext acquire_product(std::uint32_t constant, std::uint32_t product, const ValueType& type);
+  std::vector<MapProduct> products(std::uint32_t constant) const { return products_(constant); }
+  std::size_t budget_bytes() const noexcept { return budget_bytes_; }
   std::size_t cached_bytes() const;
 
  private:
-  using Name = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, double, Basis>;
+  using Name = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, std::uint32_t,
+                          double, Basis>;
   struct Entry {
     Name name;
     std::vector<Plaintext> value;
   };
 
-  std::vector<Plaintext> encode(std::uint32_t constant, const ValueType& type) const;
+  std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
+  std::vector<Plaintext> encode(std::uint32_t constant, std::optional<std::uint32_t> product,
+                                const ValueType& type) const;
   void insert(const Name& name, const std::vector<Plaintext>& value);
 
   std::shared_ptr<const Context> context_;
   ConstantSource source_;
+  ProductSource products_;
   std::size_t budget_bytes_;
   mutable std::mutex mutex_;
   std::list<Entry> recent_;  // most recently used first

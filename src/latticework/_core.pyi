@@ -520,8 +520,9 @@ class Executor:
         context: Context,
         plan: Plan,
         keys: EvaluationKeys | MappedKeys,
-        constants: Callable[[int], npt.ArrayLike] | None = None,
+        constants: Callable[..., npt.ArrayLike] | None = None,
         constant_budget_bytes: int = 2**30,
+        products: Callable[[int], npt.ArrayLike] | None = None,
     ) -> None: ...
     def run(
         self,

@@ -50,7 +50,7 @@ def to_plan(
         Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving)
         for f in traced.fitted
     )
-    used = {c.gather.source for c in code.constants if c.gather.source is not None}
+    used = set[str]().union(*(c.sources for c in code.constants))
     sources = {name: np.asarray(lowered.module.sources[name], dtype=np.float64) for name in sorted(used)}
     layouts = tuple((t.name, str(t.pack.shape), str(t.pack)) for t in vectors.tensors)
     return Plan(

@@ -31,6 +31,7 @@ def compile(
     security_bits: int = 128,
     insecure: bool = False,
     cost_table: Path | str | None = None,
+    complex_packing: bool = True,
     on_event: OnEvent | None = None,
 ) -> Model:
     """Compile a program to run on encrypted inputs.
@@ -44,8 +45,9 @@ def compile(
                     relative to the largest output in calibration
     ring_degree     N, a power of two; the smallest that fits if not given
     insecure        allow a ring_degree that is too small for security_bits; every report says so
-    cost_table      a file of `latticework calibrate` to predict times by; the table of the package if not given, so
-                    that results do not depend on the machine
+    cost_table      a file of `latticework calibrate` to predict times and choose by; the table of the package if not
+                    given, so that results do not depend on the machine
+    complex_packing linear maps of real values may use the imaginary halves of slots where that is cheaper
     on_event        called after every pass
     raises          UserError and its kinds, naming the line of the program, before any key is made
     """
@@ -58,7 +60,7 @@ def compile(
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)
     traced = to_polynomials(module, samples, assumed=data is None, on_event=on_event)
     vectors = to_vectors(traced.module, on_event)
-    search = Search(program, traced, vectors, samples, float(precision_bits), on_event)
+    search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, bool(complex_packing))
     plan = search.best(ring_degree, security_bits, insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), costs)
 

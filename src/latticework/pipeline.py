@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from latticework.assemble import to_plan
+from latticework.cost import CostModel
+from latticework.cost.block_maps import block_prices
 from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Module, PassEvent, interpret, run_passes, verify
+from latticework.ir import Module, Pass, PassEvent, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts, room_needed
 from latticework.levels import manage_levels, program_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import MAX_SLOTS, ModulusChain
-from latticework.passes import cse, dce, fold_splats, normalize_polynomials
+from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
 
 __all__ = ["to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
 
 TENSOR_PASSES = (cse.PASS, dce.PASS)
-VECTOR_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS)
+_TIDY = (cse.PASS, dce.PASS)
+VECTOR_PASSES = (
+    normalize_polynomials.PASS, fold_splats.PASS, *_TIDY, share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY
+)  # fmt: skip
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 PLACEMENT_RULES = {op.spec.name: op.place for op in ALL_OPS if op.place is not None}
@@ -66,8 +71,8 @@ def _shifts(exact: Module, approximated: Module, samples: list[Sample]) -> list[
     return found
 
 
-def to_vectors(module: Module, on_event: OnEvent | None = None) -> Vectors:
-    """Lay tensors out and lower them to vectors.
+def to_vectors(module: Module, on_event: OnEvent | None = None, passes: Iterable[Pass] = VECTOR_PASSES) -> Vectors:
+    """Lay tensors out and lower them to vectors, which these passes then improve.
 
     raises  LayoutError if a tensor fits no ring
     """
@@ -75,16 +80,29 @@ def to_vectors(module: Module, on_event: OnEvent | None = None) -> Vectors:
     placed = assign_layouts(module, room, PLACEMENT_RULES)
     verify(placed)
     lowered, tensors, positions = lower_to_vectors(placed)
-    vectors = run_passes(lowered, VECTOR_PASSES, on_event=on_event)
+    vectors = run_passes(lowered, passes, on_event=on_event)
     return Vectors(placed, vectors, tensors, positions, program_depth(vectors), room.slots)
 
 
-def to_primitives(vectors: Vectors, chain: ModulusChain, on_event: OnEvent | None = None) -> Lowered:
-    """Levels, scales, primitives and keys for one chain."""
+def to_primitives(
+    vectors: Vectors,
+    chain: ModulusChain,
+    on_event: OnEvent | None = None,
+    *,
+    costs: CostModel | None = None,
+    complex_packing: bool = False,
+) -> Lowered:
+    """Levels, scales, primitives and keys for one chain.
+
+    costs            by which linear maps are carried out in the cheapest way; typical ones if not given
+    complex_packing  whether real linear maps may use the imaginary halves of slots, where that is cheaper
+    """
     if chain.main.top < vectors.depth:
         raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
     managed = manage_levels(vectors.module, chain)
     verify(managed)
-    module = run_passes(expand(managed, chain), PRIMITIVE_PASSES, on_event=on_event)
+    prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
+    expanded = expand(managed, chain, prices=prices, packing=complex_packing)
+    module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
     keys = planned_keys(module, chain)
     return Lowered(module, emit_code(module, chain, keys), manifest(module, keys, chain))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from latticework.assemble import accepted_ranges
+from latticework.cost import CostModel
 from latticework.errors import PrecisionError, UserError
 from latticework.frontend import Program
 from latticework.frontend.samples import Sample
@@ -45,6 +46,8 @@ class Search:
     samples: list[Sample]
     precision_bits: float
     on_event: OnEvent | None
+    costs: CostModel | None = None
+    complex_packing: bool = False
 
     @cached_property
     def measure(self) -> Measure:
@@ -91,7 +94,9 @@ class Search:
 
     def plan(self, chain: ModulusChain) -> Plan:
         """The plan for a chain, without error bounds."""
-        lowered = to_primitives(self.vectors, chain, self.on_event)
+        lowered = to_primitives(
+            self.vectors, chain, self.on_event, costs=self.costs, complex_packing=self.complex_packing
+        )
         leaving = self.box.leaving
         return to_plan(
             self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, leaving

@@ -13,6 +13,7 @@ from latticework.ir.interpret import interpret
 from latticework.ir.module import Module
 from latticework.ir.verify import verify
 from latticework.ops import ALL_OPS
+from latticework.passes import dce
 
 CASES = 40
 SLOTS = 64
@@ -74,7 +75,7 @@ def test_numpy_expressions_trace_to_the_op(op):
                 for name, array in zip(names, case.inputs, strict=True)
             ]
         )
-        module = trace(program(function))
+        module = dce.run(trace(program(function)))
         verify(module)
         assert {node.name for node in module.walk()} <= {op.spec.name, "tensor.constant", "loop.yield"}
         expected = np.asarray(case.expression(*case.inputs))

@@ -84,6 +84,7 @@ def step_of(draw, program):
     }
     if max(value.ndim, program.values[other].ndim) < 3:
         choices["matmul"] = (lambda a, b: a @ b, [at, other], 3)
+    choices["stack"] = (lambda a, b: np.stack([a, b]), [at, other], 2)
     weights = rng.normal(size=value.shape)
     choices["weights"] = (lambda a: weights * a + weights, [at], 1)
     coefficients = [round(float(c), 3) for c in rng.normal(size=draw(st.integers(1, 4)))]
@@ -93,6 +94,7 @@ def step_of(draw, program):
         matrix = rng.normal(size=(value.shape[-1], draw(st.integers(1, 4))))
         step = draw(st.sampled_from([1, -1, 2, -2]))
         index = (slice(None),) * axis + (slice(None, None, step),)
+        places = [int(i) for i in rng.integers(0, value.shape[axis], 3)]
         taken = (slice(None),) * axis + (draw(st.integers(0, value.shape[axis] - 1)),)
         choices |= {
             "product": (lambda a: a @ matrix, [at], 1),
@@ -104,6 +106,13 @@ def step_of(draw, program):
             "transpose": (lambda a: a.T, [at], 1),
             "slice": (lambda a: a[index], [at], 1),
             "take": (lambda a: a[taken], [at], 1),
+            "concatenate": (lambda a, b: np.concatenate([a, b], axis), [at, other], 3),
+            "list": (lambda a: np.take(a, places, axis), [at], 1),
+            "roll": (lambda a: np.roll(a, step, axis), [at], 1),
+            "pad": (lambda a: np.pad(a, 1), [at], 1),
+            "running sums": (lambda a: np.cumsum(a, axis), [at], 1),
+            "product of elements": (lambda a: np.prod(a, axis), [at], 5),
+            "window sums": (lambda a: lw.sum_pool2d(a, 2, 1), [at], 1),
         }
     wide = (draw(st.integers(1, 3)), *value.shape)
     choices["broadcast"] = (lambda a: np.broadcast_to(a, wide), [at], 1)

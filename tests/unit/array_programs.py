@@ -11,6 +11,8 @@ from latticework import _core
 from latticework.ir import Module, Value
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
+from latticework.plan.constants import Access, Gather, LinearMap, MapSums, slot_vectors
+from latticework.plan.pack import PackDim, PackMap
 from latticework.plan.schema import Plan
 
 MAX_COUNT = 6
@@ -110,6 +112,11 @@ class ArrayProgram:
                 near = np.subtract.outer(np.arange(SLOTS), np.arange(SLOTS)) % SLOTS < 3
                 matrix = np.where(near, rng.uniform(-0.5, 0.5, near.shape), 0.0)
                 new = Held(v.matrix(a.value, matrix), a.array @ matrix.T, a.depth + 1)
+            case "block":
+                a = self.any(MAX_DEPTH - 1)
+                weights = rng.uniform(-0.5, 0.5, (SLOTS * int(rng.integers(1, 4)), 4))
+                block = block_map(weights, a.count, v.module)
+                new = Held(v.op("linear_transform", a.value, map=block), blocked(weights, a.array), a.depth + 1)
             case _:
                 a = self.any(0)
                 x = Held(v.op("mul", a.value, v.constant(np.full(SLOTS, 0.0625))), a.array / 16)
@@ -125,9 +132,34 @@ class ArrayProgram:
         return self.vectors.done(*(h.value for h in last)), [h.array for h in last]
 
 
+def block_map(weights: np.ndarray, count_in: int, module: Module) -> LinearMap:
+    """out[r] = sum over k of weights[r, k] * in[r + 5 k - 3], elements outside left out; a row of slots a vector."""
+    rows, taps = weights.shape
+    out, size = Access((rows,), ((1, 0),), (0,)), count_in * SLOTS
+    read, source = Access((size,), ((1, 5),), (-3,)), Access((rows, taps), ((1, 0), (0, 1)), (0, 0))
+    pack_out, pack_in = flat(rows // SLOTS), flat(count_in)
+    gather = Gather((rows, taps), pack_out, out, module.add_source(weights), source, pack_in, read)
+    return LinearMap.of(gather)
+
+
+def flat(count: int) -> PackMap:
+    """A tensor of one axis, laid out along slots and then along vectors."""
+    vectors = (PackDim(0, count, SLOTS),) if count > 1 else ()
+    return PackMap((count * SLOTS,), SLOTS, (PackDim(0, SLOTS),), vectors)
+
+
+def blocked(weights: np.ndarray, array: np.ndarray) -> np.ndarray:
+    """What `block_map` says, on (count, slots)."""
+    x, out = array.reshape(-1), np.zeros(len(weights))
+    for (r, k), weight in np.ndenumerate(weights):
+        if 0 <= r + 5 * k - 3 < x.size:
+            out[r] += weight * x[r + 5 * k - 3]
+    return out.reshape(-1, SLOTS)
+
+
 STEPS = (
     "add", "sub", "mul", "mul", "square", "mul_public", "add_public", "scale", "take", "concat", "sum", "sum", "rotate",
-    "matrix", "polynomial",
+    "matrix", "block", "block", "polynomial",
 )  # fmt: skip
 
 
@@ -146,7 +178,9 @@ def values(arrays: list[np.ndarray]) -> list[np.ndarray]:
     return [a[0] if len(a) == 1 else a for a in arrays]
 
 
-def encrypted(plan: Plan, inputs: list[np.ndarray], *, threads: int = 1) -> list[np.ndarray]:
+def encrypted(
+    plan: Plan, inputs: list[np.ndarray], *, threads: int = 1, budget_bytes: int = 1 << 30
+) -> list[np.ndarray]:
     """Outputs (count, slots) of a plan run on ciphertexts, real parts."""
     context = _core.Context(core_parameters(plan.chain), "auto", threads)
     generator = _core.KeyGenerator(context)
@@ -157,11 +191,19 @@ def encrypted(plan: Plan, inputs: list[np.ndarray], *, threads: int = 1) -> list
     encoder, encryptor = _core.Encoder(context), _core.Encryptor(context, secret)
     decryptor = _core.Decryptor(context, secret)
     code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
+
+    def products(number: int) -> np.ndarray:
+        sums = plan.constants[number]
+        assert isinstance(sums, MapSums)
+        return sums.products.rows
+
     executor = _core.Executor(
         context,
         code,
         generator.evaluation_keys(secret, specs),
-        lambda i: plan.constants[i].evaluate(plan.sources).ravel(),
+        lambda i, product=None: slot_vectors(plan.constants[i], plan.sources, product),
+        constant_budget_bytes=budget_bytes,
+        products=products,
     )
     arguments = []
     for spec, x in zip(plan.client.secret_inputs, inputs, strict=True):

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from gather_cases import conv, dense, matmul, random_gather, random_pack
 
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, Part, is_identity, num_diagonals
+from latticework.plan.constants import (
+    Access,
+    ConstRef,
+    Gather,
+    LinearMap,
+    Part,
+    is_identity,
+    num_diagonals,
+    whole_rotations,
+)
 from latticework.plan.gathers import structure
 from latticework.plan.gathers.copies import nearest, service
 from latticework.plan.gathers.structure import reached
@@ -187,3 +196,43 @@ def test_an_array_that_stays_where_it_is_is_an_identity():
     for a in (pack, other):
         for b in (pack, other):
             assert is_identity(Gather((32,), a, flat, None, None, b, flat)) == (a is b)
+
+
+def test_whole_rotations_are_those_that_bring_every_element_to_its_place():
+    columns = PackMap((4, 8), 8, (PackDim(0, 4), PackDim(REPEAT, 2)), (PackDim(1, 8),))
+    flat = Access((8,), ((1,),), (0,))
+    for column, shift in ((0, 0), (5, 0), (5, 2)):
+        one = PackMap((4,), 8, (PackDim(0, 4), PackDim(REPEAT, 2)))
+        reads = Access((4, 8), ((1,), (0,)), (shift, column))
+        gather = Gather((4,), one, Access((4,), ((1,),), (0,)), None, None, columns, reads)
+        assert whole_rotations(gather) == (((column, 0),) if shift == 0 else None)  # the last two would be missing
+    padded = PackMap((3,), 8, (PackDim(0, 4), PackDim(REPEAT, 2)))
+    three = Access((3,), ((1,),), (0,))
+    later = Gather((3,), padded, three, None, None, columns, Access((4, 8), ((1,), (0,)), (1, 3)))
+    assert whole_rotations(later) == ((3, 2),)
+    assert whole_rotations(replace(later, source="w", source_access=three)) is None
+    twice = Gather((2, 3), padded, Access((3,), ((0, 1),), (0,)), None, None, padded, Access((3,), ((0, 1),), (0,)))
+    assert whole_rotations(twice) is None  # two terms in each place
+    line = PackMap((8,), 8, (PackDim(0, 8),))
+    assert not is_identity(Gather((8,), line, flat, None, None, PackMap((8,), 8, (), (PackDim(0, 8),)), flat))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whole_rotations_mean_what_the_map_means(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in rng.integers(1, 5, int(rng.integers(1, 3))))
+    into = random_pack(rng, shape, 16)
+    dims = list(into.vector_dims)
+    rng.shuffle(dims)  # vectors in another order
+    rolls = into.rolls if tuple(dims) == into.vector_dims else ()
+    out = PackMap(shape, 16, into.dims, tuple(dims), rolls)
+    size = (int(np.prod(shape)),)
+    flat = Access(size, ((1,),), (0,))
+    gather = Gather(size, out, flat, None, None, PackMap(shape, 16, into.dims, into.vector_dims, rolls), flat)
+    turns = whole_rotations(gather)
+    assert turns is not None
+    x = gather.in_pack.pack(rng.normal(size=shape)).reshape(-1, 16)
+    got = np.stack([np.roll(x[u], -steps) for u, steps in turns]).reshape(-1)
+    expected = LinearMap.of(gather).apply(x, {}).reshape(-1)
+    held = out.element_of_slot() >= 0
+    np.testing.assert_array_equal(got[held], expected[held])

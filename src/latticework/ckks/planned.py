@@ -142,4 +142,5 @@ def _compile(operation: Operation, chain: ModulusChain, place: Place) -> Compile
     keys = planned_keys(primitive, chain)
     code = emit_code(primitive, chain, keys)
     plan = _core.Plan(core_parameters(chain), encode_code(code))
-    return Compiled(plan, keys, tuple(code.constants), dict(primitive.sources), code)
+    constants = tuple(c for c in code.constants if isinstance(c, ConstRef))  # one vector to one: no block maps
+    return Compiled(plan, keys, constants, dict(primitive.sources), code)

@@ -6,9 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
+from latticework.cost.maps import Parts, map_encodings, map_parts
 from latticework.cost.memory import PeakMemory, constant_bytes, peak_value_bytes
 from latticework.cost.model import CostModel
-from latticework.cost.shapes import priced_as, shape_of, stored_bytes, vectors_of
+from latticework.cost.shapes import map_sums_of, priced_as, shape_of, stored_bytes, vectors_of
 from latticework.cost.trips import Trips
 from latticework.cost.work import Shape, Work, add_work, work
 from latticework.plan.schema import CipherKind, DigitsKind, Instruction, KeyKind, PlainKind, Plan
@@ -153,30 +154,45 @@ class _Walk:
         """Steps of a block that runs so many times."""
         for place, instruction in enumerate(self.plan.blocks[number].code):
             self.trips.note(instruction)
-            yield self.step(number, place, instruction, times)
+            yield from self.steps(number, place, instruction, times)
             if instruction.op == "for":
                 yield from self.block(instruction.immediate[0], times * self.trips.of(instruction))
             elif instruction.op == "if":
                 branches = [list(self.block(b, times)) for b in instruction.immediate]
                 yield from max(branches, key=lambda steps: sum(s.seconds for s in steps))
 
-    def step(self, block: int, place: int, instruction: Instruction, times: int) -> Step:
-        """One instruction, priced."""
+    def steps(self, block: int, place: int, instruction: Instruction, times: int) -> Iterator[Step]:
+        """One instruction, priced; the encodings of a block map stand before it."""
+
+        def step(op: str, parts: Parts, times: int) -> Step:
+            units = add_work(*({unit: n * paid for unit, n in work(o, s).items()} for o, s, paid in parts))
+            seconds = sum(paid * self.price(o, s) for o, s, paid in parts)
+            return Step(block, place, op, instruction.location, self.level(instruction), times, seconds, units)
+
+        if instruction.op == "map_sums":
+            encode, shape, count = map_encodings(self.plan, instruction)
+            paid = count * self.first_encoded(instruction, times)
+            yield step(encode, [(encode, shape, paid)], paid)
+            parts = [(op, shape, n * times) for op, shape, n in map_parts(self.plan, instruction)]
+            yield step(instruction.op, parts, times)
+            return
         op, vectors = priced_as(self.plan, instruction)
-        key = (op, shape_of(self.plan, instruction))
-        times *= vectors
-        if key not in self.prices:
-            self.prices[key] = self.model.seconds(*key)
-        paid = times
-        if instruction.op == "encode":
-            constant = (instruction.immediate[0], self.plan.kind(instruction.results[0]))
-            paid = vectors * int(times > 0 and constant not in self.encoded)
-            self.encoded.update([constant] if paid else [])
-        units = {unit: count * paid for unit, count in work(*key).items()}
-        return Step(
-            block, place, instruction.op, instruction.location, self.level(instruction), times,
-            paid * self.prices[key], units,
-        )  # fmt: skip
+        paid = vectors * (self.first_encoded(instruction, times) if op == "encode" else times)
+        yield step(instruction.op, [(op, shape_of(self.plan, instruction), paid)], vectors * times)
+
+    def price(self, op: str, shape: Shape) -> float:
+        """Seconds of one operation."""
+        if (op, shape) not in self.prices:
+            self.prices[op, shape] = self.model.seconds(op, shape)
+        return self.prices[op, shape]
+
+    def first_encoded(self, instruction: Instruction, times: int) -> int:
+        """1 if this is where a constant is encoded first."""
+        constant = (instruction.immediate[0], self.plan.kind(instruction.results[0]))
+        if times == 0 or constant in self.encoded:
+            return 0
+        self.encoded.add(constant)
+        return 1
 
     def level(self, instruction: Instruction) -> int | None:
         """Level of the result."""
@@ -192,13 +208,11 @@ def count_operations(plan: Plan, steps: tuple[Step, ...]) -> OperationCounts:
     found: Counter[str] = Counter()
     for step in steps:
         instruction = plan.blocks[step.block].code[step.place]
-        for name in _counted_as(plan, instruction):
+        for name in _counted_as(plan, instruction) if step.op == instruction.op else ():
             found[name] += step.times
-    found["encodes"] = sum(
-        vectors_of(plan.kind(plan.blocks[step.block].code[step.place].results[0]))
-        for step in steps
-        if step.op == "encode" and step.work.get("ntt")
-    )
+        if step.op == "encode" and step.work.get("ntt"):
+            is_map = instruction.op == "map_sums"
+            found["encodes"] += step.times if is_map else vectors_of(plan.kind(instruction.results[0]))
     return OperationCounts(**{f.name: found[f.name] for f in fields(OperationCounts)})
 
 
@@ -207,6 +221,10 @@ def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
         case "diag_sums":
             num_keys, _, *pairs = instruction.immediate
             return ("key_switches", "rotations") * num_keys + ("plaintext_products",) * (len(pairs) // 2)
+        case "map_sums":
+            products = map_sums_of(plan, instruction).products
+            switches = ("key_switches", "rotations") * len(products.switches())
+            return switches + ("plaintext_products",) * len(products.values)
         case "key_product" | "rotate" | "relinearize":
             key = plan.kind(instruction.operands[1].register)
             assert isinstance(key, KeyKind)
@@ -249,9 +267,14 @@ def key_load_seconds(plan: Plan, model: CostModel) -> float:
 def _key_uses(plan: Plan, steps: tuple[Step, ...]) -> dict[int, int]:
     uses: Counter[int] = Counter()
     for step in steps:
-        for operand in plan.blocks[step.block].code[step.place].operands:
-            key = plan.kind(operand.register)
-            if isinstance(key, KeyKind) and step.op not in ("for", "if", "yield"):
+        instruction = plan.blocks[step.block].code[step.place]
+        if step.op != instruction.op or step.op in ("for", "if", "yield"):
+            continue
+        keys = [plan.kind(operand.register) for operand in instruction.operands]
+        if step.op == "map_sums":
+            keys = [keys[baby] for _, baby in map_sums_of(plan, instruction).products.switches()]
+        for key in keys:
+            if isinstance(key, KeyKind):
                 uses[key.key] += step.times
     return dict(uses)
 

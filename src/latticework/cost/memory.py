@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import chain
 
+from latticework.cost.maps import map_encodings
 from latticework.cost.shapes import cipher_rows, digits_rows, plain_rows, row_bytes, shape_of
 from latticework.cost.trips import Trips, inner_blocks
 from latticework.cost.work import Shape
@@ -55,6 +56,8 @@ def scratch_rows(op: str, shape: Shape, *, stored: bool = True) -> int:
             return product + unstored
         case "diag_sums":  # one rotated copy before and after its automorphism
             return 2 * product + unstored
+        case "map_sums":  # the sums of one input before they are added to those of the others
+            return (2 + shape.sums) * product + shape.q_limbs + lifted
         case "mod_down":
             return shape.polys * shape.rows
         case "mul_monomial":
@@ -266,4 +269,8 @@ def constant_bytes(plan: Plan) -> int:
     """Bytes of all encoded constants, each held once per level, scale and basis of use."""
     encoded = {(i.immediate[0], plan.kind(i.results[0])) for _, _, i in plan.walk() if i.op == "encode"}
     rows = sum(kind.count * plain_rows(plan.chain, kind) for _, kind in encoded if isinstance(kind, PlainKind))
+    maps = {(i.immediate[0], plan.kind(i.results[0])): i for _, _, i in plan.walk() if i.op == "map_sums"}
+    for instruction in maps.values():
+        _, shape, times = map_encodings(plan, instruction)
+        rows += shape.rows * times
     return rows * row_bytes(plan.chain)

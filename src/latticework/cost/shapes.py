@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from latticework.cost.work import Shape
 from latticework.params import ModulusChain
+from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.schema import CipherKind, DigitsKind, Instruction, Kind, PlainKind, Plan
 
 WORD_BYTES = 8
@@ -56,9 +57,16 @@ def vectors_of(kind: Kind) -> int:
     return kind.count if isinstance(kind, Held) else 1
 
 
+def map_sums_of(plan: Plan, instruction: Instruction) -> MapSums:
+    """The block map of a `map_sums`."""
+    sums = plan.constants[instruction.immediate[0]]
+    assert isinstance(sums, MapSums)
+    return sums
+
+
 def priced_as(plan: Plan, instruction: Instruction) -> tuple[str, int]:
     """The operation on one ciphertext that an instruction consists of, and how often it does it."""
-    if instruction.op in ("for", "if"):
+    if instruction.op in ("for", "if", "map_sums"):
         return instruction.op, 1
     if instruction.op not in ("sum", "dot"):
         return instruction.op, max((vectors_of(plan.kind(r)) for r in instruction.results), default=1)
@@ -76,13 +84,16 @@ def shape_of(plan: Plan, instruction: Instruction) -> Shape:
     if op == "encode":
         kind = plan.kind(instruction.results[0])
         assert isinstance(kind, PlainKind)
-        slots = plan.constants[instruction.immediate[0]].slots
+        constant = plan.constants[instruction.immediate[0]]
+        assert isinstance(constant, ConstRef)
+        slots = constant.slots
         return Shape(chain.ring_degree, q_limbs(chain, kind), kind.basis * len(chain.special), slots=slots)
     source = plan.kind(instruction.operands[0].register) if instruction.operands else None
     result = plan.kind(instruction.results[0]) if instruction.results else None
     if op in ("for", "if") or not isinstance(source, Held) or not isinstance(result, CipherKind | DigitsKind):
         return Shape(chain.ring_degree, 0)
     switches = op in ("hoist", "key_product", "rotate", "relinearize", "to_sparse", "diag_sums")
+    switches |= op == "map_sums" and result.basis == 1  # type: ignore[union-attr]
     over_p = switches or op == "mod_raise" or (not isinstance(source, DigitsKind) and source.basis == 1)
     degree = 1 if isinstance(source, PlainKind) else source.degree
     if op in ("add", "sub", "sum") and isinstance(result, CipherKind):
@@ -95,6 +106,6 @@ def shape_of(plan: Plan, instruction: Instruction) -> Shape:
         q_limbs(chain, result) if op in _MOVES or result.level < source.level else None,
         degree + 1,
         keys=instruction.immediate[0] if op == "diag_sums" else 0,
-        sums=instruction.immediate[1] if op == "diag_sums" else 0,
+        sums=instruction.immediate[1] if op == "diag_sums" else result.count if op == "map_sums" else 0,
         terms=len(instruction.immediate) // 2 - 1 if op == "diag_sums" else 0,
     )

@@ -84,7 +84,7 @@ def work(op: str, shape: Shape) -> Work:
             return _mod_down(shape)
         case "mul_monomial":
             return {"ntt": shape.rows, "pointwise": shape.polys * shape.rows}
-        case "diag_sums":
+        case "diag_sums" | "map_sums":
             return add_work(*[_key_product(shape)] * shape.keys, {"plain_mac": 2 * shape.rows * shape.terms})
         case "to_sparse":
             return add_work(_hoist(shape), _key_product(shape), _mod_down(replace(shape, target=shape.q_limbs)))

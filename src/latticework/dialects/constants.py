@@ -5,7 +5,18 @@ from __future__ import annotations
 from latticework.errors import ShapeError
 from latticework.ir import register_attribute
 from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Part, Polynomial
+from latticework.plan.constants import (
+    Access,
+    ConstRef,
+    Diagonal,
+    Gather,
+    LinearMap,
+    MapSums,
+    Part,
+    Polynomial,
+    Split,
+    Way,
+)
 from latticework.plan.pack import PackDim, PackMap
 
 for _name, _class in {
@@ -18,11 +29,14 @@ for _name, _class in {
     "diagonal": Diagonal,
     "map_part": Part,
     "linear_map": LinearMap,
+    "map_split": Split,
+    "map_way": Way,
+    "map_sums": MapSums,
     "polynomial": Polynomial,
 }.items():
     register_attribute(_name)(_class)
 
-__all__ = ["ConstRef", "Diagonal", "LinearMap", "Polynomial", "mapped_count"]
+__all__ = ["ConstRef", "Diagonal", "LinearMap", "MapSums", "Polynomial", "mapped_count"]
 
 
 def mapped_count(name: str, linear_map: LinearMap, count: int, slots: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from latticework.dialects.arrays import define_moves, joint_count, summed_type
-from latticework.dialects.constants import ConstRef
+from latticework.dialects.constants import ConstRef, MapSums
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import (
     CipherType,
@@ -396,6 +396,47 @@ def _diag_sums(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
 
 
 DIAG_SUMS = define("rlwe.diag_sums", infer=_infer_diag_sums, meaning=_diag_sums)
+
+
+def _infer_map_sums(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    """The inner sums of a block map, all inputs in one array: one ciphertext for each of `products.groups`.
+
+    Attributes: sums, and scale: of the result. The keys are those of `products.babies`. Without any, nothing has to be
+    divided by P, and the sums stay over Q.
+    """
+    name = "rlwe.map_sums"
+    sums = attribute(name, attrs, "sums", MapSums)
+    products = sums.products
+    a, *keys = take(name, operands, CipherType, *[KeyType] * len(products.babies))
+    _check_switchable(name, a, (1,))
+    if (a.count, a.slots) != (sums.map.count_in, sums.map.slots):
+        raise ShapeError(
+            f"{name}: the map takes {sums.map.count_in} x {sums.map.slots} slots, its operand has {a.count} x {a.slots}"
+        )
+    for key, baby in zip(keys, products.babies, strict=True):
+        _check_key(name, key, "galois", a.level)
+        if galois_action(key.spec.galois_element, a.slots) != (baby.steps % a.slots, baby.conj):
+            raise IrError(f"{name}: the key of galois element {key.spec.galois_element} does not make {baby}")
+    if not products.groups:
+        raise IrError(f"{name}: the map has no diagonal")
+    scale = attribute(name, attrs, "scale", float)
+    return [a.replace(count=len(products.groups), basis="QP" if keys else "Q", scale=scale)]
+
+
+def _map_sums(op: Op, inputs: list[Array], context: Context) -> list[Array]:
+    products = op.attrs["sums"].products
+    x = as_vectors(inputs[0])
+    babies = [x]
+    for value in op.operands[1:]:
+        assert isinstance(value.type, KeyType)
+        babies.append(apply_galois(x, value.type.spec.galois_element))
+    totals = np.zeros((len(products.groups), x.shape[1]), dtype=np.complex128)
+    for (in_, baby, group), values in zip(products.rows.tolist(), products.values, strict=True):
+        totals[group] += values.evaluate(context.sources) * babies[baby][in_]
+    return [as_value(totals)]
+
+
+MAP_SUMS = define("rlwe.map_sums", infer=_infer_map_sums, meaning=_map_sums)
 
 
 def _joined(name: str, types: list[CipherType]) -> CipherType:

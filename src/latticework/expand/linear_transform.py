@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
 from latticework.dialects.rlwe import CipherType
-from latticework.expand.linear_terms import SELF, Term, made_outputs, terms_of
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
-from latticework.plan.constants import LinearMap
-from latticework.plan.gathers.steps import TYPICAL, Choice, Prices, Split, choose, count, places
+from latticework.plan.constants import LinearMap, MapSums, Way
+from latticework.plan.gathers.map_sums import Products
+from latticework.plan.gathers.steps import TYPICAL, Choice, Places, Prices, Split, choose, count, places
+from latticework.plan.gathers.terms import made_outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +64,24 @@ def expand_linear_transform(
     choice = choose(where, ways.prices, packing=real and ways.packing)
     if width is not None:
         choice = Choice(Split(width), count(where, Split(width)))
-    used = np.unique(where.in_).tolist()
-    x = x if single else p.take(x, used)
     if choice.packing == "diagonals":
-        x = p.add(x, p.mul_i(p.rotate(x, choice.apart)))
-    inputs = {0: x} if single else {u: p.take(x, [i]) for i, u in enumerate(used)}
-    made = _Sums(p, inputs, kind, plain_scale).outputs(terms_of(linear_map, choice), level, scale)
+        x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, where, choice.apart)
+    sums = MapSums(linear_map, Way(choice.split, choice.packing, choice.apart))
+    parts = _one_to_one(p, x, sums, plain_scale) if single else _of_block(p, x, sums, plain_scale)
+    made = _turned_and_added(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
     if choice.packing == "diagonals":
         made = p.add(made, p.conjugate(made))
     if choice.packing == "outputs":
         made = _unpacked(p, made, len(made_outputs(linear_map)))
     return made if single else _in_place(p, made, linear_map, scale)
+
+
+def _with_turned(p: Primitives, x: Value, where: Places, apart: int) -> Value:
+    """x + i rotate(x, apart) of the vectors that a block map reads; where it reads none, any of them."""
+    used = np.unique(where.in_).tolist()
+    read = p.take(x, used)
+    both = p.add(read, p.mul_i(p.rotate(read, apart)))
+    return p.take(both, [used.index(u) if u in used else 0 for u in range(cipher(x).count)])
 
 
 def _unpacked(p: Primitives, made: Value, count_made: int) -> Value:
@@ -97,70 +106,67 @@ def _in_place(p: Primitives, made: Value, linear_map: LinearMap, scale: float) -
     return p.take(p.concat([made, zero]), order)
 
 
-class _Sums:
-    """The sums of products of one map, and the giant steps that follow them."""
+# The inner sums of the outputs (their numbers) that one giant step turns, as one array.
+Part = tuple[int, tuple[int, ...], Value]
 
-    def __init__(self, p: Primitives, inputs: dict[int, Value], kind: CipherType, plain_scale: float) -> None:
-        self.p, self.inputs, self.kind, self.plain_scale = p, inputs, kind, plain_scale
 
-    def outputs(self, terms: Sequence[Term], level: int, scale: float) -> Value:
-        """All outputs that have terms, in order, at their level and scale."""
-        p = self.p
-        is_turned = any(term.baby != SELF for term in terms)
-        groups = dict.fromkeys((term.giant, term.out) for term in terms)
-        numbers = {group: number for number, group in enumerate(groups)}
-        inner = self.fused(terms, numbers) if is_turned else self.plain(terms, numbers)
-        outs = sorted({out for _, out in groups})
-        totals: dict[int, Value] = {}
-        whole: Value | None = None
-        by_giant: dict[int, list[int]] = {}
-        for giant, out in groups:
-            by_giant.setdefault(giant, []).append(out)
-        together = all(len(held) == len(outs) for held in by_giant.values())
-        for giant, held in by_giant.items():
-            part = p.concat([inner[numbers[giant, out]] for out in held])
-            if giant:
-                settled = p.mod_down(part, self.kind.level.index, cipher(part).scale) if is_turned else part
-                part = p.key_product(p.hoist(settled), giant, self.kind.level)
-            if cipher(part).basis == "Q" and len(by_giant) > 1:
-                part = p.extend(part)
-            if together:
-                whole = p.add(whole, part)
-                continue
-            for i, out in enumerate(held):
-                totals[out] = p.add(totals.get(out), p.take(part, [i]) if len(held) > 1 else part)
-        if whole is None:
-            whole = p.concat([totals[out] for out in outs])
-        return p.mod_down(whole, level, scale)
+def _turned_and_added(
+    p: Primitives, parts: Sequence[Part], kind: CipherType, level: int, scale: float, *, is_turned: bool
+) -> Value:
+    """All outputs that have products, in order, at their level and scale.
 
-    def fused(self, terms: Sequence[Term], numbers: dict[tuple[int, int], int]) -> list[Value]:
-        """Every sum of terms over QP before it is turned: of each input all by one operation on one decomposition."""
-        p, kind = self.p, self.kind
-        sums: list[Value | None] = [None] * len(numbers)
-        for u, x in self.inputs.items():
-            own = [term for term in terms if term.in_ == u]
-            babies = sorted({term.baby for term in own} - {SELF})
-            places = {SELF: 0, **{baby: number for number, baby in enumerate(babies, 1)}}
-            keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in babies]
-            local: dict[tuple[int, int], int] = {}
-            pairs = [
-                (places[term.baby], local.setdefault((term.giant, term.out), len(local))) for term in own
-            ]  # fmt: skip
-            plains = [p.encode(term.values, kind.slots, kind.level, self.plain_scale, "QP") for term in own]
-            results = p.builder.create(
-                "rlwe.diag_sums", [p.hoist(x), *keys, *plains], {"terms": tuple(pairs), "giants": len(local)}
-            ).results
-            for group, number in local.items():
-                sums[numbers[group]] = p.add(sums[numbers[group]], results[number])
-        return [value for value in sums if value is not None]
+    kind       of the inputs
+    is_turned  whether any input was, so that the sums are over QP
+    """
+    outs = sorted({out for _, held, _ in parts for out in held})
+    totals: dict[int, Value] = {}
+    whole: Value | None = None
+    together = all(len(held) == len(outs) for _, held, _ in parts)
+    for giant, held, part in parts:
+        if giant:
+            settled = p.mod_down(part, kind.level.index, cipher(part).scale) if is_turned else part
+            part = p.key_product(p.hoist(settled), giant, kind.level)
+        if cipher(part).basis == "Q" and len(parts) > 1:
+            part = p.extend(part)
+        if together:
+            whole = p.add(whole, part)
+            continue
+        for i, out in enumerate(held):
+            totals[out] = p.add(totals.get(out), p.take(part, [i]))
+    if whole is None:
+        whole = p.concat([totals[out] for out in outs])
+    return p.mod_down(whole, level, scale)
 
-    def plain(self, terms: Sequence[Term], numbers: dict[tuple[int, int], int]) -> list[Value]:
-        """The same over Q, where the inputs themselves are the only babies: there is no P to divide by."""
-        p, kind = self.p, self.kind
-        sums: list[Value | None] = [None] * len(numbers)
-        for term in terms:
-            plain = p.encode(term.values, kind.slots, kind.level, self.plain_scale, "Q")
-            product = p.builder.build("rlwe.mul_plain", [self.inputs[term.in_], plain])
-            number = numbers[term.giant, term.out]
-            sums[number] = p.add(sums[number], product)
-        return [value for value in sums if value is not None]
+
+def _of_block(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
+    """The inner sums of a map of arrays by one operation, which gets its diagonals from the map."""
+    kind, products = cipher(x), sums.products
+    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
+    made = p.builder.build("rlwe.map_sums", [x, *keys], sums=sums, scale=kind.scale * plain_scale)
+    return [
+        (giant, tuple(out for _, (_, out) in held), p.take(made, [number for number, _ in held]))
+        for giant, held in _by_giant(products)
+    ]
+
+
+def _by_giant(products: Products) -> list[tuple[int, list[tuple[int, tuple[int, int]]]]]:
+    """Numbers of sums and what they are of, by giant step."""
+    numbered = enumerate(products.groups)
+    return [(giant, list(held)) for giant, held in groupby(numbered, key=lambda item: item[1][0])]
+
+
+def _one_to_one(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
+    """The inner sums of a map of single vectors, each diagonal a constant of its own; over Q if x is the only baby."""
+    kind, products = cipher(x), sums.products
+    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
+    if keys:
+        plains = [p.encode(values, kind.slots, kind.level, plain_scale, "QP") for values in products.values]
+        terms = tuple((baby, group) for _, baby, group in products.rows.tolist())
+        attrs = {"terms": terms, "giants": len(products.groups)}
+        made = p.builder.create("rlwe.diag_sums", [p.hoist(x), *keys, *plains], attrs).results
+        return [(giant, (0,), value) for (giant, _), value in zip(products.groups, made, strict=True)]
+    totals: dict[int, Value] = {}
+    for (_, _, group), values in zip(products.rows.tolist(), products.values, strict=True):
+        plain = p.encode(values, kind.slots, kind.level, plain_scale, "Q")
+        totals[group] = p.add(totals.get(group), p.builder.build("rlwe.mul_plain", [x, plain]))
+    return [(giant, (0,), totals[number]) for number, (giant, _) in enumerate(products.groups)]

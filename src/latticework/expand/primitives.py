@@ -9,7 +9,7 @@ from latticework.dialects.rlwe import CipherType, DigitsType, Level
 from latticework.ir import Builder, Value
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef
-from latticework.plan.keys import KeySpec, conjugation_element, galois_element
+from latticework.plan.keys import KeySpec, conjugation_element, galois_element, signed_steps
 
 MAX_FACTOR = 1 << 62  # of the core's 64-bit scalars
 
@@ -130,12 +130,6 @@ class Primitives:
     def group(self, level: int, track: int = 0) -> int:
         """What rescaling this level away divides by."""
         return self.chain.group_product(level, track)
-
-
-def signed_steps(steps: int, slots: int) -> int:
-    """The representative of a rotation in (-slots/2, slots/2]."""
-    steps %= slots
-    return steps - slots if steps > slots // 2 else steps
 
 
 def cipher(value: Value) -> CipherType:

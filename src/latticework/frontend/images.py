@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.errors import ShapeError
+from latticework.errors import ShapeError, UserError
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
 from latticework.ops import conv2d as convolution
@@ -31,12 +31,12 @@ def conv2d(
         tracer = _tracer(x, weight, bias)
         if tracer is not None:
             return tracer.call(convolution.trace, x, weight, bias, stride, padding, dilation, groups)
-        images, kernels = plain_array(x), plain_array(weight)
+        images, kernels = plain_array(x, "conv2d"), plain_array(weight, "conv2d")
         attrs = convolution.attributes(images.shape, kernels.shape, stride, padding, dilation, groups)
         result = convolution.convolved(images, kernels, **attrs)
         if bias is None:
             return result
-        shift = plain_array(bias)
+        shift = plain_array(bias, "conv2d")
         convolution.check_bias(shift.shape, kernels.shape)
         return result + shift.reshape(-1, 1, 1)
 
@@ -54,7 +54,10 @@ def conv1d(
                 )
         around = padding if isinstance(padding, str) else (0, padding)
         rows, kernels = np.expand_dims(x, -2), np.expand_dims(weight, -2)
-        return np.squeeze(conv2d(rows, kernels, bias, (1, stride), around, (1, dilation), groups), -2)
+        try:
+            return np.squeeze(conv2d(rows, kernels, bias, (1, stride), around, (1, dilation), groups), -2)
+        except UserError as error:
+            raise type(error)(f"conv1d, as images of one row: {error.message}", at=error.at) from None
 
 
 def sum_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Any:
@@ -76,8 +79,9 @@ def _pooled(x: Any, kernel: Any, stride: Any, padding: Any, mean: bool) -> Any:
     with user_line():
         if isinstance(x, Traced):
             return x._tracer.call(pooling.trace, x, kernel, stride, padding, mean)
-        images = plain_array(x)
-        attrs = pooling.attributes(images.shape, kernel, stride, padding)
+        name = "avg_pool2d" if mean else "sum_pool2d"
+        images = plain_array(x, name)
+        attrs = pooling.attributes(images.shape, kernel, stride, padding, name)
         total = pooling.summed(images, **attrs)
         return total / np.prod(attrs["kernel"]) if mean else total
 

@@ -8,22 +8,26 @@ import numpy.typing as npt
 from latticework.errors import DtypeError, RangeError
 
 
-def plain_array(operand: object) -> npt.NDArray[np.float64]:
-    """The operand as float64; raises DtypeError for what is not real numbers, RangeError for NaN and infinity."""
+def plain_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:
+    """The operand of a function as float64.
+
+    raises  DtypeError for what is not real numbers, RangeError for NaN and infinity, naming the function if it is given
+    """
+    of = f"{function}: " if function else ""
     try:
         array = np.asarray(operand)
     except ValueError as error:
         raise DtypeError(
-            f"a plain operand of type {type(operand).__name__} is no array: {error}; give rows of equal length"
+            f"{of}a plain operand of type {type(operand).__name__} is no array: {error}; give rows of equal length"
         ) from None
     if array.dtype.kind == "c":
         raise DtypeError(
-            f"a plain operand of shape {array.shape} has dtype {array.dtype}; programs compute on real numbers: "
+            f"{of}a plain operand of shape {array.shape} has dtype {array.dtype}; programs compute on real numbers: "
             "use its .real and .imag apart"
         )
     if array.dtype.kind not in "biuf":
         raise DtypeError(
-            f"a plain operand of type {type(operand).__name__} has dtype {array.dtype}; "
+            f"{of}a plain operand of type {type(operand).__name__} has dtype {array.dtype}; "
             "give numbers: np.asarray(value, dtype=float)"
         )
     with np.errstate(over="ignore"):
@@ -33,7 +37,7 @@ def plain_array(operand: object) -> npt.NDArray[np.float64]:
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         where = f", first at index {first}" if first else ""
         raise RangeError(
-            f"{int(bad.sum())} of {result.size} elements of a plain operand of shape {result.shape} are NaN or "
+            f"{of}{int(bad.sum())} of {result.size} elements of a plain operand of shape {result.shape} are NaN or "
             f"infinite{where}; clean the data first, for example with np.nan_to_num"
         )
     return result

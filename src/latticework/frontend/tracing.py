@@ -53,6 +53,7 @@ class Tracer:
         self._wrap = wrap
         self._builder = Builder(module.body)
         self._open: list[Block] = [module.body]
+        self._calling = ""  # the NumPy function that is being traced, for messages
 
     def wrap(self, value: Value) -> Traced:
         """What the user's function gets to see for a value."""
@@ -86,11 +87,11 @@ class Tracer:
                     "carry a counter array instead (start at 0.0, return counter + 1)"
                 )
             return value
-        return self._constant(plain_array(operand))
+        return self._constant(plain_array(operand, self._calling))
 
     def plain(self, operand: object) -> npt.NDArray[np.float64] | None:
         """A plain operand as a checked array, None for a traced one."""
-        return None if isinstance(operand, (Traced, Value)) else plain_array(operand)
+        return None if isinstance(operand, (Traced, Value)) else plain_array(operand, self._calling)
 
     def emit(self, op: TensorOp, *operands: Value, **attrs: Any) -> Value:
         """Append a tensor operation at the user's line; what has public operands only is computed at once."""
@@ -98,7 +99,7 @@ class Tracer:
         if arrays and all(array is not None for array in arrays):
             (kind,) = op.spec.infer(operands, attrs, ())
             if not getattr(kind, "secret", True):
-                return self._constant(plain_array(op.reference(arrays, attrs, self.module.sources)))  # type: ignore[arg-type]
+                return self._constant(plain_array(op.reference(arrays, attrs, self.module.sources), op.name))  # type: ignore[arg-type]
         return self._builder.create(op.spec, operands, attrs, loc=user_loc()).result
 
     def create(self, spec: OpSpec, operands: Sequence[Value], attrs: dict[str, Any], **kwargs: Any) -> Op:
@@ -108,6 +109,7 @@ class Tracer:
     def call(self, trace: Callable[..., Value], *args: Any, **kwargs: Any) -> Any:
         """Run a trace function for the user; errors without a location get the user's line."""
         with user_line():
+            self._calling = ""
             return self._wrapped(trace(self, *args, **kwargs))
 
     def call_numpy(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -118,6 +120,7 @@ class Tracer:
                 raise UnsupportedError(
                     f"{_numpy_name(function)} is not supported on secret arrays: {remedy(function.__name__)}"
                 )
+            self._calling = _numpy_name(function)
             return self._wrapped(trace(self, **_arguments(function, trace, args, kwargs)))
 
     def _wrapped(self, result: Value | list[Value]) -> Any:

@@ -9,7 +9,7 @@ _FUNCTION = "approximate it on its range with lw.polynomial(x, coefficients)"
 _VALUES = "return the values and do it after decryption"
 
 _REMEDIES: dict[str, str] = {
-    **dict.fromkeys(("block", "dstack", "insert"), "join the parts with np.concatenate or np.stack"),
+    **dict.fromkeys(("block", "insert"), "join the parts with np.concatenate or np.stack"),
     **dict.fromkeys(("select", "choose"), _SELECT),
     **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "max", "min", "amax", "amin", "median", "unique"), _ORDER),
     **dict.fromkeys(("greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "sign"), _COMPARE),
@@ -20,7 +20,6 @@ _REMEDIES: dict[str, str] = {
     "minimum": "write min(a, b) as b - lw.relu(b - a)",
     "clip": "write clip(x, 0, 1) as lw.relu(x) - lw.relu(x - 1)",
     "std": "return the variance np.var(x) and take its root after decryption",
-    **dict.fromkeys(("convolve", "correlate"), "use lw.conv1d, whose kernels are not reversed"),
     "copyto": "values are immutable here; build a new one",
     "save": _VALUES,
 }

@@ -51,7 +51,7 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
     uses: Counter[KeySpec] = Counter()
     for op in module.walk():
         if op.name == "key.demand":
-            products = sum(_array_length(reader) for reader, _ in op.result.uses)
+            products = sum(_num_products(reader, place) for reader, place in op.result.uses)
             uses[keys[serving_key(op.attrs["spec"], keys, chain.covers)]] += products
     steps = steps_by_element(chain)
     dense_limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
@@ -74,8 +74,10 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
     )
 
 
-def _array_length(op: Op) -> int:
-    """Ciphertexts that an operation makes: it multiplies its keys with each."""
+def _num_products(op: Op, place: int) -> int:
+    """Products that an operation makes with the key that is this operand: one for each ciphertext of an array."""
+    if op.name == "rlwe.map_sums":
+        return sum(baby == place for _, baby in op.attrs["sums"].products.switches())
     return max((int(getattr(v.type, "count", 1)) for v in op.results), default=1)
 
 

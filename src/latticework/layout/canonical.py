@@ -49,7 +49,7 @@ class Form:
     @property
     def rolls(self) -> tuple[Roll, ...]:
         """The rolls that make the turns: each of the places as they are, before anything turns those."""
-        order = _order(self.turns)
+        order = turning_order(self.turns)
         assert order is not None
         return tuple((i, by) for i in order for by, count in self.turns[i] for _ in range(count))
 
@@ -145,10 +145,10 @@ def _turns(dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> Turns | None:
         tuple(sorted((by, count) for by, count in row.items() if count)) if walks else ()
         for row, walks in zip(rows, walking, strict=True)
     )
-    return found if _order(found) is not None else None
+    return found if turning_order(found) is not None else None
 
 
-def _order(turns: Turns) -> list[int] | None:
+def turning_order(turns: Turns) -> list[int] | None:
     """Turned dimensions, each before those that it is turned by, the lowest first; None if they go in a circle."""
     left = {i: {by for by, _ in row if turns[by]} for i, row in enumerate(turns) if row}
     order: list[int] = []
@@ -239,7 +239,7 @@ def _exchanged(form: Form, place: int, by: int) -> Form | None:
     dims = list(form.dims)
     dims[place], dims[by] = dims[by], dims[place]
     form = Form(tuple(dims), form.vectors, form.turns).with_turns(place, ()).with_turns(by, row)
-    return _tidy(form) if _order(form.turns) is not None else None
+    return _tidy(form) if turning_order(form.turns) is not None else None
 
 
 def _preference(form: Form) -> tuple[object, ...]:

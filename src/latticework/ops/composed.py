@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from latticework.ops import combining, einsum, indexing, joining, splitting
+from latticework.ops import combining, convolving, einsum, indexing, joining, splitting
 from latticework.ops.take import trace_diagonal
 
 COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
     np.concatenate: joining.concatenate,
     np.stack: joining.stack,
     np.vstack: joining.vstack,
+    np.dstack: joining.dstack,
     np.hstack: joining.hstack,
     np.column_stack: joining.column_stack,
     np.append: joining.append,
@@ -38,6 +39,8 @@ COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
     np.where: combining.where,
     np.average: combining.average,
     np.var: combining.var,
+    np.convolve: convolving.convolve,
+    np.correlate: convolving.correlate,
     np.einsum: einsum.einsum,
     np.tensordot: einsum.tensordot,
     np.inner: einsum.inner,

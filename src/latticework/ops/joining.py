@@ -8,6 +8,7 @@ from typing import Any
 from latticework.errors import ShapeError
 from latticework.ir.core import Value
 from latticework.ops import add, reshape
+from latticework.ops import slice as slicing
 from latticework.ops.base import Tracer, normal_axis, shape_of
 from latticework.ops.pad import padded
 
@@ -24,12 +25,20 @@ def stack(tracer: Tracer, arrays: Any, axis: int = 0) -> Value:
     if len(set(shapes)) > 1:
         raise ShapeError(f"stack: the arrays have shapes {', '.join(map(str, shapes))}; they must all have the same")
     along = normal_axis("stack", axis, len(shapes[0]) + 1)
-    return _joined(tracer, "stack", [reshape.trace_expand_dims(tracer, v, along) for v in values], along)
+    index = (*(slice(None),) * along, None)
+    return _joined(tracer, "stack", [slicing.trace(tracer, v, index) for v in values], along)
 
 
 def vstack(tracer: Tracer, tup: Any) -> Value:
     """np.vstack(tup)."""
     return _joined(tracer, "vstack", [_at_least_2d(tracer, v) for v in _lifted(tracer, "vstack", tup)], 0)
+
+
+def dstack(tracer: Tracer, tup: Any) -> Value:
+    """np.dstack(tup)."""
+    values = [_at_least_2d(tracer, v) for v in _lifted(tracer, "dstack", tup)]
+    deep = [v if len(shape_of(v)) > 2 else slicing.trace(tracer, v, (..., None)) for v in values]
+    return _joined(tracer, "dstack", deep, 2)
 
 
 def hstack(tracer: Tracer, tup: Any) -> Value:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from latticework.dialects.vec import VecType
 from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, is_identity, num_diagonals
+from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, num_diagonals, whole_rotations
 from latticework.plan.pack import PackMap
 
 FOLD_COST = 4  # a rotation after the linear transform, in diagonals of it
@@ -68,15 +69,15 @@ def linear(
     source: str | None = None,
     weights: Access | None = None,
 ) -> Value:
-    """out[...] += source[...] * x[...] over a loop nest, as one linear transform, or as nothing if nothing moves.
+    """out[...] += source[...] * x[...] over a loop nest, as one linear transform, or by turning whole vectors.
 
     Where the result repeats at the outermost, its copies may share the sums out and be added up by rotations
     afterwards: fewer diagonals for log2(copies) rotations (the hybrid method of Juvekar et al., USENIX Security 2018).
     """
     assert x.vector is not None
     gather = Gather(domain, target.pack, out, source, weights, x.pack, into)
-    if is_identity(gather):
-        return x.vector
+    if (turns := whole_rotations(gather)) is not None:
+        return turned(target, x.vector, turns)
     copies = target.layout.outer_copies
     shared = replace(gather, spread=copies)
     folds = copies.bit_length() - 1
@@ -87,6 +88,28 @@ def linear(
         steps = target.layout.slots >> (fold + 1)
         total = target.build("vec.add", total, target.build("vec.rotate", total, steps=steps))
     return total
+
+
+def turned(target: Target, x: Value, turns: Sequence[tuple[int, int]]) -> Value:
+    """Vectors of an array, each turned by its steps: one rotation of an array for all that turn alike."""
+    by_steps: dict[int, list[int]] = {}
+    for vector, steps in turns:
+        by_steps.setdefault(steps, []).append(vector)
+    parts = []
+    for steps, vectors in by_steps.items():
+        part = taken(target, x, vectors)
+        parts.append(target.build("vec.rotate", part, steps=steps) if steps else part)
+    joined = parts[0] if len(parts) == 1 else target.build("vec.concat", *parts)
+    order = [(steps, vector) for steps, vectors in by_steps.items() for vector in vectors]
+    places = {turn: place for place, turn in reversed(list(enumerate(order)))}
+    return taken(target, joined, [places[steps, vector] for vector, steps in turns])
+
+
+def taken(target: Target, x: Value, vectors: Sequence[int]) -> Value:
+    """vec.take, unless these are all vectors in order."""
+    numbers = tuple(vectors)
+    assert isinstance(x.type, VecType)
+    return x if numbers == tuple(range(x.type.count)) else target.build("vec.take", x, vectors=numbers)
 
 
 def moved(target: Target, x: Operand) -> Value:

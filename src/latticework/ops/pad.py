@@ -1,4 +1,4 @@
-"""tensor.pad: zeros before and after; the other modes of np.pad take elements again."""
+"""tensor.pad: a slice with zeros before and after it; the other modes of np.pad take elements again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
 from latticework.ops import add
+from latticework.ops import slice as slicing
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
@@ -20,16 +21,20 @@ Ints = tuple[int, ...]
 _MODES = ("edge", "reflect", "symmetric", "wrap")
 
 
-def shape(a: Shape, *, before: Ints, after: Ints) -> Shape:
-    """Shape of a with before[i] zeros in front of axis i and after[i] behind it."""
-    if not len(a) == len(before) == len(after) or min(*before, *after, 0) < 0:
-        raise ShapeError(f"pad: widths {before} and {after} for shape {a}; give two numbers >= 0 for every axis")
-    return tuple(b + n + e for b, n, e in zip(before, a, after, strict=True))
+def shape(a: Shape, *, before: Ints, after: Ints, **taken: Ints) -> Shape:
+    """Shape of a slice of a (as of tensor.slice) with before[i] zeros in front of its axis i and after[i] behind it."""
+    inside = slicing.shape(a, **taken)
+    if not len(inside) == len(before) == len(after) or min(*before, *after, 0) < 0:
+        raise ShapeError(f"pad: widths {before} and {after} for shape {inside}; give two numbers >= 0 for every axis")
+    return tuple(b + n + e for b, n, e in zip(before, inside, after, strict=True))
 
 
 def padded(tracer: Tracer, value: Value, before: Ints, after: Ints) -> Value:
     """The value with zeros around it; itself if there are none."""
-    return tracer.emit(PAD, value, before=before, after=after) if any((*before, *after)) else value
+    if not any((*before, *after)):
+        return value
+    base, taken = slicing.traced_back(value, slicing.parse_index(shape_of(value), ...))
+    return tracer.emit(PAD, base, before=before, after=after, **taken)
 
 
 def trace(tracer: Tracer, array: object, pad_width: Any, mode: Any = "constant", kwargs: Any = None) -> Value:
@@ -84,32 +89,33 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     """Up to two zeros on each side."""
     array = rng.normal(size=random_shape(rng, slots // 16, int(rng.integers(1, 3))))
     before, after = (tuple(int(n) for n in rng.integers(0, 3, array.ndim)) for _ in range(2))
-    widths = tuple(zip(before, after, strict=True))
     if sum(before + after) == 0 or np.prod(np.array(array.shape) + before + after) > slots:
-        return Case((array[:1],), lambda a: np.pad(a, [(1, 0)] + [(0, 0)] * (a.ndim - 1)), _one_row(array.ndim))
-    return Case((array,), lambda a: np.pad(a, widths), {"before": before, "after": after})
+        before, after, array = (1, *before[1:]), (0,) * array.ndim, array[:1]
+    widths = tuple(zip(before, after, strict=True))
+    index = tuple(slice(None, None, int(rng.choice([1, -1]))) for _ in array.shape)
+    attrs = {"before": before, "after": after} | slicing.parse_index(array.shape, index)
+    return Case((array,), lambda a: np.pad(a[index], widths), attrs)
 
 
-def _one_row(rank: int) -> dict[str, Ints]:
-    return {"before": (1, *(0,) * (rank - 1)), "after": (0,) * rank}
+def _pad(a: FloatArray, before: Ints, after: Ints, **taken: Ints) -> FloatArray:
+    return np.pad(slicing.sliced(a, **taken), list(zip(before, after, strict=True)))
 
 
-def _pad(a: FloatArray, before: Ints, after: Ints) -> FloatArray:
-    return np.pad(a, list(zip(before, after, strict=True)))
-
-
-def lower(target: Target, a: Operand, before: Ints, after: Ints) -> Value:
+def lower(
+    target: Target, a: Operand, before: Ints, after: Ints, stops: Ints, **taken: Ints
+) -> Value:  # fmt: skip
     """One linear transform."""
-    axes = access(a.shape, range(len(a.shape)), len(a.shape))
-    out = Access(target.shape, axes.matrix, before)
-    return linear(target, a, a.shape, out, axes)
+    rank = len(target.shape)
+    inside = tuple(n - b - e for b, n, e in zip(before, target.shape, after, strict=True))
+    out = Access(target.shape, access(inside, range(rank), rank).matrix, before)
+    return linear(target, a, inside, out, slicing.read(a.shape, rank, **taken))
 
 
 PAD = tensor_op(
     "pad",
     shape=shape,
     meaning=_pad,
-    attributes={"before": tuple, "after": tuple},
+    attributes=dict.fromkeys(("before", "after", "starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
     numpy={np.pad: trace},
     place=place_row_major,

@@ -43,13 +43,50 @@ def trace(tracer: Tracer, a: object, index: Any) -> Value:
     """a[index]."""
     value = tracer.lift(a)
     attrs = parse_index(shape_of(value), index)
-    whole = all(
-        attrs["starts"][axis] == 0 and attrs["steps"][axis] == 1 and attrs["stops"][axis] == n
-        for axis, n in enumerate(shape_of(value))
-    )
-    if whole and not attrs["squeezed"] and not attrs["new_axes"]:
+    if _is_whole(shape_of(value), attrs):
         return value
-    return tracer.emit(SLICE, value, **attrs)
+    base, composed = traced_back(value, attrs)
+    shape(shape_of(base), **composed)
+    return base if _is_whole(shape_of(base), composed) else tracer.emit(SLICE, base, **composed)
+
+
+def traced_back(value: Value, attrs: dict[str, Ints]) -> tuple[Value, dict[str, Ints]]:
+    """A slice of what itself is a slice as one slice of the array behind it: one linear map, one level."""
+    op = value.owner
+    if not isinstance(op, Op) or op.spec is not SLICE.spec:
+        return value, attrs
+    return op.operands[0], _composed(shape_of(op.operands[0]), SLICE.own(op.attrs), attrs)
+
+
+def _composed(a: Shape, first: dict[str, Ints], second: dict[str, Ints]) -> dict[str, Ints]:
+    """The slice that takes `second` of the slice `first` of an array of shape a."""
+    kept = _kept_axes(len(a), first["squeezed"], first["new_axes"])
+    ranges = [range(*bounds) for bounds in zip(first["starts"], first["stops"], first["steps"], strict=True)]
+    middle = [kept.get(axis) for axis in range(len(kept) + len(first["new_axes"]))]  # operand's axis, None: a new one
+    for axis, bounds in zip(middle, zip(second["starts"], second["stops"], second["steps"], strict=True), strict=True):
+        if axis is not None:
+            taken, along = range(*bounds), ranges[axis]
+            step = along.step * taken.step
+            start = along[taken[0]] if taken else along.start
+            ranges[axis] = range(start, start + len(taken) * step, step)
+    final = [axis for place, axis in enumerate(middle) if place not in second["squeezed"]]
+    for place in sorted(second["new_axes"]):
+        final.insert(place, None)
+    return {
+        "starts": tuple(r.start for r in ranges),
+        "stops": tuple(r.stop for r in ranges),
+        "steps": tuple(r.step for r in ranges),
+        "squeezed": tuple(axis for axis in range(len(a)) if axis not in final),
+        "new_axes": tuple(place for place, axis in enumerate(final) if axis is None),
+    }
+
+
+def _is_whole(shape: Shape, attrs: dict[str, Ints]) -> bool:
+    """Whether a slice is all of an array of that shape as it is."""
+    if attrs["squeezed"] or attrs["new_axes"]:
+        return False
+    bounds = zip(attrs["starts"], attrs["stops"], attrs["steps"], strict=True)
+    return all(tuple(limits) == (0, n, 1) for limits, n in zip(bounds, shape, strict=True))
 
 
 def trace_flip(tracer: Tracer, m: object, axis: Any = None) -> Value:
@@ -118,7 +155,8 @@ def element(item: Any, axis: int, shape: Shape) -> int:
     return at % n
 
 
-def _slice(a: FloatArray, *, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> FloatArray:
+def sliced(a: FloatArray, *, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> FloatArray:
+    """The slice in NumPy."""
     ranges = [np.arange(*bounds) for bounds in zip(starts, stops, steps, strict=True)]
     taken = np.squeeze(a[np.ix_(*ranges)] if ranges else a, axis=squeezed)
     return np.expand_dims(taken, new_axes)
@@ -136,10 +174,15 @@ def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
 def lower(target: Target, a: Operand, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> Value:
     """One linear transform."""
     rank = len(target.shape)
-    kept = {old: new for new, old in _kept_axes(len(a.shape), squeezed, new_axes).items()}
-    rows = tuple(tuple(steps[axis] * int(kept.get(axis) == j) for j in range(rank)) for axis in range(len(a.shape)))
     out = access(target.shape, range(rank), rank)
-    return linear(target, a, target.shape, out, Access(a.shape, rows, starts))
+    return linear(target, a, target.shape, out, read(a.shape, rank, starts, steps, squeezed, new_axes))
+
+
+def read(a: Shape, rank: int, starts: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> Access:
+    """How loops over the `rank` axes of a slice read the array of shape a that it is taken from."""
+    kept = {old: new for new, old in _kept_axes(len(a), squeezed, new_axes).items()}
+    rows = tuple(tuple(steps[axis] * int(kept.get(axis) == j) for j in range(rank)) for axis in range(len(a)))
+    return Access(a, rows, starts)
 
 
 def _kept_axes(rank: int, squeezed: Ints, new_axes: Ints) -> dict[int, int]:
@@ -152,7 +195,7 @@ def _kept_axes(rank: int, squeezed: Ints, new_axes: Ints) -> dict[int, int]:
 SLICE = tensor_op(
     "slice",
     shape=shape,
-    meaning=_slice,
+    meaning=sliced,
     attributes=dict.fromkeys(("starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
     numpy={np.flip: trace_flip},

@@ -20,17 +20,21 @@ from latticework.plan.constants import Access
 
 def shape(a: Shape, *, kernel: Pair, stride: Pair, padding: Padding) -> Shape:
     """(..., H, W) gives (..., H', W')."""
+    return _shape("sum_pool2d", a, kernel, stride, padding)
+
+
+def _shape(name: str, a: Shape, kernel: Pair, stride: Pair, padding: Padding) -> Shape:
     if len(a) < 2:
-        raise ShapeError(f"sum_pool2d: shape {a} has no two axes to slide over; the last two are rows and columns")
+        raise ShapeError(f"{name}: shape {a} has no two axes to slide over; the last two are rows and columns")
     if any(2 * max(around) > k for around, k in zip(padding, kernel, strict=True)):
-        raise ShapeError(f"sum_pool2d: padding {padding} is more than half of the kernel {kernel}; use less")
-    return (*a[:-2], *num_windows("sum_pool2d", a, kernel, stride, padding))
+        raise ShapeError(f"{name}: padding {padding} is more than half of the kernel {kernel}; use less")
+    return (*a[:-2], *num_windows(name, a, kernel, stride, padding))
 
 
 def trace(tracer: Tracer, x: object, kernel: Any, stride: Any = None, padding: Any = 0, mean: bool = False) -> Value:
     """lw.sum_pool2d(x, kernel, ...), and lw.avg_pool2d with `mean`; padded zeros count in the mean."""
     value = tracer.lift(x)
-    attrs = attributes(shape_of(value), kernel, stride, padding)
+    attrs = attributes(shape_of(value), kernel, stride, padding, "avg_pool2d" if mean else "sum_pool2d")
     total = value
     if attrs["kernel"] != (1, 1) or attrs["stride"] != (1, 1):
         total = tracer.emit(SUM_POOL2D, value, **attrs)
@@ -38,14 +42,13 @@ def trace(tracer: Tracer, x: object, kernel: Any, stride: Any = None, padding: A
     return mul.trace(tracer, total, 1.0 / (rows * columns)) if mean else total
 
 
-def attributes(x: Shape, kernel: Any, stride: Any, padding: Any) -> dict[str, Any]:
+def attributes(x: Shape, kernel: Any, stride: Any, padding: Any, name: str = "sum_pool2d") -> dict[str, Any]:
     """The operation's attributes, checked against the shape; without a stride windows lie side by side."""
-    size = pair("sum_pool2d", "kernel", kernel, 1)
-    steps = size if stride is None else pair("sum_pool2d", "stride", stride, 1)
-    around = padding_of("sum_pool2d", padding, size, steps, (1, 1))
-    attrs = {"kernel": size, "stride": steps, "padding": around}
-    shape(x, **attrs)  # type: ignore[arg-type]
-    return attrs
+    size = pair(name, "kernel", kernel, 1)
+    steps = size if stride is None else pair(name, "stride", stride, 1)
+    around = padding_of(name, padding, size, steps, (1, 1))
+    _shape(name, x, size, steps, around)
+    return {"kernel": size, "stride": steps, "padding": around}
 
 
 def summed(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding) -> Any:

@@ -62,11 +62,14 @@ def taken(tracer: Tracer, value: Value, axes: Ints, indices: tuple[Ints, ...], a
                 "data before they are encrypted"
             )
         return tracer.emit(TAKE, value, axes=axes, indices=indices, at=at)
-    rest = [axis for axis in range(len(shape_of(value))) if axis not in axes]
-    value = transpose.trace(tracer, value, (*rest, *axes))
-    value = reshape.trace(tracer, value, (*shape_of(value)[: len(rest)], prod(extents)))
     choice = np.zeros((prod(extents), len(indices[0])))
     choice[np.ravel_multi_index(indices, extents), np.arange(len(indices[0]))] = 1.0
+    rank = len(shape_of(value))
+    if rank > 1 and axes == (rank - 2,) and at == rank - 2:
+        return matmul.trace(tracer, choice.T, value)
+    rest = [axis for axis in range(rank) if axis not in axes]
+    value = transpose.trace(tracer, value, (*rest, *axes))
+    value = reshape.trace(tracer, value, (*shape_of(value)[: len(rest)], prod(extents)))
     return transpose.trace_moveaxis(tracer, matmul.trace(tracer, value, choice), -1, at)
 
 

@@ -12,11 +12,23 @@ import numpy.typing as npt
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
 from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants import Access, ConstRef, Gather
+from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, MapSums
 from latticework.plan.gathers.values import open_loops
 from latticework.plan.keys import KINDS
 from latticework.plan.pack import REPEAT, PackMap
-from latticework.plan.schema import CipherKind, ClientSpec, IndexInput, IndexKind, Kind, Output, Plan, SecretInput
+from latticework.plan.schema import (
+    CipherKind,
+    ClientSpec,
+    IndexInput,
+    IndexKind,
+    Instruction,
+    KeyKind,
+    Kind,
+    Output,
+    PlainKind,
+    Plan,
+    SecretInput,
+)
 
 MAX_LOOPS = 16
 MAX_GATHER_ITERATIONS = 1 << 26
@@ -24,6 +36,7 @@ MAX_ITERATIONS_PER_ITEM = 256  # a constant that is packed uses every element of
 MAX_MAP_ITERATIONS = 1 << 36
 MAX_OPEN_ITERATIONS = 1 << 16  # of the loops of a linear map whose counters the two elements do not tell
 MAX_STAGES = 32
+MAX_VECTORS = 1 << 16  # of an array
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
 
 
@@ -142,19 +155,43 @@ def check_constant(constant: ConstRef, path: str) -> None:
         check_constant(plus, path)
 
 
+def check_any_gather(
+    gather: Gather | Butterflies, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str
+) -> None:
+    """FormatError unless what slot vectors are gathered from is well-formed."""
+    if isinstance(gather, Butterflies):
+        check_butterflies(gather, slots, path)
+    else:
+        check_gather(gather, sources, slots, path)
+
+
+def check_map(linear_map: LinearMap, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str) -> None:
+    """FormatError unless all gathers of a block map are of one width, and well-formed."""
+    parts, explicit = linear_map.all_parts, linear_map.explicit
+    for part in parts:
+        check_any_gather(part.gather, sources, slots, path)
+    for diagonal in explicit:
+        check_any_gather(diagonal.values.gather, sources, slots, path)
+        check_constant(diagonal.values, path)
+    gathers = [part.gather for part in parts] + [d.values.gather for d in explicit]
+    if any(gather.slots != linear_map.slots for gather in gathers):
+        raise FormatError(f"{path}: a map of {linear_map.slots} slots has a part of another width")
+    if any(isinstance(part.gather, Gather) and part.gather.in_pack is None for part in parts):
+        raise FormatError(f"{path}: a part of a map reads no input")
+    numbers = [v for part in parts for v in (part.out, part.in_)] + [v for d in explicit for v in (d.out, d.in_)]
+    counts = (linear_map.count_in, linear_map.count_out)
+    if min(counts) < 1 or max(counts) > MAX_VECTORS or min(numbers, default=0) < 0:
+        raise FormatError(f"{path}: a map from {counts[0]} vectors to {counts[1]}")
+
+
 def check_references(plan: Plan) -> None:
     """FormatError unless all numbers that point between the parts of a plan point inside them."""
     count = len(plan.locations)
     for _, _, instruction in plan.walk():
         if not 0 <= instruction.location < count:
             raise FormatError(f"plan: location {instruction.location} of {count}")
-        if instruction.op == "encode":
-            number, kind = instruction.immediate[0], plan.kind(instruction.results[0])
-            if not 0 <= number < len(plan.constants):
-                raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
-            constant = plan.constants[number]
-            if (constant.slots, constant.count) != (kind.slots, kind.count):  # type: ignore[union-attr]
-                raise FormatError(f"plan: constant {number} has another number of slots or vectors than its use")
+        if instruction.op in ("encode", "map_sums"):
+            _check_use(plan, instruction)
     arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
     _check_border("input", plan.client.inputs, arguments)
     _check_border("output", plan.client.outputs, [plan.kind(o.register) for o in plan.blocks[0].code[-1].operands])
@@ -171,6 +208,29 @@ def check_references(plan: Plan) -> None:
     for register, position in plan.watch.items():
         if not (0 <= register < len(plan.registers) and 0 <= position < len(plan.tensors)):
             raise FormatError(f"plan: watch {register} -> {position} points outside the plan")
+
+
+def _check_use(plan: Plan, instruction: Instruction) -> None:
+    """A constant is what the instruction that names it takes."""
+    number, kind = instruction.immediate[0], plan.kind(instruction.results[0])
+    if not 0 <= number < len(plan.constants):
+        raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
+    constant = plan.constants[number]
+    if instruction.op == "encode":
+        fits = isinstance(constant, ConstRef) and isinstance(kind, PlainKind)
+        if not fits or (constant.slots, constant.count) != (kind.slots, kind.count):  # type: ignore[union-attr]
+            raise FormatError(f"plan: constant {number} has another number of slots or vectors than its use")
+        return
+    source = plan.kind(instruction.operands[0].register)
+    keys = [plan.kind(o.register) for o in instruction.operands[1:]]
+    if not isinstance(constant, MapSums) or not isinstance(source, CipherKind) or not isinstance(kind, CipherKind):
+        raise FormatError(f"plan: constant {number} is no map of an array")
+    elements = [plan.keys[key.key].galois_element for key in keys if isinstance(key, KeyKind)]
+    products = constant.products
+    wanted = [baby.element(source.slots, plan.chain.ring_degree) for baby in products.babies]
+    have = (source.slots, source.count, kind.slots, kind.count)
+    if elements != wanted or have != (constant.map.slots, constant.map.count_in, source.slots, len(products.groups)):
+        raise FormatError(f"plan: constant {number} is a map of other vectors or keys than its use")
 
 
 def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from latticework import _core
 from latticework.errors import FormatError
-from latticework.plan.constants import ConstRef
+from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeySpec
 from latticework.plan.schema import (
     CipherKind,
@@ -47,8 +47,8 @@ class Executable(Protocol):
         """Evaluation keys."""
 
     @property
-    def constants(self) -> Sequence[ConstRef]:
-        """What `encode` instructions gather."""
+    def constants(self) -> Sequence[ConstRef | MapSums]:
+        """What `encode` instructions gather, and block maps."""
 
 
 def encode_code(plan: Executable) -> bytes:

@@ -13,7 +13,12 @@ import numpy.typing as npt
 
 from latticework.plan.gathers.const_ref import ConstRef, splat
 from latticework.plan.gathers.gather import Access, Gather
-from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, is_identity, num_diagonals
+from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, num_diagonals
+from latticework.plan.gathers.map_sums import MapSums
+from latticework.plan.gathers.steps import Split
+from latticework.plan.gathers.terms import Way
+from latticework.plan.gathers.values import Sources
+from latticework.plan.gathers.whole import is_identity, whole_rotations
 from latticework.plan.pack import FloatArray
 
 __all__ = [
@@ -22,12 +27,27 @@ __all__ = [
     "Diagonal",
     "Gather",
     "LinearMap",
+    "MapSums",
     "Part",
     "Polynomial",
+    "Split",
+    "Way",
     "is_identity",
     "num_diagonals",
+    "slot_vectors",
     "splat",
+    "whole_rotations",
 ]
+
+
+def slot_vectors(
+    constant: ConstRef | MapSums, sources: Sources, product: int | None = None
+) -> npt.NDArray[np.complex128]:
+    """What is encoded of a constant: all its vectors one after the other, or that of one product of a block map."""
+    if isinstance(constant, MapSums):
+        assert product is not None, "a block map is encoded product by product"
+        constant = constant.products.values[product]
+    return constant.evaluate(sources).astype(np.complex128).reshape(-1)
 
 
 @dataclass(frozen=True, slots=True)

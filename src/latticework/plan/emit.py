@@ -9,7 +9,7 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, DigitsType, PlainType
 from latticework.ir import INDEX, Block, Loc, Module, Op, Type, Value
 from latticework.params import ModulusChain
-from latticework.plan.constants import ConstRef
+from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeySpec, serving_key
 from latticework.plan.schema import (
     CipherKind,
@@ -40,7 +40,7 @@ class Code:
     kinds: list[Kind] = field(default_factory=list)
     registers: list[int] = field(default_factory=list)
     blocks: list[PlanBlock] = field(default_factory=list)
-    constants: list[ConstRef] = field(default_factory=list)
+    constants: list[ConstRef | MapSums] = field(default_factory=list)
     locations: list[SourceLocation] = field(default_factory=list)
     watch: dict[int, int] = field(default_factory=dict)
     _numbers: dict[object, int] = field(default_factory=dict)
@@ -160,6 +160,8 @@ class Code:
                 return "mul_monomial", (attrs["exponent"],)
             case "ckks.mod_raise":
                 return "mod_raise", (attrs["factor"],)
+            case "rlwe.map_sums":
+                return "map_sums", (self._number("constant", attrs["sums"], self.constants),)
             case "rlwe.take":
                 return "take", attrs["vectors"]
             case "rlwe.sum":

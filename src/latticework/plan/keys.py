@@ -71,6 +71,12 @@ class KeyManifest:
         return sum(self.bytes_resident)
 
 
+def signed_steps(steps: int, slots: int) -> int:
+    """The representative of a rotation in (-slots/2, slots/2]."""
+    steps %= slots
+    return steps - slots if steps > slots // 2 else steps
+
+
 def galois_element(steps: int, ring_degree: int) -> int:
     """5^steps mod 2N: the Galois element of a left rotation by `steps` slots (signed)."""
     return pow(5, steps % (ring_degree // 2), 2 * ring_degree)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from latticework.errors import RangeError, UnsupportedError
 from latticework.plan.arrays import as_vectors
-from latticework.plan.constants import ConstRef
+from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.error_model import Bound, ErrorModel, Source
 from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
@@ -118,7 +118,7 @@ class Steps(Protocol):
         """Evaluation keys."""
 
     @property
-    def constants(self) -> Sequence[ConstRef]:
+    def constants(self) -> Sequence[ConstRef | MapSums]:
         """What is encoded."""
 
 
@@ -144,7 +144,7 @@ class _Prediction:
         self.sources = sources
         self.on_bound = on_bound
         self.registers: dict[int, Item] = {}
-        self.constants: dict[tuple[int, float], Bounds] = {}
+        self.constants: dict[tuple[ConstRef, float], Bounds] = {}
 
     def kind(self, register: int) -> Kind:
         """The type of a register."""
@@ -179,7 +179,9 @@ class _Prediction:
         if isinstance(kind, KeyKind):
             return [self.plan.keys[kind.key]]
         if isinstance(kind, PlainKind):
-            return [self.constant(immediate[0], kind.scale)]
+            constant = self.plan.constants[immediate[0]]
+            assert isinstance(constant, ConstRef)
+            return [self.constant(constant, kind.scale)]
         if op == "hoist":
             return [x[0]]
         vectors = [item for item in x if isinstance(item, tuple)]
@@ -198,6 +200,8 @@ class _Prediction:
                 sums = [self.diag_sums(instruction, x, parts) for parts in together(vectors)]
                 return list(zip(*sums, strict=True))
         keys = [item for item in x if isinstance(item, KeySpec)]
+        if op == "map_sums":
+            return [self.map_sums(instruction, vectors[0], keys, kind.scale)]
         return [tuple(self.cipher_step(instruction, kind, [*parts, *keys]) for parts in together(vectors))]
 
     def sums(self, bounds: Bounds, groups: int) -> Bounds:
@@ -216,15 +220,27 @@ class _Prediction:
             carried = self.block(block, [i, *carried])
         return carried
 
-    def constant(self, number: int, scale: float) -> Bounds:
+    def constant(self, constant: ConstRef, scale: float) -> Bounds:
         """An encoded constant."""
-        found = self.constants.get((number, scale))
+        found = self.constants.get((constant, scale))
         if found is None:
-            slots = self.plan.constants[number].slots
-            known = [Magnitude.of(v) for v in as_vectors(self.plan.constants[number].evaluate(self.sources))]
-            found = tuple(self.model.encoded(k.peak, k.rms, slots, scale) for k in known)
-            self.constants[number, scale] = found
+            known = [Magnitude.of(v) for v in as_vectors(constant.evaluate(self.sources))]
+            found = tuple(self.model.encoded(k.peak, k.rms, constant.slots, scale) for k in known)
+            self.constants[constant, scale] = found
         return found
+
+    def map_sums(self, instruction: Instruction, x: Bounds, keys: list[KeySpec], scale: float) -> Bounds:
+        """Inner sums of a block map, at a scale."""
+        sums, source = self.plan.constants[instruction.immediate[0]], self.kind(instruction.operands[0].register)
+        assert isinstance(sums, MapSums) and isinstance(source, CipherKind)
+        products = sums.products
+        babies = {(in_, baby): self.switched(x[in_], keys[baby - 1], source) for in_, baby in products.switches()}
+        totals: list[Bound] = [Bound(0.0, 0.0)] * len(products.groups)
+        for (in_, baby, group), constant in zip(products.rows.tolist(), products.values, strict=True):
+            (plain,) = self.constant(constant, scale / source.scale)
+            product = self.model.mul(babies[in_, baby] if baby else x[in_], plain)
+            totals[group] = self.model.add(totals[group], product)
+        return tuple(totals)
 
     def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Bound | KeySpec]) -> Bound:
         """One ciphertext of what an instruction makes; its operands and key."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.params import ModulusChain
-from latticework.plan.constants import ConstRef
+from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeyManifest, KeySpec
 from latticework.plan.pack import PackMap
 
@@ -212,7 +212,7 @@ class Plan:
     """A compiled program.
 
     kinds      register types in use;  registers[r] is the number of r's kind
-    constants  what `encode` instructions gather, from `sources`
+    constants  what `encode` instructions gather from `sources`, and the block maps of `map_sums`
     watch      register -> position of the tensor value that it holds
     """
 
@@ -221,7 +221,7 @@ class Plan:
     registers: tuple[int, ...]
     blocks: tuple[PlanBlock, ...]
     keys: tuple[KeySpec, ...]
-    constants: tuple[ConstRef, ...]
+    constants: tuple[ConstRef | MapSums, ...]
     sources: Mapping[str, npt.NDArray[np.float64]]
     locations: tuple[SourceLocation, ...]
     tensors: tuple[TensorValue, ...]

@@ -14,16 +14,16 @@ from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.butterflies import Butterflies
 from latticework.plan.check import (
-    check_butterflies,
+    check_any_gather,
     check_chain,
     check_client,
     check_constant,
-    check_gather,
+    check_map,
     check_references,
 )
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
-from latticework.plan.constants import ConstRef, Gather
+from latticework.plan.constants import ConstRef, Gather, MapSums
 from latticework.plan.schema import (
     FORMAT,
     Approximation,
@@ -63,12 +63,16 @@ def interface_id(spec: ClientSpec) -> bytes:
 
 def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
     """The server file. Bytes if there is no path."""
-    gathers = list(dict.fromkeys(g for c in plan.constants for g in _gathers_of(c)))
+    gathers = list(dict.fromkeys(g for c in plan.constants if isinstance(c, ConstRef) for g in _gathers_of(c)))
     numbers = {gather: i for i, gather in enumerate(gathers)}
+    maps = list(dict.fromkeys(c for c in plan.constants if isinstance(c, MapSums)))
     constants = {
         "gathers": to_data(tuple(gathers)),
-        "constants": [_constant_data(c, numbers) for c in plan.constants],
+        "constants": [
+            _constant_data(c, numbers) if isinstance(c, ConstRef) else [maps.index(c)] for c in plan.constants
+        ],
         "sources": [[name, list(array.shape)] for name, array in plan.sources.items()],
+        **({"maps": to_data(tuple(maps))} if maps else {}),
     }
     debug = {
         "locations": to_data(plan.locations),
@@ -214,20 +218,27 @@ def _constant(data: Any, gathers: tuple[Gather | Butterflies, ...], path: str) -
     return ConstRef(gathers[number], steps, rotate, factor, out, in_, _constant(data[6], gathers, path))
 
 
-def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[ConstRef, ...]:
+def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[ConstRef | MapSums, ...]:
     gathers: tuple[Gather | Butterflies, ...] = from_data(
         tuple[Gather | Butterflies, ...], _field(content, "gathers"), "gathers"
     )
     for i, gather in enumerate(gathers):
-        if isinstance(gather, Butterflies):
-            check_butterflies(gather, slots, f"gathers[{i}]")
-        else:
-            check_gather(gather, sources, slots, f"gathers[{i}]")
+        check_any_gather(gather, sources, slots, f"gathers[{i}]")
     listed = _field(content, "constants")
     if not isinstance(listed, list):
         raise FormatError("constants: expected a list; the file was altered")
-    constants = []
+    maps: tuple[MapSums, ...] = from_data(tuple[MapSums, ...], content.get("maps", []), "maps")
+    for i, sums in enumerate(maps):
+        check_map(sums.map, sources, slots, f"maps[{i}]")
+    constants: list[ConstRef | MapSums] = []
     for i, data in enumerate(listed):
-        constants.append(_constant(data, gathers, f"constants[{i}]"))
-        check_constant(constants[-1], f"constants[{i}]")
+        if isinstance(data, list) and len(data) == 1:
+            (number,) = from_data(tuple[int,], data, f"constants[{i}]")
+            if not 0 <= number < len(maps):
+                raise FormatError(f"constants[{i}]: map {number} of {len(maps)}")
+            constants.append(maps[number])
+            continue
+        constant = _constant(data, gathers, f"constants[{i}]")
+        check_constant(constant, f"constants[{i}]")
+        constants.append(constant)
     return tuple(constants)

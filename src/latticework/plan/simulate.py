@@ -17,6 +17,7 @@ import numpy.typing as npt
 from latticework.errors import LevelError, RangeError, ScaleError, UserError
 from latticework.plan import noise as model
 from latticework.plan.arrays import as_value, concat_vectors, sum_vectors, take_vectors
+from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.embedding import raise_modulus, unembed
 from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
@@ -106,7 +107,7 @@ class _Simulation:
         # Without conjugation and complex constants, imaginary parts are noise that never reaches the real parts.
         is_complex = (
             any(k.galois_element % 4 == 3 for k in plan.keys)
-            or any(isinstance(c.factor, complex) for c in plan.constants)
+            or any(c.is_complex for c in plan.constants)
             or any(instruction.op in ("mod_raise", "mul_monomial") for _, _, instruction in plan.walk())
         )
         self.dtype: type = np.complex128 if is_complex else np.float64
@@ -182,21 +183,17 @@ class _Simulation:
             return [self.plan.keys[kind.key]]
         if op == "encode":
             assert isinstance(kind, PlainKind)
-            vector: Slots = self.plan.constants[immediate[0]].evaluate(self.plan.sources).astype(self.dtype, copy=False)
-            vector = vector.reshape(kind.count, -1)
-            largest = float(np.max(np.abs(vector)))
-            if largest * kind.scale >= MAX_COEFFICIENT:
-                raise RangeError(
-                    f"encode: a public number of magnitude {largest:.3g} at scale 2^{log2(kind.scale):.1f} is more "
-                    "than the encoder's 2^62; scale the weights down, or lower precision_bits"
-                )
-            return [self.noisy(vector, model.encoding(), kind.scale)]
+            constant = self.plan.constants[immediate[0]]
+            assert isinstance(constant, ConstRef)
+            return [self.encoded(constant, kind.scale).reshape(kind.count, -1)]
         if op == "hoist":
             return [x[0]]
         assert isinstance(kind, CipherKind)
         self.check(instruction, kind)
         if op == "diag_sums":
             return list(self.diag_sums(instruction, x))
+        if op == "map_sums":
+            return [self.map_sums(instruction, kind, x)]
         return [self.cipher_step(instruction, kind, x)]
 
     def loop(self, instruction: Instruction, x: list[Item]) -> list[Item]:
@@ -226,6 +223,36 @@ class _Simulation:
         for baby, giant, plain in zip(pairs[::2], pairs[1::2], x[1 + num_keys :], strict=True):
             sums[giant] = sums[giant] + plain * babies[baby]
         return sums
+
+    def encoded(self, constant: ConstRef, scale: float) -> Slots:
+        """Public vectors as the encoder rounds them."""
+        vector: Slots = constant.evaluate(self.plan.sources).astype(self.dtype, copy=False)
+        largest = float(np.max(np.abs(vector)))
+        if largest * scale >= MAX_COEFFICIENT:
+            raise RangeError(
+                f"encode: a public number of magnitude {largest:.3g} at scale 2^{log2(scale):.1f} is more "
+                "than the encoder's 2^62; scale the weights down, or lower precision_bits"
+            )
+        return self.noisy(vector, model.encoding(), scale)
+
+    def map_sums(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Slots:
+        """Inner sums of a block map: rotated copies of its inputs, times plaintexts."""
+        source, value = self.plan.kind(instruction.operands[0].register), x[0]
+        sums = self.plan.constants[instruction.immediate[0]]
+        assert isinstance(source, CipherKind) and isinstance(value, np.ndarray) and isinstance(sums, MapSums)
+        deviation = model.key_product(self.chain, source.level, source.track)
+        keys = [key for key in x if isinstance(key, KeySpec)]
+        babies = {
+            (in_, baby): apply_galois(
+                self.noisy(value[..., in_, :], deviation, source.scale), keys[baby - 1].galois_element
+            )
+            for in_, baby in sums.products.switches()
+        }
+        totals: Slots = np.zeros((*value.shape[:-2], kind.count, kind.slots), dtype=value.dtype)
+        for (in_, baby, group), constant in zip(sums.products.rows.tolist(), sums.products.values, strict=True):
+            turned = babies[in_, baby] if baby else value[..., in_, :]
+            totals[..., group, :] += self.encoded(constant, kind.scale / source.scale) * turned
+        return totals
 
     def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Slots:
         """Slot meaning of an instruction that makes a ciphertext."""
@@ -324,7 +351,7 @@ class _Simulation:
             case "mod_down" | "rotate" | "relinearize":
                 dropped = self.chain.modulus(held[0].level, kind.track) // self.chain.modulus(kind.level, kind.track)
                 return held[0].scale / dropped
-            case "mul_int" | "relabel":
+            case "mul_int" | "relabel" | "map_sums":
                 return None
             case _:
                 if max(k.scale for k in held) / min(k.scale for k in held) - 1 > SCALE_TOLERANCE:

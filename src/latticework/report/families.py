@@ -13,11 +13,11 @@ LABELS = {
     "other": "other",
 }
 _MEMBERS = {
-    "switch": ("hoist", "key_product", "rotate", "relinearize", "diag_sums", "to_sparse", "mod_raise"),
+    "switch": ("hoist", "key_product", "rotate", "relinearize", "diag_sums", "map_sums", "to_sparse", "mod_raise"),
     "divide": ("mod_down",),
-    "product": ("mul", "square"),
+    "product": ("mul", "square", "dot"),
     "plain": ("mul_plain", "mul_int", "mul_monomial", "extend"),
-    "add": ("add", "sub", "neg", "add_plain", "sub_plain", "add_int"),
+    "add": ("add", "sub", "neg", "sum", "add_plain", "sub_plain", "add_int"),
     "encode": ("encode", "trivial"),
 }
 _FAMILY = {op: family for family, members in _MEMBERS.items() for op in members}

@@ -13,6 +13,7 @@ from latticework import _core
 from latticework.errors import ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.code import encode_code
+from latticework.plan.constants import MapSums, slot_vectors
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
@@ -43,7 +44,12 @@ class Server:
         code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
         self._key_set = keys.evaluation.key_set
         self._executor = _core.Executor(
-            self.context, code, keys.evaluation, self._constant, constant_budget_bytes=budget_bytes
+            self.context,
+            code,
+            keys.evaluation,
+            self._constant,
+            constant_budget_bytes=budget_bytes,
+            products=self._products,
         )
 
     @classmethod
@@ -109,8 +115,13 @@ class Server:
         """Read encrypted inputs."""
         return load_encrypted(source, self.context)
 
-    def _constant(self, number: int) -> npt.NDArray[np.complex128]:
-        return self.plan.constants[number].evaluate(self.plan.sources).astype(np.complex128).reshape(-1)
+    def _constant(self, number: int, product: int | None = None) -> npt.NDArray[np.complex128]:
+        return slot_vectors(self.plan.constants[number], self.plan.sources, product)
+
+    def _products(self, number: int) -> npt.NDArray[np.int64]:
+        sums = self.plan.constants[number]
+        assert isinstance(sums, MapSums)
+        return sums.products.rows
 
     def _argument(self, inputs: Encrypted, spec: Any) -> Any:
         if isinstance(spec, IndexInput):

@@ -85,9 +85,9 @@ def conversion(name: str, shape: Shape, source: Layout, target: Layout, recipe: 
 def then(first: Conversion, second: Conversion) -> Conversion:
     """One conversion after the other."""
     assert first.target == second.source and first.shape == second.shape
-    names = [c.name for c in (first, second) if c.recipes]
+    names = [c.name for c in (first, second) if c.price != Price()]
     return Conversion(
-        ", ".join(names) or first.name,
+        ", ".join(names) or second.name,
         first.shape, first.source, second.target, first.recipes + second.recipes, first.price + second.price,
     )  # fmt: skip
 

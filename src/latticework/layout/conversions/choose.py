@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from latticework.errors import LayoutError
 from latticework.layout.canonical import Form
-from latticework.layout.conversions.base import Conversion, then
+from latticework.layout.conversions.base import Conversion, conversion, then
 from latticework.layout.conversions.block import block
 from latticework.layout.conversions.bsgs_roll import bsgs_roll
 from latticework.layout.conversions.compact import compact
@@ -16,6 +16,7 @@ from latticework.layout.conversions.price import Price, Weights
 from latticework.layout.conversions.replicate import replicate
 from latticework.layout.conversions.roll import roll
 from latticework.layout.conversions.rot_roll import rot_roll
+from latticework.layout.conversions.take import Take, equal_vectors
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, layout_of
 from latticework.plan.pack import REPEAT
@@ -28,7 +29,7 @@ CONVERSIONS: tuple[Callable[[Shape, Layout, Layout], tuple[Conversion, ...]], ..
 
 @lru_cache(maxsize=1 << 14)
 def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
-    """All conversions that apply.
+    """All conversions that apply; between vectors that differ, from which equal ones are then taken.
 
     raises  LayoutError if the vectors of the two differ in length
     """
@@ -40,7 +41,14 @@ def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ..
     if source == target:
         return (Conversion("kept", shape, source, target, (), Price()),)
     free = [c for c in rot_roll(shape, source, target) if c.price.rotations == 0]
-    return tuple(free) or tuple(c for kind in CONVERSIONS for c in kind(shape, source, target))
+    if free:
+        return tuple(free)
+    once, inside = equal_vectors(source), equal_vectors(target)
+    if (once.layout, inside.layout) == (source, target):
+        return tuple(c for kind in CONVERSIONS for c in kind(shape, source, target))
+    taken = conversion("taken", shape, source, once.layout, Take(once.first))
+    spread = conversion("taken", shape, inside.layout, target, Take(inside.number))
+    return tuple(then(then(taken, c), spread) for c in direct(shape, once.layout, inside.layout))
 
 
 def cheapest(

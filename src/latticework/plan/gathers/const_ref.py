@@ -54,6 +54,12 @@ class ConstRef:
             or (self.plus is not None and self.plus.is_complex)
         )
 
+    @property
+    def sources(self) -> set[str]:
+        """Hashes of the arrays that are read."""
+        own = set() if self.gather.source is None else {self.gather.source}
+        return own if self.plus is None else own | self.plus.sources
+
     def evaluate(self, sources: Sources) -> SlotArray:
         """(slots,), or (count, slots) for several; complex if a factor or what it is gathered from is."""
         if isinstance(self.gather, Butterflies):

@@ -14,9 +14,9 @@ from latticework.plan.butterflies import Butterflies
 from latticework.plan.gathers.const_ref import ConstRef
 from latticework.plan.gathers.gather import Gather
 from latticework.plan.gathers.structure import num_diagonals, reached
-from latticework.plan.gathers.values import SlotArray, Sources, diagonal_values
+from latticework.plan.gathers.values import SlotArray, Sources
 
-__all__ = ["Diagonal", "LinearMap", "Part", "is_identity", "num_diagonals"]
+__all__ = ["Diagonal", "LinearMap", "Part", "num_diagonals"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +130,3 @@ def _of_part(part: Part) -> Iterator[Diagonal]:
     for out, in_, steps in reached(gather).tolist():
         values = ConstRef(gather, steps, 0, part.factor, out, in_)
         yield Diagonal(steps, values, False, part.out + out, part.in_ + in_)
-
-
-@lru_cache(maxsize=256)
-def is_identity(gather: Gather) -> bool:
-    """Whether the linear map leaves every slot of the output where it already is."""
-    found = reached(gather)
-    if gather.source is not None or gather.count_in != gather.count_out or not len(found):
-        return False
-    if found[:, 2].any() or (found[:, 0] != found[:, 1]).any() or len(found) != gather.count_out:
-        return False
-    held = gather.out_pack.element_of_slot().reshape(gather.count_out, gather.slots) >= 0
-    return all(np.array_equal(diagonal_values(gather, v, v, 0, {}) == 1.0, held[v]) for v in range(gather.count_out))

@@ -16,11 +16,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from latticework.plan.gathers.gather import distinct
 from latticework.plan.gathers.linear_map import LinearMap
 from latticework.plan.pack import IntArray
 
 MAX_APART = 4  # distances between paired diagonals that are tried, of so many that are looked at
 MAX_TRIED = 512
+EVERY, THINNED = 64, 16  # of more widths than this, those are tried that are about one part in so many apart
 
 Packing = Literal["none", "outputs", "diagonals"]
 
@@ -160,9 +162,9 @@ def choose(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mo
     mode     "cost" tries every width; "counts" powers of two alone, the square-root split
     """
     ways: list[tuple[Packing, int]] = [("none", 0)]
-    is_simple = np.unique(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
+    is_simple = distinct(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
     if packing and is_simple and where.steps.size and not where.conj.any():
-        ways += [("outputs", 0)] if np.unique(where.out).size > 1 else []
+        ways += [("outputs", 0)] if distinct(where.out).size > 1 else []
         ways += [("diagonals", apart) for apart in _distances(where)]
     best: Choice | None = None
     for kind, apart in ways:
@@ -186,7 +188,7 @@ def blocks(where: Places) -> list[Block]:
     order = np.lexsort((where.steps % where.slots, number))
     found: dict[bytes, tuple[IntArray, list[tuple[int, int]]]] = {}
     for part in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
-        steps = np.unique(where.steps[part] % where.slots)
+        steps = distinct(where.steps[part] % where.slots)
         pairs = found.setdefault(steps.tobytes(), (steps, []))[1]
         pairs.append((int(where.out[part[0]]), int(where.in_[part[0]])))
     return [Block(np.array(pairs, dtype=np.int64), steps) for steps, pairs in found.values()]
@@ -276,18 +278,18 @@ def _count(
 ) -> Counts:
     """Operations, where `pairs` are those of packed outputs that a conjugation splits."""
     turns = split.babies(inputs.steps)
-    babies = np.unique(_codes(slots, inputs.line, turns))
+    babies = distinct(_codes(slots, inputs.line, turns))
     hoisted = inputs.line[(inputs.line % 2 == 1) | (turns % slots != 0)]
-    unturned = np.unique(inputs.line[(inputs.line % 2 == 0) & (turns % slots == 0)]).size
+    unturned = distinct(inputs.line[(inputs.line % 2 == 0) & (turns % slots == 0)]).size
     giants = split.giants(outputs.steps, slots)
-    far = np.unique(_codes(slots, outputs.line[giants != 0], giants[giants != 0])).size
-    made = np.unique(outputs.line).size
-    ahead = np.unique(inputs.line).size if packing == "diagonals" else 0
+    far = distinct(_codes(slots, outputs.line[giants != 0], giants[giants != 0])).size
+    made = distinct(outputs.line).size
+    ahead = distinct(inputs.line).size if packing == "diagonals" else 0
     conjugations = {"none": 0, "outputs": pairs, "diagonals": made}[packing]
     additions = products - made + ahead + conjugations * (2 if packing == "outputs" else 1)
     switched = babies.size - unturned
     return Counts(
-        np.unique(hoisted // 2).size, switched, far, ahead, conjugations, products, additions,
+        distinct(hoisted // 2).size, switched, far, ahead, conjugations, products, additions,
         far * bool(switched) + made + ahead + conjugations, made,
     )  # fmt: skip
 
@@ -298,7 +300,7 @@ def _cheapest(where: Places, prices: Prices, packing: Packing, apart: int, mode:
     folded = where
     pairs = 0
     if packing == "outputs":
-        numbers = np.unique(where.out)
+        numbers = distinct(where.out)
         pairs = numbers.size // 2
         folded = where._replace(out=np.searchsorted(numbers, where.out) // 2)
     linked = blocks(where) if packing == "diagonals" else []
@@ -318,23 +320,25 @@ def _cheapest(where: Places, prices: Prices, packing: Packing, apart: int, mode:
 
 
 def _turned(where: Places) -> tuple[_Turned, _Turned, int]:
-    products = np.unique(_codes(where.slots, where.conj, where.out, where.in_, where.steps)).size
+    products = distinct(_codes(where.slots, where.conj, where.out, where.in_, where.steps)).size
     return _inputs(where), _outputs(where), products
 
 
 def _splits(where: Places, prices: Prices, mode: str) -> Iterator[Split]:
     """Widths to try: multiples of the steps' common divisor, and none at all."""
-    unit = gcd(where.slots, *np.unique(where.steps).tolist())
+    unit = gcd(where.slots, *distinct(where.steps).tolist())
     if mode == "counts":
         width = unit
         while width <= where.slots:
             yield Split(width)
             width *= 2
         return
-    for k in range(1, 4 * isqrt(where.slots // unit) + 5):
+    k, last = 1, 4 * isqrt(where.slots // unit) + 4
+    while k <= last:
         yield Split(unit * k)
         if prices.product and k > 2:  # as before where prices are typical
             yield Split(unit * k, centred=True)
+        k += max(1, k // THINNED) if prices.product and last > EVERY else 1
     width = unit << (4 * isqrt(where.slots // unit) + 5).bit_length() - 1
     while width <= where.slots:
         yield Split(width)
@@ -343,13 +347,13 @@ def _splits(where: Places, prices: Prices, mode: str) -> Iterator[Split]:
 
 def _distances(where: Places) -> list[int]:
     """Distances at which most diagonals have a partner, the most common first."""
-    steps = np.unique(where.steps % where.slots)
+    steps = distinct(where.steps % where.slots)
     if steps.size < 2:
         return []
     half = {where.slots // 2} & set(((steps - steps[0]) % where.slots).tolist())
     held = np.zeros(where.slots, dtype=bool)
     held[steps] = True
-    tried = np.unique((steps[1:] - steps[0]) % where.slots)[:MAX_TRIED]
+    tried = distinct((steps[1:] - steps[0]) % where.slots)[:MAX_TRIED]
     partners = [np.count_nonzero(held[(steps + apart) % where.slots]) for apart in tried]
     common = tried[np.argsort(-np.array(partners), kind="stable")]
     return list(dict.fromkeys([*half, *common[:MAX_APART].tolist()]))

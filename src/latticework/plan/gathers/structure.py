@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from latticework.plan.gathers.copies import nearest
-from latticework.plan.gathers.gather import CHUNK, Access, BoolArray, Gather, walk
+from latticework.plan.gathers.gather import CHUNK, Access, BoolArray, Gather, distinct, walk
 from latticework.plan.pack import GAP, REPEAT, IntArray, PackMap, Roll
 
 Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)
@@ -54,7 +54,7 @@ class _Seen:
         if self.table is not None:
             self.table[codes] = True
         else:
-            self.codes = np.union1d(self.codes, codes)
+            self.codes = distinct(np.concatenate([self.codes, codes]))
 
     def all(self) -> IntArray:
         """Everything that was put in, ascending."""
@@ -277,7 +277,7 @@ def _copy_offsets(gather: Gather, repeats: list[int], offsets: IntArray) -> IntA
     assert digits is not None
     for i in repeats:
         turns = np.arange(gather.in_pack.all_dims[i].extent, dtype=np.int64) * digits.weights[i][1]
-        offsets = np.unique((offsets[:, None] + turns[None, :]) % gather.slots)
+        offsets = distinct((offsets[:, None] + turns[None, :]) % gather.slots)
     return offsets
 
 
@@ -300,7 +300,7 @@ def _settled(gather: Gather, codes: IntArray, offsets: IntArray) -> IntArray:
 
 def _moves(gather: Gather, part: _Part) -> IntArray:
     """Different moves of a part without copies to choose from."""
-    return np.unique(_rows(gather, part)[:, 0])
+    return distinct(_rows(gather, part)[:, 0])
 
 
 def _rows(gather: Gather, part: _Part) -> IntArray:
@@ -324,7 +324,7 @@ def _rows(gather: Gather, part: _Part) -> IntArray:
             valid &= inside
             columns.append((vector * gather.count_in + u) * gather.slots + (q - slot) % gather.slots)
         rows = np.stack(columns, axis=1)[valid]
-        found.append(np.unique(rows, axis=0) if rows.shape[1] > 1 else np.unique(rows)[:, None])
+        found.append(np.unique(rows, axis=0) if rows.shape[1] > 1 else distinct(rows)[:, None])
     return np.unique(np.concatenate(found), axis=0) if len(found) > 1 else found[0]
 
 

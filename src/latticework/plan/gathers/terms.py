@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from latticework.expand.primitives import signed_steps
-from latticework.plan.constants import ConstRef, LinearMap
+from latticework.plan.gathers.const_ref import ConstRef
+from latticework.plan.gathers.linear_map import LinearMap
 from latticework.plan.gathers.steps import Choice, Split, blocks, paired, places
-from latticework.plan.keys import conjugation_element, galois_element
+from latticework.plan.keys import conjugation_element, galois_element, signed_steps
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,7 +43,20 @@ class Term:
     values: ConstRef
 
 
-def terms_of(linear_map: LinearMap, choice: Choice) -> list[Term]:
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a block map is carried out; see `Choice`."""
+
+    split: Split
+    packing: str = "none"
+    apart: int = 0
+
+    def __post_init__(self) -> None:
+        if self.packing not in ("none", "outputs", "diagonals") or self.split.width < 1:
+            raise ValueError(f"no map is packed by {self.packing!r} with babies of width {self.split.width}")
+
+
+def terms_of(linear_map: LinearMap, choice: Choice | Way) -> list[Term]:
     """All products, those of the nearest giant steps first; outputs are numbered as packed."""
     if choice.packing == "none":
         found = [
@@ -69,7 +82,7 @@ def made_outputs(linear_map: LinearMap) -> list[int]:
 Values = dict[tuple[int, int, int], ConstRef]
 
 
-def _outputs(linear_map: LinearMap, choice: Choice, values: Values) -> Values:
+def _outputs(linear_map: LinearMap, choice: Choice | Way, values: Values) -> Values:
     """y1 / 2 + i y2 / 2 of each two outputs; the last of an odd number by itself."""
     numbers = made_outputs(linear_map)
     place = {out: i for i, out in enumerate(numbers)}
@@ -83,7 +96,7 @@ def _outputs(linear_map: LinearMap, choice: Choice, values: Values) -> Values:
     return found
 
 
-def _diagonals(linear_map: LinearMap, choice: Choice, values: Values) -> Values:
+def _diagonals(linear_map: LinearMap, choice: Choice | Way, values: Values) -> Values:
     """(w_s - i w_(s + apart)) / 2 of each two diagonals."""
     slots = linear_map.slots
     found: Values = {}

@@ -1,0 +1,41 @@
+"""Prices of the parts of block linear maps at one level, from the calibrated table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from latticework.cost.model import CostModel
+from latticework.cost.shapes import digit_limbs, q_limbs
+from latticework.cost.work import Shape
+from latticework.params import ModulusChain
+from latticework.plan.gathers.steps import Prices
+from latticework.plan.schema import CipherKind
+
+
+def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int = 0) -> Prices:
+    """Seconds of the parts of a map of vectors at `level` to vectors one level below.
+
+    A price of encoding is not among them: constants are encoded once, and kept.
+    """
+    upper, lower = (_shape(chain, at, track) for at in (level, level - 1))
+    over_p = replace(upper, digit_limbs=())
+    hoist = model.seconds("hoist", upper)
+    divided = model.seconds("mod_down", replace(over_p, target=upper.q_limbs))
+    switched = model.seconds("key_product", upper)
+    return Prices(
+        hoist=hoist,
+        baby=model.seconds("diag_sums", replace(upper, keys=2, sums=1, terms=1))
+        - model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=1)),
+        giant=divided + hoist + switched,
+        rotation=model.seconds("rotate", replace(upper, target=upper.q_limbs)),
+        conjugation=model.seconds("rotate", replace(lower, target=lower.q_limbs)),
+        product=model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=2))
+        - model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=1)),
+        addition=0.0,  # within the products
+        finish=model.seconds("mod_down", replace(over_p, target=lower.q_limbs)),
+    )
+
+
+def _shape(chain: ModulusChain, level: int, track: int) -> Shape:
+    kind = CipherKind(chain.slots, track, level, 1.0, 1, 1)
+    return Shape(chain.ring_degree, q_limbs(chain, kind), len(chain.special), digit_limbs(chain, kind))

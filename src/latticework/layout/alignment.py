@@ -1,0 +1,153 @@
+"""Where two tensors meet for an operation: boxes in which both lie already, or to which they can be brought.
+
+The rules (Rotom, section 2.2, on loops):
+
+1. Slot dims face each other from the right, longer ones being cut where nothing turns them.
+2. A dim of a loop faces the same dim of the same loop, or a repetition: the other operand lacks that loop there.
+3. A gap faces a gap or a repetition.
+4. Dims that face their like carry the same rolls, by dims that face each other.
+5. A roll of a dim that faces a repetition is free, and so is one by a dim that faces one.
+6. Vectors are taken in any order and any number of times, so vector dims face each other by what they walk; a
+   repetition that rolls others faces any dim of its length, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from latticework.layout.candidates import fresh_boxes, stretched
+from latticework.layout.canonical import Form, turning_order
+from latticework.layout.forms import sorted_vectors
+from latticework.layout.layout import Layout
+from latticework.layout.loops import Loops, axes_of, restricted
+from latticework.layout.turning import cut_alike, forms_of, layout_of, turning
+from latticework.plan.pack import GAP, REPEAT, PackDim
+
+Facing = list[tuple[int | None, int | None]]  # places of dims of both forms that face each other; None: nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """One way for operands to meet.
+
+    box       the layout of all loops in which they then lie
+    operands  where each has to lie, in its own axes; None for public ones
+    result    where the result lies, sums being taken where the products are
+    """
+
+    box: Layout
+    operands: tuple[Layout | None, ...]
+    result: Layout
+
+
+def alignments(loops: Loops, layouts: Sequence[Layout | None], slots: int, rolled: bool = True) -> list[Alignment]:
+    """The ways for operands that lie in these layouts (None: public), those that move the least first.
+
+    Where both lie already; where one lies, the other being brought there, its loops where the first repeats or in
+    further vectors; and afresh.
+
+    rolled  also boxes afresh, of which some are rolled
+    """
+    lifted = [None if layout is None else loops.lifted(side, layout) for side, layout in enumerate(layouts)]
+    secret = [layout for layout in lifted if layout is not None]
+    boxes: list[Layout] = []
+    together = merged(*secret) if len(secret) == 2 else None
+    for layout in (*([together] if together is not None else []), *secret):
+        boxes += [stretched(layout, loops.extents, in_slots) for in_slots in (True, False)]
+    if rolled:
+        boxes += fresh_boxes(loops, slots)
+    found = []
+    for box in dict.fromkeys(boxes):
+        result = loops.lies(box) if box.slots == slots else None
+        if result is not None:
+            wanted = tuple(None if x is None else loops.wanted(side, box) for side, x in enumerate(layouts))
+            found.append(Alignment(box, wanted, result))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def merged(a: Layout, b: Layout) -> Layout | None:
+    """The layout of the loops of both in which both lie as they do; None if they are not aligned."""
+    if a.slots != b.slots:
+        return None
+    for x, y in product(forms_of(a), forms_of(b)):
+        cut = cut_alike(x, y)
+        for facing in () if cut is None else _facing_vectors(*cut):
+            box = _joint(*cut, facing) if cut is not None else None
+            if box is not None and all(_lies(own, restricted(box, axes_of(own))) for own in (a, b)):
+                return box
+    return None
+
+
+def _lies(lying: Layout, wanted: Layout) -> bool:
+    """Whether a tensor lies as is wanted but for which vectors there are."""
+    if lying == wanted:
+        return True
+    turn = turning(lying, wanted)
+    return turn is not None and turn.place is None
+
+
+def _facing_vectors(a: Form, b: Form) -> Iterator[Facing]:
+    """Ways in which vector dims face each other: equal ones of loops do; repetitions that roll choose."""
+    same: Facing = [
+        (i, j)
+        for i in range(a.vectors) for j in range(b.vectors)
+        if a.dims[i] == b.dims[j] and a.dims[i].axis >= 0
+    ]  # fmt: skip
+    alone = [
+        [i for i in range(form.vectors) if form.dims[i].axis >= 0 and i not in {pair[side] for pair in same}]
+        for side, form in enumerate((a, b))
+    ]
+    rolling = [[i for i in range(form.vectors) if form.dims[i].axis == REPEAT and i in form.read] for form in (a, b)]
+    chosen = [[None, *(j for j in alone[1] + rolling[1] if b.dims[j].extent == a.dims[i].extent)] for i in rolling[0]]
+    for partners in product(*chosen):
+        taken = [j for j in partners if j is not None]
+        left = [j for j in rolling[1] if j not in taken]
+        others = [[None, *(i for i in alone[0] if a.dims[i].extent == b.dims[j].extent)] for j in left]
+        for back in product(*others):
+            given = [i for i in back if i is not None]
+            if len(set(taken)) < len(taken) or len(set(given)) < len(given):
+                continue
+            pairs: Facing = [*same, *zip(rolling[0], partners, strict=True), *zip(back, left, strict=True)]
+            pairs += [(i, None) for i in alone[0] if i not in given]
+            yield pairs + [(None, j) for j in alone[1] if j not in taken]
+
+
+def _joint(a: Form, b: Form, vectors: Facing) -> Layout | None:
+    """Both written as one, if the rules allow it."""
+    facing: Facing = [
+        *vectors,
+        *((a.vectors + place, b.vectors + place) for place in range(len(a.slot_dims))),
+    ]
+    places = [{own[side]: place for place, own in enumerate(facing) if own[side] is not None} for side in (0, 1)]
+    dims, turns = [], []
+    for own in facing:
+        met = [form.dims[k] for form, k in zip((a, b), own, strict=True) if k is not None]
+        dim = _faced(met)
+        if dim is None:
+            return None
+        rows = {
+            tuple(sorted((places[side][by], count) for by, count in form.turns[k]))
+            for side, (form, k) in enumerate(zip((a, b), own, strict=True))
+            if k is not None and form.dims[k].axis >= 0
+        }
+        if len(rows) > 1:
+            return None
+        dims.append(dim)
+        turns.append(next(iter(rows), ()))
+    if turning_order(tuple(turns)) is None:
+        return None
+    return sorted_vectors(layout_of(Form(tuple(dims), len(vectors), tuple(turns))))
+
+
+def _faced(met: list[PackDim]) -> PackDim | None:
+    """What dims that face each other are together."""
+    walking = {dim for dim in met if dim.axis >= 0}
+    if len(walking) > 1 or (walking and any(dim.axis == GAP for dim in met)):
+        return None
+    if walking:
+        return walking.pop()
+    return min(met, key=lambda dim: dim.axis)  # a gap before a repetition

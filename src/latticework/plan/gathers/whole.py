@@ -1,0 +1,72 @@
+"""Linear maps that move whole vectors: no product, no level."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from latticework.plan.gathers.copies import copies
+from latticework.plan.gathers.gather import Gather
+from latticework.plan.gathers.structure import reached
+from latticework.plan.gathers.values import diagonal_values
+from latticework.plan.pack import IntArray
+
+MOST_DIAGONALS = 64  # an output vector, of a map that is looked at
+
+
+@lru_cache(maxsize=256)
+def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
+    """(input vector, steps) of each output vector, if turning it brings every element to its place; else None.
+
+    What then lies in the output's other places are whatever numbers the input holds there, where the map has zeros.
+    """
+    found = reached(gather)
+    if gather.source is not None or gather.spread > 1 or len(found) > MOST_DIAGONALS * gather.count_out:
+        return None
+    turns = []
+    for v in range(gather.count_out):
+        wanted = _wanted(gather, v, found[found[:, 0] == v])
+        turn = None if wanted is None else _turn(gather, v, wanted)
+        if turn is None:
+            return None
+        turns.append(turn)
+    return tuple(turns)
+
+
+def is_identity(gather: Gather) -> bool:
+    """Whether the linear map leaves every slot of the output where it already is."""
+    turns = whole_rotations(gather)
+    return gather.count_in == gather.count_out and turns == tuple((v, 0) for v in range(gather.count_out))
+
+
+def _wanted(gather: Gather, out: int, diagonals: IntArray) -> IntArray | None:
+    """The input element that each slot of an output vector holds, -1 where it holds none; None if it is a sum."""
+    assert gather.in_pack is not None
+    slots = gather.slots
+    held = gather.out_pack.element_of_slot()[out * slots : (out + 1) * slots] >= 0
+    element = gather.in_pack.element_of_slot().reshape(-1, slots)
+    wanted = np.full(slots, -1, dtype=np.int64)
+    for _, in_, steps in diagonals.tolist():
+        values = diagonal_values(gather, out, in_, steps, {})
+        at = np.flatnonzero(values)
+        if np.any(values[at] != 1.0) or np.any(wanted[at] >= 0):
+            return None
+        wanted[at] = element[in_, (at + steps) % slots]
+    return wanted if np.array_equal(wanted >= 0, held) else None
+
+
+def _turn(gather: Gather, out: int, wanted: IntArray) -> tuple[int, int] | None:
+    """The input vector and the fewest steps that bring all that is wanted; of an empty vector any will do."""
+    assert gather.in_pack is not None
+    slots, table = gather.slots, copies(gather.in_pack)
+    at = np.flatnonzero(wanted >= 0)
+    if not at.size:
+        return min(out, gather.count_in - 1), 0
+    places = slice(table.first[wanted[at[0]]], table.first[wanted[at[0]] + 1])
+    element = gather.in_pack.element_of_slot().reshape(-1, slots)
+    steps = (table.key[places] % slots - at[0]) % slots
+    for turn, vector in sorted(zip(steps.tolist(), table.vector[places].tolist(), strict=True)):
+        if np.array_equal(element[vector, (at + turn) % slots], wanted[at]):
+            return vector, turn
+    return None

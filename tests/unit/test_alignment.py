@@ -1,0 +1,207 @@
+"""Alignment of two operands: rule by rule, and against NumPy on packed arrays."""
+
+import numpy as np
+import pytest
+
+from latticework.errors import ShapeError
+from latticework.layout import Layout
+from latticework.layout.alignment import alignments, merged
+from latticework.layout.candidates import fresh_boxes, stretched
+from latticework.layout.conversions import direct
+from latticework.layout.loops import Loops
+
+parse = Layout.parse
+
+
+def met(a, b):
+    """The text of the layout in which both lie, whichever comes first; None if they are not aligned."""
+    found = merged(parse(a), parse(b))
+    assert found == merged(parse(b), parse(a))
+    return None if found is None else str(found)
+
+
+# Loops of matmul: i = 0, j = 1, k = 2. A walks i and k, B walks k and j.
+@pytest.mark.parametrize(
+    ("a", "b", "box"),
+    [
+        # 1. Dims face each other from the right, cut where they have to be.
+        ("[0:8]", "[0:8]", "[0:8]"),
+        ("[0:8][R:2]", "[R:4][0:2][R:2]", None),
+        ("[R:8][1:4]", "[0:4][R:8]", "[0:4][R:2][1:4]"),
+        ("[R:2][0:2][R:4]", "[1:2][R:8]", "[1:2][0:2][R:4]"),
+        # 2. A dim faces its like or a repetition.
+        ("[0:4][R:4][2:4]", "[R:4][1:4][2:4]", "[0:4][1:4][2:4]"),  # i j k, as in the paper
+        ("[0:4][2:4]", "[1:4][2:4]", None),
+        ("[0:4][2:4][R:4]", "[R:4][1:4][2:4]", None),
+        ("[2:4][R:4]", "[R:4][2:4]", None),  # k would be walked twice
+        # 3. A gap faces a gap or a repetition.
+        ("[G:4][0:4]", "[G:4][0:4]", "[G:4][0:4]"),
+        ("[G:4][0:4]", "[R:4][0:4]", "[G:4][0:4]"),
+        ("[G:4][0:4]", "[1:4][0:4]", None),
+        # 4. Shared dims carry the same rolls.
+        ("Roll(2,0)[0:4][R:4][2:4]", "Roll(2,0)[R:4][1:4][2:4]", "Roll(2,0)[0:4][1:4][2:4]"),  # by i, by what faces i
+        ("Roll(1,2)[R:4][2:4][0:4]", "Roll(1,2)[1:4][2:4][R:4]", "Roll(1,2)[1:4][2:4][0:4]"),
+        ("Roll(1,2)[R:4][2:4][0:4]", "Roll(1,0)[1:4][2:4][R:4]", None),  # by i, by j
+        ("Roll(0,1)[2:4][R:4][0:4]", "[2:4][1:4][R:4]", None),  # misaligned, as in the paper
+        ("Roll(0,1)[2:4][R:4][0:4]", "Roll(0,1)[2:4][1:4][R:4]", "Roll(0,1)[2:4][1:4][0:4]"),
+        # 5. A rolled dim that faces a repetition is free.
+        ("Roll(0,2)[0:4][R:4][2:4]", "[R:4][1:4][2:4]", "Roll(0,2)[0:4][1:4][2:4]"),  # as in the paper
+        ("Roll(0,1)[0:4][2:4]", "[R:4][2:4]", "Roll(0,1)[0:4][2:4]"),
+        # 6. Vectors are taken as they are needed.
+        ("[2:4];[0:4][R:4]", "[2:4];[R:4][1:4]", "[2:4];[0:4][1:4]"),
+        ("[0:2][2:4];[0:4:2]", "[2:4];[R:4]", "[0:2][2:4];[0:4:2]"),
+        ("[0:4];[2:4]", "[1:2];[2:4]", "[0:4][1:2];[2:4]"),
+        ("[0:4];[2:4]", "[2:4];[0:4]", None),
+        ("Roll(1,0)[R:4];[2:4][0:4]", "[1:4];[R:16]", "Roll(1,0)[1:4];[2:4][0:4]"),
+        ("Roll(1,0)[R:4];[2:4][0:4]", "Roll(1,0)[1:4];[2:4][R:4]", "Roll(1,0)[1:4];[2:4][0:4]"),
+        ("Roll(1,0)[R:4];[2:4][0:4]", "[1:4];[2:4][R:4]", None),
+        # Both operands of the rolled product: k is at i + j + v in either.
+        (
+            "Roll(2,0)Roll(2,1)[R:4];[0:4][2:4]", "Roll(1,0)Roll(1,2)[R:4];[2:4][1:4]",
+            "Roll(0,1)Roll(0,2)[2:4];[0:4][1:4]",
+        ),
+    ],
+)  # fmt: skip
+def test_rules(a, b, box):
+    assert met(a, b) == box
+
+
+def test_operands_of_elementwise_operations_agree_on_all_rolls():
+    loops = Loops.elementwise((4, 4), (4, 4))
+    diagonal, plain = parse("Roll(1,0)[1:4][0:4]"), parse("[1:4][0:4]")
+    assert merged(diagonal, diagonal) == diagonal
+    assert merged(diagonal, plain) is None
+    ways = alignments(loops, (diagonal, plain), 16, rolled=False)
+    assert [way.operands for way in ways] == [(diagonal, diagonal), (plain, plain)]
+
+
+def test_broadcast_operands_lie_where_they_repeat():
+    loops = Loops.elementwise((8, 4), (4,))
+    first = alignments(loops, (parse("[0:8][1:4]"), parse("[R:8][0:4]")), 32)[0]
+    assert first.operands == (parse("[0:8][1:4]"), parse("[R:8][0:4]"))
+    assert first.result == parse("[0:8][1:4]")
+    # In several vectors the smaller operand is taken several times.
+    first = alignments(loops, (parse("[0:4:2];[0:2][1:4]"), parse("[R:2][0:4]")), 8)[0]
+    assert first.operands == (parse("[0:4:2];[0:2][1:4]"), parse("[R:4];[R:2][0:4]"))
+    assert direct((4,), parse("[R:2][0:4]"), first.operands[1])[0].price.rotations == 0
+
+
+def test_a_public_operand_goes_wherever_the_secret_one_lies():
+    loops = Loops.elementwise((4, 4), (4, 4))
+    lying = parse("Roll(1,0)[1:4][0:4]")
+    first = alignments(loops, (lying, None), 16)[0]
+    assert (first.operands, first.result) == ((lying, None), lying)
+
+
+@pytest.mark.parametrize(
+    ("box", "result"),
+    [
+        ("[2:4];[0:4][1:4]", "[0:4][1:4]"),  # vectors are added
+        ("[2:4][0:4][1:4]", "[R:4][0:4][1:4]"),  # rotated and added, all around
+        ("[0:4][2:4][1:4]", "[0:4][G:4][1:4]"),  # the sum is at index 0
+        ("[R:2][2:4][0:4][1:4]", "[R:8][0:4][1:4]"),
+        ("[2:2][0:4][2:2:2][1:4]", "[G:2][0:4][G:2][1:4]"),
+        ("Roll(0,1)Roll(0,2)[2:4];[0:4][1:4]", "[0:4][1:4]"),  # the classic
+        ("Roll(1,0)[2:4];[0:4][1:4]", None),  # rolled by what is summed: terms lie apart
+        ("Roll(2,1)[2:4];[0:4][1:4]", "Roll(1,0)[0:4][1:4]"),  # the result keeps its own rolls
+    ],
+)
+def test_where_sums_lie(box, result):
+    found = Loops((4, 4, 4), ((0, 2), (2, 1)), (0, 1)).lies(parse(box))
+    assert found == (None if result is None else parse(result))
+
+
+def test_padding_of_a_summed_loop_is_not_summed():
+    loops = Loops((4, 4, 3), ((0, 2), (2, 1)), (0, 1))
+    assert loops.lies(parse("[2:4];[0:4][1:4]")) is None
+    assert loops.lies(parse("[2:3];[0:4][1:4]")) == parse("[0:4][1:4]")
+
+
+def test_loops_of_products():
+    assert Loops.matmul((3, 4), (4, 5)) == Loops((3, 5, 4), ((0, 2), (2, 1)), (0, 1))
+    assert Loops.matmul((4,), (4, 5)) == Loops((5, 4), ((1,), (1, 0)), (0,))
+    assert Loops.matmul((2, 3, 4), (4, 5)) == Loops((2, 3, 5, 4), ((0, 1, 3), (3, 2)), (0, 1, 2))
+    assert Loops.elementwise((3, 1, 5), (4, 1)).operands == ((0, None, 2), (1, None))
+    for wrong in (lambda: Loops.matmul((3, 4), (5, 4)), lambda: Loops.elementwise((3,), (4,))):
+        with pytest.raises(ShapeError, match="alignment"):
+            wrong()
+
+
+def test_axes_are_added_where_there_is_room():
+    layout = parse("[R:4][0:4][R:2]")
+    assert stretched(layout, (4, 4)) == parse("[R:2][1:2:2][0:4][1:2]")
+    assert stretched(layout, (4, 16)) == parse("[1:2:8];[1:4:2][0:4][1:2]")
+    assert stretched(layout, (4, 3), in_slots=False) == parse("[1:3];[R:4][0:4][R:2]")
+    # A repetition that rolls others stays.
+    assert stretched(parse("Roll(1,0)[R:4][0:4]"), (4, 4)) == parse("Roll(2,1)[1:4];[R:4][0:4]")
+
+
+def test_fresh_boxes_of_a_product_have_the_classic_one():
+    boxes = [str(box) for box in fresh_boxes(Loops.matmul((64, 64), (64, 64)), 4096)]
+    assert "[2:64];[0:64][1:64]" in boxes
+    assert "Roll(0,1)Roll(0,2)[2:64];[0:64][1:64]" in boxes
+    assert len(boxes) < 20
+    tiled = [str(box) for box in fresh_boxes(Loops.matmul((128, 128), (128, 128)), 4096)]
+    assert "Roll(3,4)Roll(3,5)[0:2:64][1:2:64][2:2:64][2:64];[0:64][1:64]" in tiled
+
+
+def summed(loops, box, products):
+    """The products (count, slots) of a box, added up over the summed loops as `Loops.lies` says."""
+    extents = [d.extent for d in box.vector_dims]
+    over = tuple(i for i, d in enumerate(box.vector_dims) if d.axis in loops.summed)
+    total = products.reshape(*extents, box.slots).sum(axis=over).reshape(-1, box.slots)
+    weight = 1
+    for dim in reversed(box.dims):
+        if dim.axis in loops.summed:
+            step = weight
+            while step < weight * dim.extent:
+                total = total + np.roll(total, -step, axis=-1)
+                step *= 2
+        weight *= dim.extent
+    return total
+
+
+CASES = [
+    (Loops.matmul((4, 4), (4, 4)), ((4, 4), (4, 4)), 16, "ab"),
+    (Loops.matmul((3, 4), (4, 5)), ((3, 4), (4, 5)), 32, "ab"),
+    (Loops.matmul((8, 4), (4, 8)), ((8, 4), (4, 8)), 16, "ab"),
+    (Loops.matmul((2, 6), (6, 4)), ((2, 6), (6, 4)), 8, "ab"),
+    (Loops.matmul((2, 3, 4), (4, 2)), ((2, 3, 4), (4, 2)), 32, "ab"),
+    (Loops.matmul((4,), (4, 4)), ((4,), (4, 4)), 32, "ab"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_products_in_every_box_sum_to_the_product(number):
+    loops, shapes, slots, _ = CASES[number]
+    rng = np.random.default_rng(number)
+    a, b = (rng.normal(size=shape) for shape in shapes)
+    first = [next(fresh_boxes(Loops.elementwise(shape), slots)) for shape in shapes]
+    ways = alignments(loops, first, slots)
+    assert ways == alignments(loops, first, slots)
+    assert len({way.box for way in ways}) == len(ways) > 1
+    for way in ways:
+        packed = [
+            layout.pack_map(x.shape, slots).pack(x).reshape(-1, slots)
+            for layout, x in zip(way.operands, (a, b), strict=True)
+        ]
+        assert len({len(x) for x in packed} - {1}) <= 1
+        total = summed(loops, way.box, np.broadcast_to(packed[0] * packed[1], (way.box.count, slots)))
+        got = way.result.pack_map((a @ b).shape, slots).unpack(total if len(total) > 1 else total[0])
+        np.testing.assert_allclose(got, a @ b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_merged_lies_as_it_did(seed):
+    rng = np.random.default_rng(seed)
+    boxes = list(fresh_boxes(Loops.matmul((4, 4), (4, 4)), int(rng.choice([16, 32, 64]))))
+    box = boxes[rng.integers(len(boxes))]
+    a, b = box.renumbered({0: 0, 2: 2}), box.renumbered({1: 1, 2: 2})
+    found = merged(a, b)
+    assert found is not None
+    x, y = rng.normal(size=(4, 1, 4)), rng.normal(size=(1, 4, 4))
+    for array, own in ((x, a), (y, b)):
+        alone = own.pack_map(array.shape).pack(array).reshape(own.count, -1)
+        whole = found.pack_map((4, 4, 4)).pack(np.broadcast_to(array, (4, 4, 4))).reshape(found.count, -1)
+        # Every vector of the box is one of the operand's.
+        assert all(any(np.array_equal(vector, own) for own in alone) for vector in whole)

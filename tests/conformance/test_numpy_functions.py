@@ -135,6 +135,8 @@ EXPRESSIONS = {
     "correlate": (lambda x: np.correlate(x, V), (6,)),
     "correlate same": (lambda x: np.correlate(x, V, "same"), (7,)),
     "correlate full": (lambda x: np.correlate(x, V[:3], "full"), (4,)),
+    "broadcast_arrays": (lambda x, y: np.broadcast_arrays(x, y)[1] * x, (3, 4), (4,)),
+    "mT": (lambda x: x.mT, (2, 3, 4)),
     "trace": (lambda x: np.trace(x), (3, 4)),
     "trace of a stack": (lambda x: np.trace(x, 1, 1, 2), (2, 3, 4)),
     "diagonal": (lambda x: np.diagonal(x, -1), (3, 4)),
@@ -164,6 +166,17 @@ EXPRESSIONS = {
         (3, 4), (3, 4), (3, 4),
     ),
 }  # fmt: skip
+
+
+# Not in every version of NumPy that is supported.
+NEWER = {
+    "unstack": (lambda x: np.unstack(x, axis=1)[1], (2, 3, 4)),
+    "matrix_transpose": (lambda x: np.matrix_transpose(x), (2, 3, 4)),
+    "vecdot": (lambda x, y: np.vecdot(x, y), (2, 3, 4), (3, 4)),
+    "matvec": (lambda x, y: np.matvec(x, y), (2, 3, 4), (2, 4)),
+    "vecmat": (lambda x: np.vecmat(x, CUBE[0].T), (2, 4)),
+}
+EXPRESSIONS |= {name: row for name, row in NEWER.items() if hasattr(np, name)}
 
 
 def traced(expression, shapes):

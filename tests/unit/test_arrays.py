@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from array_programs import draw, encrypted, values
+from array_programs import Deployed, draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
 from latticework.cost import CostModel, estimate
@@ -110,6 +110,21 @@ def test_costs_count_every_vector():
     assert sum(array.key_uses.values()) == 4 * sum(single.key_uses.values())
     assert 4 * single.bytes.outputs < array.memory.values <= 4 * single.memory.values
     assert sum(use.count for use in plans[1].client.manifest.uses) == sum(array.key_uses.values())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_predicted_memory_is_what_arrays_take(seed):
+    module, inputs, _ = draw(seed)
+    deployed = Deployed(plan_of(module, small_chain(program_depth(module))), backend="ref")
+    sent = deployed.encrypt(inputs)
+    deployed.executor.run(sent)  # encodes all constants
+    context, cached = deployed.context, deployed.executor.cached_constant_bytes
+    resident = context.live_bytes - cached - sum(c.num_bytes for array in sent for c in array)  # keys
+    context.reset_peak()
+    deployed.executor.run(sent)
+    memory = estimate(deployed.plan, CostModel.load()).memory
+    assert memory.constants == cached
+    assert 0.8 < (context.peak_bytes - resident) / (memory.values + memory.constants) < 1.03
 
 
 def test_code_of_arrays_reads_back():

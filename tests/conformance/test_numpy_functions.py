@@ -158,6 +158,8 @@ EXPRESSIONS = {
     "conv2d of pooled": (lambda x: conv2d(avg_pool2d(x, 2), KERNELS), (3, 6, 6)),
     "conv2d secret bias": (lambda x, b: conv2d(x, KERNELS, b), (3, 3, 3), (2,)),
     "conv2d secret kernels": (lambda w: conv2d(CUBE, w, stride=(1, 2)), (2, 2, 2, 2)),
+    "conv2d of two secrets": (lambda x, w: conv2d(x, w, V[:2], (1, 2), (1, 0)), (2, 3, 3), (2, 2, 2, 2)),
+    "conv2d of two secrets, a batch": (lambda x, w: conv2d(x, w, dilation=2), (2, 1, 3, 3), (2, 1, 2, 2)),
     "avg_pool2d padded": (lambda x: avg_pool2d(x, 3, 2, 1), (2, 5, 5)),
     "pool of one": (lambda x: avg_pool2d(x, 1), (2, 3, 3)),
     "attention": (

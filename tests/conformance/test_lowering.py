@@ -65,7 +65,7 @@ def test_lowered_equals_numpy(op, seed):
     for secret in masks(op, case):
         module = module_of(op, case, secret)
         if op.name == "conv2d" and all(secret):
-            continue  # refused when it is traced
+            continue  # traced to other operations
         arrays = [a for a, hidden in zip(case.inputs, secret, strict=True) if hidden]
         if op.name == "convert_layout":
             continue

@@ -1,5 +1,8 @@
 """Hand-written plans on arrays of ciphertexts: what they compute, hold and show, and what the decoder refuses."""
 
+import gc
+import signal
+
 import numpy as np
 import pytest
 from plan_assembler import Assembler, Last, cipher, plain
@@ -137,6 +140,30 @@ def test_the_vectors_of_an_operand_are_given_up_one_by_one(op):
     case.context.reset_peak()
     program.run([inputs])
     assert case.context.peak_bytes - before < 24 * inputs[0].num_bytes
+
+
+def test_a_signal_ends_a_long_instruction(case):
+    """Between the ciphertexts of an array too."""
+
+    def handler(*_):
+        raise InterruptedError("stop")
+
+    a = Assembler([spec("galois", galois(1, case.n), TOP)])
+    b = a.block(cipher(TOP))
+    many = b.op("take", [b.args[0]], array(1 << 16), *[0] * (1 << 16))
+    b.yield_(b.op("rotate", [many, b.op("key", [], ["key", 0], 0)], array(1 << 16)))
+    program, x = executor(case, a), case.encrypt(np.ones(SLOTS))
+    before = case.context.live_bytes
+    previous = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(InterruptedError):
+            program.run([x])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    gc.collect()
+    assert case.context.live_bytes == before
 
 
 # Block maps

@@ -20,6 +20,29 @@ std::uint64_t now_ns() {
 
 }  // namespace
 
+template <class T>
+std::vector<T> Interpreter::spend(const Instruction& instruction, std::size_t operand) {
+  const Operand& spent = instruction.in[operand];
+  const auto reads = std::count_if(instruction.in.begin(), instruction.in.end(),
+                                   [&](const Operand& other) { return other.reg == spent.reg; });
+  std::vector<T>& held = std::get<std::vector<T>>(registers_[spent.reg]);
+  if (!spent.last_use || reads > 1) return held;
+  return std::move(held);
+}
+
+template <class Function>
+auto Interpreter::each(const Instruction& instruction, const Function& function) {
+  Ciphertexts x = spend(instruction);
+  const std::size_t count = plan_.type(instruction.out[0]).count;
+  std::vector<decltype(function(std::move(x[0]), std::size_t{}))> results;
+  results.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) call(observers_.tick);
+    results.push_back(x.size() == count ? function(std::move(x[i]), i) : function(Ciphertext(x[0]), i));
+  }
+  return results;
+}
+
 Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& keys, PlaintextProvider& plaintexts,
                          const Observers& observers)
     : plan_(plan),
@@ -161,28 +184,6 @@ Interpreter::Values Interpreter::run_diag_sums(const Instruction& instruction) {
   }
   Values results;
   for (Ciphertexts& array : sums) results.emplace_back(std::move(array));
-  return results;
-}
-
-Ciphertexts Interpreter::spend(const Instruction& instruction, std::size_t operand) {
-  const Operand& spent = instruction.in[operand];
-  const auto reads = std::count_if(instruction.in.begin(), instruction.in.end(),
-                                   [&](const Operand& other) { return other.reg == spent.reg; });
-  Ciphertexts& held = std::get<Ciphertexts>(registers_[spent.reg]);
-  if (!spent.last_use || reads > 1) return held;
-  return std::move(held);
-}
-
-template <class Function>
-auto Interpreter::each(const Instruction& instruction, const Function& function) {
-  Ciphertexts x = spend(instruction);
-  const std::size_t count = plan_.type(instruction.out[0]).count;
-  std::vector<decltype(function(std::move(x[0]), std::size_t{}))> results;
-  results.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) call(observers_.tick);
-    results.push_back(x.size() == count ? function(std::move(x[i]), i) : function(Ciphertext(x[0]), i));
-  }
   return results;
 }
 
@@ -334,9 +335,10 @@ Ciphertexts Interpreter::evaluate_key_switch(const Instruction& instruction) {
   switch (instruction.op) {
     case Opcode::kKeyProduct: {
       Ciphertexts products;
-      for (Index i = 0; i < type.count; ++i) {
+      for (Digits& held : spend<Digits>(instruction)) {
         call(observers_.tick);
-        products.push_back(e.key_product(at<Digits>(in[0], i), key(in[1])));
+        const Digits digits = std::move(held);  // gone after its product
+        products.push_back(e.key_product(digits, key(in[1])));
       }
       return products;
     }

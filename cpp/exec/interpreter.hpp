@@ -38,7 +38,8 @@ class Interpreter {
   void report(std::uint32_t block, std::uint32_t instruction, std::uint64_t start_ns) const;
 
   /// An operand, which leaves its register if nothing reads it after this: its rows may then become the result's.
-  Ciphertexts spend(const Instruction& instruction, std::size_t operand = 0);
+  template <class T = Ciphertext>
+  std::vector<T> spend(const Instruction& instruction, std::size_t operand = 0);
   /// function(ciphertext, i) for each of the first operand, which is given up one by one where it is spent, and of as
   /// many as the result has, where one meets an array.
   template <class Function>

@@ -76,7 +76,7 @@ def masks(op, case):
     if op.spec.name == "tensor.trivial":
         return [(False,)]
     found = [m for m in itertools.product([True, False], repeat=len(case.inputs)) if any(m)]
-    return [m for m in found if not (op.name == "conv2d" and all(m))]  # refused when it is traced
+    return [m for m in found if not (op.name == "conv2d" and all(m))]  # traced to other operations
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -135,6 +135,8 @@ EXPRESSIONS = {
     "correlate": (lambda x: np.correlate(x, V), (6,)),
     "correlate same": (lambda x: np.correlate(x, V, "same"), (7,)),
     "correlate full": (lambda x: np.correlate(x, V[:3], "full"), (4,)),
+    "broadcast_arrays": (lambda x, y: np.broadcast_arrays(x, y)[1] * x, (3, 4), (4,)),
+    "mT": (lambda x: x.mT, (2, 3, 4)),
     "trace": (lambda x: np.trace(x), (3, 4)),
     "trace of a stack": (lambda x: np.trace(x, 1, 1, 2), (2, 3, 4)),
     "diagonal": (lambda x: np.diagonal(x, -1), (3, 4)),
@@ -156,6 +158,8 @@ EXPRESSIONS = {
     "conv2d of pooled": (lambda x: conv2d(avg_pool2d(x, 2), KERNELS), (3, 6, 6)),
     "conv2d secret bias": (lambda x, b: conv2d(x, KERNELS, b), (3, 3, 3), (2,)),
     "conv2d secret kernels": (lambda w: conv2d(CUBE, w, stride=(1, 2)), (2, 2, 2, 2)),
+    "conv2d of two secrets": (lambda x, w: conv2d(x, w, V[:2], (1, 2), (1, 0)), (2, 3, 3), (2, 2, 2, 2)),
+    "conv2d of two secrets, a batch": (lambda x, w: conv2d(x, w, dilation=2), (2, 1, 3, 3), (2, 1, 2, 2)),
     "avg_pool2d padded": (lambda x: avg_pool2d(x, 3, 2, 1), (2, 5, 5)),
     "pool of one": (lambda x: avg_pool2d(x, 1), (2, 3, 3)),
     "attention": (
@@ -164,6 +168,17 @@ EXPRESSIONS = {
         (3, 4), (3, 4), (3, 4),
     ),
 }  # fmt: skip
+
+
+# Not in every version of NumPy that is supported.
+NEWER = {
+    "unstack": (lambda x: np.unstack(x, axis=1)[1], (2, 3, 4)),
+    "matrix_transpose": (lambda x: np.matrix_transpose(x), (2, 3, 4)),
+    "vecdot": (lambda x, y: np.vecdot(x, y), (2, 3, 4), (3, 4)),
+    "matvec": (lambda x, y: np.matvec(x, y), (2, 3, 4), (2, 4)),
+    "vecmat": (lambda x: np.vecmat(x, CUBE[0].T), (2, 4)),
+}
+EXPRESSIONS |= {name: row for name, row in NEWER.items() if hasattr(np, name)}
 
 
 def traced(expression, shapes):

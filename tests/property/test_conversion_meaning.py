@@ -11,6 +11,7 @@ from latticework.layout.conversions import CONVERSIONS, Price, Weights, cheapest
 from latticework.plan.gathers.steps import choose, places
 from latticework.plan.pack import GAP, REPEAT, PackDim
 
+parse = Layout.parse
 WEIGHTS = Weights(hoist=1.0, rotation=1.0, division=1.0, product=0.2, addition=0.05, level=5.0)
 SHAPES = [(4, 4), (3, 5), (8,), (4, 2, 3), (6,), (2, 8)]
 
@@ -141,6 +142,27 @@ def test_what_is_packed_converted_and_unpacked_is_the_same(seed):
         assert (conversion.source, conversion.target) == (source, target)
         assert_converts(conversion)
         assert conversion.price == counted(lowered(conversion)), conversion
+
+
+@pytest.mark.parametrize(
+    ("shape", "source", "target"),
+    [
+        ((3, 5), "[0:3][1:5]", "[1:5][0:3]"),
+        ((3, 5), "[R:4];[0:3][1:5]", "Roll(2,0)[R:4];[0:3][1:5]"),  # does not fill its vectors
+        ((3, 5), "[R:3];[0:3][1:5]", "Roll(1,0)[R:3];[0:3][1:5]"),
+        ((3, 5), "[0:3][1:5]", "Roll(1,0)[0:3][1:5]"),
+        ((6,), "[0:6][G:2]", "[0:6][R:2]"),
+        ((6,), "[0:3:2];[0:2][G:4]", "[0:2];[G:2][0:3:2]"),
+        ((5, 3), "[0:5];[1:3][G:5]", "[1:3][0:5]"),
+        ((5, 3), "[0:5];[1:3][G:5]", "[1:3][R:5];[0:5][R:3]"),
+        ((2, 12), "Roll(2,0)[1:3:4];[R:2][1:4][0:2]", "[0:2];[1:12]"),
+    ],
+)
+def test_any_extents(shape, source, target):
+    layouts = [parse(text) for text in (source, target)]
+    for conversion in (*direct(shape, *layouts), cheapest(shape, *layouts, WEIGHTS)):
+        assert_converts(conversion)
+        assert conversion.price == counted(lowered(conversion))
 
 
 def test_random_pairs_meet_every_conversion():

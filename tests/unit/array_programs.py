@@ -178,36 +178,47 @@ def values(arrays: list[np.ndarray]) -> list[np.ndarray]:
     return [a[0] if len(a) == 1 else a for a in arrays]
 
 
-def encrypted(
-    plan: Plan, inputs: list[np.ndarray], *, threads: int = 1, budget_bytes: int = 1 << 30
-) -> list[np.ndarray]:
-    """Outputs (count, slots) of a plan run on ciphertexts, real parts."""
-    context = _core.Context(core_parameters(plan.chain), "auto", threads)
-    generator = _core.KeyGenerator(context)
-    secret = generator.secret_key()
-    specs = [
-        {"kind": k.kind, "galois_element": k.galois_element, "track": k.track, "level": k.level} for k in plan.keys
-    ]
-    encoder, encryptor = _core.Encoder(context), _core.Encryptor(context, secret)
-    decryptor = _core.Decryptor(context, secret)
-    code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
+class Deployed:
+    """A plan with keys of its own."""
 
-    def products(number: int) -> np.ndarray:
-        sums = plan.constants[number]
+    def __init__(self, plan: Plan, *, backend: str = "auto") -> None:
+        self.plan = plan
+        self.context = _core.Context(core_parameters(plan.chain), backend, 1)
+        generator = _core.KeyGenerator(self.context)
+        secret = generator.secret_key()
+        specs = [
+            {"kind": k.kind, "galois_element": k.galois_element, "track": k.track, "level": k.level} for k in plan.keys
+        ]
+        self.encryptor = _core.Encryptor(self.context, secret)
+        self.decryptor = _core.Decryptor(self.context, secret)
+        self.executor = _core.Executor(
+            self.context,
+            _core.Plan(core_parameters(plan.chain), encode_code(plan)),
+            generator.evaluation_keys(secret, specs),
+            lambda i, product=None: slot_vectors(plan.constants[i], plan.sources, product),
+            products=self.products,
+        )
+
+    def products(self, number: int) -> np.ndarray:
+        sums = self.plan.constants[number]
         assert isinstance(sums, MapSums)
         return sums.products.rows
 
-    executor = _core.Executor(
-        context,
-        code,
-        generator.evaluation_keys(secret, specs),
-        lambda i, product=None: slot_vectors(plan.constants[i], plan.sources, product),
-        constant_budget_bytes=budget_bytes,
-        products=products,
-    )
-    arguments = []
-    for spec, x in zip(plan.client.secret_inputs, inputs, strict=True):
-        array = [encryptor.encrypt(encoder.encode(v, (0, spec.level), spec.scale)) for v in x]
-        arguments.append(array[0] if len(array) == 1 else array)
-    outputs = [y if isinstance(y, list) else [y] for y in executor.run(arguments)]
-    return [np.stack([np.real(decryptor.decrypt(c)) for c in y]) for y in outputs]
+    def encrypt(self, inputs: list[np.ndarray]) -> list[list[_core.Ciphertext]]:
+        """A list of ciphertexts for each (count, slots)."""
+        encoder = _core.Encoder(self.context)
+        return [
+            [self.encryptor.encrypt(encoder.encode(v, (0, spec.level), spec.scale)) for v in x]
+            for spec, x in zip(self.plan.client.secret_inputs, inputs, strict=True)
+        ]
+
+    def run(self, inputs: list[list[_core.Ciphertext]]) -> list[np.ndarray]:
+        """Real parts of the outputs, (count, slots)."""
+        outputs = [y if isinstance(y, list) else [y] for y in self.executor.run(list(inputs))]
+        return [np.stack([np.real(self.decryptor.decrypt(c)) for c in y]) for y in outputs]
+
+
+def encrypted(plan: Plan, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    """Outputs (count, slots) of a plan run on ciphertexts, real parts."""
+    deployed = Deployed(plan)
+    return deployed.run(deployed.encrypt(inputs))

@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
-from array_programs import draw, encrypted, values
+from array_programs import Deployed, draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
 from latticework.cost import CostModel, estimate
+from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import ShapeError
-from latticework.ir import interpret
+from latticework.expand import expand
+from latticework.ir import Builder, Module, interpret
 from latticework.levels import program_depth
 from latticework.levels.ranges import Interval, ranges
+from latticework.params import bootstrap_chain
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.predict import Magnitude, predict
 from latticework.plan.simulate import simulate
@@ -68,6 +71,50 @@ def test_ranges_hold_arrays(seed):
         assert np.all(box.low <= want + 1e-9) and np.all(want <= box.high + 1e-9)
 
 
+def test_public_arrays_are_moved_and_added_up_like_secret_ones():
+    v = Vectors(counts=[2])
+    public = RNG.uniform(-1, 1, (4, SLOTS))
+    c = v.constant(public)
+    pairs = v.op("add", v.x[0], v.op("sum", c, groups=2))
+    joined = v.op("concat", pairs, v.op("take", c, vectors=(3, 0)))
+    module = v.done(v.op("mul", joined, v.op("take", c, vectors=(1,))), v.op("concat", v.op("mul", *v.x * 2), c))
+    x = RNG.uniform(-1, 1, (2, SLOTS))
+    want = np.concatenate([x + public.reshape(2, 2, SLOTS).sum(axis=1), public[[3, 0]]]) * public[1]
+    plan = plan_of(module, small_chain(program_depth(module)))
+    for got in (interpret(module, [x]), simulate(plan, [x]), encrypted(plan, [x])):
+        np.testing.assert_allclose(got[0], want, atol=1e-4)
+        np.testing.assert_allclose(got[1], np.concatenate([x * x, public]), atol=1e-4)
+
+
+@pytest.mark.parametrize("trips", [0, 2, 3])
+def test_loops_carry_arrays(trips):
+    """One loop that stays one, and one that becomes guarded copies because it spends levels."""
+    v = Vectors(2, counts=[3, 1], trips=True)
+    x, y = v.x
+
+    def turn(_index, h):
+        return [v.op("add", v.op("rotate", h, steps=1), y)]
+
+    def square(_index, h):
+        return [v.op("mul", h, v.op("take", x, vectors=(2, 1, 0)))]
+
+    (turned,) = v.loop(turn, [x], v.n, at_most=3)
+    (squared,) = v.loop(square, [x], v.n, at_most=3)
+    module = v.done(turned, squared)
+    plan = plan_of(module, small_chain(program_depth(module)))
+    xs, ys = RNG.uniform(-1, 1, (3, SLOTS)), RNG.uniform(-1, 1, SLOTS)
+    want_turned, want_squared = xs, xs
+    for _ in range(trips):
+        want_turned, want_squared = np.roll(want_turned, -1, axis=1) + ys, want_squared * xs[::-1]
+    for got in (interpret(module, [xs, ys, trips]), simulate(plan, [xs, ys, trips])):
+        np.testing.assert_allclose(got[0], want_turned, atol=1e-6)
+        np.testing.assert_allclose(got[1], want_squared, atol=1e-6)
+    deployed = Deployed(plan)
+    got = deployed.run([*deployed.encrypt([xs, ys[None]]), trips])
+    np.testing.assert_allclose(got[0], want_turned, atol=1e-4)
+    np.testing.assert_allclose(got[1], want_squared, atol=1e-4)
+
+
 def test_products_are_settled_after_their_sum():
     v = Vectors(2, counts=[6, 6])
     found = counted(managed(v.done(v.op("sum", v.op("mul", *v.x), groups=2))))
@@ -112,6 +159,21 @@ def test_costs_count_every_vector():
     assert sum(use.count for use in plans[1].client.manifest.uses) == sum(array.key_uses.values())
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_predicted_memory_is_what_arrays_take(seed):
+    module, inputs, _ = draw(seed)
+    deployed = Deployed(plan_of(module, small_chain(program_depth(module))), backend="ref")
+    sent = deployed.encrypt(inputs)
+    deployed.executor.run(sent)  # encodes all constants
+    context, cached = deployed.context, deployed.executor.cached_constant_bytes
+    resident = context.live_bytes - cached - sum(c.num_bytes for array in sent for c in array)  # keys
+    context.reset_peak()
+    deployed.executor.run(sent)
+    memory = estimate(deployed.plan, CostModel.load()).memory
+    assert memory.constants == cached
+    assert 0.8 < (context.peak_bytes - resident) / (memory.values + memory.constants) < 1.03
+
+
 def test_code_of_arrays_reads_back():
     """Counts are stored where they are not 1, so that the code of one-vector programs is what it was."""
     v = Vectors(counts=[3])
@@ -132,3 +194,16 @@ def test_moves_that_do_not_fit_are_refused(name, attrs, told):
     v = Vectors(counts=[3])
     with pytest.raises(ShapeError, match=told.replace("(", r"\(").replace(")", r"\)")):
         v.op(name, v.x[0], **attrs)
+
+
+def test_bootstraps_act_on_every_vector():
+    chain, slots = bootstrap_chain("T11"), 64
+    one, scales = chain.floor + 1, chain.main.scales
+    module = Module(input_names=["x"], outputs=["y"])
+    x = module.body.add_arg(CipherType("ckks", 2, slots, Level(0, chain.floor), scales[chain.floor]))
+    builder = Builder(module.body)
+    attrs = {"level": Level(0, one), "scale": scales[one], "real": True, "iterations": 1}
+    builder.create("loop.yield", [builder.build("ckks.bootstrap", [x], **attrs)])
+    arrays = RNG.uniform(-1, 1, (2, slots)).astype(complex)
+    (found,) = interpret(expand(module, chain), [arrays])
+    np.testing.assert_allclose(found, arrays, atol=1e-5)

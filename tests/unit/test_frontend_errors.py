@@ -182,7 +182,16 @@ MISTAKES = {
         ShapeError,
         r"bias has shape \(1,\)",
     ),
-    "conv2d of two secrets": (lambda x, s, n: lw.conv2d(x[None], x[None, None]), UnsupportedError, "both secret"),
+    "conv2d of two secrets": (
+        lambda x, s, n: lw.conv2d(x[:2, None], x[:2, None, None, :2], groups=1),
+        ShapeError,
+        r"\(2, 1, 4\).*has 2 channels",
+    ),
+    "conv2d of two secrets in groups": (
+        lambda x, s, n: lw.conv2d(x[:2, None], x[:2, None, None, :2], groups=2),
+        UnsupportedError,
+        "both secret, with groups=2.*np.concatenate",
+    ),
     "conv2d text": (lambda x, s, n: lw.conv2d(x[None], "edge"), DtypeError, "type str"),
     "conv1d rank": (lambda x, s, n: lw.conv1d(x, np.ones((2, 3))), ShapeError, r"conv1d: weight has shape \(2, 3\)"),
     "pool": (lambda x, s, n: lw.avg_pool2d(x, 4), ShapeError, "avg_pool2d: a window of 4 does not fit"),

@@ -54,4 +54,18 @@ void Joiner::join(const CpuQueue& queue, Word* out, const Parts& parts, std::siz
                  accumulator_, size, target_.prime);
 }
 
+std::size_t join_tile(std::size_t part_rows, std::size_t degree) noexcept {
+  std::size_t size = std::min<std::size_t>(2048, degree);
+  while (size > kLeastTile && size * part_rows > kJoinWords) size /= 2;
+  return size;
+}
+
+void JoinGroup::run(const CpuQueue& queue, const Parts& parts, std::size_t part_rows) const noexcept {
+  const std::size_t tile = count_ == 1 ? queue.degree : join_tile(part_rows, queue.degree);
+  for (std::size_t start = 0; start < queue.degree; start += tile) {
+    for (std::size_t i = 0; i < count_; ++i) joiners_[i]->join(queue, rows_[i] + start, parts, start, tile);
+  }
+  for (std::size_t i = 0; i < count_; ++i) queue.row.ntt(rows_[i], queue.ntt[limbs_[i]]);
+}
+
 }  // namespace lw::cpu

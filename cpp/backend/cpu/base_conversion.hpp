@@ -2,8 +2,11 @@
 // y_j and the quotient u, once; join these modulo each target limb.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "backend/cpu/accumulator.hpp"
 #include "backend/cpu/queue.hpp"
@@ -27,6 +30,12 @@ inline std::size_t num_part_rows(const LiftTable& table) noexcept { return table
 void split_rows(const CpuQueue& queue, const Parts& parts, const ConstRows& in, std::size_t poly, std::size_t start,
                 std::size_t size, const LiftTable& table) noexcept;
 
+/// Words of a row that are joined for one target before the next, such that so many rows of parts stay in the nearest
+/// caches.
+std::size_t join_tile(std::size_t part_rows, std::size_t degree) noexcept;
+constexpr std::size_t kJoinWords = 6144;  // of all rows of a tile together
+constexpr std::size_t kLeastTile = 32;
+
 /// What one target limb of a table needs: made once, used for any number of tiles.
 class Joiner {
  public:
@@ -42,6 +51,35 @@ class Joiner {
   double quotient_weight_ = 0;
   Accumulator accumulator_{};
   std::array<double, kMaxFrom + 1> weights_;
+};
+
+/// Some target limbs of one poly, joined together: parts, which do not fit the caches, are read once for all of them.
+class JoinGroup {
+ public:
+  static constexpr std::size_t kMost = 4;  // so that what is joined is still near when it is transformed
+
+  /// How many targets at a time suit `count` of them: one if the parts do fit the caches, and each thread gets more
+  /// than one group.
+  static std::size_t size(const CpuQueue& queue, std::size_t count) noexcept {
+    if (queue.degree < 1 << 14) return 1;
+    return std::clamp<std::size_t>(count / (2 * queue.pool.threads()), 1, kMost);
+  }
+
+  /// Target limb table.to[target], whose row goes to `out`.
+  void add(const CpuQueue& queue, const LiftTable& table, std::size_t target, Word* out) noexcept {
+    joiners_[count_].emplace(queue, table, target);
+    rows_[count_] = out;
+    limbs_[count_++] = table.to[target];
+  }
+  bool empty() const noexcept { return count_ == 0; }
+  /// Joins all of the rows, and transforms them.
+  void run(const CpuQueue& queue, const Parts& parts, std::size_t part_rows) const noexcept;
+
+ private:
+  std::size_t count_ = 0;
+  std::array<std::optional<Joiner>, kMost> joiners_;
+  std::array<Word*, kMost> rows_;
+  std::array<std::uint16_t, kMost> limbs_;
 };
 
 }  // namespace lw::cpu

@@ -20,8 +20,7 @@ class Butterflies {
 
   explicit Butterflies(const Prime& p) noexcept : p_(p) {}
 
-  Factor factor(double w) const noexcept { return factor(V::set(w)); }
-  Factor factor(F64 w) const noexcept { return {w, V::mul(w, p_.inverse)}; }
+  Factor factor(double w) const noexcept { return {V::set(w), V::mul(V::set(w), p_.inverse)}; }
 
   F64 product(F64 x, const Factor& f) const noexcept { return p_.product(x, f.w, f.over_q); }
   F64 product(F64 x, F64 w) const noexcept { return p_.product(x, w); }

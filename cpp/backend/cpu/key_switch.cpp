@@ -20,14 +20,17 @@ constexpr std::size_t kMaxDigits = kMaxFrom;
 std::size_t row_stride(const CpuQueue& queue) noexcept { return queue.degree + kPadding; }
 std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kTile, queue.degree); }
 
-/// body(slot, i) for every i below count. Slots run at the same time, each with its own scratch; how many of them
-/// take part, and which takes what, changes no result.
+/// body(slot, first, size) for groups of consecutive ones of `count` limbs that each take about `cycles`. Slots run at
+/// the same time, each with its own scratch; how many of them take part, and which takes what, changes no result.
 template <class Body>
-void for_each_limb(CpuQueue& queue, std::size_t count, std::size_t cycles, const Body& body) noexcept {
+void for_each_group(CpuQueue& queue, std::size_t count, std::size_t cycles, const Body& body) noexcept {
   std::atomic<std::size_t> next = 0;
-  const std::size_t slots = std::min<std::size_t>(queue.pool.threads(), count);
+  const std::size_t size = JoinGroup::size(queue, count);
+  const std::size_t slots = std::min<std::size_t>(queue.pool.threads(), (count + size - 1) / size);
   queue.pool.parallel_for(slots, cycles * count / std::max<std::size_t>(slots, 1), [&](std::size_t slot) {
-    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(slot, i);
+    for (std::size_t i; (i = next.fetch_add(size, std::memory_order_relaxed)) < count;) {
+      body(slot, i, std::min(size, count - i));
+    }
   });
 }
 
@@ -56,17 +59,27 @@ class Digits {
                             });
   }
 
-  /// Digit d modulo target limb j in NTT form; made in `room` unless there is such a row already.
-  const Word* row(std::size_t d, std::size_t j, Word* room) const noexcept {
-    const DigitRows& digit = source_.digits[d];
-    const std::uint16_t limb = source_.limbs[j];
-    const auto own = std::find(digit.ntt.limbs.begin(), digit.ntt.limbs.end(), limb);
-    if (own != digit.ntt.limbs.end()) return digit.ntt.row(0, static_cast<std::size_t>(own - digit.ntt.limbs.begin()));
-    const LiftTable& table = *digit.to_rest;
-    const auto target = std::find(table.to.begin(), table.to.end(), limb) - table.to.begin();
-    Joiner(queue_, table, static_cast<std::size_t>(target)).join(queue_, room, parts_of(d), 0, queue_.degree);
-    queue_.row.ntt(room, queue_.ntt[limb]);
-    return room;
+  /// Where target limb j of digit d is in NTT form, if it is one of the digit's own limbs; else a null pointer.
+  const Word* own_row(std::size_t d, std::size_t j) const noexcept {
+    const ConstRows& ntt = source_.digits[d].ntt;
+    const auto own = std::find(ntt.limbs.begin(), ntt.limbs.end(), source_.limbs[j]);
+    return own == ntt.limbs.end() ? nullptr : ntt.row(0, static_cast<std::size_t>(own - ntt.limbs.begin()));
+  }
+
+  /// rows[i][d]: digit d modulo target limb first + i in NTT form, made in `rooms` unless there is such a row already.
+  void extend(const Word* (*rows)[kMaxDigits], std::size_t first, std::size_t size, Word* rooms) const noexcept {
+    for (std::size_t d = 0; d < source_.digits.size(); ++d) {
+      JoinGroup group;
+      for (std::size_t i = 0; i < size; ++i, rooms += row_stride(queue_)) {
+        rows[i][d] = own_row(d, first + i);
+        if (rows[i][d] != nullptr) continue;
+        const LiftTable& table = *source_.digits[d].to_rest;
+        const auto target = std::find(table.to.begin(), table.to.end(), source_.limbs[first + i]) - table.to.begin();
+        group.add(queue_, table, static_cast<std::size_t>(target), rooms);
+        rows[i][d] = rooms;
+      }
+      if (!group.empty()) group.run(queue_, parts_of(d), num_part_rows(*source_.digits[d].to_rest));
+    }
   }
 
  private:
@@ -105,6 +118,11 @@ void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* 
     const Turned turned = turned_by(queue, key.galois_element);
     queue.row.pair_dot(out, terms, digits.size(), begin, &turned, accumulator, queue.degree, prime);
   }
+}
+
+/// Rows that a slot needs for extended digits.
+std::size_t digit_rooms(const CpuQueue& queue, const SwitchSource& source) noexcept {
+  return source.digits.size() * JoinGroup::size(queue, source.limbs.size());
 }
 
 std::size_t ntt_cycles(const CpuQueue& queue) noexcept { return queue.degree * queue.log_degree / 2; }
@@ -163,7 +181,7 @@ class GiantSums {
 
 std::size_t key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t) noexcept {
   const CpuQueue& queue = cpu_queue(q);
-  return (part_rows(source) + queue.pool.threads() * source.digits.size()) * row_stride(queue);
+  return (part_rows(source) + queue.pool.threads() * digit_rooms(queue, source)) * row_stride(queue);
 }
 
 void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
@@ -173,13 +191,15 @@ void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source,
   const std::size_t count = source.digits.size(), stride = row_stride(queue);
   Word* rooms = scratch.data() + part_rows(source) * stride;
   const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree);
-  for_each_limb(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t j) {
-    const Word* rows[kMaxDigits];
-    for (std::size_t d = 0; d < count; ++d) rows[d] = digits.row(d, j, rooms + (slot * count + d) * stride);
-    const PairStart begin = scaled_rest(queue, source, source.rest, j);
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      Word* const to[2] = {out[k].row(0, j), out[k].row(1, j)};
-      apply_key(queue, to, {rows, count}, keys[k], begin, source, j);
+  for_each_group(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
+    const Word* rows[JoinGroup::kMost][kMaxDigits];
+    digits.extend(rows, first, size, rooms + slot * digit_rooms(queue, source) * stride);
+    for (std::size_t j = first; j < first + size; ++j) {
+      const PairStart begin = scaled_rest(queue, source, source.rest, j);
+      for (std::size_t k = 0; k < keys.size(); ++k) {
+        Word* const to[2] = {out[k].row(0, j), out[k].row(1, j)};
+        apply_key(queue, to, {rows[j - first], count}, keys[k], begin, source, j);
+      }
     }
   });
 }
@@ -187,7 +207,7 @@ void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source,
 std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys,
                               std::size_t num_giants) noexcept {
   const CpuQueue& queue = cpu_queue(q);
-  const std::size_t a_slot = (source.digits.size() + 2 * (num_keys + 1)) * row_stride(queue) + num_giants;
+  const std::size_t a_slot = (digit_rooms(queue, source) + 2 * (num_keys + 1)) * row_stride(queue) + num_giants;
   return part_rows(source) * row_stride(queue) + queue.pool.threads() * a_slot;
 }
 
@@ -196,35 +216,39 @@ void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, 
   CpuQueue& queue = cpu_queue(q);
   const Digits digits(queue, source, scratch.data());
   const std::size_t count = source.digits.size(), stride = row_stride(queue), babies = keys.size() + 1;
-  const std::size_t a_slot = (count + 2 * babies) * stride + out.size();
+  const std::size_t digit_words = digit_rooms(queue, source) * stride;
+  const std::size_t a_slot = digit_words + 2 * babies * stride + out.size();
   Word* slots = scratch.data() + part_rows(source) * stride;
   const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree) + terms.size() * queue.degree;
-  for_each_limb(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t j) {
+  for_each_group(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
     Word* const room = slots + slot * a_slot;
-    Word* const values = room + count * stride;
-    const bool has_self = j >= source.num_special;
-    const Prime& prime = queue.ntt[source.limbs[j]].prime;
-    const Word* rows[kMaxDigits];
-    for (std::size_t d = 0; d < count; ++d) rows[d] = digits.row(d, j, room + d * stride);
-    for (std::size_t half = 0; has_self && half < 2; ++half) {
-      const PairStart scaled = scaled_rest(queue, source, &self, j);
-      queue.row.mul_scalar(values + half * stride, scaled.rows[half], scaled.scalar, queue.degree, prime);
+    Word* const values = room + digit_words;
+    const Word* rows[JoinGroup::kMost][kMaxDigits];
+    digits.extend(rows, first, size, room);
+    for (std::size_t j = first; j < first + size; ++j) {
+      const bool has_self = j >= source.num_special;
+      const Prime& prime = queue.ntt[source.limbs[j]].prime;
+      for (std::size_t half = 0; has_self && half < 2; ++half) {
+        const PairStart scaled = scaled_rest(queue, source, &self, j);
+        queue.row.mul_scalar(values + half * stride, scaled.rows[half], scaled.scalar, queue.degree, prime);
+      }
+      const PairStart begin = scaled_rest(queue, source, source.rest, j);
+      for (std::size_t k = 0; k < keys.size(); ++k) {
+        Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
+        apply_key(queue, to, {rows[j - first], count}, keys[k], begin, source, j);
+      }
+      const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
+      const std::size_t tile =
+          std::min<std::size_t>(queue.degree, std::max<std::size_t>(32, std::bit_floor(kTileWords / (2 * babies))));
+      for (std::size_t start = 0; start < queue.degree; start += tile) sums.tile(start, tile);
     }
-    const PairStart begin = scaled_rest(queue, source, source.rest, j);
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
-      apply_key(queue, to, {rows, count}, keys[k], begin, source, j);
-    }
-    const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
-    const std::size_t tile =
-        std::min<std::size_t>(queue.degree, std::max<std::size_t>(32, std::bit_floor(kTileWords / (2 * babies))));
-    for (std::size_t start = 0; start < queue.degree; start += tile) sums.tile(start, tile);
   });
 }
 
 std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
   const CpuQueue& queue = cpu_queue(q);
-  return (polys * num_part_rows(table) + queue.pool.threads()) * row_stride(queue);
+  const std::size_t at_once = JoinGroup::size(queue, table.to.size());
+  return (polys * num_part_rows(table) + queue.pool.threads() * at_once) * row_stride(queue);
 }
 
 void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table, std::span<const Word> inverse,
@@ -240,17 +264,22 @@ void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTabl
     split_rows(queue, parts, removed, poly, start, tile, table);
   });
   Word* rooms = scratch.data() + out.polys * rows * stride;
-  for_each_limb(queue, out.polys * targets, ntt_cycles(queue) + queue.degree * (rows / 2 + 2),
-                [&](std::size_t slot, std::size_t i) {
-                  const std::size_t poly = i % out.polys, j = i / out.polys;
-                  const NttTable& ntt = queue.ntt[table.to[j]];
-                  Word* const lifted = rooms + slot * stride;
-                  Joiner(queue, table, j).join(queue, lifted, parts_of(poly), 0, queue.degree);
-                  queue.row.ntt(lifted, ntt);
-                  queue.row.sub_scale(out.row(poly, j), x.row(x.polys == 1 ? 0 : poly, j), lifted,
-                                      static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j])), queue.degree,
-                                      ntt.prime);
-                });
+  const std::size_t at_once = JoinGroup::size(queue, targets);
+  const std::size_t cycles = out.polys * (ntt_cycles(queue) + queue.degree * (rows / 2 + 2));
+  for_each_group(queue, targets, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
+    Word* const lifted = rooms + slot * at_once * stride;
+    for (std::size_t poly = 0; poly < out.polys; ++poly) {
+      JoinGroup group;
+      for (std::size_t i = 0; i < size; ++i) group.add(queue, table, first + i, lifted + i * stride);
+      group.run(queue, parts_of(poly), rows);
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t j = first + i;
+        const double scalar = static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j]));
+        queue.row.sub_scale(out.row(poly, j), x.row(x.polys == 1 ? 0 : poly, j), lifted + i * stride, scalar,
+                            queue.degree, queue.ntt[table.to[j]].prime);
+      }
+    }
+  });
 }
 
 }  // namespace lw::cpu

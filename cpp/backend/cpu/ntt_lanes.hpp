@@ -38,14 +38,14 @@ class Transform {
         const NttPasses rest = {passes_.eights - 1, passes_.fours};
         for (std::size_t i = 0; i < 8; ++i) inverse_block(x + i * part, part, 15 - i, rest);
       }
-      inverse_pass<8, 0, true>(x, part, 1);
+      last_inverse_pass<8>(x);
     } else {
       const std::size_t part = table_.degree / 4;
       tail_.inverse(x, table_.degree, 1);
       if (passes_.fours == 2) {
-        for (std::size_t i = 0; i < 4; ++i) inverse_pass<4, kRanges.inverse4, false>(x + i * part, part / 4, 7 - i);
+        for (std::size_t i = 0; i < 4; ++i) inverse_pass<4, kRanges.inverse4>(x + i * part, part / 4, 7 - i);
       }
-      inverse_pass<4, 0, true>(x, part, 1);
+      last_inverse_pass<4>(x);
     }
   }
 
@@ -54,46 +54,64 @@ class Transform {
   using Factor = typename Butterflies<V>::Factor;
   static_assert(V::kLanes == std::size_t{1} << kRanges.tail_stages);
 
-  // One pass over a block of kSize parts, at `distance` words. k numbers the block's twiddle.
-  template <std::size_t kSize, unsigned kMask>
-  [[gnu::always_inline]] void forward_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
-    Factor f[kSize];
+  // Factors of the stages of a pass over a block whose twiddle is w[k]; backwards, the mirrored one.
+  template <std::size_t kSize>
+  [[gnu::always_inline]] void forward_factors(Factor (&f)[kSize], std::size_t k) const noexcept {
     for (std::size_t i = 1, first = k; i < kSize; i *= 2, first *= 2) {
       for (std::size_t j = 0; j < i; ++j) f[i + j] = butterflies_.factor(table_.heads[first + j]);
     }
-    for (std::size_t i = 0; i < distance; i += V::kLanes) {
-      F64 v[kSize];
-#pragma GCC unroll 8
-      for (std::size_t j = 0; j < kSize; ++j) v[j] = V::load(x + i + j * distance);
-      butterflies_.template forward_stages<kMask>(v, f);
-#pragma GCC unroll 8
-      for (std::size_t j = 0; j < kSize; ++j) V::store(x + i + j * distance, v[j]);
-    }
   }
-
-  // The same backwards; kLast: divides by N.
-  template <std::size_t kSize, unsigned kMask, bool kLast>
-  [[gnu::always_inline]] void inverse_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
-    Factor f[kSize];
+  template <std::size_t kSize>
+  [[gnu::always_inline]] void inverse_factors(Factor (&f)[kSize], std::size_t k) const noexcept {
     for (std::size_t i = 1, first = k; i < kSize; i *= 2, first *= 2) {
       for (std::size_t j = 0; j < i; ++j) f[i + j] = butterflies_.factor(table_.heads[first + i - 1 - j]);
     }
-    if constexpr (kLast) f[1] = butterflies_.factor(table_.inverse_degree_root);
+  }
+  // body(v) on vectors of kSize parts at `distance` words, loaded from p and stored there.
+  template <std::size_t kSize, class Body>
+  [[gnu::always_inline]] static void in_registers(Word* p, std::size_t distance, const Body& body) noexcept {
+    F64 v[kSize];
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < kSize; ++j) v[j] = V::load(p + j * distance);
+    body(v);
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < kSize; ++j) V::store(p + j * distance, v[j]);
+  }
+
+  // One pass over a block of kSize parts, at `distance` words.
+  template <std::size_t kSize, unsigned kMask>
+  [[gnu::always_inline]] void forward_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
+    Factor f[kSize];
+    forward_factors(f, k);
+    for (std::size_t i = 0; i < distance; i += V::kLanes) {
+      in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) { butterflies_.template forward_stages<kMask>(v, f); });
+    }
+  }
+  template <std::size_t kSize, unsigned kMask>
+  [[gnu::always_inline]] void inverse_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
+    Factor f[kSize];
+    inverse_factors(f, k);
+    for (std::size_t i = 0; i < distance; i += V::kLanes) {
+      in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) { butterflies_.template inverse_stages<kMask>(v, f); });
+    }
+  }
+  // The last pass of an inverse transform divides by N.
+  template <std::size_t kSize>
+  [[gnu::always_inline]] void last_inverse_pass(Word* x) const noexcept {
+    const std::size_t distance = table_.degree / kSize;
+    Factor f[kSize];
+    inverse_factors(f, 1);
+    f[1] = butterflies_.factor(table_.inverse_degree_root);
     const Factor inverse_degree = butterflies_.factor(table_.inverse_degree);
     for (std::size_t i = 0; i < distance; i += V::kLanes) {
-      F64 v[kSize];
-#pragma GCC unroll 8
-      for (std::size_t j = 0; j < kSize; ++j) v[j] = V::load(x + i + j * distance);
-      butterflies_.template inverse_stages<kMask>(v, f);
-      if constexpr (kLast) {
+      in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) {
+        butterflies_.template inverse_stages<0>(v, f);
 #pragma GCC unroll 8
         for (std::size_t j = 0; j < kSize / 2; ++j) {
           v[j] = butterflies_.product(v[j], inverse_degree);
           v[j + kSize / 2] = butterflies_.reduce(v[j + kSize / 2]);
         }
-      }
-#pragma GCC unroll 8
-      for (std::size_t j = 0; j < kSize; ++j) V::store(x + i + j * distance, v[j]);
+      });
     }
   }
 
@@ -127,7 +145,7 @@ class Transform {
       const std::size_t part = size / 8;
       --passes.eights;
       for (std::size_t i = 0; i < 8; ++i) inverse_block(x + i * part, part, 8 * k + 7 - i, passes);
-      inverse_pass<8, kRanges.inverse8, false>(x, part, k);
+      inverse_pass<8, kRanges.inverse8>(x, part, k);
       return;
     }
     tail_.inverse(x, size, k);
@@ -138,10 +156,10 @@ class Transform {
       part = whole;
     };
     for (; passes.fours > 0; --passes.fours) {
-      each(4, [&](Word* y, std::size_t d, std::size_t i) { inverse_pass<4, kRanges.inverse4, false>(y, d, i); });
+      each(4, [&](Word* y, std::size_t d, std::size_t i) { inverse_pass<4, kRanges.inverse4>(y, d, i); });
     }
     for (; passes.eights > 0; --passes.eights) {
-      each(8, [&](Word* y, std::size_t d, std::size_t i) { inverse_pass<8, kRanges.inverse8, false>(y, d, i); });
+      each(8, [&](Word* y, std::size_t d, std::size_t i) { inverse_pass<8, kRanges.inverse8>(y, d, i); });
     }
   }
 

@@ -22,20 +22,28 @@ class Avx512Tail {
   /// latency of the shuffles and of the products.
   void forward(Word* x, std::size_t size, std::size_t k) const noexcept {
     const std::size_t count = size / kTailWords;
-    if (count % 4 != 0) return forward_tails<2>(x, k * count);
-    for (std::size_t i = 0; i < count; i += 4) forward_tails<4>(x + i * kTailWords, k * count + i);
+    if (count % kAtOnce != 0) {
+      for (std::size_t i = 0; i < count; i += 2) forward_tails<2>(x + i * kTailWords, k * count + i);
+      return;
+    }
+    for (std::size_t i = 0; i < count; i += kAtOnce) forward_tails<kAtOnce>(x + i * kTailWords, k * count + i);
   }
   /// The same backwards; w[k] is the mirrored twiddle of the block.
   void inverse(Word* x, std::size_t size, std::size_t k) const noexcept {
     const std::size_t count = size / kTailWords;
-    if (count % 4 != 0) return inverse_tails<2>(x, k * count + count - 1);
-    for (std::size_t i = 0; i < count; i += 4) inverse_tails<4>(x + i * kTailWords, k * count + count - 1 - i);
+    k = k * count + count - 1;
+    if (count % kAtOnce != 0) {
+      for (std::size_t i = 0; i < count; i += 2) inverse_tails<2>(x + i * kTailWords, k - i);
+      return;
+    }
+    for (std::size_t i = 0; i < count; i += kAtOnce) inverse_tails<kAtOnce>(x + i * kTailWords, k - i);
   }
 
  private:
   using V = Avx512;
   using F64 = V::F64;
   using Order = V::Order;
+  static constexpr std::size_t kAtOnce = 8;  // tails side by side
 
   // Positions 0, 8, 1, 9, ... and 4, 12, 5, 13, ... of natural order; then 0, 4, 8, 12, 1, 5, 9, 13 and 2 beyond of
   // that; after halves were exchanged, natural order again.
@@ -54,7 +62,7 @@ class Avx512Tail {
   // body(i, a[i], b[i]) for tails side by side.
   template <std::size_t kCount, class Body>
   [[gnu::always_inline]] static void each(F64 (&a)[kCount], F64 (&b)[kCount], const Body& body) noexcept {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (std::size_t i = 0; i < kCount; ++i) body(i, a[i], b[i]);
   }
   static void merge(F64& a, F64& b, const Order& first, const Order& second) noexcept {

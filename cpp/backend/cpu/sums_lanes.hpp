@@ -28,11 +28,14 @@ inline void in_widths(std::size_t n, const Body& body) noexcept {
   }
 }
 
-/// Asks for as many vectors of words as are used at a time.
+/// As many vectors of words as are used at a time, from p on; asks for those that come later.
 template <class V, std::size_t kWidth>
-inline void prefetch_vectors(const Word* p) noexcept {
+[[gnu::always_inline]] inline void load_ahead(typename V::F64* to, const Word* p) noexcept {
+  asm("" : "+r"(p));  // else every address becomes a variable of the loop around this, and there are too many
 #pragma GCC unroll 8
-  for (std::size_t i = 0; i < kWidth * V::kLanes; i += 8) V::prefetch(p + i);
+  for (std::size_t i = 0; i < kWidth * V::kLanes; i += 8) V::prefetch(p + kAhead + i);
+#pragma GCC unroll 8
+  for (std::size_t w = 0; w < kWidth; ++w) to[w] = V::load(p + w * V::kLanes);
 }
 
 /// `width` sums side by side: sum[w] becomes a residue of itself + sum over t < terms of a[w] b[w], where
@@ -113,14 +116,11 @@ void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, con
     }
     add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[2 * kEach], F64(&b)[2 * kEach]) {
       const PairTerm& term = terms[t];
-      prefetch_vectors<V, kEach>(term.common + i + kAhead);
-      prefetch_vectors<V, kEach>(term.own[0] + i + kAhead);
-      prefetch_vectors<V, kEach>(term.own[1] + i + kAhead);
+      load_ahead<V, kEach>(a, term.common + i);
+      load_ahead<V, kEach>(b, term.own[0] + i);
+      load_ahead<V, kEach>(b + kEach, term.own[1] + i);
 #pragma GCC unroll 8
-      for (std::size_t w = 0; w < 2 * kEach; ++w) {
-        a[w] = w < kEach ? V::load(term.common + i + w * kLanes) : a[w - kEach];
-        b[w] = V::load(term.own[w / kEach] + i + w % kEach * kLanes);
-      }
+      for (std::size_t w = 0; w < kEach; ++w) a[kEach + w] = a[w];
     });
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < 2 * kEach; ++w) place.store(out[w / kEach], i + w % kEach * kLanes, sum[w]);
@@ -184,12 +184,9 @@ void join(Word* out, const Word* const* y, const double* weights, std::size_t co
     }
     add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
       const F64 weight = V::set(weights[t]);
-      prefetch_vectors<V, kWidth>(y[t] + i + kAhead);
+      load_ahead<V, kWidth>(a, y[t] + i);
 #pragma GCC unroll 8
-      for (std::size_t w = 0; w < kWidth; ++w) {
-        a[w] = V::load(y[t] + i + w * kLanes);
-        b[w] = weight;
-      }
+      for (F64& factor : b) factor = weight;
     });
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < kWidth; ++w) V::store(out + i + w * kLanes, sum[w]);
@@ -207,11 +204,8 @@ void dot(Word* out, const DotTerm* terms, std::size_t count, const Word* begin, 
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < kWidth; ++w) sum[w] = begin == nullptr ? V::set(0) : V::load(begin + i + w * kLanes);
     add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
-#pragma GCC unroll 8
-      for (std::size_t w = 0; w < kWidth; ++w) {
-        a[w] = V::load(terms[t].a + i + w * kLanes);
-        b[w] = V::load(terms[t].b + i + w * kLanes);
-      }
+      load_ahead<V, kWidth>(a, terms[t].a + i);
+      load_ahead<V, kWidth>(b, terms[t].b + i);
     });
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < kWidth; ++w) V::store(out + i + w * kLanes, sum[w]);

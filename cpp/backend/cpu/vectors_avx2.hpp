@@ -24,7 +24,9 @@ struct Avx2 {
   static void store(double* p, F64 x) noexcept { _mm256_storeu_pd(p, x); }
   static void store(Word* p, F64 x) noexcept { _mm256_storeu_pd(reinterpret_cast<double*>(p), x); }
   /// Asks for the cache line of a word; one past the end of a row does no harm.
-  static void prefetch(const Word* p) noexcept { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
+  [[gnu::always_inline]] static void prefetch(const Word* p) noexcept {
+    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+  }
 
   static F64 add(F64 a, F64 b) noexcept { return _mm256_add_pd(a, b); }
   static F64 sub(F64 a, F64 b) noexcept { return _mm256_sub_pd(a, b); }

@@ -22,7 +22,9 @@ struct Avx512 {
   static F64 load(const Word* p) noexcept { return _mm512_loadu_pd(p); }
   static void store(double* p, F64 x) noexcept { _mm512_storeu_pd(p, x); }
   static void store(Word* p, F64 x) noexcept { _mm512_storeu_pd(p, x); }
-  static void prefetch(const Word* p) noexcept { _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0); }
+  [[gnu::always_inline]] static void prefetch(const Word* p) noexcept {
+    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+  }
   /// Two or four doubles, repeated.
   static F64 repeat2(const double* p) noexcept { return _mm512_broadcast_f64x2(_mm_loadu_pd(p)); }
   static F64 repeat4(const double* p) noexcept { return _mm512_broadcast_f64x4(_mm256_loadu_pd(p)); }

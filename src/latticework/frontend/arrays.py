@@ -168,6 +168,11 @@ class TracedArray(Traced):
         """Axes reversed."""
         return self.transpose()
 
+    @property
+    def mT(self) -> Any:
+        """The last two axes exchanged."""
+        return self.swapaxes(-1, -2)
+
     def transpose(self, *axes: Any) -> Any:
         """As ndarray.transpose."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None

@@ -19,7 +19,7 @@ def conv2d(
     """Slide kernels over images: out[o, i, j] = bias[o] + sum over c, k, l of weight[o, c, k, l] * x[c, i + k, j + l].
 
     x         (channels, rows, columns), or (batch, channels, rows, columns)
-    weight    (out channels, channels / groups, kernel rows, kernel columns); x or weight may be secret, not both
+    weight    (out channels, channels / groups, kernel rows, kernel columns); x, weight or both may be secret
     bias      (out channels,)
     stride, dilation  a whole number, or (rows, columns)
     padding   zeros on each side: a number, (rows, columns), "valid" (0) or "same" (with stride 1: as large as x)

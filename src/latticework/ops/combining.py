@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.ir.core import Value
-from latticework.ops import add, mul, pad, reshape, sub, take
+from latticework.ops import add, broadcast_to, mul, pad, reshape, sub, take, transpose
 from latticework.ops import sum as summing
 from latticework.ops.base import Tracer, broadcast_shape, normal_axes, shape_of
 
@@ -86,6 +86,22 @@ def triu(tracer: Tracer, m: object, k: int = 0) -> Value:
     """np.triu(m, k)."""
     value = tracer.lift(m)
     return mul.trace(tracer, value, 1.0 - np.tri(*_last_two("triu", value), k=k - 1))
+
+
+def broadcast_arrays(tracer: Tracer, args: Any) -> list[Value]:
+    """np.broadcast_arrays(*args)."""
+    values = [tracer.lift(a) for a in args]
+    common: tuple[int, ...] = ()
+    for value in values:
+        common = broadcast_shape("broadcast_arrays", common, shape_of(value))
+    return [broadcast_to.trace(tracer, value, common) for value in values]
+
+
+def matrix_transpose(tracer: Tracer, x: object) -> Value:
+    """np.matrix_transpose(x)."""
+    value = tracer.lift(x)
+    _last_two("matrix_transpose", value)
+    return transpose.trace_swapaxes(tracer, value, -1, -2)
 
 
 def _last_two(name: str, value: Value) -> tuple[int, int]:

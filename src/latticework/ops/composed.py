@@ -23,6 +23,7 @@ COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
     np.hsplit: splitting.hsplit,
     np.vsplit: splitting.vsplit,
     np.diff: splitting.diff,
+    np.broadcast_arrays: combining.broadcast_arrays,
     np.fliplr: splitting.fliplr,
     np.flipud: splitting.flipud,
     np.rot90: splitting.rot90,
@@ -48,3 +49,13 @@ COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
     np.outer: einsum.outer,
     np.kron: einsum.kron,
 }
+
+# Not in every version of NumPy that is supported.
+_NEWER: dict[str, Callable[..., Any]] = {
+    "unstack": splitting.unstack,
+    "matrix_transpose": combining.matrix_transpose,
+    "vecdot": einsum.vecdot,
+    "matvec": einsum.matvec,
+    "vecmat": einsum.vecmat,
+}
+COMPOSED |= {getattr(np, name): trace for name, trace in _NEWER.items() if hasattr(np, name)}

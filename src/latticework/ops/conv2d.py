@@ -8,9 +8,11 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
-from latticework.ops import add, reshape
+from latticework.ops import add, einsum, reshape
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target, linear
+from latticework.ops.pad import padded
+from latticework.ops.take import taken_along
 from latticework.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
 from latticework.plan.constants import Access
 
@@ -40,16 +42,35 @@ def trace(
     image, kernels = tracer.lift(x), tracer.lift(weight)
     attrs = attributes(shape_of(image), shape_of(kernels), stride, padding, dilation, groups)
     if image.is_secret and kernels.is_secret:
-        raise UnsupportedError(
-            f"conv2d: x {shape_of(image)} and weight {shape_of(kernels)} are both secret; one must be public: for two "
-            "secrets take the windows with slices and multiply them with @"
-        )
-    result = tracer.emit(CONV2D, image, kernels, **attrs)
+        result = _of_secrets(tracer, image, kernels, **attrs)
+    else:
+        result = tracer.emit(CONV2D, image, kernels, **attrs)
     if bias is None:
         return result
     shift = tracer.lift(bias)
     check_bias(shape_of(shift), shape_of(kernels))
     return add.trace(tracer, result, reshape.trace(tracer, shift, (-1, 1, 1)))
+
+
+def _of_secrets(
+    tracer: Tracer, x: Value, weight: Value, stride: Pair, padding: Padding, dilation: Pair, groups: int
+) -> Value:
+    """All windows of the images, then sums of products of two secrets."""
+    if groups != 1:
+        raise UnsupportedError(
+            f"conv2d: x {shape_of(x)} and weight {shape_of(weight)} are both secret, with groups={groups}; convolve "
+            "each group by itself and join the results with np.concatenate"
+        )
+    lead = len(shape_of(x)) - 2
+    framed = padded(tracer, x, *((*(0,) * lead, padding[0][side], padding[1][side]) for side in (0, 1)))
+    kernel = _kernel(shape_of(weight))
+    counts = num_windows("conv2d", shape_of(x), kernel, stride, padding, dilation)
+    for axis in (0, 1):
+        starts = stride[axis] * np.arange(counts[axis])
+        numbers = starts[:, None] + dilation[axis] * np.arange(kernel[axis])
+        framed = taken_along(tracer, framed, lead + axis, numbers.reshape(-1))
+    windows = reshape.trace(tracer, framed, (*shape_of(x)[:lead], counts[0], kernel[0], counts[1], kernel[1]))
+    return einsum.einsum(tracer, ("...cikjl,ockl->...oij", windows, weight))
 
 
 def check_bias(bias: Shape, weight: Shape) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
 from latticework.ops import matmul, mul, reshape, transpose
+from latticework.ops import slice as slicing
 from latticework.ops import sum as summing
 from latticework.ops.base import Shape, Tracer, normal_axes, shape_of
 from latticework.ops.take import taken
@@ -71,6 +72,25 @@ def vdot(tracer: Tracer, a: object, b: object) -> Value:
     """np.vdot(a, b)."""
     left, right = (reshape.trace_ravel(tracer, x) for x in (a, b))
     return tensordot(tracer, left, right, 1)
+
+
+def vecdot(tracer: Tracer, x1: object, x2: object) -> Value:
+    """np.vecdot(x1, x2): products of stacks of vectors."""
+    return summing.trace(tracer, mul.trace(tracer, x1, x2), -1)
+
+
+def matvec(tracer: Tracer, x1: object, x2: object) -> Value:
+    """np.matvec(x1, x2): matrices times vectors."""
+    return _of_vectors(tracer, x1, slicing.trace(tracer, x2, (..., None)), -1)
+
+
+def vecmat(tracer: Tracer, x1: object, x2: object) -> Value:
+    """np.vecmat(x1, x2): vectors times matrices."""
+    return _of_vectors(tracer, slicing.trace(tracer, x1, (..., None, slice(None))), x2, -2)
+
+
+def _of_vectors(tracer: Tracer, x1: object, x2: object, axis: int) -> Value:
+    return reshape.trace_squeeze(tracer, matmul.trace(tracer, x1, x2), axis)
 
 
 def outer(tracer: Tracer, a: object, b: object) -> Value:

@@ -52,6 +52,13 @@ def vsplit(tracer: Tracer, ary: object, indices_or_sections: Any) -> list[Value]
     return split(tracer, ary, indices_or_sections, 0)
 
 
+def unstack(tracer: Tracer, x: object, axis: int = 0) -> list[Value]:
+    """np.unstack(x, axis=...)."""
+    value = tracer.lift(x)
+    along = normal_axis("unstack", axis, len(shape_of(value)))
+    return [slicing.trace(tracer, value, (*(slice(None),) * along, i)) for i in range(shape_of(value)[along])]
+
+
 def diff(tracer: Tracer, a: object, n: int = 1, axis: int = -1) -> Value:
     """np.diff(a, n, axis)."""
     value = tracer.lift(a)

@@ -138,7 +138,7 @@ def _report(
         tuple(
             OutputRow(
                 o.name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
-                o.error_bound, o.magnitude, o.shift, worst,
+                o.error_bound, o.magnitude, o.shift, worst, o.pack.count,
             )
             for o, worst in zip(client.outputs, worst_cases, strict=True)
         ),
@@ -190,8 +190,9 @@ def _input(chain: ModulusChain, spec: SecretInput | IndexInput) -> InputRow:
         return InputRow(spec.name, (), "", 0, None, None, None, spec.limit, 0)
     fresh = spec.pack.count * stored_bytes(chain, spec.level, 0, 1)
     return InputRow(
-        spec.name, spec.shape, str(spec.pack), spec.pack.slots, spec.level, spec.low, spec.high, None, fresh
-    )
+        spec.name, spec.shape, str(spec.pack), spec.pack.slots, spec.level, spec.low, spec.high, None, fresh,
+        spec.pack.count,
+    )  # fmt: skip
 
 
 def _place(plan: Plan, location: int) -> SourceLocation | None:

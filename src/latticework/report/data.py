@@ -47,6 +47,7 @@ class InputRow:
     high: float | None
     limit: int | None
     bytes: int
+    vectors: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class OutputRow:
     magnitude: float
     shift: float
     worst_case: float | None
+    vectors: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from latticework.report.bars import legend, stacked_bar
-from latticework.report.data import Contents, Execution, KeyRow
+from latticework.report.data import Contents, Execution, InputRow, KeyRow, OutputRow
 from latticework.report.families import FAMILIES, LABELS
 from latticework.report.markup import code, escape, facts, section, table, whole
 from latticework.report.quantities import (
@@ -106,7 +106,7 @@ def _interface(report: Contents) -> str:
                     code(i.name),
                     whole(shape(i.shape)),
                     whole(i.layout),
-                    count(i.slots),
+                    slots(i),
                     str(i.level),
                     span,
                     size(i.bytes),
@@ -117,7 +117,7 @@ def _interface(report: Contents) -> str:
     for o in report.outputs:
         bits = relative_bits(o.error_bound, o.magnitude)
         outputs.append(
-            [code(o.name), whole(shape(o.shape)), whole(o.layout), count(o.slots), str(o.level), small(o.error_bound),
+            [code(o.name), whole(shape(o.shape)), whole(o.layout), slots(o), str(o.level), small(o.error_bound),
              worst_case(o),
              "" if bits is None else f"{bits:.1f} bits of {real(o.magnitude)}",
              small(o.shift) if o.shift else "none", size(o.bytes)]
@@ -136,6 +136,11 @@ def _interface(report: Contents) -> str:
     )
     body = table(head, inputs, numbers=(3, 4, 5, 6)) + "<br>" + table(out_head, outputs, numbers=(3, 4, 5, 6, 7, 8, 9))
     return section("Inputs and outputs", body)
+
+
+def slots(row: InputRow | OutputRow) -> str:
+    """Slots of a vector, and how many vectors if there are several."""
+    return count(row.slots) if row.vectors == 1 else f"{count(row.vectors)} x {count(row.slots)}"
 
 
 def _execution(execution: Execution) -> list[str]:

@@ -1,15 +1,16 @@
-"""permute: elements moved to where the first of their copies is to lie, then copied.
+"""permute: elements moved to where one of their copies is to lie, then copied.
 
 When:   the target repeats along slot dimensions.
-How:    one linear map brings every element to the first place along those dimensions, all others being cleared by its
-        masks; each rotation and addition then doubles the copies.
+How:    one linear map brings every element to the first place along those dimensions, or along the outermost one to the
+        nearest, all other places being cleared by its masks; each rotation and addition then doubles the copies.
 Price:  the linear map, and log2 of the copies in rotations and additions for each vector of the target, one level.
 Source: Rotom, section 2.3 of the paper (mask, move, replicate).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 from latticework.layout.conversions.base import Conversion, Machine, X, conversion, moved
 from latticework.layout.conversions.replicate import Copied, copied, free_copies
@@ -33,6 +34,11 @@ class Permute:
 def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
     """The conversions that copy along all dimensions that can be, and along each by itself."""
     found = []
+    copies = target.outer_copies
+    if copies & (copies - 1) == 0 and prod(d.extent for d in target.dims) == target.slots and copies > 1:
+        nearest = replace(moved(shape, source, target), spread=copies)
+        recipe = Permute(nearest, Copied(((target.slots // copies, copies),)))
+        found.append(conversion("permute", shape, source, target, recipe))
     for form in forms_of(target)[:1]:
         free = free_copies(form)
         for places in dict.fromkeys([tuple(free), *((place,) for place in free)]):

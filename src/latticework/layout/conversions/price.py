@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from math import gcd, log2
 
 import numpy as np
 
 from latticework.plan.constants import Gather
-from latticework.plan.gathers.steps import Places, choose, signed
+from latticework.plan.gathers.gather import distinct
+from latticework.plan.gathers.steps import TYPICAL, Counts, Places, Prices, Split, choose, count, signed
 from latticework.plan.gathers.structure import reached
 
-EXACT = 512  # diagonals up to which every width of baby steps is tried, beyond it powers of two
+EXACT = 512  # diagonals up to which every width of baby steps is tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,12 @@ class Weights:
     product: float
     addition: float
     level: float
+
+    @staticmethod
+    def of(parts: Prices, level: float) -> Weights:
+        """From what the parts of a block map cost, in the same unit."""
+        division = max(parts.giant - parts.hoist - parts.baby, 0.0)
+        return Weights(parts.hoist, parts.baby, division, parts.product, parts.addition, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,17 @@ def transform_price(gather: Gather) -> Price:
     if not steps.size:
         return Price(levels=1)
     where = Places(gather.slots, np.zeros_like(out), out, in_, signed(steps, gather.slots))
-    counts = choose(where, mode="cost" if steps.size <= EXACT else "counts").counts
+    counts = choose(where, mode="cost").counts if steps.size <= EXACT else _roughly(where, gather)
     return Price(
         counts.hoists + counts.giants, counts.key_switches, counts.mod_downs, counts.products, counts.additions, 1
     )
+
+
+def _roughly(where: Places, gather: Gather) -> Counts:
+    """The best of three widths, powers of two, about where baby and giant steps cost the same."""
+    different = distinct(where.steps)
+    unit = gcd(where.slots, *different.tolist())
+    share = TYPICAL.giant * gather.count_out * different.size / (TYPICAL.baby * gather.count_in)
+    bits = max(round(log2(share) / 2), 1)
+    tried = [count(where, Split(min(unit << k, where.slots))) for k in (bits - 1, bits, bits + 1)]
+    return min(tried, key=lambda counts: counts.price(TYPICAL))

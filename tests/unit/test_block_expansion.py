@@ -64,7 +64,7 @@ def agrees(linear_map, sources, rng, **ways):
     return module
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("ways", [{}, {"prices": ROTOM}, {"prices": CHEAP_SWITCHES, "packing": True}],
                          ids=["typical", "rotom", "packed"])  # fmt: skip
 def test_random_block_maps(seed, ways):
@@ -126,7 +126,18 @@ def test_complex_vectors_are_not_packed():
             assert op.attrs.get("real") is None
 
 
+def test_two_inputs_are_one_product_of_complex_weights():
+    rng = np.random.default_rng(3)
+    linear_map = LinearMap.of(matmul(8, 16, 4, 32))  # four vectors to one
+    sources = {"w": rng.normal(size=(16, 4))}
+    plain = agrees(linear_map, sources, rng, prices=ROTOM)
+    packed = agrees(linear_map, sources, rng, prices=ROTOM, packing=True)
+    assert found(packed)[1] * 2 == found(plain)[1]
+    assert counted(packed)["rlwe.rotate"] == 0 and counted(packed)["rlwe.mul_monomial"] == 1
+
+
 CASES = {
+    "four inputs": (matmul(8, 16, 4, 32), (16, 4)),
     "outputs": (matmul(8, 4, 8, 32), (4, 8)),
     "three outputs": (matmul(8, 4, 12, 32), (4, 12)),
     "two inputs": (matmul(8, 8, 8, 32), (8, 8)),

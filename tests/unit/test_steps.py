@@ -26,9 +26,10 @@ def counted(gather, **ways):
         # Rotom: 11 and 18; here 5 and 3 rotations that add up the copies which share the channels out.
         (replace(conv(8, 1, 32, 3, 8192), spread=8), ("none", 5, 9, 0), None),
         (matvec(64, 64, 64), ("none", 14, 64, 0), ("diagonals", 12, 32, 1)),
+        (matmul(128, 256, 64, 8192), ("none", 27, 256, 0), ("inputs", 22, 128, 1)),
         (matmul(128, 768, 768, 8192), ("none", 168, 9216, 0), ("outputs", 132, 4608, 6)),
     ],
-    ids=["matmul-128", "matmul-256", "conv-8-to-8", "conv-8-to-1", "matvec-64", "projection"],
+    ids=["matmul-128", "matmul-256", "conv-8-to-8", "conv-8-to-1", "matvec-64", "four-inputs", "projection"],
 )
 def test_counts_of_known_workloads(gather, plain, packed):
     assert counted(gather) == plain

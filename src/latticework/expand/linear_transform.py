@@ -5,7 +5,7 @@ where a baby is x[u] turned by b slots, or its conjugate turned by b slots. All 
 of an input share its decomposition and serve every output, and everything stays over
 QP. Each giant step divides by P once, decomposes once and is summed over QP; one final
 mod_down removes P and the level's primes together. Of a real map the imaginary halves
-of slots may carry a second output, or a second diagonal (`plan.gathers.steps`).
+of slots may carry a second output, input or diagonal (`plan.gathers.steps`).
 Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
 """
 
@@ -23,7 +23,7 @@ from latticework.ir import Value
 from latticework.plan.constants import LinearMap, MapSums, Way
 from latticework.plan.gathers.map_sums import Products
 from latticework.plan.gathers.steps import TYPICAL, Choice, Places, Prices, Split, choose, count, places
-from latticework.plan.gathers.terms import made_outputs
+from latticework.plan.gathers.terms import made_outputs, read_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,12 @@ def expand_linear_transform(
         choice = Choice(Split(width), count(where, Split(width)))
     if choice.packing == "diagonals":
         x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, where, choice.apart)
+    if choice.packing == "inputs":
+        x = _with_next(p, x, read_inputs(linear_map))
     sums = MapSums(linear_map, Way(choice.split, choice.packing, choice.apart))
     parts = _one_to_one(p, x, sums, plain_scale) if single else _of_block(p, x, sums, plain_scale)
     made = _turned_and_added(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
-    if choice.packing == "diagonals":
+    if choice.packing in ("inputs", "diagonals"):
         made = p.add(made, p.conjugate(made))
     if choice.packing == "outputs":
         made = _unpacked(p, made, len(made_outputs(linear_map)))
@@ -82,6 +84,14 @@ def _with_turned(p: Primitives, x: Value, where: Places, apart: int) -> Value:
     read = p.take(x, used)
     both = p.add(read, p.mul_i(p.rotate(read, apart)))
     return p.take(both, [used.index(u) if u in used else 0 for u in range(cipher(x).count)])
+
+
+def _with_next(p: Primitives, x: Value, used: list[int]) -> Value:
+    """x1 + i x2 of each two vectors that a block map reads, in the place of the first; in other places any of them."""
+    firsts, seconds = used[::2], used[1::2]
+    both = p.add(p.take(x, firsts[: len(seconds)]), p.mul_i(p.take(x, seconds)))
+    array = p.concat([both, *([p.take(x, firsts[-1:])] if len(firsts) > len(seconds) else [])])
+    return p.take(array, [firsts.index(u) if u in firsts else 0 for u in range(cipher(x).count)])
 
 
 def _unpacked(p: Primitives, made: Value, count_made: int) -> Value:

@@ -24,7 +24,7 @@ MAX_APART = 4  # distances between paired diagonals that are tried, of so many t
 MAX_TRIED = 512
 EVERY, THINNED = 64, 16  # of more widths than this, those are tried that are about one part in so many apart
 
-Packing = Literal["none", "outputs", "diagonals"]
+Packing = Literal["none", "outputs", "inputs", "diagonals"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,7 @@ class Choice:
     """How to carry a block map out.
 
     packing  "outputs": y1 + i y2 at once from real x, split by a conjugation;
+             "inputs": from x1 + i x2, two inputs at once;
              "diagonals": from x + i rotate(x, apart), two diagonals so far apart at once
     """
 
@@ -165,6 +166,7 @@ def choose(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mo
     is_simple = distinct(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
     if packing and is_simple and where.steps.size and not where.conj.any():
         ways += [("outputs", 0)] if distinct(where.out).size > 1 else []
+        ways += [("inputs", 0)] if distinct(where.in_).size > 1 else []
         ways += [("diagonals", apart) for apart in _distances(where)]
     best: Choice | None = None
     for kind, apart in ways:
@@ -276,7 +278,7 @@ def _count(
     packing: Packing = "none",
     pairs: int = 0,
 ) -> Counts:
-    """Operations, where `pairs` are those of packed outputs that a conjugation splits."""
+    """Operations, where `pairs` are those of packed outputs, which a conjugation splits, or of packed inputs."""
     turns = split.babies(inputs.steps)
     babies = distinct(_codes(slots, inputs.line, turns))
     hoisted = inputs.line[(inputs.line % 2 == 1) | (turns % slots != 0)]
@@ -285,8 +287,9 @@ def _count(
     far = distinct(_codes(slots, outputs.line[giants != 0], giants[giants != 0])).size
     made = distinct(outputs.line).size
     ahead = distinct(inputs.line).size if packing == "diagonals" else 0
-    conjugations = {"none": 0, "outputs": pairs, "diagonals": made}[packing]
-    additions = products - made + ahead + conjugations * (2 if packing == "outputs" else 1)
+    conjugations = {"none": 0, "outputs": pairs, "inputs": made, "diagonals": made}[packing]
+    joined = pairs if packing == "inputs" else ahead
+    additions = products - made + joined + conjugations * (2 if packing == "outputs" else 1)
     switched = babies.size - unturned
     return Counts(
         distinct(hoisted // 2).size, switched, far, ahead, conjugations, products, additions,
@@ -303,6 +306,10 @@ def _cheapest(where: Places, prices: Prices, packing: Packing, apart: int, mode:
         numbers = distinct(where.out)
         pairs = numbers.size // 2
         folded = where._replace(out=np.searchsorted(numbers, where.out) // 2)
+    if packing == "inputs":
+        numbers = distinct(where.in_)
+        pairs = numbers.size // 2
+        folded = where._replace(in_=np.searchsorted(numbers, where.in_) // 2)
     linked = blocks(where) if packing == "diagonals" else []
     turned: tuple[_Turned, _Turned, int] | None = None
     for split in _splits(where, prices, mode):
@@ -333,7 +340,7 @@ def _splits(where: Places, prices: Prices, mode: str) -> Iterator[Split]:
             yield Split(width)
             width *= 2
         return
-    k, last = 1, 4 * isqrt(where.slots // unit) + 4
+    k, last = 1, min(4 * isqrt(where.slots // unit) + 4, where.slots // unit)
     while k <= last:
         yield Split(unit * k)
         if prices.product and k > 2:  # as before where prices are typical

@@ -52,7 +52,7 @@ class Way:
     apart: int = 0
 
     def __post_init__(self) -> None:
-        if self.packing not in ("none", "outputs", "diagonals") or self.split.width < 1:
+        if self.packing not in ("none", *_PACKED) or self.split.width < 1:
             raise ValueError(f"no map is packed by {self.packing!r} with babies of width {self.split.width}")
 
 
@@ -64,10 +64,9 @@ def terms_of(linear_map: LinearMap, choice: Choice | Way) -> list[Term]:
         ]
     else:
         values = {(d.out, d.in_, d.steps % linear_map.slots): d.values for d in linear_map.diagonals}
-        pack = _outputs if choice.packing == "outputs" else _diagonals
         found = [
             _term(out, in_, steps, False, both, choice.split, linear_map.slots)
-            for (out, in_, steps), both in pack(linear_map, choice, values).items()
+            for (out, in_, steps), both in _PACKED[choice.packing](linear_map, choice, values).items()
         ]
     slots = linear_map.slots
     found.sort(key=lambda t: (signed_steps(t.giant + t.baby.steps, slots), t.baby.conj))
@@ -77,6 +76,11 @@ def terms_of(linear_map: LinearMap, choice: Choice | Way) -> list[Term]:
 def made_outputs(linear_map: LinearMap) -> list[int]:
     """The outputs that have a diagonal, ascending; packed ones are made of two that follow each other here."""
     return sorted({d.out for d in linear_map.diagonals})
+
+
+def read_inputs(linear_map: LinearMap) -> list[int]:
+    """The inputs that have a diagonal, ascending; packed ones are made of two that follow each other here."""
+    return sorted({d.in_ for d in linear_map.diagonals})
 
 
 Values = dict[tuple[int, int, int], ConstRef]
@@ -92,6 +96,19 @@ def _outputs(linear_map: LinearMap, choice: Choice | Way, values: Values) -> Val
         is_single = i == len(numbers) - 1 and i % 2 == 0
         part = constant if is_single else constant.times(0.5j if i % 2 else 0.5)
         key = (i // 2, in_, steps)
+        found[key] = part if key not in found else replace(found[key], plus=part)
+    return found
+
+
+def _inputs(linear_map: LinearMap, choice: Choice | Way, values: Values) -> Values:
+    """(w1 - i w2) / 2 of each two inputs, which are numbered by the first of them."""
+    numbers = read_inputs(linear_map)
+    place = {in_: i for i, in_ in enumerate(numbers)}
+    found: Values = {}
+    for (out, in_, steps), constant in values.items():
+        i = place[in_]
+        part = constant.times(-0.5j if i % 2 else 0.5)
+        key = (out, numbers[i - i % 2], steps)
         found[key] = part if key not in found else replace(found[key], plus=part)
     return found
 
@@ -112,3 +129,6 @@ def _term(out: int, in_: int, steps: int, conj: bool, values: ConstRef, split: S
     turn = int(split.babies(np.array(signed_steps(steps, slots))))
     giant = signed_steps(steps - turn, slots)
     return Term(out, in_, giant, Baby(conj, turn), values.turned(-giant))
+
+
+_PACKED = {"outputs": _outputs, "inputs": _inputs, "diagonals": _diagonals}

@@ -44,7 +44,10 @@ def _wanted(gather: Gather, out: int, diagonals: IntArray) -> IntArray | None:
     """The input element that each slot of an output vector holds, -1 where it holds none; None if it is a sum."""
     assert gather.in_pack is not None
     slots = gather.slots
-    held = gather.out_pack.element_of_slot()[out * slots : (out + 1) * slots] >= 0
+    elements = gather.out_pack.element_of_slot()[out * slots : (out + 1) * slots]
+    if _keeps_elements(gather):
+        return elements
+    held = elements >= 0
     element = gather.in_pack.element_of_slot().reshape(-1, slots)
     wanted = np.full(slots, -1, dtype=np.int64)
     for _, in_, steps in diagonals.tolist():
@@ -54,6 +57,13 @@ def _wanted(gather: Gather, out: int, diagonals: IntArray) -> IntArray | None:
             return None
         wanted[at] = element[in_, (at + steps) % slots]
     return wanted if np.array_equal(wanted >= 0, held) else None
+
+
+def _keeps_elements(gather: Gather) -> bool:
+    """Whether every element of the output is the input's element of the same number."""
+    flat = ((gather.out_pack.size,), ((1,),), (0,))
+    accesses = [gather.out_access, gather.in_access]
+    return all(a is not None and (a.view, a.matrix, a.offset) == flat for a in accesses) and gather.domain == flat[0]
 
 
 def _turn(gather: Gather, out: int, wanted: IntArray) -> tuple[int, int] | None:

@@ -24,7 +24,7 @@ from latticework.layout.assign import Placement, Room
 from latticework.layout.layout import Layout, Shape
 
 BEAM = 24
-OPEN_LAYOUTS = 8  # layouts tried for an encrypted input where nothing else fixes it
+OPEN_LAYOUTS, OPEN_LARGE = 8, 3  # layouts tried for an encrypted input where nothing else fixes it; of several vectors
 LEVEL_SHARE = 0.04  # what one more level of a program costs, as a share of its time: everything has one more limb
 UNKNOWN_TRIPS = 4  # a loop whose trip count is known at run time only is priced as so many
 
@@ -214,7 +214,7 @@ class Search:
     def _placed(self, op: Op, state: _State) -> Iterator[_State]:
         secret = [v for v in op.operands if _is_tensor(v) and v.is_secret]
         is_open = list(dict.fromkeys(v for v in secret if v not in state.layouts))
-        pools = [self.pool(v.type.shape)[:OPEN_LAYOUTS] for v in is_open]  # type: ignore[attr-defined]
+        pools = [self._open(v.type.shape) for v in is_open]  # type: ignore[attr-defined]
         for tried in product(*pools):
             assumed = dict(zip(is_open, tried, strict=True))
             layouts = [
@@ -224,6 +224,11 @@ class Search:
                 after = self._with(op, state, layouts, placement, assumed)
                 if after is not None:
                     yield after
+
+    def _open(self, shape: Shape) -> Sequence[Layout]:
+        """What is tried for an input that nothing has placed yet: fewer of large ones, whose prices take long."""
+        found = self.pool(shape)
+        return found[: OPEN_LAYOUTS if found[0].count == 1 else OPEN_LARGE]
 
     def _with(
         self,

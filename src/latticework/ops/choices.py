@@ -7,6 +7,7 @@ from where the operand lies, or one of the forms that fit the result's shape.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
 
 from latticework.errors import UnsupportedError
 from latticework.ir.core import Op
@@ -22,7 +23,8 @@ from latticework.ops.reduction import summed_layouts
 from latticework.plan.pack import GAP, REPEAT, PackDim
 
 Layouts = Sequence[Layout | None]
-MOST_SEEDS = 12
+MOST_SEEDS, FEW_SEEDS = 12, 4  # forms of a result that are tried, of one that takes more than LARGE vectors
+LARGE = 4
 
 
 def choices(op: Op, layouts: Layouts, room: Room) -> Iterable[Placement]:
@@ -250,7 +252,8 @@ def restricted(target: Layout, shape: Shape, shift: int) -> Layout:
 
 
 def _forms(shape: Shape, room: Room) -> list[Layout]:
-    return list(seeds(shape, room.slots))[:MOST_SEEDS]
+    most = MOST_SEEDS if prod(padded(shape)) <= LARGE * room.slots else FEW_SEEDS
+    return list(seeds(shape, room.slots))[:most]
 
 
 def _distinct(layouts: Iterable[Layout | None], shape: Shape) -> list[Layout]:

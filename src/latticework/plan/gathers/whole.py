@@ -12,6 +12,7 @@ from latticework.plan.gathers.structure import reached
 from latticework.plan.gathers.values import diagonal_values
 from latticework.plan.pack import IntArray
 
+MOST_PLACES = 1 << 20  # of an output that is looked at slot by slot
 MOST_DIAGONALS = 64  # an output vector, of a map that is looked at
 
 
@@ -24,9 +25,14 @@ def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
     found = reached(gather)
     if gather.source is not None or gather.spread > 1 or len(found) > MOST_DIAGONALS * gather.count_out:
         return None
+    keeps = _keeps_elements(gather)
+    if keeps and np.array_equal(found[:, 0], np.arange(gather.count_out)):
+        return tuple((in_, steps) for _, in_, steps in found.tolist())  # one diagonal brings all that a vector holds
+    if gather.count_out * gather.slots > MOST_PLACES:
+        return None
     turns = []
     for v in range(gather.count_out):
-        wanted = _wanted(gather, v, found[found[:, 0] == v])
+        wanted = _wanted(gather, v, found[found[:, 0] == v], keeps)
         turn = None if wanted is None else _turn(gather, v, wanted)
         if turn is None:
             return None
@@ -40,12 +46,12 @@ def is_identity(gather: Gather) -> bool:
     return gather.count_in == gather.count_out and turns == tuple((v, 0) for v in range(gather.count_out))
 
 
-def _wanted(gather: Gather, out: int, diagonals: IntArray) -> IntArray | None:
+def _wanted(gather: Gather, out: int, diagonals: IntArray, keeps: bool) -> IntArray | None:
     """The input element that each slot of an output vector holds, -1 where it holds none; None if it is a sum."""
     assert gather.in_pack is not None
     slots = gather.slots
     elements = gather.out_pack.element_of_slot()[out * slots : (out + 1) * slots]
-    if _keeps_elements(gather):
+    if keeps:
         return elements
     held = elements >= 0
     element = gather.in_pack.element_of_slot().reshape(-1, slots)

@@ -59,31 +59,42 @@ void four_blocks(const State& state, std::uint8_t* out) noexcept {
   }
 }
 
-/// Whether this machine has AVX2.
-bool has_wide_steps() noexcept {
+/// Some blocks of consecutive counters at a time, from that in word 12 on.
+struct WideStep {
+  std::uint32_t blocks;
+  void (*make)(const std::uint32_t state[16], std::uint8_t* out) noexcept;
+};
+
+/// Those that this machine has the instructions for, the widest first.
+std::span<const WideStep> wide_steps_here() noexcept {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") != 0;
+  static constexpr std::array kSteps = {WideStep{16, chacha20_sixteen_blocks_avx512},
+                                        WideStep{8, chacha20_eight_blocks_avx2}};
+  static const std::size_t first = [] {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx2")) return 0;
+    return __builtin_cpu_supports("avx2") ? 1 : 2;
+  }();
+  return std::span(kSteps).subspan(first);
 #else
-  return false;
+  return {};
 #endif
 }
 
-/// As many whole steps of eight blocks as fit; returns what is left. The counter of `state` moves on.
+/// As many whole wide steps as fit; returns what is left. The counter of `state` moves on.
 std::span<std::uint8_t> wide_steps(State& state, std::span<std::uint8_t> out) noexcept {
-  constexpr std::size_t kWideBytes = 8 * kBlockBytes;
-#if defined(__x86_64__)
-  static const bool kWide = has_wide_steps();
-  if (!kWide || out.size() < kWideBytes) return out;
+  if (out.size() < 8 * kBlockBytes) return out;
   std::array<std::uint32_t, 16> words;
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = state[i][0];
-  for (; out.size() >= kWideBytes; out = out.subspan(kWideBytes)) {
-    chacha20_eight_blocks_avx2(words.data(), out.data());
-    words[12] += 8;
+  for (const WideStep& step : wide_steps_here()) {
+    const std::size_t bytes = step.blocks * kBlockBytes;
+    for (; out.size() >= bytes; out = out.subspan(bytes)) {
+      step.make(words.data(), out.data());
+      words[12] += step.blocks;
+    }
   }
   state[12] = broadcast(words[12]) + Lanes{0, 1, 2, 3};
   wipe(words.data(), sizeof words);
-#endif
   return out;
 }
 

@@ -75,6 +75,14 @@ def test_operands_of_elementwise_operations_agree_on_all_rolls():
     assert [way.operands for way in ways] == [(diagonal, diagonal), (plain, plain)]
 
 
+def test_what_lies_alike_is_aligned_whatever_rolls_it_has():
+    # Rolls in a circle, or of vectors by slots.
+    for text in ("Roll(1,0)Roll(0,1)[0:4][1:4]", "Roll(0,1)[0:4];[1:4]"):
+        layout = parse(text)
+        assert merged(layout, layout) == layout
+        assert merged(layout, layout.renumbered({0: 0})) == layout
+
+
 def test_broadcast_operands_lie_where_they_repeat():
     loops = Loops.elementwise((8, 4), (4,))
     first = alignments(loops, (parse("[0:8][1:4]"), parse("[R:8][0:4]")), 32)[0]

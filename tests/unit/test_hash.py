@@ -146,7 +146,7 @@ def chacha20_block(key, counter):
 
 def test_chacha20_streams_of_any_length_and_counter():
     rng = random.Random(2)
-    for size in (0, 1, 63, 64, 65, 255, 256, 257, 1000):
+    for size in (0, 1, 63, 64, 65, 255, 256, 257, 1000, 1024, 1024 + 512 + 256 + 63, 3000):
         key, counter = rng.randbytes(32), rng.randrange(2**31)
         blocks = b"".join(chacha20_block(key, counter + i) for i in range(size // 64 + 1))
         assert _core.chacha20_keystream(key, counter, size) == blocks[:size]

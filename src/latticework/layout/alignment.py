@@ -20,6 +20,7 @@ from itertools import product
 
 from latticework.layout.candidates import fresh_boxes, stretched
 from latticework.layout.canonical import Form, turning_order
+from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.forms import sorted_vectors
 from latticework.layout.layout import Layout
 from latticework.layout.loops import Loops, axes_of, restricted
@@ -73,6 +74,9 @@ def merged(a: Layout, b: Layout) -> Layout | None:
     """The layout of the loops of both in which both lie as they do; None if they are not aligned."""
     if a.slots != b.slots:
         return None
+    for whole, part in ((a, b), (b, a)):
+        if axes_of(part) <= axes_of(whole) and _lies(part, restricted(whole, axes_of(part))):
+            return whole
     for x, y in product(forms_of(a), forms_of(b)):
         cut = cut_alike(x, y)
         for facing in () if cut is None else _facing_vectors(*cut):
@@ -84,7 +88,7 @@ def merged(a: Layout, b: Layout) -> Layout | None:
 
 def _lies(lying: Layout, wanted: Layout) -> bool:
     """Whether a tensor lies as is wanted but for which vectors there are."""
-    if lying == wanted:
+    if distinct_vectors(lying).layout == distinct_vectors(wanted).layout:
         return True
     turn = turning(lying, wanted)
     return turn is not None and turn.place is None
@@ -102,11 +106,11 @@ def _facing_vectors(a: Form, b: Form) -> Iterator[Facing]:
         for side, form in enumerate((a, b))
     ]
     rolling = [[i for i in range(form.vectors) if form.dims[i].axis == REPEAT and i in form.read] for form in (a, b)]
-    chosen = [[None, *(j for j in alone[1] + rolling[1] if b.dims[j].extent == a.dims[i].extent)] for i in rolling[0]]
+    chosen = [[*(j for j in alone[1] + rolling[1] if b.dims[j].extent == a.dims[i].extent), None] for i in rolling[0]]
     for partners in product(*chosen):
         taken = [j for j in partners if j is not None]
         left = [j for j in rolling[1] if j not in taken]
-        others = [[None, *(i for i in alone[0] if a.dims[i].extent == b.dims[j].extent)] for j in left]
+        others = [[*(i for i in alone[0] if a.dims[i].extent == b.dims[j].extent), None] for j in left]
         for back in product(*others):
             given = [i for i in back if i is not None]
             if len(set(taken)) < len(taken) or len(set(given)) < len(given):

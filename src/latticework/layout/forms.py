@@ -100,11 +100,13 @@ def _powers(extent: int) -> list[int]:
 
 def sorted_vectors(layout: Layout) -> Layout:
     """The same slots with the vectors in their one order: repetition, then axes ascending, slow parts first."""
-    order = sorted(
-        range(len(layout.vector_dims)),
-        key=lambda i: (layout.vector_dims[i].axis, -layout.vector_dims[i].stride, -layout.vector_dims[i].extent, i),
-    )
-    return with_vector_order(layout, order)
+    return with_vector_order(layout, vector_order(layout))
+
+
+def vector_order(layout: Layout) -> list[int]:
+    """The places of the vector dims in their one order."""
+    dims = layout.vector_dims
+    return sorted(range(len(dims)), key=lambda i: (dims[i].axis, -dims[i].stride, -dims[i].extent, i))
 
 
 def with_vector_order(layout: Layout, order: Sequence[int]) -> Layout:

@@ -16,7 +16,7 @@ from latticework.layout.conversions.price import Price, Weights
 from latticework.layout.conversions.replicate import replicate
 from latticework.layout.conversions.roll import roll
 from latticework.layout.conversions.rot_roll import rot_roll
-from latticework.layout.conversions.take import Take, equal_vectors
+from latticework.layout.conversions.take import Take, distinct_vectors
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, layout_of
 from latticework.plan.pack import REPEAT
@@ -43,12 +43,13 @@ def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ..
     free = [c for c in rot_roll(shape, source, target) if c.price.rotations == 0]
     if free:
         return tuple(free)
-    once, inside = equal_vectors(source), equal_vectors(target)
-    if (once.layout, inside.layout) == (source, target):
-        return tuple(c for kind in CONVERSIONS for c in kind(shape, source, target))
+    once, inside = distinct_vectors(source), distinct_vectors(target)
     taken = conversion("taken", shape, source, once.layout, Take(once.first))
     spread = conversion("taken", shape, inside.layout, target, Take(inside.number))
-    return tuple(then(then(taken, c), spread) for c in direct(shape, once.layout, inside.layout))
+    if once.layout == inside.layout:
+        return (then(taken, spread),)
+    between = (c for kind in CONVERSIONS for c in kind(shape, once.layout, inside.layout))
+    return tuple(then(then(taken, c), spread) for c in between)
 
 
 def cheapest(

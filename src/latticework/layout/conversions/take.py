@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from latticework.layout.conversions.base import Machine, X
+from latticework.layout.forms import vector_order
 from latticework.layout.layout import Layout
 from latticework.plan.pack import REPEAT
 
@@ -23,11 +24,11 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True)
-class EqualVectors:
-    """Which vectors of a layout are equal whatever the tensor.
+class Distinct:
+    """The vectors of a layout that differ, in one order.
 
-    layout  the same with one of each
-    first   for each of these, the first that is equal to it
+    layout  the same with these alone
+    first   for each of these, the first of the whole that is equal to it
     number  for each vector of the whole, which of these it is equal to
     """
 
@@ -36,16 +37,16 @@ class EqualVectors:
     number: tuple[int, ...]
 
 
-def equal_vectors(layout: Layout) -> EqualVectors:
-    """Vector dims that repeat and roll nothing number equal vectors."""
+def distinct_vectors(layout: Layout) -> Distinct:
+    """Vector dims that repeat and roll nothing number equal vectors; the others are put in order."""
     rolling = {j for _, j in layout.rolls}
-    vector_dims = layout.vector_dims
-    equal = [i for i, d in enumerate(vector_dims) if d.axis == REPEAT and i not in rolling]
-    kept = [i for i in range(len(layout.all_dims)) if i not in equal]
-    moved = {old: new for new, old in enumerate(kept)}
+    dims, first = layout.vector_dims, len(layout.vector_dims)
+    order = [i for i in vector_order(layout) if dims[i].axis != REPEAT or i in rolling]
+    moved = {old: new for new, old in enumerate([*order, *range(first, len(layout.all_dims))])}
     rolls = tuple((moved[i], moved[j]) for i, j in layout.rolls if i in moved)
-    once = Layout(layout.dims, tuple(d for i, d in enumerate(vector_dims) if i not in equal), rolls)
-    number = np.arange(once.count).reshape([1 if i in equal else d.extent for i, d in enumerate(vector_dims)])
-    number = np.broadcast_to(number, [d.extent for d in vector_dims]).reshape(-1)
-    first = np.unique(number, return_index=True)[1]
-    return EqualVectors(once, tuple(first.tolist()), tuple(number.tolist()))
+    once = Layout(layout.dims, tuple(dims[i] for i in order), rolls)
+    number = np.arange(once.count).reshape([dims[i].extent for i in order])
+    number = number.transpose(np.argsort(order)) if order else number
+    number = number.reshape([dims[i].extent if i in order else 1 for i in range(first)])
+    number = np.broadcast_to(number, [d.extent for d in dims]).reshape(-1)
+    return Distinct(once, tuple(np.unique(number, return_index=True)[1].tolist()), tuple(number.tolist()))

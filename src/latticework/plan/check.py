@@ -12,7 +12,7 @@ import numpy.typing as npt
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
 from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, MapSums
+from latticework.plan.constants import Access, ConstRef, Gather, MapSums
 from latticework.plan.gathers.values import open_loops
 from latticework.plan.keys import KINDS
 from latticework.plan.pack import REPEAT, PackMap
@@ -165,8 +165,9 @@ def check_any_gather(
         check_gather(gather, sources, slots, path)
 
 
-def check_map(linear_map: LinearMap, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str) -> None:
-    """FormatError unless all gathers of a block map are of one width, and well-formed."""
+def check_map(sums: MapSums, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str) -> None:
+    """FormatError unless all gathers of a block map are of one width, and well-formed, and its steps within it."""
+    linear_map, way = sums.map, sums.way
     parts, explicit = linear_map.all_parts, linear_map.explicit
     for part in parts:
         check_any_gather(part.gather, sources, slots, path)
@@ -182,6 +183,8 @@ def check_map(linear_map: LinearMap, sources: Mapping[str, npt.NDArray[np.float6
     counts = (linear_map.count_in, linear_map.count_out)
     if min(counts) < 1 or max(counts) > MAX_VECTORS or min(numbers, default=0) < 0:
         raise FormatError(f"{path}: a map from {counts[0]} vectors to {counts[1]}")
+    if not (way.split.width <= linear_map.slots and 0 <= way.apart < linear_map.slots):
+        raise FormatError(f"{path}: babies of width {way.split.width}, pairs {way.apart} apart in {linear_map.slots}")
 
 
 def check_references(plan: Plan) -> None:

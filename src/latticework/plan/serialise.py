@@ -229,7 +229,7 @@ def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[Const
         raise FormatError("constants: expected a list; the file was altered")
     maps: tuple[MapSums, ...] = from_data(tuple[MapSums, ...], content.get("maps", []), "maps")
     for i, sums in enumerate(maps):
-        check_map(sums.map, sources, slots, f"maps[{i}]")
+        check_map(sums, sources, slots, f"maps[{i}]")
     constants: list[ConstRef | MapSums] = []
     for i, data in enumerate(listed):
         if isinstance(data, list) and len(data) == 1:

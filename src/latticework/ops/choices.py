@@ -25,6 +25,7 @@ from latticework.plan.pack import GAP, REPEAT, PackDim
 Layouts = Sequence[Layout | None]
 MOST_SEEDS, FEW_SEEDS = 12, 4  # forms of a result that are tried, of one that takes more than LARGE vectors
 LARGE = 4
+LARGE_BOX = 512  # vectors of a box of which few are tried, because they take long to price
 
 
 def choices(op: Op, layouts: Layouts, room: Room) -> Iterable[Placement]:
@@ -109,8 +110,9 @@ def _boxed(nest: Nest, out: Shape, room: Room, layouts: Layouts) -> Iterator[Pla
     rank = len(out)
     into = {axis: axis + 1 for axis in range(rank)}
     seen = set()
-    for result in _distinct([*sides, *_forms(out, room)], out):
-        for box in boxes(result.renumbered(into), 0, nest.domain[-1]):
+    is_large = prod(padded(nest.box)) > LARGE_BOX * room.slots
+    for result in _distinct([*sides, *([] if is_large else _forms(out, room))], out):
+        for box in boxes(result.renumbered(into), 0, nest.domain[-1], is_large):
             a, b = (box.renumbered(nest.box_axes(side)) for side in (0, 1))
             for end in summed_layouts(box, len(nest.box), (0,), keepdims=False):
                 if (box, end) not in seen:

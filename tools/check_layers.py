@@ -61,6 +61,7 @@ MAY_IMPORT = {
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
     "measure": f"frontend ir stages {PLAN}",
+    "placing": f"ir dialects cost layout levels ops params {PLAN}",
     "pipeline": ANYTHING,
     "precision": ANYTHING,
     "compile": ANYTHING,

@@ -59,7 +59,7 @@ def compile(
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)
     traced = to_polynomials(module, samples, assumed=data is None, on_event=on_event)
-    vectors = to_vectors(traced.module, on_event)
+    vectors = to_vectors(traced.module, on_event, costs=costs, ring_degree=ring_degree)
     search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, bool(complex_packing))
     plan = search.best(ring_degree, security_bits, insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), costs)

@@ -15,12 +15,12 @@ from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.ir import Module, Pass, PassEvent, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
-from latticework.layout import assign_layouts, room_needed
+from latticework.layout import assign_layouts
 from latticework.levels import manage_levels, program_depth
-from latticework.ops import ALL_OPS
 from latticework.ops.lower import lower_to_vectors
-from latticework.params import MAX_SLOTS, ModulusChain
+from latticework.params import ModulusChain
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
+from latticework.placing import USUAL_DEPTH, Seconds, find_layouts, ring_degree_for, slots_needed
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
 
@@ -33,8 +33,6 @@ VECTOR_PASSES = (
 )  # fmt: skip
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
-PLACEMENT_RULES = {op.spec.name: op.place for op in ALL_OPS if op.place is not None}
-_ROOM = {op.spec.name: op.room for op in ALL_OPS}
 COMPARED_SAMPLES = 256
 OnEvent = Callable[[PassEvent], None]
 
@@ -71,17 +69,36 @@ def _shifts(exact: Module, approximated: Module, samples: list[Sample]) -> list[
     return found
 
 
-def to_vectors(module: Module, on_event: OnEvent | None = None, passes: Iterable[Pass] = VECTOR_PASSES) -> Vectors:
+def to_vectors(
+    module: Module,
+    on_event: OnEvent | None = None,
+    passes: Iterable[Pass] = VECTOR_PASSES,
+    *,
+    costs: CostModel | None = None,
+    ring_degree: int | None = None,
+) -> Vectors:
     """Lay tensors out and lower them to vectors, which these passes then improve.
+
+    Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for.
 
     raises  LayoutError if a tensor fits no ring
     """
-    room = room_needed(module, lambda op: _ROOM[op.name](op) if op.name in _ROOM else (), MAX_SLOTS)
-    placed = assign_layouts(module, room, PLACEMENT_RULES)
-    verify(placed)
-    lowered, tensors, positions = lower_to_vectors(placed)
-    vectors = run_passes(lowered, passes, on_event=on_event)
-    return Vectors(placed, vectors, tensors, positions, program_depth(vectors), room.slots)
+    model, passes = costs or CostModel.load(), tuple(passes)
+    needed, depth = slots_needed(module), USUAL_DEPTH
+    width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+    for _ in range(2):
+        degree = max(2 * width, ring_degree or ring_degree_for(depth))
+        decisions = find_layouts(module, width, Seconds(model, degree, depth))
+        placed = assign_layouts(module, decisions)
+        verify(placed)
+        lowered, tensors, positions = lower_to_vectors(placed)
+        vectors = run_passes(lowered, passes, on_event=on_event)
+        depth = program_depth(vectors)
+        longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+        if width >= longest:
+            break
+        width = longest
+    return Vectors(placed, vectors, tensors, positions, depth, width)
 
 
 def to_primitives(

@@ -1,4 +1,7 @@
-"""Every tensor operation: pack the operands, run its vector code, unpack; the result is NumPy's."""
+"""Every tensor operation: pack the operands, run its vector code, unpack; the result is NumPy's.
+
+All placements that a search may choose from, on operands that lie in any form, in one vector or several.
+"""
 
 import itertools
 
@@ -8,13 +11,14 @@ import pytest
 from latticework.dialects import loop  # noqa: F401  (registers loop.yield)
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, interpret, verify
-from latticework.layout import assign_layouts, room_needed
+from latticework.layout import Placement, Room, assign_layouts
+from latticework.layout.forms import seeds
 from latticework.ops import ALL_OPS
+from latticework.ops.choices import choices
 from latticework.ops.lower import lower_to_vectors
+from latticework.placing import Counted, find_layouts, slots_needed
 
-PLACED = [op for op in ALL_OPS if op.place is not None]
-RULES = {op.spec.name: op.place for op in PLACED}
-BY_NAME = {op.spec.name: op for op in ALL_OPS}
+LOWERED = [op for op in ALL_OPS if op.lower is not None and op.name != "convert_layout"]
 
 
 def module_of(op, case, secret):
@@ -36,38 +40,117 @@ def module_of(op, case, secret):
     return module
 
 
-def run_lowered(module, arrays, extra_slots=1):
-    """Layouts, vectors, interpretation on packed arrays; the unpacked outputs."""
-    room = room_needed(module, lambda op: BY_NAME[op.name].room(op) if op.name in BY_NAME else ())
-    placed = assign_layouts(module, type(room)(room.slots * extra_slots, room.row), RULES)
+class Fixed:
+    """Decisions as a test makes them; every conversion is direct."""
+
+    def __init__(self, inputs, placed):
+        self.inputs, self.placed = inputs, placed
+
+    def way(self, value, old, new):
+        return (new,)
+
+
+def run(module, decisions, arrays, rng):
+    """Interpretation on packed arrays; the unpacked outputs. Whatever lies where no element does must not matter."""
+    placed = assign_layouts(module, decisions)
     verify(placed)
     lowered, _, _ = lower_to_vectors(placed)
     verify(lowered)
-    packed = [v.type.layout.pack_map(v.type.shape).pack(a) for v, a in zip(placed.inputs, arrays, strict=True)]
-    # Whatever lies in padding must not matter: an operation may be handed anything there.
-    outputs = interpret(lowered, packed)
+    packed = []
+    for value, array in zip(placed.inputs, arrays, strict=True):
+        pack = value.type.layout.pack_map(value.type.shape)
+        vectors = pack.pack(array)
+        empty = (pack.element_of_slot() < 0).reshape(vectors.shape)
+        packed.append(np.where(empty, rng.normal(size=vectors.shape) * 100, vectors))
     kinds = [v.type for v in placed.body.terminator.operands]
-    return [k.layout.pack_map(k.shape).unpack(y) for k, y in zip(kinds, outputs, strict=True)]
+    return [k.layout.pack_map(k.shape).unpack(y) for k, y in zip(kinds, interpret(lowered, packed), strict=True)]
+
+
+def run_lowered(module, arrays):
+    """The unpacked outputs in the layouts that a search finds."""
+    return run(module, find_layouts(module, slots_needed(module), Counted()), arrays, np.random.default_rng(0))
 
 
 def masks(op, case):
     """Which operands are secret: every combination with at least one."""
     if op.spec.name == "tensor.trivial":
         return [(False,)]
-    return [m for m in itertools.product([True, False], repeat=len(case.inputs)) if any(m)]
+    found = [m for m in itertools.product([True, False], repeat=len(case.inputs)) if any(m)]
+    return [m for m in found if not (op.name == "conv2d" and all(m))]  # traced to other operations
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("op", PLACED, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", LOWERED, ids=lambda op: op.name)
 def test_lowered_equals_numpy(op, seed):
     rng = np.random.default_rng(seed)
     case = op.random_case(rng, 64)
     for secret in masks(op, case):
         module = module_of(op, case, secret)
-        if op.name == "conv2d" and all(secret):
-            continue  # traced to other operations
         arrays = [a for a, hidden in zip(case.inputs, secret, strict=True) if hidden]
-        if op.name == "convert_layout":
-            continue
-        (got,) = run_lowered(module, arrays, extra_slots=1 + seed % 2)
-        np.testing.assert_allclose(got, case.expression(*case.inputs), rtol=1e-9, atol=1e-9)
+        widths = [slots_needed(module) * (1 + seed % 2)]
+        if op.name not in ("prod", "trivial"):
+            widths.append(max(slots_needed(module) // 4, 1))  # several vectors
+        for slots in widths:
+            (got,) = run(module, find_layouts(module, slots, Counted()), arrays, rng)
+            np.testing.assert_allclose(got, case.expression(*case.inputs), rtol=1e-9, atol=1e-9)
+
+
+def lying_anyhow(shape, slots, rng):
+    """One of the forms that fit a shape."""
+    found = seeds(shape, slots)
+    return found[int(rng.integers(len(found)))]
+
+
+def every_placement(op, seed, most):
+    """Run all placements of one random use of an operation; how many there were."""
+    rng = np.random.default_rng(seed)
+    case = op.random_case(rng, 64)
+    secret = masks(op, case)[int(rng.integers(len(masks(op, case))))]
+    module = module_of(op, case, secret)
+    arrays = [a for a, hidden in zip(case.inputs, secret, strict=True) if hidden]
+    slots = max(slots_needed(module) >> int(rng.integers(0, 3)), 1)
+    if op.name == "prod":
+        slots = slots_needed(module)
+    lying = {value: lying_anyhow(value.type.shape, slots, rng) for value in module.inputs}
+    used = next(o for o in module.body.ops if o.name == op.spec.name)
+    layouts = [lying.get(v) for v in used.operands]
+    count = 0
+    for placement in itertools.islice(choices(used, layouts, Room(slots)), most):
+        (got,) = run(module, Fixed(lying, {used: placement}), arrays, rng)
+        text = f"{[str(x) for x in layouts]} by {placement}"
+        np.testing.assert_allclose(got, case.expression(*case.inputs), rtol=1e-9, atol=1e-9, err_msg=text)
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("op", [op for op in LOWERED if op.name != "trivial"], ids=lambda op: op.name)
+def test_every_placement_equals_numpy(op, seed):
+    assert every_placement(op, 100 + seed, 12) >= 1
+
+
+@pytest.mark.slow
+def test_two_thousand_placements_equal_numpy():
+    ops = [op for op in LOWERED if op.name != "trivial"]
+    total = seed = 0
+    while total < 2000:
+        total += every_placement(ops[seed % len(ops)], 1000 + seed, 20)
+        seed += 1
+    print(f"{total} placements of {seed} random uses")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_conversions_keep_every_element(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in rng.integers(1, 7, int(rng.integers(1, 4))))
+    case_slots = 1 << int(rng.integers(2, 7))
+    module = Module()
+    x = module.body.add_arg(TensorType(shape, "float64", True))
+    module.input_names, module.outputs = ["x"], ["y"]
+    builder = Builder(module.body)
+    op = builder.build("tensor.neg", [x]).owner
+    builder.create("loop.yield", [op.result])
+    old, new = (lying_anyhow(shape, case_slots, rng) for _ in range(2))
+    array = rng.normal(size=shape)
+    (got,) = run(module, Fixed({x: old}, {op: Placement((new,), new)}), [array], rng)
+    np.testing.assert_allclose(got, -array, rtol=1e-12)

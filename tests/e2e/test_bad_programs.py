@@ -154,14 +154,13 @@ def deep(x: lw.Secret[4]):
 
 
 @lw.program
-def wide(x: lw.Secret[4096]):
-    return x * 2
+def huge(x: lw.Secret[1 << 14, 5000]):
+    return x * 2  # here
 
 
 @lw.program
-def wide_inside(x: lw.Secret[64]):
-    """Small inputs and outputs; the product of the matrices takes 4096 slots."""
-    return np.reshape(x, (8, 8)) @ np.reshape(x, (8, 8))
+def huge_inside(x: lw.Secret[4096]):
+    return np.outer(x, np.ones(1 << 15))  # here
 
 
 @lw.program
@@ -195,13 +194,15 @@ def test_too_deep_for_every_ring_degree():
     )
 
 
-@pytest.mark.parametrize("program", [wide, wide_inside], ids=["wide", "wide_inside"])
-def test_too_many_slots_for_the_ring_degree(program):
+@pytest.mark.parametrize("program", [huge, huge_inside], ids=["huge", "huge_inside"])
+def test_too_large_for_any_number_of_ciphertexts(program):
+    at = f"{__file__}:{line_of(program.function, '# here')}"
     refused(
         LayoutError,
-        r"need \d+ slots, but ring_degree=2048 has 1024; use ring_degree=\d+ or more",
+        r"the result has shape \(\d+, \d+\), \d+ elements; an encrypted tensor has at most 67108864: compute it in parts",
         lambda: lw.compile(program, **INSECURE_SMALL),
-        at=program.loc,
+        at=at,
+        seconds=20,
     )
 
 

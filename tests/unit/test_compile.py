@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.errors import LayoutError, LevelError, PrecisionError, ShapeError, TraceError, UserError
+from latticework.errors import LevelError, PrecisionError, ShapeError, TraceError, UserError
 from latticework.ir import interpret
 from latticework.params import modulus_limit_bits
 from latticework.plan.serialise import read_plan, write_plan
@@ -261,12 +261,16 @@ def test_errors_of_options(name):
         lw.compile(lw.program(gram), **options)
 
 
-def test_a_program_too_wide_for_its_ring():
+def test_a_program_wider_than_its_ring_takes_several_ciphertexts():
     def wide(x: lw.Secret[2000]):
         return x + 1
 
-    with pytest.raises(LayoutError, match=r"2048 slots.*ring_degree=4096"):
-        lw.compile(lw.program(wide), ring_degree=1024, insecure=True)
+    model = lw.compile(lw.program(wide), ring_degree=1024, insecure=True)
+    assert [i.pack.count for i in model.plan.client.secret_inputs] == [4]
+    client = model.client()
+    x = np.random.default_rng(0).uniform(-1, 1, 2000)
+    y = client.decrypt(model.server(client.keygen().public())(client.encrypt(x))).reveal()
+    np.testing.assert_allclose(y, x + 1, atol=1e-3)
 
 
 def test_a_precision_that_no_scale_gives():

@@ -14,7 +14,6 @@ from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, LayoutError, ShapeError
 from latticework.ir.core import Op, OpSpec, Value, attribute, define
 from latticework.ir.types import Type
-from latticework.layout.assign import Rule
 from latticework.plan.pack import MAX_PLACES
 
 FloatArray = npt.NDArray[np.float64]
@@ -64,9 +63,8 @@ class TensorOp:
     numpy        NumPy function or ufunc -> function (tracer, its arguments) that traces a call of it
     random_case  (rng, slots) -> Case with at most `slots` elements in every tensor
     own          attributes -> those of the operation itself, checked
-    place        where operands have to lie and the result then lies; None: gone before layouts are assigned
-    lower        (target, operands..., **attributes) -> the vector of the result
-    room         shapes that need room besides those of operands and result
+    lower        (target, operands..., **attributes) -> the vectors of the result, wherever it was decided to lie;
+                 None: gone before layouts are assigned
     """
 
     name: str
@@ -75,9 +73,7 @@ class TensorOp:
     random_case: Callable[[np.random.Generator, int], Case]
     numpy: Mapping[Callable[..., Any], Trace]
     own: Callable[[Mapping[str, Any]], dict[str, Any]]
-    place: Rule | None
     lower: Callable[..., Value] | None
-    room: Callable[[Op], Sequence[Shape]]
 
 
 def tensor_op(
@@ -89,9 +85,7 @@ def tensor_op(
     secret: bool = False,
     random_case: Callable[[np.random.Generator, int], Case],
     numpy: Mapping[Callable[..., Any], Trace] | None = None,
-    place: Rule | None = None,
     lower: Callable[..., Value] | None = None,
-    room: Callable[[Op], Sequence[Shape]] = lambda op: (),
 ) -> TensorOp:
     """Define tensor.`name`.
 
@@ -127,7 +121,7 @@ def tensor_op(
         return [reference(inputs, op.attrs, context.sources)]
 
     spec = define(f"tensor.{name}", infer=infer, meaning=run)
-    return TensorOp(name, spec, reference, random_case, numpy or {}, own, place, lower, room)
+    return TensorOp(name, spec, reference, random_case, numpy or {}, own, lower)
 
 
 def check_size(name: str, result: Shape) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import Layout
+from latticework.ir.core import Value
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
-from latticework.ops.placing import covering
 
 
 def shape(a: Shape, *, shape: Shape) -> Shape:
@@ -38,14 +34,6 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     return Case((rng.normal(size=old),), lambda a: np.broadcast_to(a, new), {"shape": new})
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """New axes go where the operand repeats; if it does not repeat enough, all is laid out row-major."""
-    assert layouts[0] is not None
-    return Placement(
-        (None,), covering(layouts[0], shape_of(op.operands[0]), op.attrs["shape"]) or room.row_major(op.attrs["shape"])
-    )
-
-
 def lower(target: Target, a: Operand, shape: Shape) -> Value:
     """The same vector, or one linear transform."""
     rank = len(target.shape)
@@ -60,6 +48,5 @@ BROADCAST_TO = tensor_op(
     attributes={"shape": tuple},
     random_case=random_case,
     numpy={np.broadcast_to: trace},
-    place=place,
     lower=lower,
 )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import Layout
+from latticework.ir.core import Value
 from latticework.ops import add, einsum, reshape
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target, linear
 from latticework.ops.pad import padded
 from latticework.ops.take import taken_along
-from latticework.ops.windows import Padding, Pair, freed, num_windows, padding_of, pair, strided, windows
+from latticework.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
 from latticework.plan.constants import Access
 
 _ATTRIBUTES = {"stride": tuple, "padding": tuple, "dilation": tuple, "groups": int}
@@ -141,20 +138,6 @@ def _by_loops(
     return result
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """Images stay where they are, new channels go where the old ones and the elements left out were; else row-major."""
-    out = shape_of(op.result)
-    lying, channel = layouts[0], len(out) - 3
-    found: Layout | None = None
-    if lying is not None:
-        rows, columns = op.attrs["stride"]
-        found = strided(lying, {channel + 1: rows, channel + 2: columns}, out)
-        if found is not None and shape_of(op.operands[0])[channel] != out[channel]:
-            found = found.renumbered({axis: axis for axis in range(len(out)) if axis != channel})
-            found = found.with_axis(channel, out[channel], freed(lying, found, range(channel, len(out))))
-    return Placement((None, None), found or room.row_major(out))
-
-
 def lower(
     target: Target, x: Operand, weight: Operand, stride: Pair, padding: Padding, dilation: Pair, groups: int
 ) -> Value:
@@ -194,6 +177,5 @@ CONV2D = tensor_op(
     meaning=convolved,
     attributes=_ATTRIBUTES,
     random_case=random_case,
-    place=place,
     lower=lower,
 )

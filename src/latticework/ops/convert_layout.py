@@ -7,7 +7,6 @@ import numpy as np
 from latticework.ops.base import Case, FloatArray, Shape, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import moved
-from latticework.ops.placing import place_row_major
 
 
 def shape(a: Shape) -> Shape:
@@ -24,6 +23,4 @@ def _same(a: FloatArray) -> FloatArray:
     return a
 
 
-CONVERT_LAYOUT = tensor_op(
-    "convert_layout", shape=shape, meaning=_same, random_case=random_case, place=place_row_major, lower=moved
-)
+CONVERT_LAYOUT = tensor_op("convert_layout", shape=shape, meaning=_same, random_case=random_case, lower=moved)

@@ -11,7 +11,6 @@ from latticework.ops import reshape
 from latticework.ops.base import Case, Shape, Tracer, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
-from latticework.ops.placing import place_same
 from latticework.plan.constants import Access
 
 
@@ -52,6 +51,5 @@ CUMSUM = tensor_op(
     attributes={"axis": int},
     random_case=random_case,
     numpy={np.cumsum: trace},
-    place=place_same,
     lower=lower,
 )

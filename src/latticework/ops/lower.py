@@ -60,7 +60,9 @@ def lower_to_vectors(module: Module) -> tuple[Module, list[PlacedTensor], dict[V
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None, f"{op.name} is gone before lowering"
         new = descriptor.lower(
-            Target(kind.shape, kind.layout, builder, module.sources), *operands, **descriptor.own(op.attrs)
+            Target(kind.shape, kind.layout, builder, module.sources, op.attrs.get("box")),
+            *operands,
+            **descriptor.own(op.attrs),
         )
         name = op.result.origin.name if op.result.origin is not None and op.result.origin.name else descriptor.name
         numbered(op.result, new, name, op.loc)
@@ -79,4 +81,4 @@ def vector_type(value: Value) -> Type:
     """The vector type of a tensor with a layout; other types unchanged."""
     if not isinstance(value.type, TensorType):
         return value.type
-    return VecType(1, value.type.layout.slots, "real", True)
+    return VecType(value.type.layout.count, value.type.layout.slots, "real", True)

@@ -35,12 +35,16 @@ class Operand:
 
 @dataclass(frozen=True)
 class Target:
-    """Where the result goes: its shape and layout, the builder, and the arrays behind public operands."""
+    """Where the result goes: its shape and layout, the builder, and the arrays behind public operands.
+
+    box  of a product of two secrets: the layout of all its loops
+    """
 
     shape: Shape
     layout: Layout
     builder: Builder
     sources: dict[str, Array]
+    box: Layout | None = None
 
     @property
     def pack(self) -> PackMap:

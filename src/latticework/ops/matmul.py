@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import Layout
+from latticework.ir.core import Value
 from latticework.ops import mul
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of, tensor_op
 from latticework.ops.cases import random_shape
@@ -61,30 +57,12 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     return Case((a, b), lambda x, y: x @ y)
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """By a public matrix: the summed axis makes way for the new one. Of two secrets: a box over all three axes."""
-    nest = Nest.of(*map(shape_of, op.operands))
-    secret = [layout for layout in layouts if layout is not None]
-    if len(secret) == 2:
-        box = room.row_major(nest.box)
-        return Placement((box.renumbered(nest.box_axes(0)), box.renumbered(nest.box_axes(1))), nest.boxed_result(box))
-    side = 0 if layouts[0] is not None else 1
-    freed = secret[0].places([nest.summed_axis(side)])
-    result: Layout | None = secret[0].renumbered(nest.out_axes(side))
-    out = shape_of(op.result)
-    for axis in reversed(range(len(out))):
-        if result is not None and out[axis] > 1 and not result.places([axis]):
-            result = result.with_axis(axis, out[axis], freed)
-    return Placement((None, None), result or room.row_major(out))
-
-
 def lower(target: Target, a: Operand, b: Operand) -> Value:
     """One linear transform by a public matrix; of two secrets a product of vectors and a sum."""
     nest = Nest.of(a.shape, b.shape)
     if a.vector is not None and b.vector is not None:
-        assert a.layout is not None and b.layout is not None
-        box = Layout.from_bits(nest.joined_bits(a.layout, b.layout))
-        product = Operand(nest.box, target.build("vec.mul", a.vector, b.vector), box, None)
+        assert target.box is not None
+        product = Operand(nest.box, target.build("vec.mul", a.vector, b.vector), target.box, None)
         return reduced(target, product, (0,), keepdims=False)
     x, weights, side = (a, b, 0) if a.vector is not None else (b, a, 1)
     loops = len(nest.domain)
@@ -95,20 +73,11 @@ def lower(target: Target, a: Operand, b: Operand) -> Value:
     )  # fmt: skip
 
 
-def room(op: Op) -> Sequence[Shape]:
-    """Two secrets meet in a box of all three axes."""
-    if not all(v.is_secret for v in op.operands):
-        return ()
-    return (Nest.of(*map(shape_of, op.operands)).box,)
-
-
 MATMUL = tensor_op(
     "matmul",
     shape=shape,
     meaning=np.matmul,
     random_case=random_case,
     numpy={np.matmul: trace, np.dot: trace_dot},
-    place=place,
     lower=lower,
-    room=room,
 )

@@ -9,7 +9,6 @@ from latticework.ir.core import Value
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, tensor_op
 from latticework.ops.cases import broadcasting_operands
 from latticework.ops.lowering import Operand, Target, operand_vector
-from latticework.ops.placing import place_elementwise
 
 
 def shape(a: Shape, b: Shape) -> Shape:
@@ -87,6 +86,5 @@ MUL = tensor_op(
     meaning=np.multiply,
     random_case=random_case,
     numpy={np.multiply: trace, np.square: trace_square, np.divide: trace_divide, np.power: trace_power},
-    place=place_elementwise,
     lower=lower,
 )

@@ -8,7 +8,6 @@ from latticework.ir.core import Value
 from latticework.ops.base import Case, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, operand_vector
-from latticework.ops.placing import place_same
 
 
 def shape(a: Shape) -> Shape:
@@ -42,6 +41,5 @@ NEG = tensor_op(
     meaning=np.negative,
     random_case=random_case,
     numpy={np.negative: trace, np.positive: trace_positive},
-    place=place_same,
     lower=lower,
 )

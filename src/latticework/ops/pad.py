@@ -13,7 +13,6 @@ from latticework.ops import slice as slicing
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
-from latticework.ops.placing import place_row_major
 from latticework.ops.take import taken_along
 from latticework.plan.constants import Access
 
@@ -118,6 +117,5 @@ PAD = tensor_op(
     attributes=dict.fromkeys(("before", "after", "starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
     numpy={np.pad: trace},
-    place=place_row_major,
     lower=lower,
 )

@@ -9,7 +9,6 @@ from latticework.ir.core import Value
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, operand_vector
-from latticework.ops.placing import place_same
 
 
 def shape(a: Shape, *, polynomial: Polynomial) -> Shape:
@@ -52,6 +51,5 @@ POLYNOMIAL = tensor_op(
     meaning=lambda a, polynomial: polynomial(a),
     attributes={"polynomial": Polynomial},
     random_case=random_case,
-    place=place_same,
     lower=lower,
 )

@@ -51,7 +51,7 @@ def _prod(a: FloatArray, axes: Ints, keepdims: bool) -> Any:
     return np.prod(a, axis=axes, keepdims=keepdims)
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
+def multiplied_first(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
     """The operand with the multiplied axes in front, which then become repetition."""
     shape, axes = shape_of(op.operands[0]), op.attrs["axes"]
     order = (*axes, *(axis for axis in range(len(shape)) if axis not in axes))
@@ -69,12 +69,6 @@ def lower(target: Target, a: Operand, axes: Ints, keepdims: bool) -> Value:
     return total
 
 
-def room(op: Op) -> Sequence[Shape]:
-    """The operand lies with other axes last."""
-    shape, axes = shape_of(op.operands[0]), op.attrs["axes"]
-    return (tuple(shape[axis] for axis in (*axes, *(i for i in range(len(shape)) if i not in axes))),)
-
-
 PROD = tensor_op(
     "prod",
     shape=shape,
@@ -82,7 +76,5 @@ PROD = tensor_op(
     attributes={"axes": tuple, "keepdims": bool},
     random_case=random_case,
     numpy={np.prod: trace},
-    place=place,
     lower=lower,
-    room=room,
 )

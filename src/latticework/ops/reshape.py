@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import REPEATED, Bit, Layout
+from latticework.ir.core import Value
+from latticework.layout.layout import Bit
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, moved
@@ -77,20 +75,6 @@ def _reshape(a: FloatArray, shape: Shape) -> FloatArray:
     return a.reshape(shape)
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """Nothing moves where every address bit walks a power of two of the element order; else row-major."""
-    assert layouts[0] is not None
-    old, new = shape_of(op.operands[0]), tuple(op.attrs["shape"])
-    strides = [prod(old[axis + 1 :]) for axis in range(len(old))]
-    bits = [bit if bit == REPEATED else axis_of_weight(strides[bit[0]] * bit[1], new) for bit in layouts[0].bits]
-    if None not in bits:
-        relabelled = Layout.from_bits(bit for bit in bits if bit is not None)
-        same = relabelled.pack_map(new).element_of_slot() == layouts[0].pack_map(old).element_of_slot()
-        if same.all():
-            return Placement((None,), relabelled)
-    return Placement((None,), room.row_major(new))
-
-
 def axis_of_weight(weight: int, shape: Shape) -> Bit | None:
     """The axis, and the weight along it, that a step of `weight` elements in C order walks; None if none does."""
     stride = 1
@@ -119,6 +103,5 @@ RESHAPE = tensor_op(
         np.expand_dims: trace_expand_dims,
         np.squeeze: trace_squeeze,
     },
-    place=place,
     lower=lower,
 )

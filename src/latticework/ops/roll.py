@@ -12,7 +12,6 @@ from latticework.ops import reshape
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
-from latticework.ops.placing import place_same
 from latticework.plan.constants import Access
 
 Ints = tuple[int, ...]
@@ -87,6 +86,5 @@ ROLL = tensor_op(
     attributes={"shifts": tuple},
     random_case=random_case,
     numpy={np.roll: trace},
-    place=place_same,
     lower=lower,
 )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import REPEATED, Layout
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
@@ -162,15 +159,6 @@ def sliced(a: FloatArray, *, starts: Ints, stops: Ints, steps: Ints, squeezed: I
     return np.expand_dims(taken, new_axes)
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """What is taken keeps its order of address bits; bits that became too heavy repeat."""
-    assert layouts[0] is not None
-    out = shape_of(op.result)
-    kept = _kept_axes(len(shape_of(op.operands[0])), op.attrs["squeezed"], op.attrs["new_axes"])
-    named = layouts[0].renumbered({old: new for new, old in kept.items()})
-    return Placement((None,), named.mapped(lambda bit: bit if bit == REPEATED or bit[1] < out[bit[0]] else REPEATED))
-
-
 def lower(target: Target, a: Operand, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> Value:
     """One linear transform."""
     rank = len(target.shape)
@@ -199,6 +187,5 @@ SLICE = tensor_op(
     attributes=dict.fromkeys(("starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
     numpy={np.flip: trace_flip},
-    place=place,
     lower=lower,
 )

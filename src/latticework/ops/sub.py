@@ -8,7 +8,6 @@ from latticework.ir.core import Value
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, tensor_op
 from latticework.ops.cases import broadcasting_operands
 from latticework.ops.lowering import Operand, Target, operand_vector
-from latticework.ops.placing import place_elementwise
 
 
 def shape(a: Shape, b: Shape) -> Shape:
@@ -37,6 +36,5 @@ SUB = tensor_op(
     meaning=np.subtract,
     random_case=random_case,
     numpy={np.subtract: trace},
-    place=place_elementwise,
     lower=lower,
 )

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import Layout
+from latticework.ir.core import Value
 from latticework.ops import mul
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target
-from latticework.ops.reduction import reduced, summed_layout
+from latticework.ops.reduction import reduced
 
 
 def shape(a: Shape, *, axes: tuple[int, ...], keepdims: bool) -> Shape:
@@ -54,12 +51,6 @@ def _sum(a: FloatArray, axes: tuple[int, ...], keepdims: bool) -> Any:
     return np.sum(a, axis=axes, keepdims=keepdims)
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """The summed axes become repetition."""
-    assert layouts[0] is not None
-    return Placement((None,), summed_layout(layouts[0], len(shape_of(op.operands[0])), **SUM.own(op.attrs)))
-
-
 def lower(target: Target, a: Operand, axes: tuple[int, ...], keepdims: bool) -> Value:
     """Rotate and add, or one linear transform."""
     return reduced(target, a, axes, keepdims)
@@ -72,6 +63,5 @@ SUM = tensor_op(
     attributes={"axes": tuple, "keepdims": bool},
     random_case=random_case,
     numpy={np.sum: trace, np.mean: trace_mean},
-    place=place,
     lower=lower,
 )

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import Layout
+from latticework.ir.core import Value
 from latticework.ops import mul
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target, linear
-from latticework.ops.windows import Padding, Pair, num_windows, padding_of, pair, strided, windows
+from latticework.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
 from latticework.plan.constants import Access
 
 
@@ -77,15 +74,6 @@ def _by_loops(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding) -> Fl
     return result
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """Everything stays where it is, repeated over the elements that are left out; else row-major."""
-    assert layouts[0] is not None
-    out = shape_of(op.result)
-    rows, columns = op.attrs["stride"]
-    found = strided(layouts[0], {len(out) - 2: rows, len(out) - 1: columns}, out)
-    return Placement((None,), found or room.row_major(out))
-
-
 def lower(target: Target, a: Operand, kernel: Pair, stride: Pair, padding: Padding) -> Value:
     """One linear transform over the loops of the result and of the window."""
     rank = len(a.shape)
@@ -107,6 +95,5 @@ SUM_POOL2D = tensor_op(
     meaning=summed,
     attributes={"kernel": tuple, "stride": tuple, "padding": tuple},
     random_case=random_case,
-    place=place,
     lower=lower,
 )

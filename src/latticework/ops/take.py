@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import Layout
+from latticework.ir.core import Value
 from latticework.ops import matmul, reshape, transpose
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
@@ -110,16 +107,6 @@ def _take(a: FloatArray, axes: Ints, indices: tuple[Ints, ...], at: int) -> Floa
     return np.moveaxis(front[tuple(np.array(numbers, dtype=np.int64) for numbers in indices)], 0, at)
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """The new axis goes where those were that make way; else row-major."""
-    assert layouts[0] is not None
-    axes, at = op.attrs["axes"], op.attrs["at"]
-    kept = _kept_axes(len(shape_of(op.operands[0])), axes, at)
-    out = shape_of(op.result)
-    found = layouts[0].renumbered(kept).with_axis(at, out[at], layouts[0].places(axes))
-    return Placement((None,), found or room.row_major(out))
-
-
 def lower(target: Target, a: Operand, axes: Ints, indices: tuple[Ints, ...], at: int) -> Value:
     """The sum of one linear transform for every regular block of numbers."""
     parts = [_block(target, a, axes, at, block) for block in blocks_of(indices)]
@@ -169,6 +156,5 @@ TAKE = tensor_op(
     meaning=_take,
     attributes={"axes": tuple, "indices": tuple, "at": int},
     random_case=random_case,
-    place=place,
     lower=lower,
 )

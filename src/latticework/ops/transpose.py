@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.ir.core import Op, Value
-from latticework.layout.assign import Placement, Room
-from latticework.layout.layout import Layout
+from latticework.ir.core import Value
 from latticework.ops.base import Case, Shape, Tracer, normal_axes, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, operand_vector
@@ -60,12 +57,6 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     return Case((array,), lambda a: np.transpose(a, axes), {"axes": axes})
 
 
-def place(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
-    """Nothing moves: the axes are renamed."""
-    assert layouts[0] is not None
-    return Placement((None,), layouts[0].renumbered({old: new for new, old in enumerate(op.attrs["axes"])}))
-
-
 def lower(target: Target, a: Operand, axes: tuple[int, ...]) -> Value:
     """The same vector."""
     return operand_vector(target, a)
@@ -78,6 +69,5 @@ TRANSPOSE = tensor_op(
     attributes={"axes": tuple},
     random_case=random_case,
     numpy={np.transpose: trace, np.swapaxes: trace_swapaxes, np.moveaxis: trace_moveaxis},
-    place=place,
     lower=lower,
 )

@@ -8,7 +8,6 @@ from latticework.ir.core import Value
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, packed
-from latticework.ops.placing import place_row_major
 
 
 def shape(a: Shape) -> Shape:
@@ -42,6 +41,5 @@ TRIVIAL = tensor_op(
     meaning=_same,
     secret=True,
     random_case=random_case,
-    place=place_row_major,
     lower=lower,
 )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.layout.layout import REPEATED, Bit, Layout, Shape, num_bits
+from latticework.layout.layout import Shape
 from latticework.ops.base import FloatArray
 
 Pair = tuple[int, int]
@@ -62,30 +61,3 @@ def windows(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding, dilatio
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
     view = np.lib.stride_tricks.sliding_window_view(framed, reach, axis=(-2, -1))
     return view[..., :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
-
-
-def strided(layout: Layout, strides: dict[int, int], out: Shape) -> Layout | None:
-    """A layout for every strides[axis]-th element along some axes, which stay where they are.
-
-    out      shape of the result, axes numbered as in the layout
-    returns  address bits between elements that stay become repetition; None if an axis does not fit
-    """
-
-    def kept(bit: Bit) -> Bit:
-        axis, weight = bit
-        stride = strides.get(axis, 1)
-        if bit == REPEATED or weight % stride or weight // stride >= out[axis]:
-            return REPEATED
-        return axis, weight // stride
-
-    found: Layout | None = layout.mapped(kept)
-    for axis in strides:
-        if found is not None and len(found.places([axis])) < num_bits(out[axis]):
-            found = found.mapped(lambda bit, axis=axis: REPEATED if bit[0] == axis else bit)  # type: ignore[misc]
-            found = found.with_axis(axis, out[axis], layout.places([axis]))
-    return found
-
-
-def freed(before: Layout, after: Layout, axes: Iterable[int]) -> tuple[int, ...]:
-    """Positions of the address bits that walked any of these axes and now repeat."""
-    return tuple(p for p in before.places(axes) if after.bits[p] == REPEATED)

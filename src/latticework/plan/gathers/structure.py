@@ -9,6 +9,7 @@ one move 0, however long it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -244,6 +245,10 @@ def _summed(gather: Gather, parts: list[_Part]) -> IntArray:
     if chosen is None:
         seen.add(_settled(gather, total[:, None], offsets))
         return seen.all()
+    if total.size == 1 and not total[0]:  # all of the nest is one part
+        for rows in _walked_rows(gather, chosen):
+            seen.add(_settled(gather, rows, offsets))
+        return seen.all()
     rows = _rows(gather, chosen)
     long = max(1, CHUNK // rows.shape[1])
     wide = max(1, long // max(1, total.size))
@@ -300,16 +305,24 @@ def _settled(gather: Gather, codes: IntArray, offsets: IntArray) -> IntArray:
 
 def _moves(gather: Gather, part: _Part) -> IntArray:
     """Different moves of a part without copies to choose from."""
-    return distinct(_rows(gather, part)[:, 0])
+    seen = _Seen(gather)
+    for rows in _walked_rows(gather, part):
+        seen.add(rows[:, 0])
+    return seen.all()
 
 
 def _rows(gather: Gather, part: _Part) -> IntArray:
     """Different moves of a part, a column for each copy of the input; shape (moves, copies)."""
+    found = [np.unique(rows, axis=0) for rows in _walked_rows(gather, part)]
+    return np.unique(np.concatenate(found), axis=0) if len(found) > 1 else found[0]
+
+
+def _walked_rows(gather: Gather, part: _Part) -> Iterator[IntArray]:
+    """Moves of a part, a column for each copy of the input, as they are met; shape (some moves, copies)."""
     assert gather.in_pack is not None and gather.in_access is not None
     copies = [range(gather.in_pack.all_dims[i].extent) for i in part.free[1]]
     free = [gather.out_pack.all_dims[i].extent for i in part.free[0]]
     extents = (*(gather.domain[j] for j in part.loops), *free)
-    found: list[IntArray] = []
     for walked in walk(extents, max(1, CHUNK // prod(len(c) for c in copies))):
         counters = np.zeros((len(gather.domain), walked.shape[1]), dtype=np.int64)
         counters[part.loops] = walked[: len(part.loops)]
@@ -323,9 +336,7 @@ def _rows(gather: Gather, part: _Part) -> IntArray:
             u, q, inside = _place(gather.in_pack, gather.in_access, part.axes[1], part.dims[1], counters, fixed)
             valid &= inside
             columns.append((vector * gather.count_in + u) * gather.slots + (q - slot) % gather.slots)
-        rows = np.stack(columns, axis=1)[valid]
-        found.append(np.unique(rows, axis=0) if rows.shape[1] > 1 else distinct(rows)[:, None])
-    return np.unique(np.concatenate(found), axis=0) if len(found) > 1 else found[0]
+        yield np.stack(columns, axis=1)[valid]
 
 
 def _inside_source(gather: Gather, part: _Part, counters: IntArray) -> BoolArray:

@@ -1,0 +1,114 @@
+"""Where two secret operands of a product meet: layouts of the box of all its loops, the summed one included.
+
+Both operands are brought to where the box wants them, repeating along the loops that they lack; vectors are multiplied
+and those along the summed loop k added. With k along vectors, the index of k may be turned by those of the other loops:
+each operand is then its own first vector turned step by step, A_v[m, j] = A[m, m + j + v] and
+B_v[m, j] = B[m + j + v, j] (Jiang et al., CCS 2018, for both; Rotom's rolls in general).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from latticework.layout.derive import with_axis, without_dims
+from latticework.layout.layout import Layout, num_bits
+from latticework.plan.pack import REPEAT, PackDim
+
+
+def boxes(result: Layout, summed: int, extent: int) -> Iterator[Layout]:
+    """Boxes whose sum over axis `summed`, of this extent, lies as `result` does.
+
+    The summed loop numbers vectors; where the result repeats at the outermost, some of it may lie there instead.
+    """
+    inside = min(result.outer_copies, 1 << num_bits(extent))
+    for share in sorted({1, inside}):
+        outer = -(-extent // share)
+        dims = list(result.dims)
+        if share > 1:
+            dims[:1] = [PackDim(REPEAT, dims[0].extent // share), PackDim(summed, share, outer)]
+        if result.rolls:
+            moved = 1 + (share > 1)
+            first = len(result.vector_dims)
+            rolls = tuple((i + (1 if i < first else moved), j + (1 if j < first else moved)) for i, j in result.rolls)
+            yield Layout(tuple(dims), (PackDim(summed, outer), *result.vector_dims), rolls)
+            continue
+        for chosen in _subsets(_turning(dims)):
+            yield from _turned(dims, result.vector_dims, summed, outer, chosen)
+
+
+def _turned(
+    dims: Sequence[PackDim], vectors: Sequence[PackDim], summed: int, outer: int, chosen: Sequence[int]
+) -> Iterator[Layout]:
+    """The box with the summed vector dim turned by the fast parts, all as long, of some slot dims."""
+    length = min([outer, *(dims[i].extent for i in chosen)])
+    if outer % length or any(dims[i].extent % length for i in chosen):
+        return
+    first = [PackDim(summed, outer // length, length), PackDim(summed, length)] if chosen else [PackDim(summed, outer)]
+    every: list[PackDim] = [*first, *vectors]
+    turning = []
+    for i, dim in enumerate(dims):
+        if i in chosen and dim.extent > length:
+            every.append(PackDim(dim.axis, dim.extent // length, dim.stride * length))
+        every.append(PackDim(dim.axis, length, dim.stride) if i in chosen else dim)
+        if i in chosen:
+            turning.append(len(every) - 1)
+    split = len(first) + len(vectors)
+    rolls = tuple((len(first) - 1, j) for j in turning)
+    yield Layout(tuple(every[split:]), tuple(every[:split]), rolls)
+
+
+def _turning(dims: Sequence[PackDim]) -> list[int]:
+    """Slot dims, one an axis and the fastest of each, that may turn a vector dim."""
+    fastest = {d.axis: i for i, d in enumerate(dims) if d.axis >= 0 and d.stride == 1 and d.extent > 1}
+    return [fastest[axis] for axis in sorted(fastest)][:2]
+
+
+def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    yield ()
+    for place in places:
+        yield (place,)
+    if len(places) > 1:
+        yield tuple(places)
+
+
+def anchors(layout: Layout) -> Iterator[Layout]:
+    """Layouts from which this one is reached by turning: its first vectors, if each of them holds all elements.
+
+    Either without a vector dim that only turns others; or, where a vector dim of an axis is turned by a slot dim that
+    repeats, with that axis walked by the slot dim itself.
+    """
+    first = len(layout.vector_dims)
+    for i, dim in enumerate(layout.vector_dims):
+        if dim.axis == REPEAT and any(j == i for _, j in layout.rolls):
+            yield without_dims(layout, [i])
+    for i, by in layout.rolls:
+        walks, repeats = layout.all_dims[i], layout.all_dims[by]
+        others = [pair for pair in layout.rolls if pair != (i, by)]
+        is_free = all(by not in pair and (i not in pair or pair[0] == i) for pair in others)
+        if (
+            i < first <= by
+            and walks.axis >= 0
+            and repeats.axis == REPEAT
+            and is_free
+            and not repeats.extent % walks.extent
+        ):
+            yield _walked_inside(layout, i, by, others)
+
+
+def _walked_inside(layout: Layout, i: int, by: int, rolls: Sequence[tuple[int, int]]) -> Layout:
+    """Vector dim i taken into the fast part of slot dim `by`; what turned it turns it there."""
+    first = len(layout.vector_dims)
+    walks, repeats = layout.all_dims[i], layout.all_dims[by]
+    dims = list(layout.all_dims)
+    dims[by : by + 1] = [PackDim(REPEAT, repeats.extent // walks.extent), walks]
+    del dims[i]
+
+    def place(old: int) -> int:
+        return by if old == i else old - (old > i) + (old > by)
+
+    return Layout(tuple(dims[first - 1 :]), tuple(dims[: first - 1]), tuple((place(a), place(b)) for a, b in rolls))
+
+
+def joined_with(result: Layout, summed: int, extent: int) -> Layout | None:
+    """The box with k in the slots where the result repeats, or None if it does not repeat enough."""
+    return with_axis(result, summed, extent, vectors=False)

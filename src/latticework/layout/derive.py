@@ -1,0 +1,106 @@
+"""Layouts made from layouts: axes added where there is room, exchanged for others, summed away.
+
+All keep the data that stay where they are, so that what an operation moves is as little as can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from latticework.layout.forms import sorted_vectors
+from latticework.layout.layout import Layout, num_bits
+from latticework.plan.pack import GAP, REPEAT, PackDim, Roll
+
+
+def without_copies(layout: Layout) -> Layout:
+    """The same vectors once: vector dims that repeat are dropped, but for those that turn others."""
+    turning = {j for _, j in layout.rolls}
+    gone = [i for i, d in enumerate(layout.vector_dims) if d.axis == REPEAT and i not in turning]
+    return without_dims(layout, gone)
+
+
+def without_dims(layout: Layout, gone: Sequence[int]) -> Layout:
+    """Without some dims, given by their places; rolls of or by them go too."""
+    kept = [i for i in range(len(layout.all_dims)) if i not in gone]
+    place = {old: new for new, old in enumerate(kept)}
+    first = len(layout.vector_dims)
+    rolls = tuple((place[i], place[j]) for i, j in layout.rolls if i in place and j in place)
+    dims = tuple(layout.all_dims[i] for i in kept if i >= first)
+    return Layout(dims, tuple(layout.all_dims[i] for i in kept if i < first), rolls)
+
+
+def with_axis(layout: Layout, axis: int, extent: int, free: Sequence[int] = (), vectors: bool = True) -> Layout | None:
+    """A new axis, padded to a power of two, on slot dims that repeat, the rest of it on vectors.
+
+    free     places of repeating dims to take first;  else the fastest
+    vectors  whether what finds no repetition may number vectors
+    """
+    first, bits = len(layout.vector_dims), num_bits(extent)
+    held = {place for roll in layout.rolls for place in roll}
+    places = [i for i in range(first, len(layout.all_dims)) if layout.all_dims[i].axis == REPEAT and i not in held]
+    order = [i for i in places if i in free][::-1] + [i for i in places if i not in free][::-1]
+    dims: list[list[PackDim]] = [[d] for d in layout.all_dims]
+    taken = 0
+    for place in order:
+        room = layout.all_dims[place].extent
+        if taken == bits or room & (room - 1):
+            continue
+        count = min(bits - taken, num_bits(room))
+        part = PackDim(axis, 1 << count, 1 << taken)
+        dims[place] = [PackDim(REPEAT, room >> count), part]
+        taken += count
+    if taken < bits and not vectors:
+        return None
+    new_first = [PackDim(axis, -(-extent // (1 << taken)), 1 << taken)] if taken < bits else []
+    moved: dict[int, int] = {}
+    flat: list[PackDim] = list(new_first)
+    for place, parts in enumerate(dims):
+        moved[place] = len(flat) + len(parts) - 1
+        flat += parts
+    split = len(new_first) + first
+    rolls = tuple((moved[i], moved[j]) for i, j in layout.rolls)
+    return sorted_vectors(Layout(tuple(flat[split:]), tuple(flat[:split]), rolls))
+
+
+def exchanged(layout: Layout, renamed: Mapping[int, int], new: Sequence[tuple[int, int]]) -> Layout:
+    """Axes renamed, those not named making way for new ones (axis, extent), which take their places if they can."""
+    freed = [i for i, d in enumerate(layout.all_dims) if d.axis >= 0 and d.axis not in renamed]
+    rolled = {place for roll in layout.rolls for place in roll}
+    found = layout
+    if rolled & set(freed):
+        found = Layout(layout.dims, layout.vector_dims, tuple(r for r in layout.rolls if not set(r) & set(freed)))
+    found = _relabelled(found, renamed)
+    for axis, extent in new:
+        if extent > 1:
+            added = with_axis(found, axis, extent)
+            assert added is not None
+            found = added
+    return sorted_vectors(without_copies(found))
+
+
+def _relabelled(layout: Layout, renamed: Mapping[int, int]) -> Layout:
+    def change(dim: PackDim) -> PackDim:
+        if dim.axis < 0:
+            return dim
+        return (
+            PackDim(renamed[dim.axis], dim.extent, dim.stride) if dim.axis in renamed else PackDim(REPEAT, dim.extent)
+        )
+
+    return Layout(tuple(map(change, layout.dims)), tuple(map(change, layout.vector_dims)), layout.rolls)
+
+
+def summed(layout: Layout, axes: Sequence[int], slots_become: int = GAP) -> Layout | None:
+    """Where sums over axes lie if vectors are added and slots rotated and added: None if a summed dim turns others.
+
+    slots_become  GAP: the sum is at index 0 of the dims that were summed;  REPEAT: at every index
+    """
+    over = {i for i, d in enumerate(layout.all_dims) if d.axis in axes}
+    if any(j in over and i not in over for i, j in layout.rolls):
+        return None
+    rolls: tuple[Roll, ...] = tuple(r for r in layout.rolls if not set(r) & over)
+    first = len(layout.vector_dims)
+    kept = [i for i in range(len(layout.all_dims)) if not (i in over and i < first)]
+    place = {old: new for new, old in enumerate(kept)}
+    dims = [PackDim(slots_become, d.extent) if i in over else d for i, d in enumerate(layout.all_dims)]
+    vectors = tuple(dims[i] for i in kept if i < first)
+    return Layout(tuple(dims[i] for i in kept if i >= first), vectors, tuple((place[i], place[j]) for i, j in rolls))

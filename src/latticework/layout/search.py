@@ -1,0 +1,320 @@
+"""Which layout every tensor gets: dynamic programming over the program's operations, by predicted time.
+
+A state says where the values that are still needed lie, and what that took. Every operation extends every state by
+each of its placements: operands are converted to where the placement wants them, the result lies where it says. Of
+states that leave the same values in the same places only those survive that are cheaper or spend fewer levels, and of
+all states the `BEAM` cheapest. Encrypted inputs are laid out by the client, so theirs are chosen where they are first
+used, for the price of sending them. A value that is used twice is paid for once.
+
+Source: Rotom, section 6 (the cheapest kernel per output layout); here whole states are kept instead, so that shared
+values are not counted twice, and time takes the place of operation counts.
+Cost: O(ops * BEAM * placements) prices, which their owner caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Protocol
+
+from latticework.dialects.tensor import TensorType
+from latticework.ir import Block, Module, Op, Value
+from latticework.layout.assign import Placement, Room
+from latticework.layout.layout import Layout, Shape
+
+BEAM = 24
+OPEN_LAYOUTS = 8  # layouts tried for an encrypted input where nothing else fixes it
+LEVEL_SHARE = 0.04  # what one more level of a program costs, as a share of its time: everything has one more limb
+UNKNOWN_TRIPS = 4  # a loop whose trip count is known at run time only is priced as so many
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Predicted seconds, and levels spent."""
+
+    seconds: float = 0.0
+    levels: int = 0
+
+
+class Prices(Protocol):
+    """What placements cost; `spent` is the number of levels that the operands have spent already."""
+
+    def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
+        """An operation whose secret operands lie in these layouts (None: public)."""
+
+    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price | None:
+        """The price of the cheapest way from one layout to another; None if there is none."""
+
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Layout]:
+        """The layouts on the cheapest way, the new one last."""
+
+    def sent(self, layout: Layout) -> float:
+        """Seconds to send a tensor to or from the client."""
+
+
+Choices = Callable[[Op, Sequence[Layout | None], Room], Iterable[Placement]]
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What the search found.
+
+    inputs    layout of every encrypted input
+    placed    placement of every operation with a secret result, in loops too
+    explored  placements that were priced
+    seconds   predicted for the whole program, LAN included
+    """
+
+    inputs: dict[Value, Layout]
+    placed: dict[Op, Placement]
+    explored: int
+    seconds: float
+    prices: Prices
+
+    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Layout]:
+        """The layouts that a conversion of a value passes through, the new one last."""
+        return self.prices.way(value.type.shape, old, new)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """layouts and spent levels of the values that live; what it took; the decisions that led here, newest first."""
+
+    layouts: Mapping[Value, Layout]
+    spent: Mapping[Value, int]
+    seconds: float = 0.0
+    deepest: int = 0
+    trail: tuple[object, object, Layout | Placement] | None = None
+
+    def having(self, value: Value, layout: Layout, spent: int, seconds: float, what: object, how: object) -> _State:
+        """The state with one more value placed."""
+        return _State(
+            {**self.layouts, value: layout},
+            {**self.spent, value: spent},
+            self.seconds + seconds,
+            max(self.deepest, spent),
+            (self.trail, what, how),  # type: ignore[arg-type]
+        )
+
+    @property
+    def rank(self) -> float:
+        """Seconds, and what the depth makes everything cost."""
+        return self.seconds * (1.0 + LEVEL_SHARE * self.deepest)
+
+
+@dataclass
+class Search:
+    """One search.
+
+    choices  the placements of an operation
+    pool     layouts for a shape in which a client may send it
+    """
+
+    room: Room
+    choices: Choices
+    prices: Prices
+    pool: Callable[[Shape], Sequence[Layout]]
+    beam: int = BEAM
+    explored: int = 0
+    _numbers: dict[Value, int] = field(default_factory=dict)
+
+    def run(self, module: Module) -> Decisions:
+        """Layouts for a whole module.
+
+        raises  LayoutError of an operation that fits nowhere
+        """
+        self._number(module.body)
+        end = self._block(module.body, [_State({}, {})], keep=False)
+        best = min(end, key=lambda state: (state.rank, state.seconds))
+        inputs: dict[Value, Layout] = {}
+        placed: dict[Op, Placement] = {}
+        trail = best.trail
+        while trail is not None:
+            trail, what, how = trail  # type: ignore[assignment]
+            if isinstance(what, Op):
+                placed[what] = how  # type: ignore[assignment]
+            else:
+                inputs[what] = how  # type: ignore[index, assignment]
+        for value in module.inputs:
+            if isinstance(value.type, TensorType) and value not in inputs:
+                inputs[value] = self.room.row_major(value.type.shape)  # nothing reads it
+        return Decisions(inputs, placed, self.explored, best.seconds, self.prices)
+
+    # -- blocks ------------------------------------------------------------------------------
+
+    def _number(self, block: Block) -> None:
+        for value in block.args:
+            self._numbers[value] = len(self._numbers)
+        for op in block.ops:
+            for value in op.results:
+                self._numbers[value] = len(self._numbers)
+            for region in op.regions:
+                self._number(region.block)
+
+    def _block(self, block: Block, states: list[_State], keep: bool) -> list[_State]:
+        """States after a block. keep: values from outside live on."""
+        last = _last_uses(block)
+        outside = {value for state in states for value in state.layouts}
+        for place, op in enumerate(block.ops):
+            if op.spec.terminator:
+                return [self._finished(op, state) for state in states] if not keep else states
+            if op.regions:
+                states = [after for state in states for after in self._nested(op, state)]
+            elif any(_is_tensor(v) and v.is_secret for v in op.results):
+                states = [after for state in states for after in self._placed(op, state)]
+            gone = {v for v, until in last.items() if until <= place} - (outside if keep else set())
+            states = self._pruned(states, gone)
+        return states
+
+    def _finished(self, op: Op, state: _State) -> _State:
+        for value in op.operands:
+            if not (_is_tensor(value) and value.is_secret):
+                continue
+            if value not in state.layouts:
+                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+            state = _State(
+                state.layouts,
+                state.spent,
+                state.seconds + self.prices.sent(state.layouts[value]),
+                state.deepest,
+                state.trail,
+            )
+        return state
+
+    def _pruned(self, states: list[_State], gone: set[Value]) -> list[_State]:
+        """Without dead values; the best of those that leave the same in the same places; the cheapest of all."""
+        groups: dict[object, list[_State]] = {}
+        for state in states:
+            layouts = {v: lay for v, lay in state.layouts.items() if v not in gone}
+            spent = {v: n for v, n in state.spent.items() if v in layouts}
+            live = _State(layouts, spent, state.seconds, state.deepest, state.trail)
+            key = tuple(sorted((self._numbers[v], str(lay)) for v, lay in layouts.items()))
+            groups.setdefault(key, []).append(live)
+        kept = []
+        for group in sorted(groups, key=str):
+            best: list[_State] = []
+            for state in sorted(groups[group], key=lambda s: (s.seconds, s.deepest)):
+                if all(self._cheaper_somewhere(state, other) for other in best):
+                    best.append(state)
+            kept += best
+        return sorted(kept, key=lambda s: s.rank)[: self.beam]
+
+    @staticmethod
+    def _cheaper_somewhere(state: _State, other: _State) -> bool:
+        """Whether a dearer state spends fewer levels on some value that lives, or in all."""
+        return state.deepest < other.deepest or any(n < other.spent.get(v, n) for v, n in state.spent.items())
+
+    # -- operations --------------------------------------------------------------------------
+
+    def _closed(self, state: _State, value: Value, layout: Layout) -> _State:
+        """An input gets its layout."""
+        return state.having(value, layout, 0, self.prices.sent(layout), value, layout)
+
+    def _placed(self, op: Op, state: _State) -> Iterator[_State]:
+        secret = [v for v in op.operands if _is_tensor(v) and v.is_secret]
+        is_open = list(dict.fromkeys(v for v in secret if v not in state.layouts))
+        pools = [self.pool(v.type.shape)[:OPEN_LAYOUTS] for v in is_open]  # type: ignore[attr-defined]
+        for tried in product(*pools):
+            assumed = dict(zip(is_open, tried, strict=True))
+            layouts = [
+                (state.layouts.get(v) or assumed[v]) if _is_tensor(v) and v.is_secret else None for v in op.operands
+            ]
+            for placement in self.choices(op, layouts, self.room):
+                after = self._with(op, state, layouts, placement, assumed)
+                if after is not None:
+                    yield after
+
+    def _with(
+        self,
+        op: Op,
+        state: _State,
+        layouts: list[Layout | None],
+        placement: Placement,
+        assumed: Mapping[Value, Layout],
+    ) -> _State | None:
+        """The state after an operation in one placement; None if an operand cannot get there."""
+        self.explored += 1
+        for value, layout in assumed.items():
+            state = self._closed(state, value, self._sent_as(op, value, layout, placement))
+        spent, seconds = 0, 0.0
+        where: list[Layout | None] = []
+        for value, lying, wanted in zip(op.operands, layouts, placement.operands, strict=True):
+            if lying is None:
+                where.append(None)
+                continue
+            lying = state.layouts[value]
+            target = wanted or lying
+            price = Price()
+            if target != lying:
+                found = self.prices.conversion(value.type.shape, lying, target, state.spent[value])  # type: ignore[attr-defined]
+                if found is None:
+                    return None
+                price = found
+            where.append(target)
+            seconds += price.seconds
+            spent = max(spent, state.spent[value] + price.levels)
+        price = self.prices.operation(op, placement, where, spent)
+        return state.having(op.result, placement.result, spent + price.levels, seconds + price.seconds, op, placement)
+
+    def _sent_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> Layout:
+        """Where a client puts an input: where its first use wants it, if that takes no more ciphertexts."""
+        for operand, wanted in zip(op.operands, placement.operands, strict=True):
+            if operand is value and wanted is not None and wanted.count <= layout.count:
+                return wanted
+        return layout
+
+    def _nested(self, op: Op, state: _State) -> Iterator[_State]:
+        """A loop: its carried values lie at the end of the body as at the head."""
+        static = op.attrs.get("static_trip")
+        trips = UNKNOWN_TRIPS if static is None else int(static)
+        inits = op.operands if static is not None else op.operands[1:]
+        for value in op.operands:
+            if _is_tensor(value) and value.is_secret and value not in state.layouts:
+                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+        block = op.regions[0].block
+        heads = block.args[1:]
+        layouts, spent = dict(state.layouts), dict(state.spent)
+        for head, value in zip(heads, inits, strict=True):
+            if _is_tensor(head):
+                layouts[head] = state.layouts.get(value) or self.room.row_major(head.type.shape)  # type: ignore[attr-defined]
+                spent[head] = state.spent.get(value, 0)
+        inner = _State(layouts, spent, 0.0, state.deepest, state.trail)
+        for end in self._block(block, [inner], keep=True)[: max(1, self.beam // 4)]:
+            seconds = end.seconds
+            for head, value in zip(heads, block.terminator.operands, strict=True):
+                if _is_tensor(value) and value in end.layouts and end.layouts[value] != layouts[head]:
+                    shape = value.type.shape  # type: ignore[attr-defined]
+                    price = self.prices.conversion(shape, end.layouts[value], layouts[head], end.spent[value])
+                    seconds += price.seconds if price else 0.0
+            results = {r: layouts[h] for r, h in zip(op.results, heads, strict=True) if h in layouts}
+            drop = {r: state.spent.get(v, 0) for r, v in zip(op.results, inits, strict=True) if r in results}
+            yield _State(
+                {**state.layouts, **results},
+                {**state.spent, **drop},
+                state.seconds + trips * seconds,
+                max(state.deepest, end.deepest),
+                end.trail,
+            )
+
+
+def _is_tensor(value: Value) -> bool:
+    return isinstance(value.type, TensorType)
+
+
+def _last_uses(block: Block) -> dict[Value, int]:
+    """Place of the last op of a block that reads each value, in nested regions too."""
+    last: dict[Value, int] = {}
+
+    def read(op: Op, place: int) -> None:
+        for value in op.operands:
+            last[value] = place
+        for region in op.regions:
+            for nested in region.block.ops:
+                read(nested, place)
+
+    for place, op in enumerate(block.ops):
+        for value in op.results:
+            last.setdefault(value, place)
+        read(op, place)
+    return last

@@ -1,0 +1,272 @@
+"""Which placements of an operation a search may choose from, given where its operands lie.
+
+An operation without an entry of its own is one linear map from its operand to wherever the result is wanted: derived
+from where the operand lies, or one of the forms that fit the result's shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from latticework.errors import UnsupportedError
+from latticework.ir.core import Op
+from latticework.layout.assign import Placement, Room
+from latticework.layout.boxes import boxes
+from latticework.layout.derive import exchanged, with_axis, without_copies
+from latticework.layout.forms import holds, padded, seeds
+from latticework.layout.layout import Layout, Shape
+from latticework.ops.base import shape_of
+from latticework.ops.nest import Nest
+from latticework.ops.prod import multiplied_first
+from latticework.ops.reduction import summed_layouts
+from latticework.plan.pack import GAP, REPEAT, PackDim
+
+Layouts = Sequence[Layout | None]
+MOST_SEEDS = 12
+
+
+def choices(op: Op, layouts: Layouts, room: Room) -> Iterable[Placement]:
+    """Placements of an operation whose operands lie in these layouts (None: public)."""
+    return _BY_NAME.get(op.name, linear_map)(op, layouts, room)
+
+
+def linear_map(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """Anywhere: every axis that is as long as before stays where it is, or a fresh form."""
+    lying = next(layout for layout in layouts if layout is not None)
+    before = next(shape_of(v) for v, layout in zip(op.operands, layouts, strict=True) if layout is not None)
+    after = shape_of(op.result)
+    nowhere = (None,) * len(layouts)
+    found = [] if len(before) != len(after) else [similar(lying, before, after), strided(lying, before, after)]
+    for result in _distinct([*found, *_forms(after, room)], after):
+        yield Placement(nowhere, result)
+
+
+def same(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """Slot by slot: where the operand lies."""
+    assert layouts[0] is not None
+    yield Placement((None,), layouts[0])
+
+
+def clean(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """Slot by slot, by a function that is bounded only where a tensor's values are: no slot may hold anything else."""
+    assert layouts[0] is not None
+    lying = layouts[0]
+    if any(d.axis == GAP for d in lying.all_dims):
+        for result in _forms(shape_of(op.result), room):
+            yield Placement((result,), result)
+    else:
+        yield Placement((None,), lying)
+
+
+def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """Operands brought together where one of them lies, stretched to the axes that it lacks."""
+    out = shape_of(op.result)
+    shapes = [shape_of(v) for v in op.operands]
+    targets: list[Layout] = []
+    for layout, shape in zip(layouts, shapes, strict=True):
+        if layout is not None:
+            stretched = _stretched(layout, shape, out)
+            if stretched is not None:
+                targets.append(stretched)
+    secret = sum(layout is not None for layout in layouts)
+    if secret > 1 or not targets:
+        targets += _forms(out, room)
+    for target in _distinct(targets, out):
+        wanted = tuple(
+            None if layout is None else restricted(target, shape, len(out) - len(shape))
+            for layout, shape in zip(layouts, shapes, strict=True)
+        )
+        yield Placement(wanted, target)
+
+
+def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """By a public matrix one linear map; of two secrets, boxes."""
+    nest = Nest.of(*map(shape_of, op.operands))
+    out = shape_of(op.result)
+    secret = [side for side in (0, 1) if layouts[side] is not None]
+    if len(secret) == 2:
+        yield from _boxed(nest, out, room, layouts)
+        return
+    (side,) = secret
+    lying = layouts[side]
+    assert lying is not None
+    kept = nest.out_axes(side)
+    new = [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()]
+    for result in _distinct([exchanged(lying, kept, new), *_forms(out, room)], out):
+        yield Placement((None, None), result)
+
+
+def _boxed(nest: Nest, out: Shape, room: Room, layouts: Layouts) -> Iterator[Placement]:
+    sides = []
+    for side in (0, 1):
+        lying = layouts[side]
+        assert lying is not None
+        kept = nest.out_axes(side)
+        new = [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()]
+        sides.append(exchanged(lying, kept, new))
+    rank = len(out)
+    into = {axis: axis + 1 for axis in range(rank)}
+    seen = set()
+    for result in _distinct([*sides, *_forms(out, room)], out):
+        for box in boxes(result.renumbered(into), 0, nest.domain[-1]):
+            a, b = (box.renumbered(nest.box_axes(side)) for side in (0, 1))
+            for end in summed_layouts(box, len(nest.box), (0,), keepdims=False):
+                if (box, end) not in seen:
+                    seen.add((box, end))
+                    yield Placement((a, b), end, box)
+
+
+def total(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """Where the sums come to lie, or anywhere by one linear map."""
+    assert layouts[0] is not None
+    rank, out = len(shape_of(op.operands[0])), shape_of(op.result)
+    axes, keepdims = op.attrs["axes"], op.attrs["keepdims"]
+    lying = summed_layouts(layouts[0], rank, axes, keepdims)
+    for result in _distinct([*lying, *_forms(out, room)], out):
+        yield Placement((None,), result)
+
+
+def products(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """As the operation itself places it: the multiplied axes in front of one vector."""
+    found = multiplied_first(op, layouts, room)
+    lying = found.operands[0]
+    if lying is not None and lying.count > 1:
+        raise UnsupportedError(
+            f"prod: an array of shape {shape_of(op.operands[0])} takes {lying.count} vectors of {room.slots} slots; "
+            "products over axes stay within one: multiply slices of it instead",
+            at=op.loc,
+        )
+    yield found
+
+
+def renamed(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """A transpose moves nothing."""
+    assert layouts[0] is not None
+    yield Placement((None,), layouts[0].renumbered({old: new for new, old in enumerate(op.attrs["axes"])}))
+
+
+def relabelled(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """A reshape moves nothing where every dim lies within one new axis; else anywhere by one linear map."""
+    assert layouts[0] is not None
+    old, new = shape_of(op.operands[0]), shape_of(op.result)
+    found = reshaped(layouts[0], old, new)
+    if found is not None:
+        yield Placement((None,), found)
+        return
+    for result in _distinct(_forms(new, room), new):
+        yield Placement((None,), result)
+
+
+def reshaped(layout: Layout, old: Shape, new: Shape) -> Layout | None:
+    """The same places under another shape, or None if a dim walks across axes or padding gets in the way."""
+    places: list[list[PackDim]] = []
+    for dim in layout.all_dims:
+        if dim.axis < 0:
+            places.append([dim])
+            continue
+        parts = _within(dim, old, new)
+        if parts is None:
+            return None
+        places.append(parts)
+    if any(len(parts) > 1 and any(i in roll for roll in layout.rolls) for i, parts in enumerate(places)):
+        return None
+    first = len(layout.vector_dims)
+    number = [sum(len(parts) for parts in places[:i]) for i in range(len(places))]
+    found = Layout(
+        tuple(part for parts in places[first:] for part in parts),
+        tuple(part for parts in places[:first] for part in parts),
+        tuple((number[i], number[j]) for i, j in layout.rolls),
+    )
+    before, after = layout.pack_map(old).element_of_slot(), found.pack_map(new).element_of_slot()
+    return found if before.shape == after.shape and bool((before == after).all()) else None
+
+
+def _within(dim: PackDim, old: Shape, new: Shape) -> list[PackDim] | None:
+    """A dim as dims of the new axes, slowest first."""
+    weight, extent = dim.stride, dim.extent
+    for n in old[dim.axis + 1 :]:
+        weight *= n
+    parts: list[PackDim] = []
+    stride = 1
+    for axis in reversed(range(len(new))):
+        if extent > 1 and stride <= weight < stride * new[axis]:
+            if weight % stride:
+                return None
+            along = weight // stride
+            inside = min(extent, -(-new[axis] // along))
+            if extent % inside:
+                return None
+            parts.insert(0, PackDim(axis, inside, along))
+            extent //= inside
+            weight *= inside
+        stride *= new[axis]
+    return parts if extent == 1 and parts else ([PackDim(REPEAT, 1)] if dim.extent == 1 else None)
+
+
+def similar(layout: Layout, before: Shape, after: Shape) -> Layout:
+    """Axes of the same padded length where they are; others put where the old ones were, as far as there is room."""
+    kept = {axis: axis for axis in range(len(after)) if padded(before)[axis] == padded(after)[axis]}
+    return exchanged(layout, kept, [(axis, n) for axis, n in enumerate(after) if axis not in kept])
+
+
+def strided(layout: Layout, before: Shape, after: Shape) -> Layout | None:
+    """Axes that became shorter by a power of two leave gaps where their other elements were; None if that says nothing.
+
+    Only where a slot dim walks the axis by ones, which is where every second element lies beside what is dropped.
+    """
+    factors = [m // n if m >= n else 0 for m, n in zip(padded(before), padded(after), strict=True)]
+    if layout.rolls or 0 in factors or max(factors, default=1) == 1:
+        return None
+    first = len(layout.vector_dims)
+    changed: list[list[PackDim]] = []
+    for i, dim in enumerate(layout.all_dims):
+        factor = factors[dim.axis] if dim.axis >= 0 else 1
+        if factor == 1:
+            changed.append([dim])
+        elif dim.stride == 1 and dim.extent % factor == 0 and i >= first:
+            changed.append([PackDim(dim.axis, dim.extent // factor), PackDim(GAP, factor)])
+        elif dim.stride % factor == 0:
+            changed.append([PackDim(dim.axis, dim.extent, dim.stride // factor)])
+        else:
+            return None
+    return Layout(
+        tuple(d for part in changed[first:] for d in part), tuple(d for part in changed[:first] for d in part)
+    )
+
+
+def _stretched(layout: Layout, shape: Shape, out: Shape) -> Layout | None:
+    """A layout in the axes of the shape that its tensor is broadcast to."""
+    shift = len(out) - len(shape)
+    found: Layout | None = layout.renumbered({axis: axis + shift for axis, n in enumerate(shape) if n > 1})
+    for axis in reversed(range(len(out))):
+        if found is not None and out[axis] > 1 and not any(d.axis == axis for d in found.all_dims):
+            found = with_axis(found, axis, out[axis])
+    return None if found is None else without_copies(found)
+
+
+def restricted(target: Layout, shape: Shape, shift: int) -> Layout:
+    """The layout, in an operand's own axes, of an operand that is broadcast into `target`."""
+    return target.renumbered({axis + shift: axis for axis, n in enumerate(shape) if n > 1})
+
+
+def _forms(shape: Shape, room: Room) -> list[Layout]:
+    return list(seeds(shape, room.slots))[:MOST_SEEDS]
+
+
+def _distinct(layouts: Iterable[Layout | None], shape: Shape) -> list[Layout]:
+    return [layout for layout in dict.fromkeys(layouts) if layout is not None and holds(layout, shape)]
+
+
+_BY_NAME: dict[str, Callable[[Op, Layouts, Room], Iterable[Placement]]] = {
+    "tensor.add": elementwise,
+    "tensor.sub": elementwise,
+    "tensor.mul": elementwise,
+    "tensor.neg": same,
+    "tensor.polynomial": clean,
+    "tensor.matmul": matmul,
+    "tensor.sum": total,
+    "tensor.prod": products,
+    "tensor.transpose": renamed,
+    "tensor.reshape": relabelled,
+    "tensor.trivial": lambda op, layouts, room: [Placement((None,), room.row_major(shape_of(op.result)))],
+}

@@ -1,0 +1,56 @@
+"""Layouts for a program: how long its vectors are, and the search among all that lowering can do."""
+
+from __future__ import annotations
+
+from math import prod
+
+from latticework.dialects.tensor import TensorType
+from latticework.errors import LayoutError
+from latticework.ir import Loc, Module
+from latticework.layout import Room
+from latticework.layout.forms import padded, seeds
+from latticework.layout.layout import Shape
+from latticework.layout.search import Decisions, Search
+from latticework.ops.choices import choices
+from latticework.params import MAX_SLOTS, modulus_limit_bits
+from latticework.placing.prices import LoweringPrices, VectorCosts
+from latticework.plan.pack import MAX_PLACES
+
+USUAL_DEPTH, USUAL_SCALE_BITS = 6, 40
+MIN_RING_DEGREE = 1 << 13
+
+
+def find_layouts(module: Module, slots: int, costs: VectorCosts) -> Decisions:
+    """The search for layouts on vectors of this length."""
+    prices = LoweringPrices(module, costs)
+    return Search(Room(slots), choices, prices, lambda shape: seeds(shape, slots)).run(module)
+
+
+def slots_needed(module: Module) -> int:
+    """Slots of a vector that holds the largest secret tensor of a module, axes padded to powers of two.
+
+    raises  LayoutError naming the tensor's line if no number of vectors may hold it
+    """
+    placed: list[tuple[Shape, Loc | None]] = []
+    for value in module.inputs:
+        if isinstance(value.type, TensorType):
+            placed.append((value.type.shape, value.origin.loc if value.origin is not None else None))
+    for op in module.walk():
+        values = [*op.results, *(arg for region in op.regions for arg in region.block.args)]
+        placed += [(v.type.shape, op.loc) for v in values if isinstance(v.type, TensorType) and v.type.secret]
+    largest, line = max(placed, key=lambda item: prod(padded(item[0])), default=((), None))
+    needed = prod(padded(largest))
+    if needed > MAX_PLACES:
+        raise LayoutError(
+            f"a tensor of shape {largest} takes {needed} slots, its axes padded to powers of two; at most {MAX_PLACES} "
+            "can be encrypted together: use fewer rows at a time, or split it",
+            at=line,
+        )
+    return needed
+
+
+def ring_degree_for(depth: int) -> int:
+    """The smallest ring degree that usually holds a program of this depth with 128-bit security."""
+    bits = (depth + 2) * USUAL_SCALE_BITS * 4 // 3
+    degrees = (1 << n for n in range(MIN_RING_DEGREE.bit_length() - 1, 2 * MAX_SLOTS.bit_length()))
+    return next((n for n in degrees if n == 2 * MAX_SLOTS or (modulus_limit_bits(n, 128) or 0) >= bits), 2 * MAX_SLOTS)

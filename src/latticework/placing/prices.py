@@ -1,0 +1,365 @@
+"""What layouts cost: every candidate is lowered to vector operations, and those are priced by the cost table.
+
+Levels do not exist yet when layouts are chosen, so the limbs of a value follow from an estimate of the program's
+depth and from how many levels its operands have spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import ceil, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+
+from latticework.cost import CostModel
+from latticework.cost.work import Shape as WorkShape
+from latticework.dialects.vec import VecType
+from latticework.ir import Block, Builder, Module, Op, Value
+from latticework.layout.assign import Placement
+from latticework.layout.boxes import anchors
+from latticework.layout.layout import Layout, Shape
+from latticework.layout.search import Price
+from latticework.levels.depth import is_free_factor, polynomial_depth
+from latticework.ops import ALL_OPS
+from latticework.ops.base import shape_of
+from latticework.ops.lowering import Operand, Target, moved
+from latticework.plan.constants import Gather, LinearMap
+from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
+from latticework.plan.gathers.structure import reached
+
+BITS_A_LIMB = 45
+SPECIAL_SHARE = 3  # special primes are about one in so many of the others
+MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
+MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
+LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
+_BY_NAME = {op.spec.name: op for op in ALL_OPS}
+
+
+class VectorCosts(Protocol):
+    """Prices of vector operations on values that have spent so many levels."""
+
+    def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
+        """A linear transform."""
+
+    def rotation(self, spent: int) -> float:
+        """One rotation."""
+
+    def product(self, spent: int) -> float:
+        """A product of two ciphertexts, not yet relinearised."""
+
+    def settled(self, spent: int) -> float:
+        """The relinearisation of one product, or sum of products."""
+
+    def plain_product(self, spent: int) -> float:
+        """A product with a public vector."""
+
+    def addition(self, spent: int) -> float:
+        """A sum."""
+
+    def sent(self, count: int) -> float:
+        """Sending so many ciphertexts."""
+
+
+@dataclass
+class Seconds:
+    """Prices in seconds, by a cost table, for programs of about this depth."""
+
+    model: CostModel
+    ring_degree: int
+    depth: int
+    packing: bool = True
+    bits_a_second: float = LAN_BITS_A_SECOND
+    _linear: dict[object, float] = field(default_factory=dict)
+    _parts: dict[int, Prices] = field(default_factory=dict)
+
+    def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> WorkShape:
+        """The shape of an operation."""
+        q = max(self.depth + 2 - spent, 2)
+        special = ceil((self.depth + 2) / SPECIAL_SHARE)
+        digits = tuple(min(special, q - start) for start in range(0, q, special))
+        return WorkShape(
+            self.ring_degree, q, special if p else 0, digits if p else (), q - dropped if dropped else None, polys
+        )
+
+    def _price(self, op: str, spent: int, **options: Any) -> float:
+        return self.model.seconds(op, self.shape(spent, **options))
+
+    def parts(self, spent: int) -> Prices:
+        """What the parts of a block map cost."""
+        if spent not in self._parts:
+            over_p = self.shape(spent)
+            rows = over_p.rows
+            mac = self.model.unit_seconds("plain_mac", self.ring_degree)
+            hoist, product = self._price("hoist", spent), self._price("key_product", spent)
+            down = self.model.seconds("mod_down", self.shape(spent, dropped=0))
+            self._parts[spent] = Prices(
+                hoist=hoist,
+                baby=product,
+                giant=down + hoist + product,
+                rotation=self._price("rotate", spent),
+                conjugation=self._price("rotate", spent + 1),
+                product=2 * rows * mac,
+                addition=2 * rows * self.model.unit_seconds("pointwise", self.ring_degree) / 3,
+                finish=self.model.seconds("mod_down", self.shape(spent, dropped=1)),
+            )
+        return self._parts[spent]
+
+    def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
+        """The cheapest way to carry a map out."""
+        key = (linear_map, spent, real)
+        if key not in self._linear:
+            parts, where = self.parts(spent), _places(linear_map)
+            packing = self.packing and real and where.steps.size <= MOST_PACKED
+            self._linear[key] = (
+                choose(where, parts, packing=packing, mode="counts").counts.price(parts)
+                if where.steps.size <= MOST_COUNTED
+                else roughly(where, linear_map, parts)
+            )
+        return self._linear[key]
+
+    def rotation(self, spent: int) -> float:
+        """One rotation by itself."""
+        return self.parts(spent).rotation
+
+    def product(self, spent: int) -> float:
+        """Four products of rows."""
+        return self._price("mul", spent, p=False)
+
+    def settled(self, spent: int) -> float:
+        """Relinearised and rescaled."""
+        return self._price("relinearize", spent, polys=3, dropped=1)
+
+    def plain_product(self, spent: int) -> float:
+        """Product and rescale."""
+        return self._price("mul_plain", spent, p=False) + self._price("mod_down", spent, p=False, dropped=1)
+
+    def addition(self, spent: int) -> float:
+        """Over Q."""
+        return self._price("add", spent, p=False)
+
+    def sent(self, count: int) -> float:
+        """One polynomial of a fresh ciphertext; the other is a seed."""
+        return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
+
+
+def roughly(where: Places, linear_map: LinearMap, parts: Prices) -> float:
+    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants."""
+    held = np.zeros(where.slots, dtype=bool)
+    held[where.steps % where.slots] = True
+    distinct = int(np.count_nonzero(held))
+    babies = sqrt(distinct * linear_map.count_out * parts.giant / (linear_map.count_in * parts.baby))
+    babies = min(max(babies, 1.0), float(distinct))
+    switches = linear_map.count_in * babies * parts.baby + linear_map.count_out * distinct / babies * parts.giant
+    ends = linear_map.count_in * parts.hoist + linear_map.count_out * parts.finish
+    return switches + ends + where.steps.size * (parts.product + parts.addition)
+
+
+def _places(linear_map: LinearMap) -> Places:
+    """Where a map has diagonals, without making them."""
+    gather = linear_map.gather
+    if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
+        return places(linear_map)
+    out, in_, steps = reached(gather).T
+    return Places(gather.slots, np.zeros_like(out), out, in_, signed(steps, gather.slots))
+
+
+@dataclass
+class Counted:
+    """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
+
+    sent_price: float = 0.0096
+
+    def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
+        """Rotations and products of the square-root split."""
+        where = _places(linear_map)
+        if where.steps.size > MOST_COUNTED:
+            return roughly(where, linear_map, ROTOM)
+        return choose(where, ROTOM, mode="counts").counts.price(ROTOM)
+
+    def rotation(self, spent: int) -> float:
+        """4."""
+        return ROTOM.rotation
+
+    def product(self, spent: int) -> float:
+        """10."""
+        return ROTOM.product
+
+    def settled(self, spent: int) -> float:
+        """Not counted."""
+        return 0.0
+
+    def plain_product(self, spent: int) -> float:
+        """10."""
+        return ROTOM.product
+
+    def addition(self, spent: int) -> float:
+        """0.5."""
+        return ROTOM.addition
+
+    def sent(self, count: int) -> float:
+        """A unit for each ciphertext."""
+        return self.sent_price * count
+
+
+@dataclass
+class LoweringPrices:
+    """Prices of placements, by lowering them. Implements `layout.search.Prices`."""
+
+    module: Module
+    costs: VectorCosts
+    _operations: dict[object, tuple[Block, dict[Value, int]]] = field(default_factory=dict)
+    _ways: dict[object, tuple[Price, tuple[Layout, ...]] | None] = field(default_factory=dict)
+    _moves: dict[object, Block] = field(default_factory=dict)
+
+    def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
+        """One operation, its operands already where the placement wants them."""
+        key = (op, placement, tuple(layouts))
+        if key not in self._operations:
+            self._operations[key] = (self._lowered(op, placement, layouts), {})
+        return self._priced(self._operations[key][0], spent)
+
+    def _lowered(self, op: Op, placement: Placement, layouts: Sequence[Layout | None]) -> Block:
+        block = Block()
+        operands = []
+        for value, layout in zip(op.operands, layouts, strict=True):
+            vector = None if layout is None else block.add_arg(VecType(layout.count, layout.slots, "real", True))
+            source = value.owner.attrs.get("source") if layout is None and isinstance(value.owner, Op) else None
+            operands.append(Operand(shape_of(value), vector, layout, source))
+        target = Target(
+            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box
+        )
+        descriptor = _BY_NAME[op.name]
+        assert descriptor.lower is not None
+        descriptor.lower(target, *operands, **descriptor.own(op.attrs))
+        return block
+
+    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price | None:
+        """The cheapest of the direct way and those through one layout that turns into the new one."""
+        found = self._cheapest(shape, old, new, spent)
+        return None if found is None else found[0]
+
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Layout]:
+        """The layouts on the way, the new one last."""
+        found = self._cheapest(shape, old, new, 0)
+        assert found is not None
+        return found[1]
+
+    def _cheapest(self, shape: Shape, old: Layout, new: Layout, spent: int) -> tuple[Price, tuple[Layout, ...]] | None:
+        key = (shape, old, new, spent)
+        if key not in self._ways:
+            through = list(anchors(new))
+            ways = [(new,)] if not through or old in through else [(anchor, new) for anchor in through]
+            priced = [(self._along(shape, (old, *way), spent), way) for way in ways]
+            self._ways[key] = min(priced, key=lambda item: (item[0].seconds, item[0].levels))
+        return self._ways[key]
+
+    def _along(self, shape: Shape, way: Sequence[Layout], spent: int) -> Price:
+        total = Price()
+        for old, new in pairwise(way):
+            key = (shape, old, new)
+            if key not in self._moves:
+                block = Block()
+                x = Operand(shape, block.add_arg(VecType(old.count, old.slots, "real", True)), old, None)
+                moved(Target(shape, new, Builder(block), self.module.sources), x)
+                self._moves[key] = block
+            step = self._priced(self._moves[key], spent + total.levels)
+            total = Price(total.seconds + step.seconds, total.levels + step.levels)
+        return total
+
+    def sent(self, layout: Layout) -> float:
+        """All vectors of a tensor."""
+        return self.costs.sent(layout.count)
+
+    def _priced(self, block: Block, spent: int) -> Price:
+        levels: dict[Value, int] = dict.fromkeys(block.args, 0)
+        pending: set[Value] = set()
+        seconds = 0.0
+        for op in block.ops:
+            reading = [v for v in op.operands if v.is_secret]
+            level = max((levels.get(v, 0) for v in reading), default=0)
+            lazy = op.name in ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
+            if not lazy:
+                seconds += sum(self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading))
+            cost, more = _PRICED[op.name](self.costs, op, spent + level)
+            seconds += cost
+            for result in op.results:
+                levels[result] = level + more
+                if (op.name == "vec.mul" and len(reading) == len(op.operands)) or (
+                    lazy and any(v in pending for v in reading)
+                ):
+                    pending.add(result)
+        ends = [v for op in block.ops for v in op.results if not v.uses]
+        seconds += sum(self._settle(v, pending, spent + levels[v] - 1) for v in ends)
+        return Price(seconds, max((levels[v] for v in ends), default=0))
+
+    def _settle(self, value: Value, pending: set[Value], spent: int) -> float:
+        if value not in pending:
+            return 0.0
+        pending.discard(value)
+        return _count(value) * self.costs.settled(spent)
+
+
+def _count(value: Value) -> int:
+    assert isinstance(value.type, VecType)
+    return value.type.count
+
+
+Priced = Callable[[VectorCosts, Op, int], tuple[float, int]]
+
+
+def _sum(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
+    return (_count(op.operands[0]) - _count(op.result)) * costs.addition(spent), 0
+
+
+def _added(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
+    return _count(op.result) * costs.addition(spent), 0
+
+
+def _multiplied(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
+    public = [v.owner for v in op.operands if not v.is_secret]
+    if not public:
+        return _count(op.result) * costs.product(spent), 1
+    owner = public[0]
+    if isinstance(owner, Op) and owner.name == "vec.splat" and is_free_factor(owner.attrs["value"]):
+        return _count(op.result) * costs.addition(spent), 0
+    return _count(op.result) * costs.plain_product(spent), 1
+
+
+def _turned(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
+    return _count(op.result) * costs.rotation(spent), 0
+
+
+def _mapped(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
+    return costs.linear(op.attrs["map"], spent, op.operands[0].type.elem == "real"), 1  # type: ignore[attr-defined]
+
+
+def _polynomial(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
+    degree = op.attrs["polynomial"].degree
+    depth = polynomial_depth(degree)
+    products = depth + 2 * ceil(degree**0.5)
+    return _count(op.result) * products * (costs.product(spent) + costs.settled(spent)), depth
+
+
+def _free(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
+    return 0.0, 0
+
+
+_PRICED: dict[str, Priced] = {
+    "vec.add": _added,
+    "vec.sub": _added,
+    "vec.neg": _added,
+    "vec.mul": _multiplied,
+    "vec.rotate": _turned,
+    "vec.conjugate": _turned,
+    "vec.linear_transform": _mapped,
+    "vec.polynomial": _polynomial,
+    "vec.sum": _sum,
+    "vec.take": _free,
+    "vec.concat": _free,
+    "vec.constant": _free,
+    "vec.splat": _free,
+    "vec.trivial": _free,
+}

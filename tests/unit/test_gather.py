@@ -23,10 +23,11 @@ from latticework.plan.gathers.values import open_loops
 from latticework.plan.pack import REPEAT, PackDim, PackMap
 
 
-@pytest.fixture(params=[0, 1 << 30], ids=["taken-apart", "visited"])
+@pytest.fixture(params=[(0, 1 << 18), (0, 0), (1 << 30, 0)], ids=["taken-apart", "by-ends", "visited"])
 def way(request, monkeypatch):
-    """Both ways to find the diagonals of a nest."""
-    monkeypatch.setattr(structure, "WALKED", request.param)
+    """All ways to find the diagonals of a nest."""
+    monkeypatch.setattr(structure, "WALKED", request.param[0])
+    monkeypatch.setattr(structure, "JOINT", request.param[1])
     reached.cache_clear()
     yield request.param
     reached.cache_clear()
@@ -100,6 +101,17 @@ def test_large_nests_by_counts_known_from_their_shapes():
     assert num_diagonals(conv(8, 8, 32, 3, 8192)) == 9 * 8
     assert num_diagonals(conv(8, 1, 32, 3, 8192)) == 9 * 8
     assert open_loops(projection) == open_loops(conv(8, 8, 32, 3, 8192)) == ()
+
+
+def test_rolls_at_both_ends_are_found_without_the_whole_nest():
+    """128 x 768 x 768 products where the columns of operand and result are turned by the rows."""
+    rows, columns, slots = 128, 768, 8192
+    pack = PackMap(
+        (rows, columns), slots, (PackDim(1, 64), PackDim(0, rows)), (PackDim(1, columns // 64, 64),), ((1, 2),)
+    )
+    plain = matmul(rows, columns, columns, slots)
+    gather = replace(plain, out_pack=pack, in_pack=pack)
+    assert num_diagonals(gather) == num_diagonals(plain)
 
 
 def test_block_products_are_numpys():

@@ -59,6 +59,17 @@ def written_out(where, split):
     return len(babies), len(giants), len(turned)
 
 
+def keys_of(where, split):
+    """(conjugated, steps) of everything that is turned."""
+    found = set()
+    for conj, steps in zip(where.conj.tolist(), where.steps.tolist(), strict=True):
+        turn = steps % split.width
+        if split.centred and turn > split.width // 2:
+            turn -= split.width
+        found |= {(conj, turn % where.slots), (0, (steps - turn) % where.slots)}
+    return found - {(0, 0)}
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_counts_of_random_maps(seed):
     rng = np.random.default_rng(seed)
@@ -72,6 +83,7 @@ def test_counts_of_random_maps(seed):
             found = count(where, Split(width, centred))
             assert (found.babies, found.giants, found.hoists) == written_out(where, Split(width, centred))
             assert found.outputs == len({d.out for d in diagonals})
+            assert found.keys == len(keys_of(where, Split(width, centred)))
             assert found.products == len({(d.conj, d.out, d.in_, d.steps % 32) for d in diagonals})
 
 
@@ -80,7 +92,7 @@ def test_the_choice_is_the_cheapest_of_all_widths(seed):
     rng = np.random.default_rng(seed)
     steps = rng.choice(64, int(rng.integers(2, 40)), replace=False)
     where = places(LinearMap(64, explicit=tuple(Diagonal(int(s), splat(1.0, 64)) for s in steps)))
-    prices = Prices(*rng.uniform(0.1, 10, 8))
+    prices = Prices(*rng.uniform(0.1, 10, 9))
     cheapest = min(count(where, Split(w, c)).price(prices) for w in range(1, 65) for c in (False, True))
     unit = np.gcd.reduce([64, *steps])
     widest = 4 * int(np.sqrt(64 // unit)) + 4

@@ -11,6 +11,10 @@ from latticework.params import ModulusChain
 from latticework.plan.gathers.steps import Prices
 from latticework.plan.schema import CipherKind
 
+KEY_SHARE = (
+    1.0  # what having one more key is worth, in hoisted rotations: it is made, sent and loaded, but not every run
+)
+
 
 def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int = 0) -> Prices:
     """Seconds of the parts of a map of vectors at `level` to vectors one level below.
@@ -22,10 +26,12 @@ def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int =
     hoist = model.seconds("hoist", upper)
     divided = model.seconds("mod_down", replace(over_p, target=upper.q_limbs))
     switched = model.seconds("key_product", upper)
+    baby = model.seconds("diag_sums", replace(upper, keys=2, sums=1, terms=1)) - model.seconds(
+        "diag_sums", replace(upper, keys=1, sums=1, terms=1)
+    )
     return Prices(
         hoist=hoist,
-        baby=model.seconds("diag_sums", replace(upper, keys=2, sums=1, terms=1))
-        - model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=1)),
+        baby=baby,
         giant=divided + hoist + switched,
         rotation=model.seconds("rotate", replace(upper, target=upper.q_limbs)),
         conjugation=model.seconds("rotate", replace(lower, target=lower.q_limbs)),
@@ -33,6 +39,7 @@ def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int =
         - model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=1)),
         addition=0.0,  # within the products
         finish=model.seconds("mod_down", replace(over_p, target=lower.q_limbs)),
+        key=KEY_SHARE * baby,
     )
 
 

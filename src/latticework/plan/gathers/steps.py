@@ -37,6 +37,7 @@ class Prices:
     rotation     a whole rotation of an input;  conjugation  one of an output, at its lower level
     product      of a turned input with a diagonal;  addition  of two results over QP
     finish       the last division of each output
+    key          having one more different key
     """
 
     hoist: float = 0.0
@@ -47,6 +48,7 @@ class Prices:
     product: float = 0.0
     addition: float = 0.0
     finish: float = 0.0
+    key: float = 0.0
 
 
 # In NTTs of one row at typical digit counts; products do not depend on the width.
@@ -90,6 +92,7 @@ class Counts:
     giants         full key switches within sums;  rotations  those of whole inputs;  conjugations  those of outputs
     products       with plaintexts;  additions  of ciphertexts
     mod_downs      divisions by P, that of each output included
+    keys           different ones
     """
 
     hoists: int
@@ -101,6 +104,7 @@ class Counts:
     additions: int
     mod_downs: int
     outputs: int
+    keys: int
 
     @property
     def key_switches(self) -> int:
@@ -118,6 +122,7 @@ class Counts:
             + prices.product * self.products
             + prices.addition * self.additions
             + prices.finish * self.outputs
+            + prices.key * self.keys
         )
 
 
@@ -294,6 +299,8 @@ def _count(
     return Counts(
         distinct(hoisted // 2).size, switched, far, ahead, conjugations, products, additions,
         far * bool(switched) + made + ahead + conjugations, made,
+        distinct(np.concatenate([inputs.line % 2 * slots + turns % slots, giants % slots, [0]])).size - 1
+        + bool(ahead) + bool(conjugations),
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from latticework.plan.pack import GAP, REPEAT, IntArray, PackMap, Roll
 Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)
 WALKED = 256  # terms of a nest that is not worth taking apart
 TABLE = 1 << 25
+JOINT = 1 << 18  # iterations of a part beyond which its two ends are looked at one by one
 
 
 @lru_cache(maxsize=256)
@@ -305,9 +306,65 @@ def _settled(gather: Gather, codes: IntArray, offsets: IntArray) -> IntArray:
 
 def _moves(gather: Gather, part: _Part) -> IntArray:
     """Different moves of a part without copies to choose from."""
+    extents = [gather.domain[j] for j in part.loops] + [gather.out_pack.all_dims[i].extent for i in part.free[0]]
+    if prod(extents) > JOINT and (shared := _shared_loops(gather, part)) is not None:
+        return _moves_apart(gather, part, shared)
     seen = _Seen(gather)
     for rows in _walked_rows(gather, part):
         seen.add(rows[:, 0])
+    return seen.all()
+
+
+def _shared_loops(gather: Gather, part: _Part) -> list[int] | None:
+    """The loops that move both ends: given their counters, each end moves by itself; None if the source ties them."""
+    assert gather.in_access is not None
+    ties = gather.source_access
+    for a, extent in enumerate(ties.view if ties else ()):
+        assert ties is not None
+        low, high = ties.reach(a, gather.domain)
+        if (low < 0 or high >= extent) and any(ties.matrix[a][j] for j in part.loops):
+            return None
+    ends = (gather.out_access, gather.in_access)
+    moved = [{j for a in part.axes[side] for j in part.loops if ends[side].matrix[a][j]} for side in (0, 1)]
+    shared = moved[0] & moved[1]
+    if moved[0] | moved[1] != set(part.loops) or shared in moved:  # one end follows from the other's loops
+        return None
+    free = prod(gather.out_pack.all_dims[i].extent for i in part.free[0])
+    sizes = [prod(gather.domain[j] for j in loops) for loops in moved]
+    return sorted(shared) if max(sizes[0] * free, sizes[1]) <= TABLE else None
+
+
+def _moves_apart(gather: Gather, part: _Part, shared: list[int]) -> IntArray:
+    """Moves as sums of those of both ends, for all counters of the shared loops at once that give the same ones."""
+    assert gather.in_pack is not None and gather.in_access is not None
+    slots, size = gather.slots, prod(gather.domain[j] for j in shared)
+    sides = []
+    for side, (pack, access) in enumerate(((gather.out_pack, gather.out_access), (gather.in_pack, gather.in_access))):
+        own = [j for j in part.loops if j not in shared and any(access.matrix[a][j] for a in part.axes[side])]
+        free = part.free[0] if side == 0 else []
+        loops = (*shared, *own)
+        extents = (*(gather.domain[j] for j in loops), *(pack.all_dims[i].extent for i in free))
+        (walked,) = walk(extents, prod(extents))
+        counters = np.zeros((len(gather.domain), walked.shape[1]), dtype=np.int64)
+        counters[list(loops)] = walked[: len(loops)]
+        given = dict(zip(free, walked[len(loops) :], strict=True))
+        vector, slot, valid = (
+            m.reshape(size, -1) for m in _place(pack, access, part.axes[side], part.dims[side], counters, given)
+        )
+        start = np.where(valid, slot, slots).min(axis=1)
+        turn = (slot - start[:, None]) % slots if side else (start[:, None] - slot) % slots
+        code = vector * (slots if side else gather.count_in * slots) + turn
+        rows, kind = np.unique(np.sort(np.where(valid, code, -1), axis=1), axis=0, return_inverse=True)
+        sides.append((start, rows, kind.reshape(-1)))
+    (start_out, rows_out, kind_out), (start_in, rows_in, kind_in) = sides
+    seen = _Seen(gather)
+    for pair in distinct(kind_out * len(rows_in) + kind_in).tolist():
+        of_out, of_in = divmod(pair, len(rows_in))
+        at = (kind_out == of_out) & (kind_in == of_in)
+        turns = distinct((start_in[at] - start_out[at]) % slots)
+        both = [distinct(row[row >= 0]) for row in (rows_out[of_out], rows_in[of_in])]
+        if both[0].size and both[1].size:
+            seen.add(_sums(gather, _sums(gather, both[0], both[1]), turns))
     return seen.all()
 
 

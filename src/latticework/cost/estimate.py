@@ -225,8 +225,8 @@ def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
             products = map_sums_of(plan, instruction).products
             turned = products.switches()
             hoists = ("hoists",) * len({in_ for in_, _ in turned})
-            turns = ("key_switches", "rotations") * len(turned)
-            return hoists + turns + ("plaintext_products",) * len(products.values)
+            rotations = ("key_switches", "rotations") * len(turned)
+            return hoists + rotations + ("plaintext_products",) * len(products.values)
         case "key_product" | "rotate" | "relinearize":
             key = plan.kind(instruction.operands[1].register)
             assert isinstance(key, KeyKind)

@@ -60,6 +60,7 @@ def test_the_estimate_counts_what_the_map_says():
     assert cost.counts.plaintext_products == cost.counts.encodes == len(products.values)
     turned = sum(1 for g, _ in products.groups if g)
     assert turned and cost.counts.rotations == len(products.switches()) + turned
+    assert cost.counts.hoists == len({in_ for in_, _ in products.switches()}) + turned
     assert cost.memory.constants > 0 and cost.by_op["encode"] > 0 and cost.by_op["map_sums"] > 0
     assert all(a <= b for a, b in pairwise(products.rows[:, 2].tolist()))  # those of a sum follow each other
 

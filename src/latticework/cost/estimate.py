@@ -223,8 +223,10 @@ def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
             return ("key_switches", "rotations") * num_keys + ("plaintext_products",) * (len(pairs) // 2)
         case "map_sums":
             products = map_sums_of(plan, instruction).products
-            switches = ("key_switches", "rotations") * len(products.switches())
-            return switches + ("plaintext_products",) * len(products.values)
+            turned = products.switches()
+            hoists = ("hoists",) * len({in_ for in_, _ in turned})
+            rotations = ("key_switches", "rotations") * len(turned)
+            return hoists + rotations + ("plaintext_products",) * len(products.values)
         case "key_product" | "rotate" | "relinearize":
             key = plan.kind(instruction.operands[1].register)
             assert isinstance(key, KeyKind)

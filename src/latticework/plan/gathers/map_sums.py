@@ -6,7 +6,7 @@ A plan holds the map alone; its products and their slot vectors follow from it w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -38,16 +38,16 @@ class Products(NamedTuple):
         return [(in_, baby) for in_, baby in used if baby]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MapSums:
     """sum over inputs u and babies b of diagonal[v, u, g + b] rotated by -g, times baby_b(x[u]); for each (g, v)."""
 
     map: LinearMap
     way: Way
 
-    @property
+    @cached_property
     def products(self) -> Products:
-        """All of them."""
+        """All of them; found once, for to look a large map up by its content takes a while too."""
         return _products(self)
 
     @property

@@ -81,6 +81,18 @@ def rearranged(x: lw.Secret[4, 3], y: lw.Secret[3]):
     return joined[[5, 0, 3]], np.roll(joined, 2, axis=0), np.cumsum(joined, axis=1), np.prod(joined[:4], axis=0)
 
 
+@lw.program
+def wide_products(a: lw.Secret[48, 32], b: lw.Secret[32, 40]):
+    """More elements than a small ring has slots: every array takes several ciphertexts."""
+    return a @ b, (a * a).sum(axis=0), b.T @ a.T
+
+
+@lw.program
+def wide_layers(x: lw.Secret[2, 24, 24], kernels, bias):
+    h = np.square(lw.conv2d(x, kernels, bias, padding="same"))
+    return lw.avg_pool2d(h, 2).reshape(3, 144).mean(axis=1)
+
+
 @dataclass
 class Case:
     """A program and what NumPy, without latticework, makes of its inputs."""
@@ -107,17 +119,25 @@ CASES = [
     Case(convolution, lambda x: convolved(x), ((2, 6, 6),), (KERNELS, BIAS)),
     Case(attention, lambda q, k, v: attended(q, k, v), ((2, 3, 4), (2, 3, 4), (2, 3, 2))),
     Case(rearranged, lambda x, y: rearranged_by_hand(np.vstack([x, y, np.ones(3)])), ((4, 3), (3,))),
+    Case(wide_products, lambda a, b: wide_by_hand(a, b), ((48, 32), (32, 40))),
+    Case(wide_layers, lambda x: convolved(x).mean(axis=(1, 2)), ((2, 24, 24),), (KERNELS, BIAS)),
     Case(square_mlp, lambda x: (x @ HIDDEN + 0.5) ** 2 @ OUT, ((4, 8),), (HIDDEN, OUT)),
 ]
 
 
 def convolved(x):
     """A convolution, its square and means of blocks, by sums of products."""
-    framed = np.pad(x, ((0, 0), (1, 1), (1, 1)))
+    side, framed = x.shape[-1], np.pad(x, ((0, 0), (1, 1), (1, 1)))
     parts = [
-        np.einsum("oc,chw->ohw", KERNELS[:, :, i, j], framed[:, i : i + 6, j : j + 6]) for i, j in np.ndindex(3, 3)
+        np.einsum("oc,chw->ohw", KERNELS[:, :, i, j], framed[:, i : i + side, j : j + side])
+        for i, j in np.ndindex(3, 3)
     ]
-    return np.square(sum(parts) + BIAS[:, None, None]).reshape(3, 3, 2, 3, 2).mean(axis=(2, 4))
+    return np.square(sum(parts) + BIAS[:, None, None]).reshape(3, side // 2, 2, side // 2, 2).mean(axis=(2, 4))
+
+
+def wide_by_hand(a, b):
+    product = np.stack([sum(row[k] * b[k] for k in range(len(b))) for row in a])
+    return product, np.array([sum(x * x for x in column) for column in a.T]), product.T
 
 
 def attended(q, k, v):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latticework.layout.derive import with_axis, without_dims
+from latticework.layout.derive import without_dims
 from latticework.layout.layout import Layout, num_bits
 from latticework.plan.pack import REPEAT, PackDim
 
@@ -110,8 +110,3 @@ def _walked_inside(layout: Layout, i: int, by: int, rolls: Sequence[tuple[int, i
         return by if old == i else old - (old > i) + (old > by)
 
     return Layout(tuple(dims[first - 1 :]), tuple(dims[: first - 1]), tuple((place(a), place(b)) for a, b in rolls))
-
-
-def joined_with(result: Layout, summed: int, extent: int) -> Layout | None:
-    """The box with k in the slots where the result repeats, or None if it does not repeat enough."""
-    return with_axis(result, summed, extent, vectors=False)

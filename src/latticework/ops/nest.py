@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from latticework.layout.layout import REPEATED, Bit, Layout, Shape
+from latticework.layout.layout import Shape
 from latticework.ops.base import broadcast_shape
 
 
@@ -83,19 +82,6 @@ class Nest:
             for axis, loop in enumerate(self.loops(side))
             if loop is not None and shape[axis] > 1
         }
-
-    def boxed_result(self, box: Layout) -> Layout:
-        """Where the sum over the first axis of the box lies."""
-        return box.renumbered({axis: axis - 1 for axis in range(1, len(self.box))})
-
-    def joined_bits(self, a: Layout, b: Layout) -> Iterator[Bit]:
-        """Address bits of the box in which two operands lie that were placed by `box_axes`."""
-        into = [{axis: place for place, axis in self.box_axes(side).items()} for side in (0, 1)]
-        for left, right in zip(a.bits, b.bits, strict=True):
-            if left != REPEATED:
-                yield into[0][left[0]], left[1]
-            else:
-                yield REPEATED if right == REPEATED else (into[1][right[0]], right[1])
 
     def __str__(self) -> str:
         return f"{self.a} @ {self.b}: {prod(self.domain)} products"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import ceil, sqrt
 from typing import Any, Protocol
 
@@ -19,13 +18,14 @@ from latticework.cost.work import Shape as WorkShape
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Module, Op, Value
 from latticework.layout.assign import Placement
-from latticework.layout.boxes import anchors
+from latticework.layout.conversions import Conversion
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Price
 from latticework.levels.depth import is_free_factor, polynomial_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
-from latticework.ops.lowering import Operand, Target, moved
+from latticework.ops.lowering import Operand, Target
+from latticework.placing.ways import Ways
 from latticework.plan.constants import Gather, LinearMap
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
 from latticework.plan.gathers.structure import reached
@@ -44,8 +44,8 @@ class VectorCosts(Protocol):
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """A linear transform."""
 
-    def rotation(self, spent: int) -> float:
-        """One rotation."""
+    def rotation(self, spent: int, hoisted: bool = False) -> float:
+        """One rotation; of a value that another one has decomposed already."""
 
     def product(self, spent: int) -> float:
         """A product of two ciphertexts, not yet relinearised."""
@@ -120,9 +120,10 @@ class Seconds:
             )
         return self._linear[key]
 
-    def rotation(self, spent: int) -> float:
-        """One rotation by itself."""
-        return self.parts(spent).rotation
+    def rotation(self, spent: int, hoisted: bool = False) -> float:
+        """One rotation; rotations of one value share its decomposition."""
+        parts = self.parts(spent)
+        return parts.rotation - parts.hoist if hoisted else parts.rotation
 
     def product(self, spent: int) -> float:
         """Four products of rows."""
@@ -179,7 +180,7 @@ class Counted:
             return roughly(where, linear_map, ROTOM)
         return choose(where, ROTOM, mode="counts").counts.price(ROTOM)
 
-    def rotation(self, spent: int) -> float:
+    def rotation(self, spent: int, hoisted: bool = False) -> float:
         """4."""
         return ROTOM.rotation
 
@@ -211,8 +212,10 @@ class LoweringPrices:
     module: Module
     costs: VectorCosts
     _operations: dict[object, tuple[Block, dict[Value, int]]] = field(default_factory=dict)
-    _ways: dict[object, tuple[Price, tuple[Layout, ...]] | None] = field(default_factory=dict)
-    _moves: dict[object, Block] = field(default_factory=dict)
+    _ways: Ways = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ways = Ways(self._priced)
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
@@ -236,38 +239,13 @@ class LoweringPrices:
         descriptor.lower(target, *operands, **descriptor.own(op.attrs))
         return block
 
-    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price | None:
-        """The cheapest of the direct way and those through one layout that turns into the new one."""
-        found = self._cheapest(shape, old, new, spent)
-        return None if found is None else found[0]
+    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
+        """The price of the cheapest way."""
+        return self._ways.price(shape, old, new, spent)
 
-    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts on the way, the new one last."""
-        found = self._cheapest(shape, old, new, 0)
-        assert found is not None
-        return found[1]
-
-    def _cheapest(self, shape: Shape, old: Layout, new: Layout, spent: int) -> tuple[Price, tuple[Layout, ...]] | None:
-        key = (shape, old, new, spent)
-        if key not in self._ways:
-            through = list(anchors(new))
-            ways = [(new,)] if not through or old in through else [(anchor, new) for anchor in through]
-            priced = [(self._along(shape, (old, *way), spent), way) for way in ways]
-            self._ways[key] = min(priced, key=lambda item: (item[0].seconds, item[0].levels))
-        return self._ways[key]
-
-    def _along(self, shape: Shape, way: Sequence[Layout], spent: int) -> Price:
-        total = Price()
-        for old, new in pairwise(way):
-            key = (shape, old, new)
-            if key not in self._moves:
-                block = Block()
-                x = Operand(shape, block.add_arg(VecType(old.count, old.slots, "real", True)), old, None)
-                moved(Target(shape, new, Builder(block), self.module.sources), x)
-                self._moves[key] = block
-            step = self._priced(self._moves[key], spent + total.levels)
-            total = Price(total.seconds + step.seconds, total.levels + step.levels)
-        return total
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The cheapest way."""
+        return self._ways.way(shape, old, new)
 
     def sent(self, layout: Layout) -> float:
         """All vectors of a tensor."""
@@ -329,7 +307,8 @@ def _multiplied(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
 
 
 def _turned(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    return _count(op.result) * costs.rotation(spent), 0
+    first = next(user for user, _ in op.operands[0].uses if user.name == op.name)
+    return _count(op.result) * costs.rotation(spent, hoisted=first is not op), 0
 
 
 def _mapped(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:

@@ -1,0 +1,90 @@
+"""Ways from one layout to another: which recipes are the cheapest, by the price of the vector operations they become.
+
+A way is one conversion, or two with a layout between them that rolls or repetition suggest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+
+from latticework.dialects.vec import VecType
+from latticework.ir import Block, Builder
+from latticework.layout.conversions import Conversion, candidates, stations
+from latticework.layout.conversions.take import distinct_vectors
+from latticework.layout.layout import Layout, Shape
+from latticework.layout.search import Price
+
+Way = tuple[Conversion, ...]
+MOST_PLACES = 1 << 16  # slots of a target up to which one step is tried too where there are layouts to go through
+
+
+@dataclass
+class Ways:
+    """The cheapest ways, found once and remembered.
+
+    priced  the price of a block of vector operations on operands that have spent so many levels
+    """
+
+    priced: Callable[[Block, int], Price]
+    _ways: dict[object, Way] = field(default_factory=dict)
+    _steps: dict[object, tuple[Conversion, Price]] = field(default_factory=dict)
+    _prices: dict[object, Price] = field(default_factory=dict)
+    _lowered: dict[Conversion, Block] = field(default_factory=dict)
+
+    def price(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
+        """Of the cheapest way, for a tensor that has spent so many levels."""
+        key = (shape, old, new, spent)
+        if key not in self._prices:
+            total = Price()
+            for step in self.way(shape, old, new):
+                price = self.priced(self._block(step), spent + total.levels)
+                total = Price(total.seconds + price.seconds, total.levels + price.levels)
+            self._prices[key] = total
+        return self._prices[key]
+
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Way:
+        """The cheapest way of a tensor that has spent no levels yet."""
+        key = (shape, old, new)
+        if key not in self._ways:
+            self._ways[key] = self._cheapest(shape, old, new)
+        return self._ways[key]
+
+    def _cheapest(self, shape: Shape, old: Layout, new: Layout) -> Way:
+        here, stops = distinct_vectors(old).layout, stations(new)
+        middles = [stop for stop in stops if distinct_vectors(stop).layout != here]
+        way: Way = ()
+        best = Price(inf)
+        if not stops or len(middles) < len(stops) or new.count * new.slots <= MOST_PLACES:
+            step, best = self._step(shape, old, new)
+            way = (step,)
+        for middle in middles if not way or best.levels else ():
+            first, price = self._step(shape, old, middle)
+            if _rank(price) < _rank(best):
+                second, more = self._step(shape, middle, new)
+                total = Price(price.seconds + more.seconds, price.levels + more.levels)
+                if _rank(total) < _rank(best):
+                    way, best = (first, second), total
+        return way
+
+    def _step(self, shape: Shape, old: Layout, new: Layout) -> tuple[Conversion, Price]:
+        """The cheapest single conversion."""
+        key = (shape, old, new)
+        if key not in self._steps:
+            priced = [(c, self.priced(self._block(c), 0)) for c in candidates(shape, old, new)]
+            self._steps[key] = min(priced, key=lambda item: _rank(item[1]))
+        return self._steps[key]
+
+    def _block(self, conversion: Conversion) -> Block:
+        """What a conversion is lowered to."""
+        if conversion not in self._lowered:
+            block = Block()
+            source = conversion.source
+            conversion.lower(Builder(block), block.add_arg(VecType(source.count, source.slots, "real", True)))
+            self._lowered[conversion] = block
+        return self._lowered[conversion]
+
+
+def _rank(price: Price) -> tuple[float, int]:
+    return price.seconds, price.levels

@@ -15,12 +15,13 @@ from latticework.layout.layout import Layout, num_bits
 from latticework.plan.pack import REPEAT, PackDim
 
 
-def boxes(result: Layout, summed: int, extent: int, few: bool = False) -> Iterator[Layout]:
+def boxes(result: Layout, summed: int, extent: int, few: bool = False, rolled: bool = True) -> Iterator[Layout]:
     """Boxes whose sum over axis `summed`, of this extent, lies as `result` does.
 
     The summed loop numbers vectors; where the result repeats at the outermost, some of it may lie there instead.
 
-    few  only those in which the other loops turn the summed one: both operands are then got by turning
+    few     only those in which the other loops turn the summed one: both operands are then got by turning
+    rolled  whether there are boxes in which they do
     """
     inside = min(result.outer_copies, 1 << num_bits(extent))
     for share in sorted({1, inside}):
@@ -34,7 +35,7 @@ def boxes(result: Layout, summed: int, extent: int, few: bool = False) -> Iterat
             rolls = tuple((i + (1 if i < first else moved), j + (1 if j < first else moved)) for i, j in result.rolls)
             yield Layout(tuple(dims), (PackDim(summed, outer), *result.vector_dims), rolls)
             continue
-        subsets = list(_subsets(_turning(dims)))
+        subsets = list(_subsets(_turning(dims) if rolled else ()))
         for chosen in subsets[-1:] if few else subsets:
             yield from _turned(dims, result.vector_dims, summed, outer, chosen)
 

@@ -138,7 +138,7 @@ class Search:
                 inputs[what] = how  # type: ignore[index, assignment]
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
-                inputs[value] = self.room.row_major(value.type.shape)  # nothing reads it
+                inputs[value] = self.room.sent(value.type.shape)  # nothing reads it
         return Decisions(inputs, placed, self.explored, best.seconds, self.prices)
 
     # -- blocks ------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Search:
             if not (_is_tensor(value) and value.is_secret):
                 continue
             if value not in state.layouts:
-                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
             state = _State(
                 state.layouts,
                 state.spent,
@@ -265,7 +265,9 @@ class Search:
     def _sent_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> Layout:
         """Where a client puts an input: where its first use wants it, if that takes no more ciphertexts."""
         for operand, wanted in zip(op.operands, placement.operands, strict=True):
-            if operand is value and wanted is not None and wanted.count <= layout.count:
+            if operand is not value or wanted is None or not self.room.may_send(wanted):
+                continue
+            if wanted.count <= layout.count:
                 return wanted
         return layout
 
@@ -276,7 +278,7 @@ class Search:
         inits = op.operands if static is not None else op.operands[1:]
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
-                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
         block = op.regions[0].block
         heads = block.args[1:]
         layouts, spent = dict(state.layouts), dict(state.spent)

@@ -29,6 +29,7 @@ from latticework.ops.lowering import Operand, Target, moved
 from latticework.plan.constants import Gather, LinearMap
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
 from latticework.plan.gathers.structure import reached
+from latticework.techniques import ALL, Techniques
 
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
@@ -70,7 +71,7 @@ class Seconds:
     model: CostModel
     ring_degree: int
     depth: int
-    packing: bool = True
+    techniques: Techniques = ALL
     bits_a_second: float = LAN_BITS_A_SECOND
     _linear: dict[object, float] = field(default_factory=dict)
     _parts: dict[int, Prices] = field(default_factory=dict)
@@ -105,6 +106,8 @@ class Seconds:
                 addition=2 * rows * self.model.unit_seconds("pointwise", self.ring_degree) / 3,
                 finish=self.model.seconds("mod_down", self.shape(spent, dropped=1)),
             )
+            if not self.techniques.hoisting:
+                self._parts[spent] = self._parts[spent].without_hoisting()
         return self._parts[spent]
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
@@ -112,9 +115,11 @@ class Seconds:
         key = (linear_map, spent, real)
         if key not in self._linear:
             parts, where = self.parts(spent), _places(linear_map)
-            packing = self.packing and real and where.steps.size <= MOST_PACKED
+            packing = self.techniques.complex_packing and real and where.steps.size <= MOST_PACKED
+            widths = parts if self.techniques.tuned_widths else ROTOM
+            mode = "counts" if self.techniques.baby_steps else "rotations"
             self._linear[key] = (
-                choose(where, parts, packing=packing, mode="counts").counts.price(parts)
+                choose(where, widths, packing=packing, mode=mode).counts.price(parts)
                 if where.steps.size <= MOST_COUNTED
                 else roughly(where, linear_map, parts)
             )
@@ -170,6 +175,7 @@ def _places(linear_map: LinearMap) -> Places:
 class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
 
+    techniques: Techniques = ALL
     sent_price: float = 0.0096
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
@@ -177,7 +183,8 @@ class Counted:
         where = _places(linear_map)
         if where.steps.size > MOST_COUNTED:
             return roughly(where, linear_map, ROTOM)
-        return choose(where, ROTOM, mode="counts").counts.price(ROTOM)
+        mode = "counts" if self.techniques.baby_steps else "rotations"
+        return choose(where, ROTOM, packing=self.techniques.complex_packing and real, mode=mode).counts.price(ROTOM)
 
     def rotation(self, spent: int) -> float:
         """4."""
@@ -210,6 +217,7 @@ class LoweringPrices:
 
     module: Module
     costs: VectorCosts
+    techniques: Techniques = ALL
     _operations: dict[object, tuple[Block, dict[Value, int]]] = field(default_factory=dict)
     _ways: dict[object, tuple[Price, tuple[Layout, ...]] | None] = field(default_factory=dict)
     _moves: dict[object, Block] = field(default_factory=dict)
@@ -229,8 +237,9 @@ class LoweringPrices:
             source = value.owner.attrs.get("source") if layout is None and isinstance(value.owner, Op) else None
             operands.append(Operand(shape_of(value), vector, layout, source))
         target = Target(
-            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box
-        )
+            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box,
+            self.techniques.spread_sums,
+        )  # fmt: skip
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None
         descriptor.lower(target, *operands, **descriptor.own(op.attrs))
@@ -263,7 +272,7 @@ class LoweringPrices:
             if key not in self._moves:
                 block = Block()
                 x = Operand(shape, block.add_arg(VecType(old.count, old.slots, "real", True)), old, None)
-                moved(Target(shape, new, Builder(block), self.module.sources), x)
+                moved(Target(shape, new, Builder(block), self.module.sources, spread=self.techniques.spread_sums), x)
                 self._moves[key] = block
             step = self._priced(self._moves[key], spent + total.levels)
             total = Price(total.seconds + step.seconds, total.levels + step.levels)
@@ -280,7 +289,7 @@ class LoweringPrices:
         for op in block.ops:
             reading = [v for v in op.operands if v.is_secret]
             level = max((levels.get(v, 0) for v in reading), default=0)
-            lazy = op.name in ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
+            lazy = op.name in _LAZY and self.techniques.lazy_relinearization
             if not lazy:
                 seconds += sum(self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading))
             cost, more = _PRICED[op.name](self.costs, op, spent + level)
@@ -307,6 +316,8 @@ def _count(value: Value) -> int:
     return value.type.count
 
 
+# Operations whose operands need not be relinearised.
+_LAZY = ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
 Priced = Callable[[VectorCosts, Op, int], tuple[float, int]]
 
 

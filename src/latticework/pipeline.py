@@ -20,7 +20,15 @@ from latticework.levels import manage_levels, program_depth
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import ModulusChain
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
-from latticework.placing import USUAL_DEPTH, Seconds, find_layouts, ring_degree_for, slots_needed
+from latticework.placing import (
+    LAN_BITS_A_SECOND,
+    USUAL_DEPTH,
+    Seconds,
+    explained,
+    find_layouts,
+    ring_degree_for,
+    slots_needed,
+)
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
 
@@ -76,9 +84,11 @@ def to_vectors(
     *,
     costs: CostModel | None = None,
     ring_degree: int | None = None,
+    bits_a_second: float = LAN_BITS_A_SECOND,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which these passes then improve.
 
+    bits_a_second  of the network between client and server: what is sent is priced too
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for.
 
     raises  LayoutError if a tensor fits no ring
@@ -88,7 +98,7 @@ def to_vectors(
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
     for _ in range(2):
         degree = max(2 * width, ring_degree or ring_degree_for(depth))
-        decisions = find_layouts(module, width, Seconds(model, degree, depth))
+        decisions = find_layouts(module, width, Seconds(model, degree, depth, bits_a_second=bits_a_second))
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed)
@@ -98,7 +108,7 @@ def to_vectors(
         if width >= longest:
             break
         width = longest
-    return Vectors(placed, vectors, tensors, positions, depth, width)
+    return Vectors(placed, vectors, tensors, positions, depth, width, *explained(module, decisions, bits_a_second))
 
 
 def to_primitives(

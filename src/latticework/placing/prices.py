@@ -37,6 +37,7 @@ SPECIAL_SHARE = 3  # special primes are about one in so many of the others
 MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
 MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
+NETWORKS = {"lan": LAN_BITS_A_SECOND, "wan": WAN_BITS_A_SECOND}  # bits a second
 _BY_NAME = {op.spec.name: op for op in ALL_OPS}
 
 

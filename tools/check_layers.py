@@ -18,7 +18,7 @@ from pathlib import Path
 
 PACKAGE = "latticework"
 # Plain data that compiler and plan share.
-DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack"
+DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack plan.placing"
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "ir": "",
     "plan.arrays": "",
     "plan.pack": "",
+    "plan.placing": "plan.pack",
     "plan.butterflies": "",
     "plan.gathers": "plan.butterflies plan.keys plan.pack",
     "plan.constants": "plan.butterflies plan.gathers plan.pack",
@@ -58,7 +59,7 @@ MAY_IMPORT = {
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
     "techniques": "",
-    "stages": "ir ops plan plan.emit plan.keys frontend",
+    "stages": "ir ops plan plan.emit plan.keys plan.placing frontend",
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
     "measure": f"frontend ir stages {PLAN}",

@@ -15,6 +15,7 @@ from latticework.frontend.samples import assumed_samples, samples_of
 from latticework.model import Model, Reference
 from latticework.params import modulus_limit_bits, security_levels
 from latticework.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
+from latticework.placing import NETWORKS
 from latticework.precision import Search
 from latticework.techniques import ALL, Techniques
 
@@ -33,6 +34,7 @@ def compile(
     insecure: bool = False,
     cost_table: Path | str | None = None,
     techniques: Techniques = ALL,
+    network: str | float = "lan",
     on_event: OnEvent | None = None,
 ) -> Model:
     """Compile a program to run on encrypted inputs.
@@ -49,21 +51,42 @@ def compile(
     cost_table      a file of `latticework calibrate` to predict times and choose by; the table of the package if not
                     given, so that results do not depend on the machine
     techniques      what the compiler may use; leaving some out shows what they give, and changes no result
+    network         between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow
+                    inputs and outputs take fewer ciphertexts, if need be for more work
     on_event        called after every pass
     raises          UserError and its kinds, naming the line of the program, before any key is made
     """
     if not isinstance(program, Program):
         raise TraceError(f"compile: {program!r} is not a program; decorate the function with @lw.program")
     _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
+    bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table)
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)
     traced = to_polynomials(module, samples, assumed=data is None, on_event=on_event)
-    vectors = to_vectors(traced.module, on_event, costs=costs, ring_degree=ring_degree, techniques=techniques)
+    vectors = to_vectors(
+        traced.module,
+        on_event,
+        costs=costs,
+        ring_degree=ring_degree,
+        bits_a_second=bits_a_second,
+        techniques=techniques,
+    )
     search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
     plan = search.best(ring_degree, security_bits, insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), costs)
+
+
+def _bits_a_second(network: Any) -> float:
+    """UserError if it is neither a network by name nor a rate."""
+    if isinstance(network, str) and network in NETWORKS:
+        return NETWORKS[network]
+    is_number = isinstance(network, int | float | np.integer | np.floating) and not isinstance(network, bool)
+    if not is_number or not 0 < network < float("inf"):
+        names = ", ".join(repr(name) for name in NETWORKS)
+        raise UserError(f"compile: network={network!r}; give {names}, or a number of bits per second such as 2.5e8")
+    return float(network)
 
 
 def _check_options(

@@ -20,7 +20,15 @@ from latticework.levels import manage_levels, program_depth
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import ModulusChain
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
-from latticework.placing import USUAL_DEPTH, find_layouts, ring_degree_for, slots_needed, vector_costs
+from latticework.placing import (
+    LAN_BITS_A_SECOND,
+    USUAL_DEPTH,
+    explained,
+    find_layouts,
+    ring_degree_for,
+    slots_needed,
+    vector_costs,
+)
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
 from latticework.techniques import ALL, UNPACKED, Techniques
@@ -78,10 +86,12 @@ def to_vectors(
     *,
     costs: CostModel | None = None,
     ring_degree: int | None = None,
+    bits_a_second: float = LAN_BITS_A_SECOND,
     techniques: Techniques = ALL,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which these passes then improve.
 
+    bits_a_second  of the network between client and server: what is sent is priced too
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for.
 
     raises  LayoutError if a tensor fits no ring
@@ -92,7 +102,8 @@ def to_vectors(
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
     for _ in range(2):
         degree = max(2 * width, ring_degree or ring_degree_for(depth))
-        decisions = find_layouts(module, width, vector_costs(model, degree, depth, techniques), techniques)
+        prices = vector_costs(model, degree, depth, bits_a_second, techniques)
+        decisions = find_layouts(module, width, prices, techniques)
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
@@ -102,7 +113,7 @@ def to_vectors(
         if width >= longest:
             break
         width = longest
-    return Vectors(placed, vectors, tensors, positions, depth, width)
+    return Vectors(placed, vectors, tensors, positions, depth, width, *explained(module, decisions, bits_a_second))
 
 
 def to_primitives(

@@ -1,7 +1,8 @@
 """Layouts for a shape: which there are to choose from, and which of equal worth is the one to use.
 
-Axes are padded to powers of two. A tensor that fits one vector is walked in any order of its axes, what is left over
-being repeated somewhere; one that does not is cut into tiles of powers of two, one tile a vector (Rotom's seeds).
+Axes within vectors are padded to powers of two; of vectors there are no more than hold something. A tensor that fits
+one vector is walked in any order of its axes, what is left over being repeated somewhere; one that does not is cut into
+tiles of powers of two, one tile a vector (Rotom's seeds).
 Vectors may be numbered in any order at no cost, so one order is used: axes ascending, slow parts of an axis first.
 """
 
@@ -51,7 +52,7 @@ def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None, fill:
         inside = min(extent, free)
         free //= inside
         slot_dims.insert(0, PackDim(axis, inside))
-        vector_dims.append(PackDim(axis, extent // inside, inside))
+        vector_dims.append(PackDim(axis, -(-shape[axis] // inside), inside))
     return sorted_vectors(Layout((PackDim(fill, free), *slot_dims), tuple(vector_dims)))
 
 
@@ -88,7 +89,7 @@ def tilings(shape: Shape, slots: int) -> tuple[Layout, ...]:
     for sides in product(*(_powers(extents[axis]) for axis in axes)):
         if prod(sides) != slots:
             continue
-        outer = tuple(PackDim(axis, extents[axis] // side, side) for axis, side in zip(axes, sides, strict=True))
+        outer = tuple(PackDim(axis, -(-shape[axis] // side), side) for axis, side in zip(axes, sides, strict=True))
         inner = [PackDim(axis, side) for axis, side in zip(axes, sides, strict=True)]
         for order in permutations(inner):
             found.append(sorted_vectors(Layout(order, outer)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
 
 import numpy as np
 
@@ -101,9 +103,11 @@ def turned(target: Target, x: Value, turns: Sequence[tuple[int, int]]) -> Value:
     by_steps: dict[int, list[int]] = {}
     for vector, steps in turns:
         by_steps.setdefault(steps, []).append(vector)
-    parts = []
+    parts, sources = [], dict[tuple[int, ...], Value]()
     for steps, vectors in by_steps.items():
-        part = taken(target, x, vectors)
+        if tuple(vectors) not in sources:
+            sources[tuple(vectors)] = taken(target, x, vectors)
+        part = sources[tuple(vectors)]
         parts.append(target.build("vec.rotate", part, steps=steps) if steps else part)
     joined = parts[0] if len(parts) == 1 else target.build("vec.concat", *parts)
     order = [(steps, vector) for steps, vectors in by_steps.items() for vector in vectors]
@@ -120,9 +124,32 @@ def taken(target: Target, x: Value, vectors: Sequence[int]) -> Value:
 
 def moved(target: Target, x: Operand) -> Value:
     """The same tensor, element by element in C order, in another layout (and shape)."""
-    size = (int(np.prod(target.shape)),)
-    flat = Access(size, ((1,),), (0,))
-    return linear(target, x, size, flat, flat)
+    domain, out, into = in_c_order(target.shape, x.shape)
+    return linear(target, x, domain, out, into)
+
+
+def in_c_order(first: Shape, second: Shape) -> tuple[Shape, Access, Access]:
+    """The loops over all elements of two shapes of one size, in C order, and the accesses of both.
+
+    Loops are as short as both shapes can be written with: axes that both have move by themselves.
+    """
+    cuts = sorted({prod(shape[axis:]) for shape in (first, second) for axis in range(len(shape) + 1)})
+    if any(large % small for small, large in pairwise(cuts)):
+        size = (prod(first),)
+        flat = Access(size, ((1,),), (0,))
+        return size, flat, flat
+    steps = cuts[:-1][::-1]  # of one step along each loop, slowest first
+    domain = tuple(large // small for small, large in pairwise(cuts))[::-1]
+    return domain, _walked(first, domain, steps), _walked(second, domain, steps)
+
+
+def _walked(shape: Shape, domain: Shape, steps: Sequence[int]) -> Access:
+    """The access of loops that each walk within one axis, so many elements a step."""
+    rows = []
+    for axis in range(len(shape)):
+        inside, beyond = prod(shape[axis + 1 :]), prod(shape[axis:])
+        rows.append(tuple(step // inside if inside <= step < beyond else 0 for step in steps))
+    return Access(shape, tuple(rows), (0,) * len(shape))
 
 
 def packed(target: Target, x: Operand) -> Value:

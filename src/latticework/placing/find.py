@@ -14,7 +14,7 @@ from latticework.layout.layout import Shape
 from latticework.layout.search import Decisions, Search
 from latticework.ops.choices import choices
 from latticework.params import MAX_SLOTS, modulus_limit_bits
-from latticework.placing.prices import Counted, LoweringPrices, Seconds, VectorCosts
+from latticework.placing.prices import LAN_BITS_A_SECOND, LAN_PRICE, Counted, LoweringPrices, Seconds, VectorCosts
 from latticework.plan.pack import GAP, MAX_PLACES, REPEAT
 from latticework.techniques import ALL, Techniques
 
@@ -30,9 +30,13 @@ def find_layouts(module: Module, slots: int, costs: VectorCosts, techniques: Tec
     return Search(room, choices, prices, lambda shape: seeds(shape, slots, fill)).run(module)
 
 
-def vector_costs(model: CostModel, ring_degree: int, depth: int, techniques: Techniques) -> VectorCosts:
+def vector_costs(
+    model: CostModel, ring_degree: int, depth: int, bits_a_second: float, techniques: Techniques
+) -> VectorCosts:
     """What a search goes by."""
-    return Seconds(model, ring_degree, depth, techniques) if techniques.calibrated_costs else Counted(techniques)
+    if techniques.calibrated_costs:
+        return Seconds(model, ring_degree, depth, techniques, bits_a_second)
+    return Counted(techniques, LAN_PRICE * LAN_BITS_A_SECOND / bits_a_second)
 
 
 def slots_needed(module: Module) -> int:

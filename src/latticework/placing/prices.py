@@ -27,15 +27,19 @@ from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target, moved
 from latticework.plan.constants import Gather, LinearMap
+from latticework.plan.gathers.gather import distinct
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
-from latticework.plan.gathers.structure import reached
+from latticework.plan.gathers.structure import reached, structure
+from latticework.plan.pack import IntArray
 from latticework.techniques import ALL, Techniques
 
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
 MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
 MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
+LAN_PRICE = 0.0096  # of a ciphertext, in Rotom's units
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
+NETWORKS = {"lan": LAN_BITS_A_SECOND, "wan": WAN_BITS_A_SECOND}  # bits a second
 _BY_NAME = {op.spec.name: op for op in ALL_OPS}
 
 
@@ -45,8 +49,8 @@ class VectorCosts(Protocol):
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """A linear transform."""
 
-    def rotation(self, spent: int) -> float:
-        """One rotation."""
+    def rotations(self, count: int, spent: int) -> float:
+        """So many rotations of one vector."""
 
     def product(self, spent: int) -> float:
         """A product of two ciphertexts, not yet relinearised."""
@@ -114,20 +118,14 @@ class Seconds:
         """The cheapest way to carry a map out."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            parts, where = self.parts(spent), _places(linear_map)
-            packing = self.techniques.complex_packing and real and where.steps.size <= MOST_PACKED
-            widths = parts if self.techniques.tuned_widths else ROTOM
-            mode = "counts" if self.techniques.baby_steps else "rotations"
-            self._linear[key] = (
-                choose(where, widths, packing=packing, mode=mode).counts.price(parts)
-                if where.steps.size <= MOST_COUNTED
-                else roughly(where, linear_map, parts)
-            )
+            self._linear[key] = _cheapest(linear_map, self.parts(spent), real, self.techniques)
         return self._linear[key]
 
-    def rotation(self, spent: int) -> float:
-        """One rotation by itself."""
-        return self.parts(spent).rotation
+    def rotations(self, count: int, spent: int) -> float:
+        """The decomposition is shared."""
+        parts = self.parts(spent)
+        shared = parts.hoist if self.techniques.hoisting and count > 1 else 0.0
+        return shared + count * (parts.rotation - shared)
 
     def product(self, spent: int) -> float:
         """Four products of rows."""
@@ -150,24 +148,60 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
-def roughly(where: Places, linear_map: LinearMap, parts: Prices) -> float:
-    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants."""
+def _cheapest(linear_map: LinearMap, parts: Prices, real: bool, may: Techniques) -> float:
+    """The price of the cheapest way to carry a map out."""
+    where, each = _places(linear_map, parts)
+    if where.steps.size > MOST_COUNTED:
+        return roughly(where, each, stepped=may.baby_steps)
+    packing = may.complex_packing and real and where.steps.size <= MOST_PACKED
+    widths = each if may.tuned_widths else _places(linear_map, ROTOM)[1]
+    found = choose(where, widths, packing=packing, mode="counts" if may.baby_steps else "rotations")
+    return found.counts.price(each)
+
+
+def roughly(where: Places, parts: Prices, stepped: bool = True) -> float:
+    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants.
+
+    stepped  whether there are giant steps
+    """
     held = np.zeros(where.slots, dtype=bool)
     held[where.steps % where.slots] = True
-    distinct = int(np.count_nonzero(held))
-    babies = sqrt(distinct * linear_map.count_out * parts.giant / (linear_map.count_in * parts.baby))
-    babies = min(max(babies, 1.0), float(distinct))
-    switches = linear_map.count_in * babies * parts.baby + linear_map.count_out * distinct / babies * parts.giant
-    ends = linear_map.count_in * parts.hoist + linear_map.count_out * parts.finish
+    steps, count_in, count_out = (
+        int(np.count_nonzero(n)) for n in (held, np.bincount(where.in_), np.bincount(where.out))
+    )
+    babies = sqrt(steps * count_out * parts.giant / (count_in * parts.baby))
+    babies = min(max(babies, 1.0), float(steps)) if stepped else float(steps)
+    switches = count_in * babies * parts.baby + (count_out * steps / babies * parts.giant if stepped else 0.0)
+    ends = count_in * parts.hoist + count_out * parts.finish
     return switches + ends + where.steps.size * (parts.product + parts.addition)
 
 
-def _places(linear_map: LinearMap) -> Places:
-    """Where a map has diagonals, without making them."""
+def _places(linear_map: LinearMap, parts: Prices) -> tuple[Places, Prices]:
+    """Where a map has diagonals, without making them, and what its parts cost.
+
+    Of a large map that does the same to many vectors, what it does to the first ones, for the price of doing it to all.
+    """
     gather = linear_map.gather
     if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
-        return places(linear_map)
-    out, in_, steps = reached(gather).T
+        return places(linear_map), parts
+    found = structure(gather)
+    if found.size <= MOST_COUNTED:
+        return _rows(gather, reached(gather)), parts
+    made, read = (len(distinct(found.vectors[:, side])) for side in (0, 1))
+    return _rows(gather, found.moves), Prices(
+        hoist=parts.hoist * read,
+        baby=parts.baby * read,
+        giant=parts.giant * made,
+        rotation=parts.rotation * read,
+        conjugation=parts.conjugation * made,
+        product=parts.product * len(found.vectors),
+        addition=parts.addition * len(found.vectors),
+        finish=parts.finish * made,
+    )
+
+
+def _rows(gather: Gather, rows: IntArray) -> Places:
+    out, in_, steps = rows.T
     return Places(gather.slots, np.zeros_like(out), out, in_, signed(steps, gather.slots))
 
 
@@ -176,19 +210,15 @@ class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
 
     techniques: Techniques = ALL
-    sent_price: float = 0.0096
+    sent_price: float = LAN_PRICE
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """Rotations and products of the square-root split."""
-        where = _places(linear_map)
-        if where.steps.size > MOST_COUNTED:
-            return roughly(where, linear_map, ROTOM)
-        mode = "counts" if self.techniques.baby_steps else "rotations"
-        return choose(where, ROTOM, packing=self.techniques.complex_packing and real, mode=mode).counts.price(ROTOM)
+        return _cheapest(linear_map, ROTOM, real, self.techniques)
 
-    def rotation(self, spent: int) -> float:
-        """4."""
-        return ROTOM.rotation
+    def rotations(self, count: int, spent: int) -> float:
+        """4 each."""
+        return ROTOM.rotation * count
 
     def product(self, spent: int) -> float:
         """10."""
@@ -259,8 +289,7 @@ class LoweringPrices:
     def _cheapest(self, shape: Shape, old: Layout, new: Layout, spent: int) -> tuple[Price, tuple[Layout, ...]] | None:
         key = (shape, old, new, spent)
         if key not in self._ways:
-            through = list(anchors(new))
-            ways = [(new,)] if not through or old in through else [(anchor, new) for anchor in through]
+            ways = _ways(old, new)
             priced = [(self._along(shape, (old, *way), spent), way) for way in ways]
             self._ways[key] = min(priced, key=lambda item: (item[0].seconds, item[0].levels))
         return self._ways[key]
@@ -311,6 +340,15 @@ class LoweringPrices:
         return _count(value) * self.costs.settled(spent)
 
 
+def _ways(old: Layout, new: Layout) -> list[tuple[Layout, ...]]:
+    """What a conversion may pass through: layouts that turn into the new one, got as they are or unturned first."""
+    through = list(anchors(new))
+    if not through or old in through:
+        return [(new,)]
+    unturned = [(Layout(a.dims, a.vector_dims), a, new) for a in through if a.rolls]
+    return [(anchor, new) for anchor in through] + [way for way in unturned if way[0] != old]
+
+
 def _count(value: Value) -> int:
     assert isinstance(value.type, VecType)
     return value.type.count
@@ -340,7 +378,9 @@ def _multiplied(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
 
 
 def _turned(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    return _count(op.result) * costs.rotation(spent), 0
+    """All rotations of one array by the first of them."""
+    alike = [reader for reader, _ in op.operands[0].uses if reader.name == op.name]
+    return (_count(op.result) * costs.rotations(len(alike), spent) if alike[0] is op else 0.0), 0
 
 
 def _mapped(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 PACKAGE = "latticework"
 # Plain data that compiler and plan share.
-DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack"
+DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack plan.placing"
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "ir": "",
     "plan.arrays": "",
     "plan.pack": "",
+    "plan.placing": "plan.pack",
     "plan.butterflies": "",
     "plan.gathers": "plan.butterflies plan.keys plan.pack",
     "plan.constants": "plan.butterflies plan.gathers plan.pack",
@@ -38,9 +39,9 @@ MAY_IMPORT = {
     "approx": DATA,
     "layout": f"ir dialects {DATA}",
     "circuit": f"ir dialects {DATA}",
-    "levels": f"ir dialects params {DATA}",
+    "levels": f"techniques ir dialects params {DATA}",
     "keys": f"ir dialects params {DATA}",
-    "expand": f"ir dialects params {DATA}",
+    "expand": f"techniques ir dialects params {DATA}",
     "passes": f"ir dialects approx {DATA}",
     "ops": f"ir dialects approx layout {DATA}",
     "frontend": f"ir dialects approx ops frontend.location {DATA}",
@@ -57,11 +58,12 @@ MAY_IMPORT = {
     "ckks": f"_core ir dialects params keys expand passes approx frontend.location bootstrapping plan.emit {PLAN}",
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
-    "stages": "ir ops plan plan.emit plan.keys frontend",
+    "techniques": "",
+    "stages": "ir ops plan plan.emit plan.keys plan.placing frontend",
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
     "measure": f"frontend ir stages {PLAN}",
-    "placing": f"ir dialects cost layout levels ops params {PLAN}",
+    "placing": f"techniques ir dialects cost layout levels ops params {PLAN}",
     "pipeline": ANYTHING,
     "precision": ANYTHING,
     "compile": ANYTHING,

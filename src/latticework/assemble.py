@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,14 @@ def to_plan(
         Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving)
         for f in traced.fitted
     )
+    steps = tuple(replace(s, location=code.location(vectors.lines[s.location])) for s in vectors.placing.steps)
     used = set[str]().union(*(c.sources for c in code.constants))
     sources = {name: np.asarray(lowered.module.sources[name], dtype=np.float64) for name in sorted(used)}
     layouts = tuple((t.name, str(t.pack.shape), str(t.pack)) for t in vectors.tensors)
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
         sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
+        replace(vectors.placing, steps=steps),
     )  # fmt: skip
 
 

@@ -78,6 +78,7 @@ def compile(
     cost_table: Annotated[
         Path | None, typer.Option(help="Table of `calibrate`; the one that comes with the package if not given.")
     ] = None,
+    network: Annotated[str, typer.Option(help="lan, wan or bits per second: what sending costs.")] = "lan",
     report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
 ) -> None:
     """Compile a program: writes the server's plan, and beside it the client file (no weights in it)."""
@@ -92,6 +93,7 @@ def compile(
             security_bits=security_bits,
             insecure=insecure,
             cost_table=cost_table,
+            network=read_network(network),
             on_event=bar,
         )
     client_file = output.with_suffix(".lwclient")
@@ -254,6 +256,14 @@ def bench(context: typer.Context) -> None:
 def version() -> None:
     """Print the version."""
     print(__version__)
+
+
+def read_network(text: str) -> str | float:
+    """A number where the text is one, else the text, which compiling then refuses or knows."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def load_program(argument: str) -> Program:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from latticework.frontend.calibrate import Approximation as Fitted
-from latticework.ir import Module, Value
+from latticework.ir import Loc, Module, Value
 from latticework.ops.lower import PlacedTensor
 from latticework.plan.emit import Code
 from latticework.plan.keys import KeyManifest
+from latticework.plan.placing import Placing
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Vectors:
     module     vec IR
     tensors    the program's tensors by position;  positions: which value of `placed` each is
     depth      levels it spends
+    placing    why its tensors lie where they do;  lines  what the locations in that number
     """
 
     placed: Module
@@ -41,6 +43,8 @@ class Vectors:
     positions: dict[Value, int]
     depth: int
     slots: int
+    placing: Placing
+    lines: tuple[Loc, ...]
 
 
 @dataclass(frozen=True)

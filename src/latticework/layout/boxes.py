@@ -14,12 +14,16 @@ from latticework.layout.layout import Layout, num_bits
 from latticework.plan.pack import REPEAT, PackDim
 
 
-def boxes(result: Layout, summed: int, extent: int, few: bool = False) -> Iterator[Layout]:
+def boxes(
+    result: Layout, summed: int, extent: int, own: tuple[set[int], set[int]], few: bool = False, rolled: bool = True
+) -> Iterator[Layout]:
     """Boxes whose sum over axis `summed`, of this extent, lies as `result` does.
 
     The summed loop numbers vectors; where the result repeats at the outermost, some of it may lie there instead.
 
-    few  only those in which the other loops turn the summed one: both operands are then got by turning
+    own     axes that only the left, and only the right operand has: they may turn the summed one
+    few     only those in which loops of both do: both operands are then got by turning
+    rolled  whether there are boxes in which they do
     """
     inside = min(result.outer_copies, 1 << num_bits(extent))
     for share in sorted({1, inside}):
@@ -33,7 +37,8 @@ def boxes(result: Layout, summed: int, extent: int, few: bool = False) -> Iterat
             rolls = tuple((i + (1 if i < first else moved), j + (1 if j < first else moved)) for i, j in result.rolls)
             yield Layout(tuple(dims), (PackDim(summed, outer), *result.vector_dims), rolls)
             continue
-        subsets = list(_subsets(_turning(dims)))
+        turning = [place for axes in own for place in _turning(dims, axes)] if rolled else []
+        subsets = list(_subsets(turning))
         for chosen in subsets[-1:] if few else subsets:
             yield from _turned(dims, result.vector_dims, summed, outer, chosen)
 
@@ -59,10 +64,10 @@ def _turned(
     yield Layout(tuple(every[split:]), tuple(every[:split]), rolls)
 
 
-def _turning(dims: Sequence[PackDim]) -> list[int]:
-    """Slot dims, one an axis and the fastest of each, that may turn a vector dim."""
-    fastest = {d.axis: i for i, d in enumerate(dims) if d.axis >= 0 and d.stride == 1 and d.extent > 1}
-    return [fastest[axis] for axis in sorted(fastest)][:2]
+def _turning(dims: Sequence[PackDim], axes: set[int]) -> list[int]:
+    """The slot dim that may turn a vector dim: of the fastest of some axes the longest, if there is one."""
+    fastest = [i for i, d in enumerate(dims) if d.axis in axes and d.stride == 1 and d.extent > 1]
+    return sorted(fastest, key=lambda i: (-dims[i].extent, dims[i].axis))[:1]
 
 
 def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -1,7 +1,8 @@
 """Layouts for a shape: which there are to choose from, and which of equal worth is the one to use.
 
-Axes are padded to powers of two. A tensor that fits one vector is walked in any order of its axes, what is left over
-being repeated somewhere; one that does not is cut into tiles of powers of two, one tile a vector (Rotom's seeds).
+Axes within vectors are padded to powers of two; of vectors there are no more than hold something. A tensor that fits
+one vector is walked in any order of its axes, what is left over being repeated somewhere; one that does not is cut into
+tiles of powers of two, one tile a vector (Rotom's seeds).
 Vectors may be numbered in any order at no cost, so one order is used: axes ascending, slow parts of an axis first.
 """
 
@@ -34,10 +35,11 @@ def holds(layout: Layout, shape: Shape) -> bool:
     return all(d.axis < len(shape) for d in layout.all_dims)
 
 
-def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None) -> Layout:
+def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None, fill: int = REPEAT) -> Layout:
     """The compact layout that walks the axes in an order, slowest first (row-major by default).
 
-    What does not fit one vector is spread over several, slow parts first; what is left over repeats the whole.
+    What does not fit one vector is spread over several, slow parts first; what is left over repeats the whole, or is
+    left empty (fill GAP).
     """
     order = range(len(shape)) if order is None else order
     if sorted(order) != list(range(len(shape))):
@@ -50,8 +52,8 @@ def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None) -> La
         inside = min(extent, free)
         free //= inside
         slot_dims.insert(0, PackDim(axis, inside))
-        vector_dims.append(PackDim(axis, extent // inside, inside))
-    return sorted_vectors(Layout((PackDim(REPEAT, free), *slot_dims), tuple(vector_dims)))
+        vector_dims.append(PackDim(axis, -(-shape[axis] // inside), inside))
+    return sorted_vectors(Layout((PackDim(fill, free), *slot_dims), tuple(vector_dims)))
 
 
 def seeds(shape: Shape, slots: int, fill: int = REPEAT) -> tuple[Layout, ...]:
@@ -87,7 +89,7 @@ def tilings(shape: Shape, slots: int) -> tuple[Layout, ...]:
     for sides in product(*(_powers(extents[axis]) for axis in axes)):
         if prod(sides) != slots:
             continue
-        outer = tuple(PackDim(axis, extents[axis] // side, side) for axis, side in zip(axes, sides, strict=True))
+        outer = tuple(PackDim(axis, -(-shape[axis] // side), side) for axis, side in zip(axes, sides, strict=True))
         inner = [PackDim(axis, side) for axis, side in zip(axes, sides, strict=True)]
         for order in permutations(inner):
             found.append(sorted_vectors(Layout(order, outer)))

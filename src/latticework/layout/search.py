@@ -2,9 +2,10 @@
 
 A state says where the values that are still needed lie, and what that took. Every operation extends every state by
 each of its placements: operands are converted to where the placement wants them, the result lies where it says. Of
-states that leave the same values in the same places only those survive that are cheaper or spend fewer levels, and of
-all states the `BEAM` cheapest. Encrypted inputs are laid out by the client, so theirs are chosen where they are first
-used, for the price of sending them. A value that is used twice is paid for once.
+states that leave the same values in the same places only those survive that are cheaper, spend fewer levels or fewer
+ciphertexts of the client, and of all states the `BEAM` cheapest. Encrypted inputs are laid out by the client, so theirs
+are chosen where they are first used, for the price of sending them: as compactly as can be, or as often as the first
+use wants them. A value that is used twice is paid for once.
 
 Source: Rotom, section 6 (the cheapest kernel per output layout); here whole states are kept instead, so that shared
 values are not counted twice, and time takes the place of operation counts.
@@ -23,10 +24,13 @@ from latticework.ir import Block, Module, Op, Value
 from latticework.layout.assign import Placement, Room
 from latticework.layout.conversions import Conversion
 from latticework.layout.layout import Layout, Shape
+from latticework.layout.reasons import Move, Other, Taken
+from latticework.plan.placing import Ending, pareto
 
 BEAM = 24
 OPEN_LAYOUTS, OPEN_LARGE = 8, 3  # layouts tried for an encrypted input where nothing else fixes it; of several vectors
 LEVEL_SHARE = 0.04  # what one more level of a program costs, as a share of its time: everything has one more limb
+MOST_SENT = 64  # times as many ciphertexts as an input needs, if its first use wants them so
 UNKNOWN_TRIPS = 4  # a loop whose trip count is known at run time only is priced as so many
 
 
@@ -64,7 +68,9 @@ class Decisions:
     inputs    layout of every encrypted input
     placed    placement of every operation with a secret result, in loops too
     explored  placements that were priced
-    seconds   predicted for the whole program, LAN included
+    seconds   predicted for the whole program, sending included
+    taken     what each decision took;  others  the best other layout of each result
+    pareto    ways to lay out the program of which none is better in time, levels and ciphertexts at once
     """
 
     inputs: dict[Value, Layout]
@@ -72,6 +78,9 @@ class Decisions:
     explored: int
     seconds: float
     prices: Prices
+    taken: dict[Op | Value, Taken]
+    others: dict[Op, Other]
+    pareto: tuple[Ending, ...]
 
     def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
         """The conversions of a value, one after the other."""
@@ -80,22 +89,31 @@ class Decisions:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """layouts and spent levels of the values that live; what it took; the decisions that led here, newest first."""
+    """layouts and spent levels of the values that live; what it took; the decisions that led here, newest first.
+
+    sent  ciphertexts of the client
+    """
 
     layouts: Mapping[Value, Layout]
     spent: Mapping[Value, int]
     seconds: float = 0.0
     deepest: int = 0
-    trail: tuple[object, object, Layout | Placement] | None = None
+    sent: int = 0
+    trail: tuple[object, object, Layout | Placement, Taken] | None = None
 
-    def having(self, value: Value, layout: Layout, spent: int, seconds: float, what: object, how: object) -> _State:
-        """The state with one more value placed."""
+    def having(
+        self, value: Value, layout: Layout, spent: int, price: Price, what: object, how: object,
+        moves: Sequence[Move] = (), sent: int = 0,
+    ) -> _State:  # fmt: skip
+        """The state with one more value placed, its operands moved or the client having sent it."""
+        total = self.seconds + sum(move.seconds for move in moves) + price.seconds
         return _State(
             {**self.layouts, value: layout},
             {**self.spent, value: spent},
-            self.seconds + seconds,
+            total,
             max(self.deepest, spent),
-            (self.trail, what, how),  # type: ignore[arg-type]
+            self.sent + sent,
+            (self.trail, what, how, Taken(price.seconds, price.levels, tuple(moves), total)),  # type: ignore[arg-type]
         )
 
     @property
@@ -119,6 +137,7 @@ class Search:
     beam: int = BEAM
     explored: int = 0
     _numbers: dict[Value, int] = field(default_factory=dict)
+    _reached: dict[Op, dict[Layout, float]] = field(default_factory=dict)  # least seconds, by where a result lies
 
     def run(self, module: Module) -> Decisions:
         """Layouts for a whole module.
@@ -127,20 +146,29 @@ class Search:
         """
         self._number(module.body)
         end = self._block(module.body, [_State({}, {})], keep=False)
-        best = min(end, key=lambda state: (state.rank, state.seconds))
+        best = min(end, key=lambda state: (state.rank, state.seconds, state.sent))
         inputs: dict[Value, Layout] = {}
         placed: dict[Op, Placement] = {}
+        taken: dict[Op | Value, Taken] = {}
         trail = best.trail
         while trail is not None:
-            trail, what, how = trail  # type: ignore[assignment]
+            trail, what, how, took = trail  # type: ignore[assignment]
+            taken[what] = took  # type: ignore[index]
             if isinstance(what, Op):
                 placed[what] = how  # type: ignore[assignment]
             else:
                 inputs[what] = how  # type: ignore[index, assignment]
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
-                inputs[value] = self.room.row_major(value.type.shape)  # nothing reads it
-        return Decisions(inputs, placed, self.explored, best.seconds, self.prices)
+                inputs[value] = self.room.sent(value.type.shape)  # nothing reads it
+        others = {}
+        for op, placement in placed.items():
+            there = [(s, lay) for lay, s in self._reached[op].items() if lay != placement.result]
+            if there:
+                seconds, layout = min(there, key=lambda item: item[0])
+                others[op] = Other(layout, seconds - taken[op].total)
+        endings = (Ending(s.seconds, s.deepest, s.sent, s is best) for s in end)
+        return Decisions(inputs, placed, self.explored, best.seconds, self.prices, taken, others, pareto(endings))
 
     # -- blocks ------------------------------------------------------------------------------
 
@@ -164,6 +192,10 @@ class Search:
                 states = [after for state in states for after in self._nested(op, state)]
             elif any(_is_tensor(v) and v.is_secret for v in op.results):
                 states = [after for state in states for after in self._placed(op, state)]
+                reached = self._reached.setdefault(op, {})
+                for state in states:
+                    lying = state.layouts[op.result]
+                    reached[lying] = min(state.seconds, reached.get(lying, state.seconds))
             gone = {v for v, until in last.items() if until <= place} - (outside if keep else set())
             states = self._pruned(states, gone)
         return states
@@ -173,12 +205,14 @@ class Search:
             if not (_is_tensor(value) and value.is_secret):
                 continue
             if value not in state.layouts:
-                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
+            lying = state.layouts[value]
             state = _State(
                 state.layouts,
                 state.spent,
-                state.seconds + self.prices.sent(state.layouts[value]),
+                state.seconds + self.prices.sent(lying),
                 state.deepest,
+                state.sent + lying.count,
                 state.trail,
             )
         return state
@@ -189,13 +223,13 @@ class Search:
         for state in states:
             layouts = {v: lay for v, lay in state.layouts.items() if v not in gone}
             spent = {v: n for v, n in state.spent.items() if v in layouts}
-            live = _State(layouts, spent, state.seconds, state.deepest, state.trail)
+            live = _State(layouts, spent, state.seconds, state.deepest, state.sent, state.trail)
             key = tuple(sorted((self._numbers[v], str(lay)) for v, lay in layouts.items()))
             groups.setdefault(key, []).append(live)
         kept = []
         for group in sorted(groups, key=str):
             best: list[_State] = []
-            for state in sorted(groups[group], key=lambda s: (s.seconds, s.deepest)):
+            for state in sorted(groups[group], key=lambda s: (s.seconds, s.deepest, s.sent)):
                 if all(self._cheaper_somewhere(state, other) for other in best):
                     best.append(state)
             kept += best
@@ -203,26 +237,35 @@ class Search:
 
     @staticmethod
     def _cheaper_somewhere(state: _State, other: _State) -> bool:
-        """Whether a dearer state spends fewer levels on some value that lives, or in all."""
-        return state.deepest < other.deepest or any(n < other.spent.get(v, n) for v, n in state.spent.items())
+        """Whether a dearer state spends fewer levels on some value that lives, or in all, or fewer ciphertexts."""
+        if state.deepest < other.deepest or state.sent < other.sent:
+            return True
+        return any(n < other.spent.get(v, n) for v, n in state.spent.items())
 
     # -- operations --------------------------------------------------------------------------
 
     def _closed(self, state: _State, value: Value, layout: Layout) -> _State:
         """An input gets its layout."""
-        return state.having(value, layout, 0, self.prices.sent(layout), value, layout)
+        price = Price(self.prices.sent(layout))
+        return state.having(value, layout, 0, price, value, layout, sent=layout.count)
 
     def _placed(self, op: Op, state: _State) -> Iterator[_State]:
         secret = [v for v in op.operands if _is_tensor(v) and v.is_secret]
         is_open = list(dict.fromkeys(v for v in secret if v not in state.layouts))
         pools = [self._open(v.type.shape) for v in is_open]  # type: ignore[attr-defined]
+        seen: set[object] = set()
         for tried in product(*pools):
             assumed = dict(zip(is_open, tried, strict=True))
             layouts = [
                 (state.layouts.get(v) or assumed[v]) if _is_tensor(v) and v.is_secret else None for v in op.operands
             ]
             for placement in self.choices(op, layouts, self.room):
-                yield self._with(op, state, layouts, placement, assumed)
+                ways = [self._sent_as(op, value, layout, placement) for value, layout in assumed.items()]
+                for sent in product(*ways):
+                    if is_open and (placement, sent) in seen:
+                        continue
+                    seen.add((placement, sent))
+                    yield self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
 
     def _open(self, shape: Shape) -> Sequence[Layout]:
         """What is tried for an input that nothing has placed yet: fewer of large ones, whose prices take long."""
@@ -233,18 +276,18 @@ class Search:
         self,
         op: Op,
         state: _State,
-        layouts: list[Layout | None],
         placement: Placement,
-        assumed: Mapping[Value, Layout],
+        sent: Mapping[Value, Layout],
     ) -> _State:
-        """The state after an operation in one placement."""
+        """The state after an operation in one placement, some operands just sent."""
         self.explored += 1
-        for value, layout in assumed.items():
-            state = self._closed(state, value, self._sent_as(op, value, layout, placement))
-        spent, seconds = 0, 0.0
+        for value, layout in sent.items():
+            state = self._closed(state, value, layout)
+        spent = 0
+        moves: list[Move] = []
         where: list[Layout | None] = []
-        for value, lying, wanted in zip(op.operands, layouts, placement.operands, strict=True):
-            if lying is None:
+        for value, wanted in zip(op.operands, placement.operands, strict=True):
+            if not (_is_tensor(value) and value.is_secret):
                 where.append(None)
                 continue
             lying = state.layouts[value]
@@ -252,18 +295,20 @@ class Search:
             price = Price()
             if target != lying:
                 price = self.prices.conversion(value.type.shape, lying, target, state.spent[value])  # type: ignore[attr-defined]
+                moves.append(Move(value, lying, target, price.seconds))
             where.append(target)
-            seconds += price.seconds
             spent = max(spent, state.spent[value] + price.levels)
         price = self.prices.operation(op, placement, where, spent)
-        return state.having(op.result, placement.result, spent + price.levels, seconds + price.seconds, op, placement)
+        return state.having(op.result, placement.result, spent + price.levels, price, op, placement, moves)
 
-    def _sent_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> Layout:
-        """Where a client puts an input: where its first use wants it, if that takes no more ciphertexts."""
+    def _sent_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> list[Layout]:
+        """Where a client may put an input: where its first use wants it; as tried, if that takes fewer ciphertexts."""
         for operand, wanted in zip(op.operands, placement.operands, strict=True):
-            if operand is value and wanted is not None and wanted.count <= layout.count:
-                return wanted
-        return layout
+            if operand is value and wanted is not None and self.room.may_send(wanted):
+                if wanted.count <= layout.count:
+                    return [wanted]
+                return [layout, wanted] if wanted.count <= MOST_SENT * layout.count else [layout]
+        return [layout]
 
     def _nested(self, op: Op, state: _State) -> Iterator[_State]:
         """A loop: its carried values lie at the end of the body as at the head."""
@@ -272,7 +317,7 @@ class Search:
         inits = op.operands if static is not None else op.operands[1:]
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
-                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
         block = op.regions[0].block
         heads = block.args[1:]
         layouts, spent = dict(state.layouts), dict(state.spent)
@@ -280,7 +325,7 @@ class Search:
             if _is_tensor(head):
                 layouts[head] = state.layouts.get(value) or self.room.row_major(head.type.shape)  # type: ignore[attr-defined]
                 spent[head] = state.spent.get(value, 0)
-        inner = _State(layouts, spent, 0.0, state.deepest, state.trail)
+        inner = _State(layouts, spent, 0.0, state.deepest, state.sent, state.trail)
         for end in self._block(block, [inner], keep=True)[: max(1, self.beam // 4)]:
             seconds = end.seconds
             for head, value in zip(heads, block.terminator.operands, strict=True):
@@ -295,6 +340,7 @@ class Search:
                 {**state.spent, **drop},
                 state.seconds + trips * seconds,
                 max(state.deepest, end.deepest),
+                end.sent,
                 end.trail,
             )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
 
 import numpy as np
 
@@ -37,7 +39,8 @@ class Operand:
 class Target:
     """Where the result goes: its shape and layout, the builder, and the arrays behind public operands.
 
-    box  of a product of two secrets: the layout of all its loops
+    box     of a product of two secrets: the layout of all its loops
+    spread  whether copies of the result may share sums out
     """
 
     shape: Shape
@@ -45,6 +48,7 @@ class Target:
     builder: Builder
     sources: dict[str, Array]
     box: Layout | None = None
+    spread: bool = True
 
     @property
     def pack(self) -> PackMap:
@@ -87,7 +91,7 @@ def linear(
     gather = Gather(domain, target.pack, out, source, weights, x.pack, into)
     if (turns := whole_rotations(gather)) is not None:
         return target.emit.turned(x.vector, turns)
-    copies = target.layout.outer_copies
+    copies = target.layout.outer_copies if target.spread else 1
     shared = replace(gather, spread=copies)
     if num_diagonals(shared) + FOLD_COST * (copies.bit_length() - 1) >= num_diagonals(gather):
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
@@ -97,9 +101,32 @@ def linear(
 
 def moved(target: Target, x: Operand) -> Value:
     """The same tensor, element by element in C order, in another layout (and shape)."""
-    size = (int(np.prod(target.shape)),)
-    flat = Access(size, ((1,),), (0,))
-    return linear(target, x, size, flat, flat)
+    domain, out, into = in_c_order(target.shape, x.shape)
+    return linear(target, x, domain, out, into)
+
+
+def in_c_order(first: Shape, second: Shape) -> tuple[Shape, Access, Access]:
+    """The loops over all elements of two shapes of one size, in C order, and the accesses of both.
+
+    Loops are as short as both shapes can be written with: axes that both have move by themselves.
+    """
+    cuts = sorted({prod(shape[axis:]) for shape in (first, second) for axis in range(len(shape) + 1)})
+    if any(large % small for small, large in pairwise(cuts)):
+        size = (prod(first),)
+        flat = Access(size, ((1,),), (0,))
+        return size, flat, flat
+    steps = cuts[:-1][::-1]  # of one step along each loop, slowest first
+    domain = tuple(large // small for small, large in pairwise(cuts))[::-1]
+    return domain, _walked(first, domain, steps), _walked(second, domain, steps)
+
+
+def _walked(shape: Shape, domain: Shape, steps: Sequence[int]) -> Access:
+    """The access of loops that each walk within one axis, so many elements a step."""
+    rows = []
+    for axis in range(len(shape)):
+        inside, beyond = prod(shape[axis + 1 :]), prod(shape[axis:])
+        rows.append(tuple(step // inside if inside <= step < beyond else 0 for step in steps))
+    return Access(shape, tuple(rows), (0,) * len(shape))
 
 
 def packed(target: Target, x: Operand) -> Value:

@@ -83,5 +83,11 @@ class Nest:
             if loop is not None and shape[axis] > 1
         }
 
+    @property
+    def own_axes(self) -> tuple[set[int], set[int]]:
+        """Axes of the box, the summed one aside, that only the left, and only the right operand has."""
+        left, right = (set(self.box_axes(side)) for side in (0, 1))
+        return left - right, right - left
+
     def __str__(self) -> str:
         return f"{self.a} @ {self.b}: {prod(self.domain)} products"

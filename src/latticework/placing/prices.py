@@ -27,14 +27,19 @@ from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target
 from latticework.placing.ways import Ways
 from latticework.plan.constants import Gather, LinearMap
+from latticework.plan.gathers.gather import distinct
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
-from latticework.plan.gathers.structure import reached
+from latticework.plan.gathers.structure import reached, structure
+from latticework.plan.pack import IntArray
+from latticework.techniques import ALL, Techniques
 
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
 MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
 MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
+LAN_PRICE = 0.0096  # of a ciphertext, in Rotom's units
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
+NETWORKS = {"lan": LAN_BITS_A_SECOND, "wan": WAN_BITS_A_SECOND}  # bits a second
 _BY_NAME = {op.spec.name: op for op in ALL_OPS}
 
 
@@ -44,8 +49,8 @@ class VectorCosts(Protocol):
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """A linear transform."""
 
-    def rotation(self, spent: int, hoisted: bool = False) -> float:
-        """One rotation; of a value that another one has decomposed already."""
+    def rotations(self, count: int, spent: int) -> float:
+        """So many rotations of one vector."""
 
     def product(self, spent: int) -> float:
         """A product of two ciphertexts, not yet relinearised."""
@@ -70,10 +75,11 @@ class Seconds:
     model: CostModel
     ring_degree: int
     depth: int
-    packing: bool = True
+    techniques: Techniques = ALL
     bits_a_second: float = LAN_BITS_A_SECOND
     _linear: dict[object, float] = field(default_factory=dict)
     _parts: dict[int, Prices] = field(default_factory=dict)
+    _prices: dict[object, float] = field(default_factory=dict)
 
     def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> WorkShape:
         """The shape of an operation."""
@@ -85,7 +91,10 @@ class Seconds:
         )
 
     def _price(self, op: str, spent: int, **options: Any) -> float:
-        return self.model.seconds(op, self.shape(spent, **options))
+        key = (op, spent, *options.items())
+        if key not in self._prices:
+            self._prices[key] = self.model.seconds(op, self.shape(spent, **options))
+        return self._prices[key]
 
     def parts(self, spent: int) -> Prices:
         """What the parts of a block map cost."""
@@ -105,25 +114,22 @@ class Seconds:
                 addition=2 * rows * self.model.unit_seconds("pointwise", self.ring_degree) / 3,
                 finish=self.model.seconds("mod_down", self.shape(spent, dropped=1)),
             )
+            if not self.techniques.hoisting:
+                self._parts[spent] = self._parts[spent].without_hoisting()
         return self._parts[spent]
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """The cheapest way to carry a map out."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            parts, where = self.parts(spent), _places(linear_map)
-            packing = self.packing and real and where.steps.size <= MOST_PACKED
-            self._linear[key] = (
-                choose(where, parts, packing=packing, mode="counts").counts.price(parts)
-                if where.steps.size <= MOST_COUNTED
-                else roughly(where, linear_map, parts)
-            )
+            self._linear[key] = _cheapest(linear_map, self.parts(spent), real, self.techniques)
         return self._linear[key]
 
-    def rotation(self, spent: int, hoisted: bool = False) -> float:
-        """One rotation; rotations of one value share its decomposition."""
+    def rotations(self, count: int, spent: int) -> float:
+        """The decomposition is shared."""
         parts = self.parts(spent)
-        return parts.rotation - parts.hoist if hoisted else parts.rotation
+        shared = parts.hoist if self.techniques.hoisting and count > 1 else 0.0
+        return shared + count * (parts.rotation - shared)
 
     def product(self, spent: int) -> float:
         """Four products of rows."""
@@ -146,24 +152,60 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
-def roughly(where: Places, linear_map: LinearMap, parts: Prices) -> float:
-    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants."""
+def _cheapest(linear_map: LinearMap, parts: Prices, real: bool, may: Techniques) -> float:
+    """The price of the cheapest way to carry a map out."""
+    where, each = _places(linear_map, parts)
+    if where.steps.size > MOST_COUNTED:
+        return roughly(where, each, stepped=may.baby_steps)
+    packing = may.complex_packing and real and where.steps.size <= MOST_PACKED
+    widths = each if may.tuned_widths else _places(linear_map, ROTOM)[1]
+    found = choose(where, widths, packing=packing, mode="counts" if may.baby_steps else "rotations")
+    return found.counts.price(each)
+
+
+def roughly(where: Places, parts: Prices, stepped: bool = True) -> float:
+    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants.
+
+    stepped  whether there are giant steps
+    """
     held = np.zeros(where.slots, dtype=bool)
     held[where.steps % where.slots] = True
-    distinct = int(np.count_nonzero(held))
-    babies = sqrt(distinct * linear_map.count_out * parts.giant / (linear_map.count_in * parts.baby))
-    babies = min(max(babies, 1.0), float(distinct))
-    switches = linear_map.count_in * babies * parts.baby + linear_map.count_out * distinct / babies * parts.giant
-    ends = linear_map.count_in * parts.hoist + linear_map.count_out * parts.finish
+    steps, count_in, count_out = (
+        int(np.count_nonzero(n)) for n in (held, np.bincount(where.in_), np.bincount(where.out))
+    )
+    babies = sqrt(steps * count_out * parts.giant / (count_in * parts.baby))
+    babies = min(max(babies, 1.0), float(steps)) if stepped else float(steps)
+    switches = count_in * babies * parts.baby + (count_out * steps / babies * parts.giant if stepped else 0.0)
+    ends = count_in * parts.hoist + count_out * parts.finish
     return switches + ends + where.steps.size * (parts.product + parts.addition)
 
 
-def _places(linear_map: LinearMap) -> Places:
-    """Where a map has diagonals, without making them."""
+def _places(linear_map: LinearMap, parts: Prices) -> tuple[Places, Prices]:
+    """Where a map has diagonals, without making them, and what its parts cost.
+
+    Of a large map that does the same to many vectors, what it does to the first ones, for the price of doing it to all.
+    """
     gather = linear_map.gather
     if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
-        return places(linear_map)
-    out, in_, steps = reached(gather).T
+        return places(linear_map), parts
+    found = structure(gather)
+    if found.size <= MOST_COUNTED:
+        return _rows(gather, reached(gather)), parts
+    made, read = (len(distinct(found.vectors[:, side])) for side in (0, 1))
+    return _rows(gather, found.moves), Prices(
+        hoist=parts.hoist * read,
+        baby=parts.baby * read,
+        giant=parts.giant * made,
+        rotation=parts.rotation * read,
+        conjugation=parts.conjugation * made,
+        product=parts.product * len(found.vectors),
+        addition=parts.addition * len(found.vectors),
+        finish=parts.finish * made,
+    )
+
+
+def _rows(gather: Gather, rows: IntArray) -> Places:
+    out, in_, steps = rows.T
     return Places(gather.slots, np.zeros_like(out), out, in_, signed(steps, gather.slots))
 
 
@@ -171,18 +213,16 @@ def _places(linear_map: LinearMap) -> Places:
 class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
 
-    sent_price: float = 0.0096
+    techniques: Techniques = ALL
+    sent_price: float = LAN_PRICE
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """Rotations and products of the square-root split."""
-        where = _places(linear_map)
-        if where.steps.size > MOST_COUNTED:
-            return roughly(where, linear_map, ROTOM)
-        return choose(where, ROTOM, mode="counts").counts.price(ROTOM)
+        return _cheapest(linear_map, ROTOM, real, self.techniques)
 
-    def rotation(self, spent: int, hoisted: bool = False) -> float:
-        """4."""
-        return ROTOM.rotation
+    def rotations(self, count: int, spent: int) -> float:
+        """4 each."""
+        return ROTOM.rotation * count
 
     def product(self, spent: int) -> float:
         """10."""
@@ -211,11 +251,12 @@ class LoweringPrices:
 
     module: Module
     costs: VectorCosts
+    techniques: Techniques = ALL
     _operations: dict[object, tuple[Block, dict[Value, int]]] = field(default_factory=dict)
     _ways: Ways = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ways = Ways(self._priced)
+        self._ways = Ways(self._priced, self.techniques.spread_sums)
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
@@ -232,8 +273,9 @@ class LoweringPrices:
             source = value.owner.attrs.get("source") if layout is None and isinstance(value.owner, Op) else None
             operands.append(Operand(shape_of(value), vector, layout, source))
         target = Target(
-            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box
-        )
+            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box,
+            self.techniques.spread_sums,
+        )  # fmt: skip
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None
         descriptor.lower(target, *operands, **descriptor.own(op.attrs))
@@ -251,17 +293,18 @@ class LoweringPrices:
         """All vectors of a tensor."""
         return self.costs.sent(layout.count)
 
-    def _priced(self, block: Block, spent: int) -> Price:
+    def _priced(self, block: Block, spent: int, maps: bool = True) -> Price:
+        """What a block takes; without its linear maps, less than that."""
         levels: dict[Value, int] = dict.fromkeys(block.args, 0)
         pending: set[Value] = set()
         seconds = 0.0
         for op in block.ops:
             reading = [v for v in op.operands if v.is_secret]
             level = max((levels.get(v, 0) for v in reading), default=0)
-            lazy = op.name in ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
+            lazy = op.name in _LAZY and self.techniques.lazy_relinearization
             if not lazy:
                 seconds += sum(self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading))
-            cost, more = _PRICED[op.name](self.costs, op, spent + level)
+            cost, more = _PRICED[op.name](self.costs, op, spent + level) if maps or op.name != _MAP else (0.0, 1)
             seconds += cost
             for result in op.results:
                 levels[result] = level + more
@@ -285,6 +328,9 @@ def _count(value: Value) -> int:
     return value.type.count
 
 
+_MAP = "vec.linear_transform"
+# Operations whose operands need not be relinearised.
+_LAZY = ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
 Priced = Callable[[VectorCosts, Op, int], tuple[float, int]]
 
 
@@ -307,8 +353,9 @@ def _multiplied(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
 
 
 def _turned(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    first = next(user for user, _ in op.operands[0].uses if user.name == op.name)
-    return _count(op.result) * costs.rotation(spent, hoisted=first is not op), 0
+    """All rotations of one array by the first of them."""
+    alike = [reader for reader, _ in op.operands[0].uses if reader.name == op.name]
+    return (_count(op.result) * costs.rotations(len(alike), spent) if alike[0] is op else 0.0), 0
 
 
 def _mapped(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
@@ -333,7 +380,7 @@ _PRICED: dict[str, Priced] = {
     "vec.mul": _multiplied,
     "vec.rotate": _turned,
     "vec.conjugate": _turned,
-    "vec.linear_transform": _mapped,
+    _MAP: _mapped,
     "vec.polynomial": _polynomial,
     "vec.sum": _sum,
     "vec.take": _free,

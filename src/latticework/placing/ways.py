@@ -1,6 +1,6 @@
 """Ways from one layout to another: which recipes are the cheapest, by the price of the vector operations they become.
 
-A way is one conversion, or two with a layout between them that rolls or repetition suggest.
+A way is one conversion, or several with layouts between them from which a rolled one is reached by turning.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ MOST_PLACES = 1 << 16  # slots of a target up to which one step is tried too whe
 class Ways:
     """The cheapest ways, found once and remembered.
 
-    priced  the price of a block of vector operations on operands that have spent so many levels
+    priced  the price of a block of vector operations on operands that have spent so many levels; with or without
+            what its linear maps take
+    spread  whether sums may be shared out among copies
     """
 
-    priced: Callable[[Block, int], Price]
+    priced: Callable[[Block, int, bool], Price]
+    spread: bool = True
     _ways: dict[object, Way] = field(default_factory=dict)
     _steps: dict[object, tuple[Conversion, Price]] = field(default_factory=dict)
     _prices: dict[object, Price] = field(default_factory=dict)
@@ -39,7 +42,7 @@ class Ways:
         if key not in self._prices:
             total = Price()
             for step in self.way(shape, old, new):
-                price = self.priced(self._block(step), spent + total.levels)
+                price = self.priced(self._block(step), spent + total.levels, True)
                 total = Price(total.seconds + price.seconds, total.levels + price.levels)
             self._prices[key] = total
         return self._prices[key]
@@ -60,20 +63,26 @@ class Ways:
             step, best = self._step(shape, old, new)
             way = (step,)
         for middle in middles if not way or best.levels else ():
-            first, price = self._step(shape, old, middle)
+            price = self.price(shape, old, middle, 0)
             if _rank(price) < _rank(best):
-                second, more = self._step(shape, middle, new)
+                last, more = self._step(shape, middle, new)
                 total = Price(price.seconds + more.seconds, price.levels + more.levels)
                 if _rank(total) < _rank(best):
-                    way, best = (first, second), total
+                    way, best = (*self.way(shape, old, middle), last), total
         return way
 
     def _step(self, shape: Shape, old: Layout, new: Layout) -> tuple[Conversion, Price]:
-        """The cheapest single conversion."""
+        """The cheapest single conversion; of equally cheap ones the first."""
         key = (shape, old, new)
         if key not in self._steps:
-            priced = [(c, self.priced(self._block(c), 0)) for c in candidates(shape, old, new)]
-            self._steps[key] = min(priced, key=lambda item: _rank(item[1]))
+            last, *others = reversed(candidates(shape, old, new, self.spread))
+            best = last, self.priced(self._block(last), 0, True)
+            for c in others:
+                # Linear maps take the longest to price, and a recipe may be too dear without them.
+                if self.priced(self._block(c), 0, False).seconds <= best[1].seconds:
+                    price = self.priced(self._block(c), 0, True)
+                    best = (c, price) if _rank(price) <= _rank(best[1]) else best
+            self._steps[key] = best
         return self._steps[key]
 
     def _block(self, conversion: Conversion) -> Block:

@@ -208,6 +208,9 @@ def check_references(plan: Plan) -> None:
                 f"plan: tensor {tensor.name!r} is packed to {tensor.pack.slots} slots, the ring has fewer"
             )
         check_pack(tensor.pack, f"tensor {tensor.name!r}")
+    for step in () if plan.placing is None else plan.placing.steps:
+        if not 0 <= step.location < count or step.pack.slots > plan.chain.slots:
+            raise FormatError(f"plan: the layout of {step.name!r} names a line or slots that are not there")
     for register, position in plan.watch.items():
         if not (0 <= register < len(plan.registers) and 0 <= position < len(plan.tensors)):
             raise FormatError(f"plan: watch {register} -> {position} points outside the plan")

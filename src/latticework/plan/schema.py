@@ -16,6 +16,7 @@ from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeyManifest, KeySpec
 from latticework.plan.pack import PackMap
+from latticework.plan.placing import Placing
 
 FORMAT = 1
 
@@ -214,6 +215,7 @@ class Plan:
     kinds      register types in use;  registers[r] is the number of r's kind
     constants  what `encode` instructions gather from `sources`, and the block maps of `map_sums`
     watch      register -> position of the tensor value that it holds
+    placing    how the layouts were chosen, for the report
     """
 
     client: ClientSpec
@@ -228,6 +230,7 @@ class Plan:
     watch: Mapping[int, int]
     approximations: tuple[Approximation, ...] = ()
     layouts: tuple[tuple[str, str, str], ...] = field(default=())  # (tensor, shape, layout) for the report
+    placing: Placing | None = None
 
     @property
     def chain(self) -> ModulusChain:

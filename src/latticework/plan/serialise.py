@@ -24,6 +24,7 @@ from latticework.plan.check import (
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
 from latticework.plan.constants import ConstRef, Gather, MapSums
+from latticework.plan.placing import Placing
 from latticework.plan.schema import (
     FORMAT,
     Approximation,
@@ -80,6 +81,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         "watch": [[r, p] for r, p in plan.watch.items()],
         "approximations": to_data(plan.approximations),
         "layouts": to_data(plan.layouts),
+        **({} if plan.placing is None else {"placing": to_data(plan.placing)}),
     }
     sections = [
         (CODE, encode_code(plan)),
@@ -113,6 +115,7 @@ def read_plan(source: Path | bytes) -> Plan:
         dict(from_data(tuple[tuple[int, int], ...], _field(debug, "watch"), "watch")),
         from_data(tuple[Approximation, ...], _field(debug, "approximations"), "approximations"),
         from_data(tuple[tuple[str, str, str], ...], _field(debug, "layouts"), "layouts"),
+        from_data(Placing | None, debug.get("placing"), "placing"),
     )  # fmt: skip
     check_references(plan)
     return plan

@@ -14,7 +14,7 @@ from latticework.layout.conversions.base import Conversion
 from latticework.layout.conversions.block import block
 from latticework.layout.conversions.bsgs_roll import bsgs_roll
 from latticework.layout.conversions.compact import compact
-from latticework.layout.conversions.permute import permute
+from latticework.layout.conversions.permute import NEAREST, permute
 from latticework.layout.conversions.replicate import replicate
 from latticework.layout.conversions.roll import roll
 from latticework.layout.conversions.rot_roll import rot_roll
@@ -54,9 +54,12 @@ def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ..
     )
 
 
-def candidates(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
-    """The direct conversions that can be the cheapest: nothing is cheaper than to turn each vector whole."""
-    found = direct(shape, source, target)
+def candidates(shape: Shape, source: Layout, target: Layout, spread: bool = True) -> tuple[Conversion, ...]:
+    """The direct conversions that can be the cheapest: nothing is cheaper than to turn each vector whole.
+
+    spread  also those that begin with any copy of an element
+    """
+    found = tuple(c for c in direct(shape, source, target) if spread or c.name != NEAREST)
     whole = tuple(c for c in found if c.name in ("take", "rot-roll"))
     return whole or found
 
@@ -73,9 +76,10 @@ def named(name: str, shape: Shape, source: Layout, target: Layout) -> Conversion
 
 @lru_cache(maxsize=1 << 14)
 def stations(target: Layout) -> tuple[Layout, ...]:
-    """Layouts from which the target is reached by turning: its first vectors, each of which holds all elements.
+    """Layouts that it may pay to go through, from which the target is reached by turning.
 
-    Without the vector dims that only turn others, in every way in which the target can be written.
+    Its first vectors, each of which holds all elements: without the vector dims that only turn others, in every way in
+    which the target can be written. Where there are none, the same without rolls.
     """
     found = []
     for form in forms_of(target):
@@ -85,4 +89,6 @@ def stations(target: Layout) -> tuple[Layout, ...]:
             form = form.with_dims(place, 1, (), ())
         if gone:
             found.append(layout_of(form))
+    if not found and target.rolls:
+        found = [Layout(target.dims, target.vector_dims)]
     return tuple(dict.fromkeys(found))

@@ -36,7 +36,8 @@ class Emitter:
         by_steps: dict[int, list[int]] = {}
         for vector, steps in dict.fromkeys(turns):
             by_steps.setdefault(steps, []).append(vector)
-        joined = self.concat([self.rotate(self.take(x, vectors), steps) for steps, vectors in by_steps.items()])
+        arrays = {vectors: self.take(x, vectors) for vectors in dict.fromkeys(map(tuple, by_steps.values()))}
+        joined = self.concat([self.rotate(arrays[tuple(vectors)], steps) for steps, vectors in by_steps.items()])
         made = [(vector, steps) for steps, vectors in by_steps.items() for vector in vectors]
         places = {turn: place for place, turn in enumerate(made)}
         return self.take(joined, [places[turn] for turn in turns])

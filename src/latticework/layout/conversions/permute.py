@@ -20,6 +20,8 @@ from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, with_gaps
 from latticework.plan.constants import Gather
 
+NEAREST = "permute-nearest"
+
 
 @dataclass(frozen=True, slots=True)
 class Permute:
@@ -40,7 +42,7 @@ def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
     if copies & (copies - 1) == 0 and prod(d.extent for d in target.dims) == target.slots and copies > 1:
         nearest = replace(moved(shape, source, target), spread=copies)
         recipe = Permute(nearest, Copied(((target.slots // copies, copies),)))
-        found.append(Conversion("permute-nearest", shape, source, target, (recipe,)))
+        found.append(Conversion(NEAREST, shape, source, target, (recipe,)))
     for form in forms_of(target)[:1]:
         free = free_copies(form)
         ways = {tuple(free): "permute"} | ({(place,): f"permute-{place}" for place in free} if len(free) > 1 else {})

@@ -24,23 +24,59 @@ from latticework.plan.pack import GAP, REPEAT, IntArray, PackMap, Roll
 Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)
 WALKED = 256  # terms of a nest that is not worth taking apart
 TABLE = 1 << 25
+UNSORTED = 1 << 22  # codes that are kept before equal ones are dropped
 JOINT = 1 << 18  # iterations of a part beyond which its two ends are looked at one by one
 
 
-@lru_cache(maxsize=256)
+@dataclass(frozen=True)
+class Structure:
+    """Where a gather has diagonals: one for each of `moves` and each of `vectors`, whose numbers add up.
+
+    moves    (out, in, steps), ascending; shape (moves, 3)
+    vectors  (out, in): what loops that only number vectors add to both; shape (pairs, 2)
+    """
+
+    moves: IntArray
+    vectors: IntArray
+
+    @property
+    def size(self) -> int:
+        """Number of diagonals."""
+        return len(self.moves) * len(self.vectors)
+
+
+@lru_cache(maxsize=1024)
+def structure(gather: Gather) -> Structure:
+    """The diagonals that are not structurally zero."""
+    parts = None if prod(gather.domain) <= WALKED else _parts(gather)
+    found = (_walked(gather), np.zeros(1, dtype=np.int64)) if parts is None else _summed(gather, parts)
+    pair, steps = np.divmod(found[0], gather.slots)
+    vectors = found[1] // gather.slots
+    result = Structure(
+        np.stack([pair // gather.count_in, pair % gather.count_in, steps], axis=1),
+        np.stack([vectors // gather.count_in, vectors % gather.count_in], axis=1),
+    )
+    result.moves.setflags(write=False)
+    result.vectors.setflags(write=False)
+    return result
+
+
+@lru_cache(maxsize=128)
 def reached(gather: Gather) -> IntArray:
     """The diagonals that are not structurally zero: rows (out, in, steps), ascending; shape (diagonals, 3)."""
-    parts = None if prod(gather.domain) <= WALKED else _parts(gather)
-    codes = _walked(gather) if parts is None else _summed(gather, parts)
-    pair, steps = np.divmod(codes, gather.slots)
-    result = np.stack([pair // gather.count_in, pair % gather.count_in, steps], axis=1)
-    result.setflags(write=False)
-    return result
+    found = structure(gather)
+    if len(found.vectors) == 1 and not found.vectors.any():
+        return found.moves
+    rows = np.repeat(found.moves, len(found.vectors), axis=0)
+    rows[:, :2] += np.tile(found.vectors, (len(found.moves), 1))
+    rows = rows[np.lexsort(rows.T[::-1])]
+    rows.setflags(write=False)
+    return rows
 
 
 def num_diagonals(gather: Gather) -> int:
     """Diagonals that are not structurally zero."""
-    return len(reached(gather))
+    return structure(gather).size
 
 
 class _Seen:
@@ -49,18 +85,24 @@ class _Seen:
     def __init__(self, gather: Gather) -> None:
         self.size = gather.count_out * gather.count_in * gather.slots
         self.table: BoolArray | None = np.zeros(self.size, dtype=bool) if self.size <= TABLE else None
-        self.codes: IntArray = np.zeros(0, dtype=np.int64)
+        self.chunks: list[IntArray] = []
+        self.unsorted = 0
 
     def add(self, codes: IntArray) -> None:
         """Put codes in."""
         if self.table is not None:
             self.table[codes] = True
-        else:
-            self.codes = distinct(np.concatenate([self.codes, codes]))
+            return
+        self.chunks.append(codes)
+        self.unsorted += codes.size
+        if self.unsorted > UNSORTED:
+            self.chunks, self.unsorted = [self.all()], 0
 
     def all(self) -> IntArray:
         """Everything that was put in, ascending."""
-        return self.codes if self.table is None else np.flatnonzero(self.table)
+        if self.table is not None:
+            return np.flatnonzero(self.table)
+        return distinct(np.concatenate(self.chunks)) if self.chunks else np.zeros(0, dtype=np.int64)
 
 
 def _walked(gather: Gather) -> IntArray:
@@ -226,11 +268,12 @@ def _part(gather: Gather, nodes: list[Node]) -> _Part:
     return _Part(of("loop", 0), (of("axis", 0), of("axis", 1)), dims, (free[0], free[1]))
 
 
-def _summed(gather: Gather, parts: list[_Part]) -> IntArray:
-    """Diagonals as sums of the moves of all parts, then of each output place the nearest input."""
+def _summed(gather: Gather, parts: list[_Part]) -> tuple[IntArray, IntArray]:
+    """Diagonals as sums of the moves of all parts, of each output place to the nearest input; and moves of vectors."""
     offsets: IntArray = np.zeros(1, dtype=np.int64)  # of copies that do not depend on elements
     chosen: _Part | None = None
     total: IntArray = np.zeros(1, dtype=np.int64)
+    vectors = total
     moves: list[IntArray] = []
     for part in parts:
         repeats = part.free[1]
@@ -241,28 +284,32 @@ def _summed(gather: Gather, parts: list[_Part]) -> IntArray:
         else:
             moves.append(_moves(gather, part))
     for found in sorted(moves, key=len):
-        total = _sums(gather, total, found)
-    seen = _Seen(gather)
+        if (found & (gather.slots - 1)).any():
+            total = _sums(gather, total, found)
+        else:
+            vectors = _sums(gather, vectors, found)
+    seen, nearest_copy = _Seen(gather), _nearest_turns(gather.slots, offsets)
     if chosen is None:
-        seen.add(_settled(gather, total[:, None], offsets))
-        return seen.all()
+        seen.add(_settled(gather, total[:, None], nearest_copy))
+        return seen.all(), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
         for rows in _walked_rows(gather, chosen):
-            seen.add(_settled(gather, rows, offsets))
-        return seen.all()
+            seen.add(_settled(gather, rows, nearest_copy))
+        return seen.all(), vectors
     rows = _rows(gather, chosen)
     long = max(1, CHUNK // rows.shape[1])
     wide = max(1, long // max(1, total.size))
     for i, j in product(range(0, len(rows), wide), range(0, total.size, long)):
         codes = _plus(gather, total[None, j : j + long, None], rows[i : i + wide, None, :])
-        seen.add(_settled(gather, codes.reshape(-1, rows.shape[1]), offsets))
-    return seen.all()
+        seen.add(_settled(gather, codes.reshape(-1, rows.shape[1]), nearest_copy))
+    return seen.all(), vectors
 
 
 def _plus(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
-    slots = gather.slots
-    steps = (a % slots + b % slots) % slots
-    return (a // slots + b // slots) * slots + steps
+    """The sums of moves: steps are a vector's, modulo its slots (a power of two)."""
+    low = gather.slots - 1
+    total: IntArray = ((a & ~low) + (b & ~low)) | ((a + b) & low)
+    return total
 
 
 def _sums(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
@@ -287,21 +334,31 @@ def _copy_offsets(gather: Gather, repeats: list[int], offsets: IntArray) -> IntA
     return offsets
 
 
-def _settled(gather: Gather, codes: IntArray, offsets: IntArray) -> IntArray:
-    """Of the copies in each row, and those at `offsets` from them, the one with the fewest steps."""
-    slots = gather.slots
+def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
+    """For each number of steps the fewest that reach a copy, where copies lie at `offsets`, ascending from 0."""
+    steps = np.arange(slots, dtype=np.int64)
+    past = np.searchsorted(offsets, slots - steps)  # the first copy that lies behind: around it is the nearest
+    nearest_copy = steps + offsets[np.minimum(past, offsets.size - 1)] - slots
+    return np.where(past < offsets.size, nearest_copy, steps)
+
+
+def _settled(gather: Gather, codes: IntArray, nearest_copy: IntArray) -> IntArray:
+    """Of the copies in each row, and those around them, the one with the fewest steps."""
+    slots, low = gather.slots, gather.slots - 1
+    bits = low.bit_length()
+    if gather.spread == 1 and codes.shape[1] == 1:
+        only: IntArray = (codes[:, 0] & ~low) | nearest_copy[codes[:, 0] & low]
+        return only
+    pairs = gather.count_in * gather.count_out
     best: IntArray | None = None
     for copy in range(gather.spread):
-        steps = (codes % slots - copy * (slots // gather.spread)) % slots
-        past = np.searchsorted(offsets, slots - steps)  # the first copy that lies behind: around it is the nearest
-        steps = np.where(past < offsets.size, steps + offsets[np.minimum(past, offsets.size - 1)] - slots, steps)
-        pair = codes // slots
-        order = steps * (gather.count_in * gather.count_out) + pair
-        nearest_code = (order % (gather.count_in * gather.count_out)) * slots + steps
-        choice = np.take_along_axis(nearest_code, np.argmin(order, axis=1)[:, None], 1)[:, 0]
-        best = choice if best is None else np.where(choice % slots < best % slots, choice, best)
+        steps = nearest_copy[(codes - copy * (slots // gather.spread)) & low]
+        order = ((steps * gather.spread + copy) * pairs + (codes >> bits)).min(axis=1)
+        best = order if best is None else np.minimum(best, order)
     assert best is not None
-    return best
+    steps, pair = np.divmod(best, pairs)
+    settled: IntArray = (pair << bits) | (steps // gather.spread)
+    return settled
 
 
 def _moves(gather: Gather, part: _Part) -> IntArray:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
 from latticework.plan.gathers.copies import copies
-from latticework.plan.gathers.gather import Gather
-from latticework.plan.gathers.structure import reached
+from latticework.plan.gathers.gather import Access, Gather
+from latticework.plan.gathers.structure import num_diagonals, reached
 from latticework.plan.gathers.values import diagonal_values
 from latticework.plan.pack import IntArray
 
@@ -22,9 +23,9 @@ def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
 
     What then lies in the output's other places are whatever numbers the input holds there, where the map has zeros.
     """
-    found = reached(gather)
-    if gather.source is not None or gather.spread > 1 or len(found) > MOST_DIAGONALS * gather.count_out:
+    if gather.source is not None or gather.spread > 1 or num_diagonals(gather) > MOST_DIAGONALS * gather.count_out:
         return None
+    found = reached(gather)
     keeps = _keeps_elements(gather)
     if keeps and np.array_equal(found[:, 0], np.arange(gather.count_out)):
         return tuple((in_, steps) for _, in_, steps in found.tolist())  # one diagonal brings all that a vector holds
@@ -66,10 +67,22 @@ def _wanted(gather: Gather, out: int, diagonals: IntArray, keeps: bool) -> IntAr
 
 
 def _keeps_elements(gather: Gather) -> bool:
-    """Whether every element of the output is the input's element of the same number."""
-    flat = ((gather.out_pack.size,), ((1,),), (0,))
+    """Whether every element of the output is the input's element of the same number, and all are visited."""
+    in_c_order = tuple(prod(gather.domain[j + 1 :]) for j in range(len(gather.domain)))
     accesses = [gather.out_access, gather.in_access]
-    return all(a is not None and (a.view, a.matrix, a.offset) == flat for a in accesses) and gather.domain == flat[0]
+    sizes = [prod(gather.domain), gather.out_pack.size, gather.in_pack.size if gather.in_pack else 0]
+    return len(set(sizes)) == 1 and all(
+        a is not None and _flat_weights(a, gather.domain) == in_c_order for a in accesses
+    )
+
+
+def _flat_weights(access: Access, domain: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What one step of each loop adds to the flat index; None if that starts elsewhere than at 0 or leaves the view."""
+    reach = [access.reach(a, domain) for a in range(len(access.view))]
+    if any(access.offset) or any(low < 0 or high >= n for (low, high), n in zip(reach, access.view, strict=True)):
+        return None
+    strides = [prod(access.view[a + 1 :]) for a in range(len(access.view))]
+    return tuple(sum(row[j] * s for row, s in zip(access.matrix, strides, strict=True)) for j in range(len(domain)))
 
 
 def _turn(gather: Gather, out: int, wanted: IntArray) -> tuple[int, int] | None:

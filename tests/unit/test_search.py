@@ -1,0 +1,105 @@
+"""The search for layouts: what it says it took adds up, what it keeps is not beaten, and slow networks change choices."""
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.cost import CostModel
+from latticework.errors import UserError
+from latticework.frontend import trace
+from latticework.ir import interpret
+from latticework.layout import assign_layouts
+from latticework.ops.lower import lower_to_vectors
+from latticework.placing import NETWORKS, Seconds, find_layouts
+from latticework.plan.placing import Ending, pareto
+from latticework.plan.serialise import read_plan, write_plan
+
+COSTS = CostModel.load()
+LAN, WAN = NETWORKS["lan"], NETWORKS["wan"]
+
+
+@lw.program
+def outer_sums(u: lw.Secret[64, 1], v: lw.Secret[1, 64]):
+    return (u * v).sum(axis=0)
+
+
+@lw.program
+def product(a: lw.Secret[16, 16], b: lw.Secret[16, 16]):
+    return a @ b
+
+
+def found(program, slots, rate=LAN):
+    return find_layouts(trace(program), slots, Seconds(COSTS, 1 << 13, 3, bits_a_second=rate))
+
+
+def inputs_of(decisions):
+    return {value.origin.name: layout for value, layout in decisions.inputs.items()}
+
+
+def test_only_what_nothing_beats_is_kept():
+    rng = np.random.default_rng(0)
+    endings = [Ending(float(s), int(n), int(c)) for s, n, c in rng.integers(0, 6, (60, 3))]
+    kept = pareto(endings)
+    assert all(any(k.beats(e) for k in kept) for e in endings)
+    assert not any(a.beats(b) for a in kept for b in kept if a is not b)
+    chosen = Ending(1.0, 1, 1, True)
+    assert pareto([Ending(1.0, 1, 1), chosen]) == (chosen,)
+
+
+@pytest.mark.parametrize(("program", "slots"), [(outer_sums, 64), (product, 64), (product, 256)])
+def test_what_the_decisions_took_adds_up(program, slots):
+    decisions = found(program, slots)
+    (chosen,) = [e for e in decisions.pareto if e.chosen]
+    taken = decisions.taken.values()
+    received = chosen.ciphertexts - sum(layout.count for layout in decisions.inputs.values())
+    assert received >= 1
+    total = sum(t.seconds + sum(m.seconds for m in t.moves) for t in taken)
+    total += Seconds(COSTS, 1 << 13, 3).sent(received)
+    assert total == pytest.approx(decisions.seconds) == pytest.approx(chosen.seconds)
+    assert not any(e.beats(chosen) for e in decisions.pareto if not e.chosen)
+    for op, other in decisions.others.items():
+        assert other.layout != decisions.placed[op].result
+
+
+def test_sending_takes_as_long_as_the_network_says():
+    rates = [Seconds(COSTS, 1 << 13, 3, bits_a_second=rate).sent(5) for rate in (LAN, WAN)]
+    assert rates[1] == pytest.approx(10 * rates[0])
+
+
+def test_a_slow_network_changes_what_is_sent():
+    """Sent 64 times over, the column spares rotations and products; over a slow network it is sent once."""
+    fast, slow = found(outer_sums, 64, 10 * LAN), found(outer_sums, 64, WAN)
+    assert [inputs_of(fast)["u"].count, inputs_of(slow)["u"].count] == [64, 1]
+    assert fast.placed.values() != slow.placed.values()
+    assert any(e.ciphertexts == 3 for e in fast.pareto) and any(e.ciphertexts == 66 for e in slow.pareto)
+
+
+@pytest.mark.parametrize("rate", [LAN, WAN])
+def test_the_meaning_is_the_same_over_any_network(rate):
+    module = trace(outer_sums)
+    placed = assign_layouts(module, find_layouts(module, 64, Seconds(COSTS, 1 << 13, 3, bits_a_second=rate)))
+    lowered, _, _ = lower_to_vectors(placed)
+    rng = np.random.default_rng(1)
+    arrays = [rng.normal(size=(64, 1)), rng.normal(size=(1, 64))]
+    packs = [v.type.layout.pack_map(v.type.shape) for v in (*placed.inputs, *placed.body.terminator.operands)]
+    (got,) = interpret(lowered, [pack.pack(a) for pack, a in zip(packs, arrays, strict=False)])
+    np.testing.assert_allclose(packs[-1].unpack(got), outer_sums(*arrays), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("network", ["internet", 0, -1.0, float("nan"), float("inf"), True, None, [1e9]])
+def test_what_is_no_network_is_refused(network):
+    with pytest.raises(UserError, match=r"network=.*'lan', 'wan', or a number of bits per second"):
+        lw.compile(product, network=network)
+
+
+def test_a_plan_keeps_how_its_layouts_were_chosen():
+    plan = lw.compile(product, precision_bits=4, ring_degree=1024, insecure=True, network=5e8).plan
+    placing = plan.placing
+    assert placing.bits_a_second == 5e8 and placing.explored > 0
+    assert [(s.name, s.operation) for s in placing.steps[:2]] == [("a", "input"), ("b", "input")]
+    step = placing.steps[-1]
+    assert step.operation == "matmul" and step.box and step.other not in ("", str(step.pack)) and step.seconds > 0
+    assert "return a @ b" in plan.locations[step.location].text
+    for conversion in step.conversions:
+        assert conversion.operand in ("a", "b") and len(conversion.way) > 1 and conversion.seconds > 0
+    assert read_plan(write_plan(plan)).placing == placing

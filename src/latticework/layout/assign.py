@@ -16,20 +16,33 @@ from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, Op, Type, Value, rebuild
 from latticework.layout.forms import in_order
 from latticework.layout.layout import Layout, Shape
+from latticework.plan.pack import GAP, REPEAT
 
 
 @dataclass(frozen=True)
 class Room:
     """The vectors in which the tensors of a program lie.
 
-    slots  the length of each, a power of two
+    slots   the length of each, a power of two
+    rolls   whether layouts may be rolled
+    copies  whether a client may send elements repeatedly
     """
 
     slots: int
+    rolls: bool = True
+    copies: bool = True
 
     def row_major(self, shape: Shape) -> Layout:
         """The default layout of a shape."""
         return in_order(shape, self.slots)
+
+    def sent(self, shape: Shape) -> Layout:
+        """The default layout of an encrypted input."""
+        return in_order(shape, self.slots, fill=REPEAT if self.copies else GAP)
+
+    def may_send(self, layout: Layout) -> bool:
+        """Whether a client may send a tensor so."""
+        return self.copies or all(dim.axis != REPEAT or dim.extent == 1 for dim in layout.all_dims)
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,15 @@ from latticework.plan.pack import REPEAT, PackDim
 
 
 def boxes(
-    result: Layout, summed: int, extent: int, own: tuple[set[int], set[int]], few: bool = False
+    result: Layout, summed: int, extent: int, own: tuple[set[int], set[int]], few: bool = False, rolled: bool = True
 ) -> Iterator[Layout]:
     """Boxes whose sum over axis `summed`, of this extent, lies as `result` does.
 
     The summed loop numbers vectors; where the result repeats at the outermost, some of it may lie there instead.
 
-    own  axes that only the left, and only the right operand has: they may turn the summed one
-    few  only those in which loops of both do: both operands are then got by turning
+    own     axes that only the left, and only the right operand has: they may turn the summed one
+    few     only those in which loops of both do: both operands are then got by turning
+    rolled  whether there are boxes in which they do
     """
     inside = min(result.outer_copies, 1 << num_bits(extent))
     for share in sorted({1, inside}):
@@ -37,7 +38,8 @@ def boxes(
             rolls = tuple((i + (1 if i < first else moved), j + (1 if j < first else moved)) for i, j in result.rolls)
             yield Layout(tuple(dims), (PackDim(summed, outer), *result.vector_dims), rolls)
             continue
-        subsets = list(_subsets([place for axes in own for place in _turning(dims, axes)]))
+        turning = [place for axes in own for place in _turning(dims, axes)] if rolled else []
+        subsets = list(_subsets(turning))
         for chosen in subsets[-1:] if few else subsets:
             yield from _turned(dims, result.vector_dims, summed, outer, chosen)
 

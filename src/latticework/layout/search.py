@@ -159,7 +159,7 @@ class Search:
                 inputs[what] = how  # type: ignore[index, assignment]
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
-                inputs[value] = self.room.row_major(value.type.shape)  # nothing reads it
+                inputs[value] = self.room.sent(value.type.shape)  # nothing reads it
         others = {}
         for op, placement in placed.items():
             there = [(s, lay) for lay, s in self._reached[op].items() if lay != placement.result]
@@ -204,7 +204,7 @@ class Search:
             if not (_is_tensor(value) and value.is_secret):
                 continue
             if value not in state.layouts:
-                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
             lying = state.layouts[value]
             state = _State(
                 state.layouts,
@@ -308,7 +308,7 @@ class Search:
     def _sent_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> list[Layout]:
         """Where a client may put an input: where its first use wants it; as tried, if that takes fewer ciphertexts."""
         for operand, wanted in zip(op.operands, placement.operands, strict=True):
-            if operand is value and wanted is not None:
+            if operand is value and wanted is not None and self.room.may_send(wanted):
                 if wanted.count <= layout.count:
                     return [wanted]
                 return [layout, wanted] if wanted.count <= MOST_SENT * layout.count else [layout]
@@ -321,7 +321,7 @@ class Search:
         inits = op.operands if static is not None else op.operands[1:]
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
-                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
         block = op.regions[0].block
         heads = block.args[1:]
         layouts, spent = dict(state.layouts), dict(state.spent)

@@ -39,7 +39,8 @@ class Operand:
 class Target:
     """Where the result goes: its shape and layout, the builder, and the arrays behind public operands.
 
-    box  of a product of two secrets: the layout of all its loops
+    box     of a product of two secrets: the layout of all its loops
+    spread  whether copies of the result may share sums out
     """
 
     shape: Shape
@@ -47,6 +48,7 @@ class Target:
     builder: Builder
     sources: dict[str, Array]
     box: Layout | None = None
+    spread: bool = True
 
     @property
     def pack(self) -> PackMap:
@@ -84,7 +86,7 @@ def linear(
     gather = Gather(domain, target.pack, out, source, weights, x.pack, into)
     if (turns := whole_rotations(gather)) is not None:
         return turned(target, x.vector, turns)
-    copies = target.layout.outer_copies
+    copies = target.layout.outer_copies if target.spread else 1
     shared = replace(gather, spread=copies)
     folds = copies.bit_length() - 1
     if num_diagonals(shared) + FOLD_COST * folds >= num_diagonals(gather):

@@ -31,11 +31,13 @@ from latticework.plan.gathers.gather import distinct
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
 from latticework.plan.gathers.structure import reached, structure
 from latticework.plan.pack import IntArray
+from latticework.techniques import ALL, Techniques
 
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
 MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
 MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
+LAN_PRICE = 0.0096  # of a ciphertext, in Rotom's units
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
 NETWORKS = {"lan": LAN_BITS_A_SECOND, "wan": WAN_BITS_A_SECOND}  # bits a second
 _BY_NAME = {op.spec.name: op for op in ALL_OPS}
@@ -73,7 +75,7 @@ class Seconds:
     model: CostModel
     ring_degree: int
     depth: int
-    packing: bool = True
+    techniques: Techniques = ALL
     bits_a_second: float = LAN_BITS_A_SECOND
     _linear: dict[object, float] = field(default_factory=dict)
     _parts: dict[int, Prices] = field(default_factory=dict)
@@ -108,25 +110,22 @@ class Seconds:
                 addition=2 * rows * self.model.unit_seconds("pointwise", self.ring_degree) / 3,
                 finish=self.model.seconds("mod_down", self.shape(spent, dropped=1)),
             )
+            if not self.techniques.hoisting:
+                self._parts[spent] = self._parts[spent].without_hoisting()
         return self._parts[spent]
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """The cheapest way to carry a map out."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            where, parts = _places(linear_map, self.parts(spent))
-            packing = self.packing and real and where.steps.size <= MOST_PACKED
-            self._linear[key] = (
-                choose(where, parts, packing=packing, mode="counts").counts.price(parts)
-                if where.steps.size <= MOST_COUNTED
-                else roughly(where, parts)
-            )
+            self._linear[key] = _cheapest(linear_map, self.parts(spent), real, self.techniques)
         return self._linear[key]
 
     def rotations(self, count: int, spent: int) -> float:
         """The decomposition is shared."""
         parts = self.parts(spent)
-        return parts.rotation if count == 1 else parts.hoist + count * (parts.rotation - parts.hoist)
+        shared = parts.hoist if self.techniques.hoisting and count > 1 else 0.0
+        return shared + count * (parts.rotation - shared)
 
     def product(self, spent: int) -> float:
         """Four products of rows."""
@@ -149,16 +148,30 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
-def roughly(where: Places, parts: Prices) -> float:
-    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants."""
+def _cheapest(linear_map: LinearMap, parts: Prices, real: bool, may: Techniques) -> float:
+    """The price of the cheapest way to carry a map out."""
+    where, each = _places(linear_map, parts)
+    if where.steps.size > MOST_COUNTED:
+        return roughly(where, each, stepped=may.baby_steps)
+    packing = may.complex_packing and real and where.steps.size <= MOST_PACKED
+    widths = each if may.tuned_widths else _places(linear_map, ROTOM)[1]
+    found = choose(where, widths, packing=packing, mode="counts" if may.baby_steps else "rotations")
+    return found.counts.price(each)
+
+
+def roughly(where: Places, parts: Prices, stepped: bool = True) -> float:
+    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants.
+
+    stepped  whether there are giant steps
+    """
     held = np.zeros(where.slots, dtype=bool)
     held[where.steps % where.slots] = True
     steps, count_in, count_out = (
         int(np.count_nonzero(n)) for n in (held, np.bincount(where.in_), np.bincount(where.out))
     )
     babies = sqrt(steps * count_out * parts.giant / (count_in * parts.baby))
-    babies = min(max(babies, 1.0), float(steps))
-    switches = count_in * babies * parts.baby + count_out * steps / babies * parts.giant
+    babies = min(max(babies, 1.0), float(steps)) if stepped else float(steps)
+    switches = count_in * babies * parts.baby + (count_out * steps / babies * parts.giant if stepped else 0.0)
     ends = count_in * parts.hoist + count_out * parts.finish
     return switches + ends + where.steps.size * (parts.product + parts.addition)
 
@@ -196,14 +209,12 @@ def _rows(gather: Gather, rows: IntArray) -> Places:
 class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
 
-    sent_price: float = 0.0096
+    techniques: Techniques = ALL
+    sent_price: float = LAN_PRICE
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """Rotations and products of the square-root split."""
-        where, parts = _places(linear_map, ROTOM)
-        if where.steps.size > MOST_COUNTED:
-            return roughly(where, parts)
-        return choose(where, parts, mode="counts").counts.price(parts)
+        return _cheapest(linear_map, ROTOM, real, self.techniques)
 
     def rotations(self, count: int, spent: int) -> float:
         """4 each."""
@@ -236,6 +247,7 @@ class LoweringPrices:
 
     module: Module
     costs: VectorCosts
+    techniques: Techniques = ALL
     _operations: dict[object, tuple[Block, dict[Value, int]]] = field(default_factory=dict)
     _ways: dict[object, tuple[Price, tuple[Layout, ...]] | None] = field(default_factory=dict)
     _moves: dict[object, Block] = field(default_factory=dict)
@@ -255,8 +267,9 @@ class LoweringPrices:
             source = value.owner.attrs.get("source") if layout is None and isinstance(value.owner, Op) else None
             operands.append(Operand(shape_of(value), vector, layout, source))
         target = Target(
-            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box
-        )
+            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box,
+            self.techniques.spread_sums,
+        )  # fmt: skip
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None
         descriptor.lower(target, *operands, **descriptor.own(op.attrs))
@@ -288,7 +301,7 @@ class LoweringPrices:
             if key not in self._moves:
                 block = Block()
                 x = Operand(shape, block.add_arg(VecType(old.count, old.slots, "real", True)), old, None)
-                moved(Target(shape, new, Builder(block), self.module.sources), x)
+                moved(Target(shape, new, Builder(block), self.module.sources, spread=self.techniques.spread_sums), x)
                 self._moves[key] = block
             step = self._priced(self._moves[key], spent + total.levels)
             total = Price(total.seconds + step.seconds, total.levels + step.levels)
@@ -305,7 +318,7 @@ class LoweringPrices:
         for op in block.ops:
             reading = [v for v in op.operands if v.is_secret]
             level = max((levels.get(v, 0) for v in reading), default=0)
-            lazy = op.name in ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
+            lazy = op.name in _LAZY and self.techniques.lazy_relinearization
             if not lazy:
                 seconds += sum(self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading))
             cost, more = _PRICED[op.name](self.costs, op, spent + level)
@@ -341,6 +354,8 @@ def _count(value: Value) -> int:
     return value.type.count
 
 
+# Operations whose operands need not be relinearised.
+_LAZY = ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
 Priced = Callable[[VectorCosts, Op, int], tuple[float, int]]
 
 

@@ -86,6 +86,18 @@ def test_the_meaning_is_the_same_over_any_network(rate):
     np.testing.assert_allclose(packs[-1].unpack(got), outer_sums(*arrays), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(("network", "sent"), [("lan", 9), ("wan", 2)])
+def test_programs_run_encrypted_however_their_inputs_are_sent(network, sent):
+    model = lw.compile(outer_sums, precision_bits=8, ring_degree=1024, insecure=True, network=network)
+    assert sum(i.pack.count for i in model.plan.client.inputs) == sent
+    client = model.client()
+    server = model.server(client.keygen().public())
+    rng = np.random.default_rng(2)
+    arrays = rng.uniform(-1, 1, (64, 1)), rng.uniform(-1, 1, (1, 64))
+    got = client.decrypt(server(client.encrypt(*arrays))).reveal()
+    np.testing.assert_allclose(got, outer_sums(*arrays), atol=0.1)
+
+
 @pytest.mark.parametrize("network", ["internet", 0, -1.0, float("nan"), float("inf"), True, None, [1e9]])
 def test_what_is_no_network_is_refused(network):
     with pytest.raises(UserError, match=r"network=.*'lan', 'wan', or a number of bits per second"):

@@ -18,13 +18,15 @@ from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
 from latticework.levels import manage_levels, program_depth
 from latticework.ops.lower import lower_to_vectors
-from latticework.params import ModulusChain
+from latticework.params import MAX_SLOTS, ModulusChain
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 from latticework.placing import (
     LAN_BITS_A_SECOND,
     USUAL_DEPTH,
     explained,
     find_layouts,
+    least_ring_degree,
+    may_share_sums,
     ring_degree_for,
     slots_needed,
     vector_costs,
@@ -92,28 +94,38 @@ def to_vectors(
     """Lay tensors out and lower them to vectors, which these passes then improve.
 
     bits_a_second  of the network between client and server: what is sent is priced too
-    Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for.
+    Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
+    longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
+    searched.
 
     raises  LayoutError if a tensor fits no ring
     """
     model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]
     passes = tuple(p for p in passes if p not in without)
-    needed, depth = slots_needed(module), USUAL_DEPTH
+    needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, USUAL_DEPTH
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
-    for _ in range(2):
+
+    def found(width: int) -> tuple[float, Vectors]:
         degree = max(2 * width, ring_degree or ring_degree_for(depth))
         prices = vector_costs(model, degree, depth, bits_a_second, techniques)
         decisions = find_layouts(module, width, prices, techniques)
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
-        vectors = run_passes(lowered, passes, on_event=on_event)
-        depth = program_depth(vectors)
-        longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
-        if width >= longest:
-            break
-        width = longest
-    return Vectors(placed, vectors, tensors, positions, depth, width, *explained(module, decisions, bits_a_second))
+        made = run_passes(lowered, passes, on_event=on_event)
+        why = explained(module, decisions, bits_a_second)
+        return decisions.seconds, Vectors(placed, made, tensors, positions, program_depth(made), width, *why)
+
+    seconds, vectors = found(width)
+    depth = vectors.depth
+    longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+    if width < longest:
+        seconds, vectors = found(longest)
+    free = (ring_degree or least_ring_degree(depth)) // 2
+    if vectors.slots < free and techniques.rolls and may_share_sums(module, free):
+        fewer, wide = found(free)
+        vectors = wide if fewer < seconds else vectors
+    return vectors
 
 
 def to_primitives(

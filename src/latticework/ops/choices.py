@@ -14,8 +14,8 @@ from latticework.ir.core import Op
 from latticework.layout.alignment import aligned, around, meeting
 from latticework.layout.assign import Placement, Room
 from latticework.layout.boxes import boxes
-from latticework.layout.derive import exchanged
-from latticework.layout.forms import holds, padded, seeds
+from latticework.layout.derive import exchanged, filled
+from latticework.layout.forms import holds, padded, seeds, skewed
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.loops import Loops
 from latticework.layout.sums import summed_layouts
@@ -39,10 +39,11 @@ def linear_map(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     lying = next(layout for layout in layouts if layout is not None)
     before = next(shape_of(v) for v, layout in zip(op.operands, layouts, strict=True) if layout is not None)
     after = shape_of(op.result)
-    nowhere = (None,) * len(layouts)
-    found = [] if len(before) != len(after) else [similar(lying, before, after), strided(lying, before, after)]
-    for result in _distinct([*found, *_forms(after, room)], after):
-        yield Placement(nowhere, result)
+    for start in dict.fromkeys((lying, filled(lying))):
+        found = [] if len(before) != len(after) else [similar(start, before, after), strided(start, before, after)]
+        wanted = tuple(None if layout is None or start == layout else start for layout in layouts)
+        for result in _distinct([*found, *_forms(after, room)], after):
+            yield Placement(wanted, result)
 
 
 def same(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
@@ -66,7 +67,8 @@ def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """Operands brought together where they lie already, or where one of them does."""
     out = shape_of(op.result)
     loops = Loops.elementwise(*map(shape_of, op.operands))
-    lying = _distinct([meeting(loops, layouts), *around(loops, layouts)], out)
+    copied = [None if layout is None else filled(layout) for layout in layouts]
+    lying = _distinct([meeting(loops, layouts), *around(loops, layouts), *around(loops, copied)], out)
     secret = sum(layout is not None for layout in layouts)
     fresh = _forms(out, room) if secret > 1 or not lying else []
     yield from aligned(loops, layouts, [*lying, *fresh])
@@ -76,12 +78,20 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """By a public matrix one linear map; of two secrets, boxes."""
     loops = Loops.matmul(*map(shape_of, op.operands))
     out = shape_of(op.result)
-    sides = [_exchanged(loops, side, layout, out) for side, layout in enumerate(layouts) if layout is not None]
-    if len(sides) == 2:
-        yield from aligned(loops, layouts, _boxes(loops, layouts, sides, out, room))
+    if None not in layouts:
+        yield from aligned(loops, layouts, _boxes(loops, layouts, out, room))
         return
-    for result in _distinct([*sides, *_forms(out, room)], out):
-        yield Placement((None, None), result)
+    (side,) = (side for side in (0, 1) if layouts[side] is not None)
+    lying = layouts[side]
+    assert lying is not None
+    for start in dict.fromkeys((lying, filled(lying))):
+        wanted = tuple(start if i == side and start != lying else None for i in (0, 1))
+        for result in _distinct([_exchanged(loops, side, start, out), *_forms(out, room)], out):
+            yield Placement(wanted, result)
+    turned = skewed(shape_of(op.operands[side]), room.slots, prod(out)) if room.rolls else None
+    if turned is not None:
+        wanted = tuple(turned if i == side else None for i in (0, 1))
+        yield Placement(wanted, room.row_major(out))
 
 
 def _exchanged(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
@@ -90,11 +100,12 @@ def _exchanged(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
     return exchanged(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
 
 
-def _boxes(loops: Loops, layouts: Layouts, sides: Sequence[Layout], out: Shape, room: Room) -> Iterator[Layout]:
+def _boxes(loops: Loops, layouts: Layouts, out: Shape, room: Room) -> Iterator[Layout]:
     """Where two secret operands lie already; and boxes around where the result may lie, fewer if they are large."""
     is_large = prod(padded(loops.extents)) > LARGE_BOX * room.slots
     yield from _distinct([meeting(loops, layouts)], loops.extents)
     (summed,), own = loops.summed, (loops.own(0), loops.own(1))
+    sides = [_exchanged(loops, side, layout, out) for side, layout in enumerate(layouts) if layout is not None]
     for result in _distinct([*sides, *([] if is_large else _forms(out, room))], out):
         yield from boxes(result, summed, loops.extents[summed], own, is_large, room.rolls)
 

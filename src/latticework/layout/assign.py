@@ -2,7 +2,7 @@
 
 In:  tensor IR without layouts.
 Out: tensor IR whose secret types carry a layout; `tensor.convert_layout` where
-     an operand must lie otherwise than it does.
+     an operand must lie otherwise than it does, naming the recipe.
 Cost: O(ops).
 """
 
@@ -14,6 +14,7 @@ from typing import Protocol
 
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, Op, Type, Value, rebuild
+from latticework.layout.conversions import Conversion
 from latticework.layout.forms import in_order
 from latticework.layout.layout import Layout, Shape
 from latticework.plan.pack import GAP, REPEAT
@@ -68,8 +69,8 @@ class Decisions(Protocol):
     def placed(self) -> Mapping[Op, Placement]:
         """Placement of every operation with a secret result."""
 
-    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts that a conversion passes through, the new one last."""
+    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The conversions of a value, one after the other."""
 
 
 def assign_layouts(module: Module, decisions: Decisions) -> Module:
@@ -83,7 +84,7 @@ def assign_layouts(module: Module, decisions: Decisions) -> Module:
         if layout is None or lying is None or lying == layout:
             return value
         for step in decisions.way(old, lying, layout):
-            value = builder.build("tensor.convert_layout", [value], layout=step)
+            value = builder.build("tensor.convert_layout", [value], layout=step.target, recipe=step.name)
         return value
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:

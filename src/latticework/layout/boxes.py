@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latticework.layout.derive import without_dims
 from latticework.layout.layout import Layout, num_bits
 from latticework.plan.pack import REPEAT, PackDim
 
@@ -77,41 +76,3 @@ def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield (place,)
     if len(places) > 1:
         yield tuple(places)
-
-
-def anchors(layout: Layout) -> Iterator[Layout]:
-    """Layouts from which this one is reached by turning: its first vectors, if each of them holds all elements.
-
-    Either without a vector dim that only turns others; or, where a vector dim of an axis is turned by a slot dim that
-    repeats, with that axis walked by the slot dim itself.
-    """
-    first = len(layout.vector_dims)
-    for i, dim in enumerate(layout.vector_dims):
-        if dim.axis == REPEAT and any(j == i for _, j in layout.rolls):
-            yield without_dims(layout, [i])
-    for i, by in layout.rolls:
-        walks, repeats = layout.all_dims[i], layout.all_dims[by]
-        others = [pair for pair in layout.rolls if pair != (i, by)]
-        is_free = all(by not in pair and (i not in pair or pair[0] == i) for pair in others)
-        if (
-            i < first <= by
-            and walks.axis >= 0
-            and repeats.axis == REPEAT
-            and is_free
-            and not repeats.extent % walks.extent
-        ):
-            yield _walked_inside(layout, i, by, others)
-
-
-def _walked_inside(layout: Layout, i: int, by: int, rolls: Sequence[tuple[int, int]]) -> Layout:
-    """Vector dim i taken into the fast part of slot dim `by`; what turned it turns it there."""
-    first = len(layout.vector_dims)
-    walks, repeats = layout.all_dims[i], layout.all_dims[by]
-    dims = list(layout.all_dims)
-    dims[by : by + 1] = [PackDim(REPEAT, repeats.extent // walks.extent), walks]
-    del dims[i]
-
-    def place(old: int) -> int:
-        return by if old == i else old - (old > i) + (old > by)
-
-    return Layout(tuple(dims[first - 1 :]), tuple(dims[: first - 1]), tuple((place(a), place(b)) for a, b in rolls))

@@ -22,6 +22,7 @@ from typing import Protocol
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Block, Module, Op, Value
 from latticework.layout.assign import Placement, Room
+from latticework.layout.conversions import Conversion
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.reasons import Move, Other, Taken
 from latticework.plan.placing import Ending, pareto
@@ -47,11 +48,11 @@ class Prices(Protocol):
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """An operation whose secret operands lie in these layouts (None: public)."""
 
-    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price | None:
-        """The price of the cheapest way from one layout to another; None if there is none."""
+    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
+        """The price of the cheapest way from one layout to another."""
 
-    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts on the cheapest way, the new one last."""
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The conversions on the cheapest way."""
 
     def sent(self, layout: Layout) -> float:
         """Seconds to send a tensor to or from the client."""
@@ -81,8 +82,8 @@ class Decisions:
     others: dict[Op, Other]
     pareto: tuple[Ending, ...]
 
-    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts that a conversion of a value passes through, the new one last."""
+    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The conversions of a value, one after the other."""
         return self.prices.way(value.type.shape, old, new)  # type: ignore[attr-defined]
 
 
@@ -264,9 +265,7 @@ class Search:
                     if is_open and (placement, sent) in seen:
                         continue
                     seen.add((placement, sent))
-                    after = self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
-                    if after is not None:
-                        yield after
+                    yield self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
 
     def _open(self, shape: Shape) -> Sequence[Layout]:
         """What is tried for an input that nothing has placed yet: fewer of large ones, whose prices take long."""
@@ -279,8 +278,8 @@ class Search:
         state: _State,
         placement: Placement,
         sent: Mapping[Value, Layout],
-    ) -> _State | None:
-        """The state after an operation in one placement, some operands just sent; None if one cannot get there."""
+    ) -> _State:
+        """The state after an operation in one placement, some operands just sent."""
         self.explored += 1
         for value, layout in sent.items():
             state = self._closed(state, value, layout)
@@ -295,10 +294,7 @@ class Search:
             target = wanted or lying
             price = Price()
             if target != lying:
-                found = self.prices.conversion(value.type.shape, lying, target, state.spent[value])  # type: ignore[attr-defined]
-                if found is None:
-                    return None
-                price = found
+                price = self.prices.conversion(value.type.shape, lying, target, state.spent[value])  # type: ignore[attr-defined]
                 moves.append(Move(value, lying, target, price.seconds))
             where.append(target)
             spent = max(spent, state.spent[value] + price.levels)
@@ -336,7 +332,7 @@ class Search:
                 if _is_tensor(value) and value in end.layouts and end.layouts[value] != layouts[head]:
                     shape = value.type.shape  # type: ignore[attr-defined]
                     price = self.prices.conversion(shape, end.layouts[value], layouts[head], end.spent[value])
-                    seconds += price.seconds if price else 0.0
+                    seconds += price.seconds
             results = {r: layouts[h] for r, h in zip(op.results, heads, strict=True) if h in layouts}
             drop = {r: state.spent.get(v, 0) for r, v in zip(op.results, inits, strict=True) if r in results}
             yield _State(

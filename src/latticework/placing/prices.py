@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import ceil, sqrt
 from typing import Any, Protocol
 
@@ -19,13 +18,14 @@ from latticework.cost.work import Shape as WorkShape
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Module, Op, Value
 from latticework.layout.assign import Placement
-from latticework.layout.boxes import anchors
+from latticework.layout.conversions import Conversion
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Price
 from latticework.levels.depth import is_free_factor, polynomial_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
-from latticework.ops.lowering import Operand, Target, moved
+from latticework.ops.lowering import Operand, Target
+from latticework.placing.ways import Ways
 from latticework.plan.constants import Gather, LinearMap
 from latticework.plan.gathers.gather import distinct
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
@@ -79,6 +79,7 @@ class Seconds:
     bits_a_second: float = LAN_BITS_A_SECOND
     _linear: dict[object, float] = field(default_factory=dict)
     _parts: dict[int, Prices] = field(default_factory=dict)
+    _prices: dict[object, float] = field(default_factory=dict)
 
     def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> WorkShape:
         """The shape of an operation."""
@@ -90,7 +91,10 @@ class Seconds:
         )
 
     def _price(self, op: str, spent: int, **options: Any) -> float:
-        return self.model.seconds(op, self.shape(spent, **options))
+        key = (op, spent, *options.items())
+        if key not in self._prices:
+            self._prices[key] = self.model.seconds(op, self.shape(spent, **options))
+        return self._prices[key]
 
     def parts(self, spent: int) -> Prices:
         """What the parts of a block map cost."""
@@ -249,8 +253,10 @@ class LoweringPrices:
     costs: VectorCosts
     techniques: Techniques = ALL
     _operations: dict[object, tuple[Block, dict[Value, int]]] = field(default_factory=dict)
-    _ways: dict[object, tuple[Price, tuple[Layout, ...]] | None] = field(default_factory=dict)
-    _moves: dict[object, Block] = field(default_factory=dict)
+    _ways: Ways = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ways = Ways(self._priced, self.techniques.spread_sums)
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
@@ -275,43 +281,20 @@ class LoweringPrices:
         descriptor.lower(target, *operands, **descriptor.own(op.attrs))
         return block
 
-    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price | None:
-        """The cheapest of the direct way and those through one layout that turns into the new one."""
-        found = self._cheapest(shape, old, new, spent)
-        return None if found is None else found[0]
+    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
+        """The price of the cheapest way."""
+        return self._ways.price(shape, old, new, spent)
 
-    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts on the way, the new one last."""
-        found = self._cheapest(shape, old, new, 0)
-        assert found is not None
-        return found[1]
-
-    def _cheapest(self, shape: Shape, old: Layout, new: Layout, spent: int) -> tuple[Price, tuple[Layout, ...]] | None:
-        key = (shape, old, new, spent)
-        if key not in self._ways:
-            ways = _ways(old, new)
-            priced = [(self._along(shape, (old, *way), spent), way) for way in ways]
-            self._ways[key] = min(priced, key=lambda item: (item[0].seconds, item[0].levels))
-        return self._ways[key]
-
-    def _along(self, shape: Shape, way: Sequence[Layout], spent: int) -> Price:
-        total = Price()
-        for old, new in pairwise(way):
-            key = (shape, old, new)
-            if key not in self._moves:
-                block = Block()
-                x = Operand(shape, block.add_arg(VecType(old.count, old.slots, "real", True)), old, None)
-                moved(Target(shape, new, Builder(block), self.module.sources, spread=self.techniques.spread_sums), x)
-                self._moves[key] = block
-            step = self._priced(self._moves[key], spent + total.levels)
-            total = Price(total.seconds + step.seconds, total.levels + step.levels)
-        return total
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The cheapest way."""
+        return self._ways.way(shape, old, new)
 
     def sent(self, layout: Layout) -> float:
         """All vectors of a tensor."""
         return self.costs.sent(layout.count)
 
-    def _priced(self, block: Block, spent: int) -> Price:
+    def _priced(self, block: Block, spent: int, maps: bool = True) -> Price:
+        """What a block takes; without its linear maps, less than that."""
         levels: dict[Value, int] = dict.fromkeys(block.args, 0)
         pending: set[Value] = set()
         seconds = 0.0
@@ -321,7 +304,7 @@ class LoweringPrices:
             lazy = op.name in _LAZY and self.techniques.lazy_relinearization
             if not lazy:
                 seconds += sum(self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading))
-            cost, more = _PRICED[op.name](self.costs, op, spent + level)
+            cost, more = _PRICED[op.name](self.costs, op, spent + level) if maps or op.name != _MAP else (0.0, 1)
             seconds += cost
             for result in op.results:
                 levels[result] = level + more
@@ -340,20 +323,12 @@ class LoweringPrices:
         return _count(value) * self.costs.settled(spent)
 
 
-def _ways(old: Layout, new: Layout) -> list[tuple[Layout, ...]]:
-    """What a conversion may pass through: layouts that turn into the new one, got as they are or unturned first."""
-    through = list(anchors(new))
-    if not through or old in through:
-        return [(new,)]
-    unturned = [(Layout(a.dims, a.vector_dims), a, new) for a in through if a.rolls]
-    return [(anchor, new) for anchor in through] + [way for way in unturned if way[0] != old]
-
-
 def _count(value: Value) -> int:
     assert isinstance(value.type, VecType)
     return value.type.count
 
 
+_MAP = "vec.linear_transform"
 # Operations whose operands need not be relinearised.
 _LAZY = ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
 Priced = Callable[[VectorCosts, Op, int], tuple[float, int]]
@@ -405,7 +380,7 @@ _PRICED: dict[str, Priced] = {
     "vec.mul": _multiplied,
     "vec.rotate": _turned,
     "vec.conjugate": _turned,
-    "vec.linear_transform": _mapped,
+    _MAP: _mapped,
     "vec.polynomial": _polynomial,
     "vec.sum": _sum,
     "vec.take": _free,

@@ -1,6 +1,7 @@
 """Calibration: a table that is measured is a table that the cost model reads; kernel loops; micro rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_compile_predicts_by_the_table_that_it_is_given(measured, tmp_path):
     options = {"calibrate": np.ones((2, 4)), "precision_bits": 4}
     shipped, own = lw.compile(double, **options), lw.compile(double, cost_table=path, **options)
     assert "2001-02-03" in str(own.report()) and "2001-02-03" not in str(shipped.report())
-    assert own.plan == shipped.plan
+    assert replace(own.plan, placing=shipped.plan.placing) == shipped.plan  # but for what was predicted
 
 
 @pytest.mark.parametrize("backend", _core.backend_names())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latticework.layout.derive import without_dims
+from latticework.layout.derive import without_copies, without_dims
 from latticework.layout.layout import Layout, num_bits
 from latticework.plan.pack import REPEAT, PackDim
 
@@ -80,13 +80,13 @@ def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:
 def anchors(layout: Layout) -> Iterator[Layout]:
     """Layouts from which this one is reached by turning: its first vectors, if each of them holds all elements.
 
-    Either without a vector dim that only turns others; or, where a vector dim of an axis is turned by a slot dim that
-    repeats, with that axis walked by the slot dim itself.
+    Each of them once. Either without a vector dim that only turns others; or, where a vector dim of an axis is turned
+    by a slot dim that repeats, with that axis walked by the slot dim itself.
     """
     first = len(layout.vector_dims)
     for i, dim in enumerate(layout.vector_dims):
         if dim.axis == REPEAT and any(j == i for _, j in layout.rolls):
-            yield without_dims(layout, [i])
+            yield without_copies(without_dims(layout, [i]))
     for i, by in layout.rolls:
         walks, repeats = layout.all_dims[i], layout.all_dims[by]
         others = [pair for pair in layout.rolls if pair != (i, by)]
@@ -98,7 +98,7 @@ def anchors(layout: Layout) -> Iterator[Layout]:
             and is_free
             and not repeats.extent % walks.extent
         ):
-            yield _walked_inside(layout, i, by, others)
+            yield without_copies(_walked_inside(layout, i, by, others))
 
 
 def _walked_inside(layout: Layout, i: int, by: int, rolls: Sequence[tuple[int, int]]) -> Layout:

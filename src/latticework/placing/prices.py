@@ -20,16 +20,17 @@ from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Module, Op, Value
 from latticework.layout.assign import Placement
 from latticework.layout.boxes import anchors
+from latticework.layout.derive import without_copies
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Price
 from latticework.levels.depth import is_free_factor, polynomial_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
-from latticework.ops.lowering import Operand, Target, moved
+from latticework.ops.lowering import MOST_DIAGONALS, Operand, Target, moved
 from latticework.plan.constants import Gather, LinearMap
 from latticework.plan.gathers.gather import distinct
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
-from latticework.plan.gathers.structure import reached, structure
+from latticework.plan.gathers.structure import at_most, reached, structure
 from latticework.plan.pack import IntArray
 
 BITS_A_LIMB = 45
@@ -114,14 +115,15 @@ class Seconds:
         """The cheapest way to carry a map out."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            where, parts = _places(linear_map, self.parts(spent))
-            packing = self.packing and real and where.steps.size <= MOST_PACKED
-            self._linear[key] = (
-                choose(where, parts, packing=packing, mode="counts").counts.price(parts)
-                if where.steps.size <= MOST_COUNTED
-                else roughly(where, parts)
-            )
+            self._linear[key] = self._priced(linear_map, self.parts(spent), real)
         return self._linear[key]
+
+    def _priced(self, linear_map: LinearMap, parts: Prices, real: bool) -> float:
+        if (rough := _rough(linear_map)) is not None:
+            return rough.price(parts)
+        where, parts = _places(linear_map, parts)
+        packing = self.packing and real and where.steps.size <= MOST_PACKED
+        return choose(where, parts, packing=packing, mode="counts").counts.price(parts)
 
     def rotations(self, count: int, spent: int) -> float:
         """The decomposition is shared."""
@@ -149,18 +151,33 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
-def roughly(where: Places, parts: Prices) -> float:
-    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants."""
-    held = np.zeros(where.slots, dtype=bool)
-    held[where.steps % where.slots] = True
-    steps, count_in, count_out = (
-        int(np.count_nonzero(n)) for n in (held, np.bincount(where.in_), np.bincount(where.out))
-    )
-    babies = sqrt(steps * count_out * parts.giant / (count_in * parts.baby))
-    babies = min(max(babies, 1.0), float(steps))
-    switches = count_in * babies * parts.baby + count_out * steps / babies * parts.giant
-    ends = count_in * parts.hoist + count_out * parts.finish
-    return switches + ends + where.steps.size * (parts.product + parts.addition)
+@dataclass(frozen=True)
+class Rough:
+    """A map of very many diagonals, by numbers alone."""
+
+    steps: int
+    diagonals: int
+    count_in: int
+    count_out: int
+
+    def price(self, parts: Prices) -> float:
+        """Steps shared out evenly between babies and giants."""
+        babies = sqrt(self.steps * self.count_out * parts.giant / (self.count_in * parts.baby))
+        babies = min(max(babies, 1.0), float(self.steps))
+        switches = self.count_in * babies * parts.baby + self.count_out * self.steps / babies * parts.giant
+        ends = self.count_in * parts.hoist + self.count_out * parts.finish
+        return switches + ends + self.diagonals * (parts.product + parts.addition)
+
+
+def _rough(linear_map: LinearMap) -> Rough | None:
+    """None if a map has few enough diagonals to be priced exactly."""
+    gather = linear_map.gather
+    if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
+        return None
+    found = at_most(gather)
+    if found.diagonals <= MOST_DIAGONALS and len(structure(gather).moves) <= MOST_COUNTED:
+        return None
+    return Rough(found.steps, found.diagonals, gather.count_in, gather.count_out)
 
 
 def _places(linear_map: LinearMap, parts: Prices) -> tuple[Places, Prices]:
@@ -200,9 +217,9 @@ class Counted:
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """Rotations and products of the square-root split."""
+        if (rough := _rough(linear_map)) is not None:
+            return rough.price(ROTOM)
         where, parts = _places(linear_map, ROTOM)
-        if where.steps.size > MOST_COUNTED:
-            return roughly(where, parts)
         return choose(where, parts, mode="counts").counts.price(parts)
 
     def rotations(self, count: int, spent: int) -> float:
@@ -284,6 +301,8 @@ class LoweringPrices:
     def _along(self, shape: Shape, way: Sequence[Layout], spent: int) -> Price:
         total = Price()
         for old, new in pairwise(way):
+            if without_copies(new) == old:
+                continue  # vectors are only taken
             key = (shape, old, new)
             if key not in self._moves:
                 block = Block()
@@ -328,12 +347,19 @@ class LoweringPrices:
 
 
 def _ways(old: Layout, new: Layout) -> list[tuple[Layout, ...]]:
-    """What a conversion may pass through: layouts that turn into the new one, got as they are or unturned first."""
+    """What a conversion may pass through: layouts that turn into the new one, got as they are or unturned first.
+
+    Vectors that are there several times are made once.
+    """
+    once = without_copies(new)
+    end = (once,) if once == new else (once, new)
+    if old == once:
+        return [(new,)]
     through = list(anchors(new))
     if not through or old in through:
-        return [(new,)]
-    unturned = [(Layout(a.dims, a.vector_dims), a, new) for a in through if a.rolls]
-    return [(anchor, new) for anchor in through] + [way for way in unturned if way[0] != old]
+        return [end]
+    unturned = [(Layout(a.dims, a.vector_dims), a, *end) for a in through if a.rolls]
+    return [(anchor, *end) for anchor in through] + [way for way in unturned if way[0] != old]
 
 
 def _count(value: Value) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench.programs import layer_table
 from latticework.calibrate.machine import commit, machine
 
 BETTER = ("lower", "higher")
@@ -99,10 +100,15 @@ def rounded(x: float | None) -> float | None:
     return float(f"{x:.{DIGITS}g}")
 
 
-def report(suite: str, rows: Iterable[Row], conditions: dict[str, Any]) -> dict[str, Any]:
-    """The object that a suite prints with --json."""
+def report(
+    suite: str, rows: Iterable[Row], conditions: dict[str, Any], layers: dict[str, list[dict[str, Any]]] | None = None
+) -> dict[str, Any]:
+    """The object that a suite prints with --json.
+
+    layers  what the lines of a program cost, by program (`bench.programs.Layer`)
+    """
     rows = list(rows)
-    return {
+    content = {
         "suite": suite,
         "commit": commit(),
         "date": datetime.date.today().isoformat(),
@@ -111,6 +117,7 @@ def report(suite: str, rows: Iterable[Row], conditions: dict[str, Any]) -> dict[
         "rows": [row.content() for row in rows],
         "summary": summary(rows),
     }
+    return content if layers is None else content | {"layers": layers}
 
 
 def summary(rows: Iterable[Row]) -> dict[str, Any]:
@@ -169,6 +176,8 @@ def show(content: dict[str, Any], as_json: bool) -> None:
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     console.print(table(content))
+    for name, found in content.get("layers", {}).items():
+        console.print(layer_table(name, found))
     for name, value in content["conditions"].items():
         console.print(f"{name}: {value if isinstance(value, str) else json.dumps(value)}", soft_wrap=True, markup=False)
     found = content["summary"]

@@ -10,6 +10,7 @@ SUITES = {
     "micro": "bench.micro.suite",
     "peers": "bench.peers.suite",
     "digits": "bench.digits.suite",
+    "lenet": "bench.lenet.suite",
     "rotom": "bench.rotom.suite",
     "show": "bench.stored",
 }

@@ -11,7 +11,8 @@ import numpy as np
 import typer
 from rich.console import Console
 
-import latticework as lw
+from bench.compiling import compiled
+from bench.programs import facts, figures, layers
 from bench.rotom.workloads import SLOTS, Workload, workloads
 from bench.rows import Row, report, show
 from latticework.cost import CostModel, estimate
@@ -21,6 +22,12 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)
 PRECISION_BITS = 10
 COMPILE_SECONDS = {"attention": 60.0}
+COUNTED = {  # metric -> what the reference calls it
+    "encrypted input vectors": "ciphertexts",
+    "rotations, hoisted ones included": "rotations",
+    "ciphertext products": "ct products",
+    "plaintext products": "pt products",
+}
 LIMITS = ("rotations", "ciphertexts")  # not to be exceeded
 MEASURED = "Rotom's public code, rolls on"
 
@@ -39,25 +46,33 @@ def rotom(
     if not chosen:
         raise UserError(f"bench rotom: {names!r} names none of {', '.join(w.name for w in workloads(n))}")
     rows: list[Row] = []
+    tables: dict[str, list[dict[str, Any]]] = {}
     conditions: dict[str, Any] = {"slots": n, "precision asked, bits": PRECISION_BITS, "threads": "all", "programs": {}}
     with err.status("") as status:
         for workload in chosen:
             status.update(workload.name)
-            rows += list(measured(workload, n, runs, conditions["programs"]))
-    show(report("rotom", rows, conditions), json)
+            rows += list(measured(workload, n, runs, conditions["programs"], tables))
+    show(report("rotom", rows, conditions, tables), json)
 
 
-def measured(workload: Workload, slots: int, runs: int, facts: dict[str, Any]) -> Iterator[Row]:
-    """Rows of one workload."""
-    started = time.perf_counter()
-    model = lw.compile(
-        workload.program,
-        weights=tuple(workload.weights.values()),
-        calibrate={name: array[None] for name, array in workload.inputs.items()},
-        precision_bits=PRECISION_BITS,
-        ring_degree=2 * slots,
-    )
-    compile_seconds = time.perf_counter() - started
+def options(name: str, slots: int) -> dict[str, Any]:
+    """Those of `lw.compile` for a workload."""
+    (workload,) = (w for w in workloads(slots) if w.name == name)
+    return {
+        "program": workload.program,
+        "weights": tuple(workload.weights.values()),
+        "calibrate": {name: array[None] for name, array in workload.inputs.items()},
+        "precision_bits": PRECISION_BITS,
+        "ring_degree": 2 * slots,
+    }
+
+
+def measured(
+    workload: Workload, slots: int, runs: int, programs: dict[str, Any], tables: dict[str, list[dict[str, Any]]]
+) -> Iterator[Row]:
+    """Rows of one workload; facts about its plan and the table of its lines go to the dictionaries."""
+    made = compiled(options, workload.name, slots)
+    model = made.model
     client = model.client()
     keys = client.keygen()
     server = model.server(keys.public())
@@ -73,16 +88,11 @@ def measured(workload: Workload, slots: int, runs: int, facts: dict[str, Any]) -
     right = error <= 2.0**-PRECISION_BITS
 
     plan, cost = model.plan, estimate(model.plan, CostModel.load())
-    counts, manifest = cost.counts, plan.client.manifest
-    facts[workload.name] = {
-        "ring degree": plan.chain.ring_degree,
-        "levels": plan.chain.main.top,
-        "log2 QP": round(plan.chain.log2_qp, 1),
-        "instructions": sum(1 for _ in plan.walk()),
-        "layouts": [f"{name} {shape}: {layout}" for name, shape, layout in plan.layouts],
-    }
+    programs[workload.name] = facts(plan)
+    tables[workload.name] = [layer.content() for layer in layers(plan, cost)]
 
-    def row(metric: str, unit: str, ours: float, golden: str | None = None, target: float | None = None) -> Row:
+    def row(metric: str, unit: str, ours: float, target: float | None = None) -> Row:
+        golden = COUNTED.get(metric)
         reference = workload.measured.get(golden) if golden else None
         wanted = reference if golden in LIMITS else target
         return Row(
@@ -90,16 +100,8 @@ def measured(workload: Workload, slots: int, runs: int, facts: dict[str, Any]) -
             checked=right,
         )  # fmt: skip
 
-    yield row("encrypted input vectors", "", sum(i.pack.count for i in plan.client.secret_inputs), "ciphertexts")
-    yield row("rotations, hoisted ones included", "", counts.rotations, "rotations")
-    yield row("hoisted decompositions", "", counts.hoists)
-    yield row("ciphertext products", "", counts.ciphertext_products, "ct products")
-    yield row("plaintext products", "", counts.plaintext_products, "pt products")
-    yield row("additions", "", counts.additions)
-    yield row("keys", "", len(plan.keys))
-    yield row("keys stored", "MB", manifest.total_stored_bytes / 1e6)
-    yield row("compile", "s", compile_seconds, target=COMPILE_SECONDS.get(workload.name, 10.0))
+    yield from (row(metric, unit, value) for metric, unit, value in figures(plan, cost))
+    yield from made.rows(workload.name, COMPILE_SECONDS.get(workload.name, 10.0))
     yield row("first run", "s", times[0])
     yield row("run", "s", median(times[1:]))
-    yield row("run, predicted on one thread", "s", cost.warm_seconds)
     yield row("largest error, of the largest result", "", error, target=2.0**-PRECISION_BITS)

@@ -26,6 +26,7 @@ from latticework.frontend import (
 )
 from latticework.model import Model
 from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
+from latticework.techniques import Techniques
 
 if TYPE_CHECKING:
     from latticework import bfv as bfv
@@ -55,6 +56,7 @@ __all__ = [
     "PublicKeys",
     "Secret",
     "Server",
+    "Techniques",
     "UserError",
     "avg_pool2d",
     "compile",

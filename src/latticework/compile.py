@@ -17,6 +17,7 @@ from latticework.params import modulus_limit_bits, security_levels
 from latticework.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.placing import NETWORKS
 from latticework.precision import Search
+from latticework.techniques import ALL, Techniques
 
 MAX_PRECISION_BITS = 40
 
@@ -32,7 +33,7 @@ def compile(
     security_bits: int = 128,
     insecure: bool = False,
     cost_table: Path | str | None = None,
-    complex_packing: bool = True,
+    techniques: Techniques = ALL,
     network: str | float = "lan",
     on_event: OnEvent | None = None,
 ) -> Model:
@@ -49,7 +50,7 @@ def compile(
     insecure        allow a ring_degree that is too small for security_bits; every report says so
     cost_table      a file of `latticework calibrate` to predict times and choose by; the table of the package if not
                     given, so that results do not depend on the machine
-    complex_packing linear maps of real values may use the imaginary halves of slots where that is cheaper
+    techniques      what the compiler may use; leaving some out shows what they give, and changes no result
     network         between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow
                     inputs and outputs take fewer ciphertexts, if need be for more work
     on_event        called after every pass
@@ -57,15 +58,22 @@ def compile(
     """
     if not isinstance(program, Program):
         raise TraceError(f"compile: {program!r} is not a program; decorate the function with @lw.program")
-    _check_options(precision_bits, ring_degree, security_bits, insecure)
+    _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table)
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)
     traced = to_polynomials(module, samples, assumed=data is None, on_event=on_event)
-    vectors = to_vectors(traced.module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second)
-    search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, bool(complex_packing))
+    vectors = to_vectors(
+        traced.module,
+        on_event,
+        costs=costs,
+        ring_degree=ring_degree,
+        bits_a_second=bits_a_second,
+        techniques=techniques,
+    )
+    search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
     plan = search.best(ring_degree, security_bits, insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), costs)
 
@@ -81,7 +89,11 @@ def _bits_a_second(network: Any) -> float:
     return float(network)
 
 
-def _check_options(precision_bits: float, ring_degree: int | None, security_bits: int, insecure: bool) -> None:
+def _check_options(
+    precision_bits: float, ring_degree: int | None, security_bits: int, insecure: bool, techniques: Techniques
+) -> None:
+    if not isinstance(techniques, Techniques):
+        raise UserError(f"compile: techniques={techniques!r}; give lw.Techniques(...), by keyword what to leave out")
     if isinstance(precision_bits, bool) or not isinstance(precision_bits, int | float | np.integer | np.floating):
         raise PrecisionError(
             f"compile: precision_bits={precision_bits!r}; give a number from 1 to {MAX_PRECISION_BITS}"

@@ -23,14 +23,15 @@ from latticework.passes import cse, dce, fold_splats, normalize_polynomials, sha
 from latticework.placing import (
     LAN_BITS_A_SECOND,
     USUAL_DEPTH,
-    Seconds,
     explained,
     find_layouts,
     ring_degree_for,
     slots_needed,
+    vector_costs,
 )
 from latticework.plan.emit import emit_code
 from latticework.stages import Lowered, Traced, Vectors
+from latticework.techniques import ALL, UNPACKED, Techniques
 
 __all__ = ["to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
 
@@ -39,6 +40,7 @@ _TIDY = (cse.PASS, dce.PASS)
 VECTOR_PASSES = (
     normalize_polynomials.PASS, fold_splats.PASS, *_TIDY, share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY
 )  # fmt: skip
+_LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 COMPARED_SAMPLES = 256
@@ -85,6 +87,7 @@ def to_vectors(
     costs: CostModel | None = None,
     ring_degree: int | None = None,
     bits_a_second: float = LAN_BITS_A_SECOND,
+    techniques: Techniques = ALL,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which these passes then improve.
 
@@ -93,15 +96,17 @@ def to_vectors(
 
     raises  LayoutError if a tensor fits no ring
     """
-    model, passes = costs or CostModel.load(), tuple(passes)
+    model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]
+    passes = tuple(p for p in passes if p not in without)
     needed, depth = slots_needed(module), USUAL_DEPTH
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
     for _ in range(2):
         degree = max(2 * width, ring_degree or ring_degree_for(depth))
-        decisions = find_layouts(module, width, Seconds(model, degree, depth, bits_a_second=bits_a_second))
+        prices = vector_costs(model, degree, depth, bits_a_second, techniques)
+        decisions = find_layouts(module, width, prices, techniques)
         placed = assign_layouts(module, decisions)
         verify(placed)
-        lowered, tensors, positions = lower_to_vectors(placed)
+        lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
         vectors = run_passes(lowered, passes, on_event=on_event)
         depth = program_depth(vectors)
         longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
@@ -117,19 +122,19 @@ def to_primitives(
     on_event: OnEvent | None = None,
     *,
     costs: CostModel | None = None,
-    complex_packing: bool = False,
+    techniques: Techniques = UNPACKED,
 ) -> Lowered:
     """Levels, scales, primitives and keys for one chain.
 
-    costs            by which linear maps are carried out in the cheapest way; typical ones if not given
-    complex_packing  whether real linear maps may use the imaginary halves of slots, where that is cheaper
+    costs       by which linear maps are carried out in the cheapest way; typical ones if not given
+    techniques  what expansion may use
     """
     if chain.main.top < vectors.depth:
         raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
-    managed = manage_levels(vectors.module, chain)
+    managed = manage_levels(vectors.module, chain, techniques)
     verify(managed)
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
-    expanded = expand(managed, chain, prices=prices, packing=complex_packing)
+    expanded = expand(managed, chain, prices=prices, techniques=techniques)
     module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
     keys = planned_keys(module, chain)
     return Lowered(module, emit_code(module, chain, keys), manifest(module, keys, chain))

@@ -26,6 +26,7 @@ from latticework.pipeline import OnEvent, to_plan, to_primitives
 from latticework.plan.schema import CipherKind, Plan
 from latticework.plan.simulate import simulate
 from latticework.stages import Traced, Vectors
+from latticework.techniques import ALL, Techniques
 
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
 FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
@@ -47,7 +48,7 @@ class Search:
     precision_bits: float
     on_event: OnEvent | None
     costs: CostModel | None = None
-    complex_packing: bool = False
+    techniques: Techniques = ALL
 
     @cached_property
     def measure(self) -> Measure:
@@ -94,9 +95,7 @@ class Search:
 
     def plan(self, chain: ModulusChain) -> Plan:
         """The plan for a chain, without error bounds."""
-        lowered = to_primitives(
-            self.vectors, chain, self.on_event, costs=self.costs, complex_packing=self.complex_packing
-        )
+        lowered = to_primitives(self.vectors, chain, self.on_event, costs=self.costs, techniques=self.techniques)
         leaving = self.box.leaving
         return to_plan(
             self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, leaving

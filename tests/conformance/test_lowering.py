@@ -12,6 +12,7 @@ from latticework.dialects import loop  # noqa: F401  (registers loop.yield)
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, interpret, verify
 from latticework.layout import Placement, Room, assign_layouts
+from latticework.layout.conversions import direct
 from latticework.layout.forms import seeds
 from latticework.ops import ALL_OPS
 from latticework.ops.choices import choices
@@ -41,13 +42,14 @@ def module_of(op, case, secret):
 
 
 class Fixed:
-    """Decisions as a test makes them; every conversion is direct."""
+    """Decisions as a test makes them; every conversion is direct, by any recipe that applies."""
 
-    def __init__(self, inputs, placed):
-        self.inputs, self.placed = inputs, placed
+    def __init__(self, inputs, placed, rng):
+        self.inputs, self.placed, self.rng = inputs, placed, rng
 
     def way(self, value, old, new):
-        return (new,)
+        found = direct(value.type.shape, old, new)
+        return (found[int(self.rng.integers(len(found)))],)
 
 
 def run(module, decisions, arrays, rng):
@@ -116,7 +118,7 @@ def every_placement(op, seed, most):
     layouts = [lying.get(v) for v in used.operands]
     count = 0
     for placement in itertools.islice(choices(used, layouts, Room(slots)), most):
-        (got,) = run(module, Fixed(lying, {used: placement}), arrays, rng)
+        (got,) = run(module, Fixed(lying, {used: placement}, rng), arrays, rng)
         text = f"{[str(x) for x in layouts]} by {placement}"
         np.testing.assert_allclose(got, case.expression(*case.inputs), rtol=1e-9, atol=1e-9, err_msg=text)
         count += 1
@@ -152,5 +154,5 @@ def test_conversions_keep_every_element(seed):
     builder.create("loop.yield", [op.result])
     old, new = (lying_anyhow(shape, case_slots, rng) for _ in range(2))
     array = rng.normal(size=shape)
-    (got,) = run(module, Fixed({x: old}, {op: Placement((new,), new)}), [array], rng)
+    (got,) = run(module, Fixed({x: old}, {op: Placement((new,), new)}, rng), [array], rng)
     np.testing.assert_allclose(got, -array, rtol=1e-12)

@@ -15,6 +15,7 @@ from latticework.plan.gathers.steps import ROTOM, TYPICAL, Prices, choose, place
 from latticework.plan.predict import Magnitude, predict
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
+from latticework.techniques import Techniques
 
 CHEAP_SWITCHES = Prices(0, 1, 1, 0.1, 0.1, 5, 0, 0)  # then packing is always worth it
 
@@ -31,7 +32,7 @@ def program(linear_map, sources):
 def primitives(linear_map, sources, prices=TYPICAL, packing=False):
     """The module expanded on a small chain."""
     module, chain = program(linear_map, sources), small_chain(1)
-    return expanded(module, chain, prices=lambda _: prices, packing=packing)
+    return expanded(module, chain, prices=lambda _: prices, techniques=Techniques(complex_packing=packing))
 
 
 def found(module):
@@ -154,7 +155,8 @@ def test_plans_simulated_predicted_and_encrypted(name, packing):
     gather, shape = CASES[name]
     linear_map, sources = LinearMap.of(gather), {"w": rng.uniform(-1, 1, shape)}
     chain = small_chain(1, ring_degree=2048)
-    plan = plan_of(program(linear_map, sources), chain, prices=lambda _: CHEAP_SWITCHES, packing=packing)
+    allowed = Techniques(complex_packing=packing)
+    plan = plan_of(program(linear_map, sources), chain, prices=lambda _: CHEAP_SWITCHES, techniques=allowed)
     assert any(key.galois_element == 4095 for key in plan.keys) == packing  # conjugation
     in_shape = (linear_map.count_in, linear_map.slots) if linear_map.count_in > 1 else (linear_map.slots,)
     x = rng.uniform(-1, 1, in_shape)

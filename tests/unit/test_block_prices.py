@@ -10,6 +10,7 @@ from latticework.cost import CostModel, estimate
 from latticework.cost.block_maps import KEY_SHARE, block_prices
 from latticework.plan.constants import LinearMap
 from latticework.plan.gathers.steps import choose, places
+from latticework.techniques import Techniques
 
 MODEL = CostModel.load()
 
@@ -19,8 +20,9 @@ MODEL = CostModel.load()
 def test_a_choice_costs_what_its_plan_is_estimated_to(gather, packing):
     linear_map, chain = LinearMap.of(gather), small_chain(3, ring_degree=4096)
     sources = {"w": np.ones(gather.source_access.view)}
+    allowed = Techniques(complex_packing=packing)
     plan = plan_of(
-        program(linear_map, sources), chain, prices=lambda at: block_prices(MODEL, chain, at.index), packing=packing
+        program(linear_map, sources), chain, prices=lambda at: block_prices(MODEL, chain, at.index), techniques=allowed
     )
     prices = block_prices(MODEL, chain, 3)
     choice = choose(places(linear_map), prices, packing=packing)

@@ -1,42 +1,43 @@
 """Layout conversions: the published counts, when each applies, and what is chosen."""
 
 import pytest
+from conversion_cases import Counts, counts_of
 
+from latticework.cost import CostModel
 from latticework.errors import LayoutError
+from latticework.ir import Module
 from latticework.layout import Layout
-from latticework.layout.conversions import Price, Weights, cheapest, direct, stations
+from latticework.layout.conversions import candidates, direct, named, stations
 from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.turning import turning
-from latticework.plan.gathers.steps import Prices
+from latticework.placing import Counted, Seconds
+from latticework.placing.prices import LoweringPrices
 
 parse = Layout.parse
-ROTATIONS = Weights(hoist=0.0, rotation=1.0, division=0.0, product=0.0, addition=0.0, level=0.0)
-TYPICAL = Weights(hoist=1.0, rotation=1.0, division=1.0, product=0.1, addition=0.02, level=5.0)
 
 
 def found(shape, source, target):
-    """The cheapest conversion of each name, by products and rotations."""
-    best: dict[str, Price] = {}
-    for c in direct(shape, parse(source), parse(target)):
-        if c.name not in best or (c.price.products, c.price.rotations) < (
-            best[c.name].products,
-            best[c.name].rotations,
-        ):
-            best[c.name] = c.price
-    return best
+    """What the conversions do, by name."""
+    return {c.name: counts_of(c) for c in direct(shape, parse(source), parse(target))}
+
+
+def way(costs, shape, source, target):
+    """The names of the conversions that are taken, and what they do."""
+    taken = LoweringPrices(Module(), costs).way(shape, parse(source), parse(target))
+    return [c.name for c in taken], sum(map(counts_of, taken), Counts())
 
 
 def test_exchange_of_a_vector_dim_with_a_slot_dim():
     # Rotom's Table 1, 64 x 64 in vectors of 4096: permute 447 rotations and 64 products, roll 126 and 127,
     # rot-roll 63 and none. One of our 127 masks is saved, since nothing is turned in the first vector.
-    exchange = parse("[R:64];[0:64][1:64]"), parse("[0:64];[R:64][1:64]")
-    permutes = [c.price for c in direct((64, 64), *exchange) if c.name == "permute"]
-    assert (447, 64, 384, 1) in [(p.rotations, p.products, p.additions, p.levels) for p in permutes]
+    exchange = found((64, 64), "[R:64];[0:64][1:64]", "[0:64];[R:64][1:64]")
+    permute = exchange["permute"]
+    assert (permute.rotations, permute.products, permute.additions, permute.levels) == (447, 64, 384, 1)
     # Copies that come round need not begin at the first place: 63 rotations fewer.
-    assert (384, 64, 384, 1) in [(p.rotations, p.products, p.additions, p.levels) for p in permutes]
+    assert exchange["permute-nearest"].rotations == 384
     rolls = found((64, 64), "[R:64];[0:64][1:64]", "Roll(0,1)[0:64];[R:64][1:64]")
     assert (rolls["roll"].rotations, rolls["roll"].products, rolls["roll"].additions) == (126, 63, 126)
-    assert rolls["rot-roll"] == Price(hoists=1, rotations=63, divisions=63)
+    assert rolls["rot-roll"] == Counts(hoists=1, rotations=63, divisions=63)
 
 
 def test_roll_within_a_vector():
@@ -79,7 +80,7 @@ def test_replication_doubles():
 )
 def test_vectors_are_taken_for_nothing(source, target):
     (only,) = direct((4, 8), parse(source), parse(target))
-    assert (only.name in ("rot-roll", "taken"), only.price) == (True, Price())
+    assert (only.name, counts_of(only)) == ("take", Counts())
 
 
 @pytest.mark.parametrize(
@@ -106,18 +107,34 @@ def test_two_dimensions_turned_are_no_roll():
 
 def test_operands_of_a_product_of_matrices_are_rolled_in_two_steps():
     # A_k[i, j] = A[i, i + j + k] and B_k[i, j] = B[i + j + k, j]: skewed once, then turned for each k.
-    a = cheapest((64, 64), parse("[0:64][1:64]"), parse("Roll(2,0)Roll(2,1)[R:64];[0:64][1:64]"), TYPICAL)
-    assert (a.name, a.price.rotations, a.price.products) == ("bsgs-roll, block", 148, 254)
-    b = cheapest((64, 64), parse("[0:64][1:64]"), parse("Roll(1,0)Roll(1,2)[R:64];[0:64][1:64]"), TYPICAL)
-    assert (b.name, b.price.rotations, b.price.products, b.price.levels) == ("bsgs-roll, rot-roll", 81, 64, 1)
-    assert parse("Roll(0,1)[0:64][1:64]") in stations(b.source, b.target)
+    costs = Seconds(CostModel.load(), 1 << 14, 6)
+    left, right = "Roll(2,0)Roll(2,1)[R:64];[0:64][1:64]", "Roll(1,0)Roll(1,2)[R:64];[0:64][1:64]"
+    names, counts = way(costs, (64, 64), "[0:64][1:64]", left)
+    assert (names, counts.rotations, counts.products, counts.levels) == (["bsgs-roll", "block"], 148, 254, 2)
+    names, counts = way(costs, (64, 64), "[0:64][1:64]", right)
+    assert (names, counts.rotations, counts.products, counts.levels) == (["bsgs-roll", "rot-roll"], 81, 64, 1)
+    assert stations(parse(right)) == (parse("Roll(0,1)[0:64][1:64]"),)
 
 
-def test_weights_decide():
-    source, target = parse("[R:64];[0:64][1:64]"), parse("[0:64];[R:64][1:64]")
-    assert cheapest((64, 64), source, target, ROTATIONS).name == "block"
-    products = Weights(hoist=0.0, rotation=0.01, division=0.0, product=1.0, addition=0.0, level=0.0)
-    assert cheapest((64, 64), source, target, products).name == "permute"
+def test_prices_decide():
+    """A roll by Rotom's prices, where a mask is as dear as two rotations; by time a map, which hoists its rotations."""
+    layouts = "[R:64];[0:64][1:64]", "Roll(2,0)[R:64];[0:64][1:64]"
+    assert way(Counted(), (64, 64), *layouts)[0] == ["roll"]
+    assert way(Seconds(CostModel.load(), 1 << 14, 6), (64, 64), *layouts)[0] == ["block"]
+    # Copies by rotating and adding: seven times, where a map would have 128 diagonals.
+    names, counts = way(Seconds(CostModel.load(), 1 << 14, 6), (64,), "[0:64][G:128]", "[0:64][R:128]")
+    assert (names, counts.rotations, counts.products) == (["replicate"], 7, 1)
+
+
+def test_vectors_that_are_turned_whole_need_no_other_candidates():
+    layouts = parse("[R:4];[0:4][1:4]"), parse("Roll(1,0)[R:4];[0:4][1:4]")
+    assert [c.name for c in candidates((4, 4), *layouts)] == ["rot-roll"]
+    assert len(direct((4, 4), *layouts)) > 1
+
+
+def test_a_conversion_that_does_not_apply_is_refused():
+    with pytest.raises(LayoutError, match=r"no conversion 'roll' of shape \(4, 4\).*there are .*block"):
+        named("roll", (4, 4), parse("[0:4][1:4]"), parse("[1:4][0:4]"))
 
 
 def test_vectors_of_two_lengths_are_refused():
@@ -125,19 +142,12 @@ def test_vectors_of_two_lengths_are_refused():
         direct((8,), parse("[0:8]"), parse("[R:2][0:8]"))
 
 
-def test_weights_of_the_parts_of_a_block_map():
-    # A giant step is a division, a decomposition and a key product; a baby step the last of these.
-    weights = Weights.of(Prices(hoist=2.0, baby=3.0, giant=9.0, product=0.5, addition=0.25), 7.0)
-    assert weights == Weights(hoist=2.0, rotation=3.0, division=4.0, product=0.5, addition=0.25, level=7.0)
-    assert Price(1, 2, 3, 4, 5, 6).weighted(weights) == 2 + 6 + 12 + 2 + 1.25 + 42
-
-
 def test_distinct_vectors_are_made_once():
     # Sixteen vectors are wanted of which four differ: the map makes four.
     (once,) = (c for c in direct((4, 4), parse("[0:4][1:4]"), parse("[1:4];[R:4][0:4]")) if c.name == "block")
     for target in ("[R:4][1:4];[R:4][0:4]", "[1:4][R:4];[R:4][0:4]"):
         (found,) = (c for c in direct((4, 4), parse("[0:4][1:4]"), parse(target)) if c.name == "block")
-        assert found.price == once.price
+        assert counts_of(found) == counts_of(once)
     numbers = distinct_vectors(parse("[R:2][0:3][R:2];[1:4]"))
     assert numbers.layout == parse("[0:3];[1:4]")
     assert numbers.first == (0, 2, 4)

@@ -62,6 +62,8 @@ def test_slots_are_those_of_nested_loops(pack):
     slots = pack.slots_of_element()
     for element in range(pack.size):
         assert slots[element].tolist() == [s for s, e in enumerate(elements) if e == element]
+    some = np.random.default_rng(0).integers(0, pack.count * pack.slots, 20)
+    assert pack.elements_at(some).tolist() == [elements[place] for place in some]
 
 
 @pytest.mark.parametrize("pack", list(packs()), ids=lambda p: f"{p.shape}{p}")

@@ -1,6 +1,9 @@
 """Reports: well-formed pages, escaped text, widths, and the same numbers as the estimate."""
 
+import base64
 import re
+import struct
+import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -12,15 +15,18 @@ import latticework as lw
 from latticework import _core
 from latticework.cost import CostModel, default_table, estimate
 from latticework.errors import FormatError
+from latticework.plan.pack import REPEAT, PackDim, PackMap
+from latticework.plan.placing import INPUT, Conversion, Ending, Placing, Step
 from latticework.plan.schema import SourceLocation
 from latticework.plan.serialise import write_client, write_plan
 from latticework.report import Report, build_client_report, build_report, explain_file
-from latticework.report.quantities import count, duration, power_of_two, relative_bits, share, size
-from latticework.report.slot_grid import colour, column_count, slot_grid
+from latticework.report.quantities import count, duration, power_of_two, rate, relative_bits, share, size
+from latticework.report.raster import COLOURS, colour, levels, pictures, png
+from latticework.report.slot_grid import column_count, slot_grid
 from latticework.report.timeline import timeline
 
 NASTY = '<script>alert("1")</script>&\'\x1b[31m\n'
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "wbr"}
 
 
 class Balanced(HTMLParser):
@@ -58,7 +64,13 @@ def nasty_plan():
     inputs = tuple(replace(i, name=NASTY * 5) for i in client.inputs)
     outputs = tuple(replace(o, name=NASTY * 5) for o in client.outputs)
     approximations = tuple(replace(a, function=NASTY * 8) for a in plan.approximations)
-    return replace(plan, client=replace(client, inputs=inputs, outputs=outputs), approximations=approximations)
+    steps = tuple(
+        Step(NASTY, operation, 0, PACK, NASTY, 1.0, 1, (Conversion(NASTY, (NASTY, NASTY * 9), 0.5),), NASTY, behind)
+        for operation, behind in ((INPUT, 0.0), (NASTY, -1.0), ("mul", 1e-3))
+    )
+    placing = Placing(3, 1e9, steps, (Ending(1.0, 2, 3, True),))
+    client = replace(client, inputs=inputs, outputs=outputs)
+    return replace(plan, client=client, approximations=approximations, placing=placing)
 
 
 PLANS = {
@@ -179,6 +191,85 @@ def test_grid_shows_each_slot_once():
     assert column_count(PACK) == 16
 
 
+ROLLED = PackMap((64, 6), 4096, (PackDim(REPEAT, 64), PackDim(0, 64)), (PackDim(1, 8),), ((2, 0), (2, 1)))
+LARGE = PackMap((96,), 1 << 15, (PackDim(0, 128), PackDim(REPEAT, 256)))
+
+
+@pytest.mark.parametrize("pack", [ROLLED, LARGE, GAPPED], ids=str)
+def test_pictures_have_a_pixel_for_each_slot_of_the_first_vectors(pack):
+    html = pictures(pack)
+    Balanced(html)
+    drawn = re.findall(r"aspect-ratio:(\d+)/(\d+);background-image:url\(data:image/png;base64,([^)]*)\)", html)
+    assert len(drawn) == min(pack.count, 4)
+    assert ("first 4 of 8 vectors" in html) == (pack.count == 8)
+    held = pack.element_of_slot().reshape(pack.count, -1)
+    for (columns, rows, data), elements in zip(drawn, held, strict=False):
+        assert int(columns) * int(rows) == pack.slots
+        pixels = read_png(base64.b64decode(data)).reshape(-1)
+        assert ((pixels == 0) == (elements < 0)).all()
+        order = np.argsort(elements, kind="stable")
+        assert (np.diff(pixels[order].astype(int)) >= 0).all()
+        assert pixels[elements == pack.size - 1].min(initial=COLOURS) == COLOURS
+
+
+def read_png(data):
+    """Pixels of an indexed picture without filters, every chunk checked."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    chunks, place = {}, 8
+    while place < len(data):
+        (length,) = struct.unpack(">I", data[place : place + 4])
+        kind, body = data[place + 4 : place + 8], data[place + 8 : place + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", data[place + 8 + length : place + 12 + length])[0]
+        chunks[kind], place = body, place + 12 + length
+    columns, rows, bits, kind = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
+    assert (bits, kind) == (8, 3) and len(chunks[b"PLTE"]) == 3 * (COLOURS + 1)
+    lines = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), dtype=np.uint8).reshape(rows, columns + 1)
+    assert not lines[:, 0].any()
+    return lines[:, 1:]
+
+
+def test_pictures_survive_being_written():
+    pixels = np.random.default_rng(0).integers(0, COLOURS + 1, (5, 9)).astype(np.uint8)
+    assert (read_png(png(pixels)) == pixels).all()
+    assert levels(np.array([-1, 0, 5]), 6).tolist() == [0, 1, COLOURS]
+    assert levels(np.array([0]), 1).tolist() == [1]
+
+
+def test_a_grid_of_too_many_slots_shows_the_first_and_whole_vectors():
+    drawing = slot_grid(ROLLED, "hatch")
+    cells = re.findall(r"slot (\d+): (?:no element|element \[(\d+), (\d+)\])", drawing)
+    assert 0 < len(cells) <= 512 and "first 4 of 8 vectors" in drawing
+    held = ROLLED.element_of_slot()
+    for slot, row, column in cells:
+        assert held[int(slot)] == (6 * int(row) + int(column) if row else -1)
+
+
+def test_the_choice_of_layouts_is_told_step_by_step():
+    @lw.program
+    def products(a: lw.Secret[8, 8], b: lw.Secret[8, 8]):
+        return (a @ b) * 0.5 + a
+
+    plan = lw.compile(products, precision_bits=4, ring_degree=1024, insecure=True).plan
+    report = build_report(plan)
+    choice, placing = report.execution.choice, plan.placing
+    assert sum(step.total for step in choice.steps) == pytest.approx(
+        sum(s.seconds + sum(c.seconds for c in s.conversions) for s in placing.steps)
+    )
+    assert sum(step.levels for step in choice.steps) == sum(s.levels for s in placing.steps)
+    assert [n for step in choice.steps for n in step.names] == [s.name for s in placing.steps]
+    text, page = report.text(), "".join(Balanced(report.html()).texts)
+    unbroken = re.sub(r"\s+", "", text)
+    for shown in (unbroken, re.sub(r"\s+", "", page)):
+        assert f"{placing.explored:,}placementspriced,sendingat1Gbit/s" in shown
+        for step in placing.steps:
+            assert str(step.pack) in shown and step.other in shown and step.box in shown
+            for conversion in step.conversions:
+                assert "→".join(conversion.way) in shown
+        for ending in placing.endings:
+            assert duration(ending.seconds).replace(" ", "") in shown
+    assert max(map(len, text.splitlines())) <= 100
+
+
 def test_grid_colours_rise_in_lightness():
     def lightness(text):
         red, green, blue = (int(text[i : i + 2], 16) for i in (1, 3, 5))
@@ -206,6 +297,10 @@ def test_grid_colours_rise_in_lightness():
         (duration(90_000), "25.0 h"),
         (share(1, 3), "33 %"),
         (share(1, 0), "0.0 %"),
+        (rate(1e9), "1 Gbit/s"),
+        (rate(2.5e8), "250 Mbit/s"),
+        (rate(56_000), "56 kbit/s"),
+        (rate(300), "300 bit/s"),
         (power_of_two(2.0**40), "2^40"),
         (power_of_two(1.5), "2^0.58"),
         (power_of_two(2.0**10.1), "2^10.1"),

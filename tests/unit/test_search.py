@@ -15,7 +15,6 @@ from latticework.plan.placing import Ending, pareto
 from latticework.plan.serialise import read_plan, write_plan
 
 COSTS = CostModel.load()
-SHARED_MEMORY = 1e11  # bits per second
 LAN, WAN = NETWORKS["lan"], NETWORKS["wan"]
 
 
@@ -69,7 +68,7 @@ def test_sending_takes_as_long_as_the_network_says():
 
 def test_a_slow_network_changes_what_is_sent():
     """Sent 64 times over, the column spares rotations and products; over a slow network it is sent once."""
-    fast, slow = found(outer_sums, 64, SHARED_MEMORY), found(outer_sums, 64, WAN)
+    fast, slow = found(outer_sums, 64, 10 * LAN), found(outer_sums, 64, WAN)
     assert [inputs_of(fast)["u"].count, inputs_of(slow)["u"].count] == [64, 1]
     assert fast.placed.values() != slow.placed.values()
     assert any(e.ciphertexts == 3 for e in fast.pareto) and any(e.ciphertexts == 66 for e in slow.pareto)
@@ -85,6 +84,18 @@ def test_the_meaning_is_the_same_over_any_network(rate):
     packs = [v.type.layout.pack_map(v.type.shape) for v in (*placed.inputs, *placed.body.terminator.operands)]
     (got,) = interpret(lowered, [pack.pack(a) for pack, a in zip(packs, arrays, strict=False)])
     np.testing.assert_allclose(packs[-1].unpack(got), outer_sums(*arrays), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("network", "sent"), [(10e9, 9), ("wan", 2)])
+def test_programs_run_encrypted_however_their_inputs_are_sent(network, sent):
+    model = lw.compile(outer_sums, precision_bits=8, ring_degree=1024, insecure=True, network=network)
+    assert sum(i.pack.count for i in model.plan.client.inputs) == sent
+    client = model.client()
+    server = model.server(client.keygen().public())
+    rng = np.random.default_rng(2)
+    arrays = rng.uniform(-1, 1, (64, 1)), rng.uniform(-1, 1, (1, 64))
+    got = client.decrypt(server(client.encrypt(*arrays))).reveal()
+    np.testing.assert_allclose(got, outer_sums(*arrays), atol=0.1)
 
 
 @pytest.mark.parametrize("network", ["internet", 0, -1.0, float("nan"), float("inf"), True, None, [1e9]])

@@ -13,29 +13,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 
 from latticework.dialects.rlwe import CipherType
+from latticework.expand.inner_sums import Part, inner_sums
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
 from latticework.plan.constants import LinearMap, MapSums, Way
-from latticework.plan.gathers.map_sums import Products
-from latticework.plan.gathers.steps import TYPICAL, Choice, Places, Prices, Split, choose, count, places
+from latticework.plan.gathers.steps import ROTOM, TYPICAL, Choice, Places, Prices, Split, choose, count, places
 from latticework.plan.gathers.terms import made_outputs, read_inputs
+from latticework.techniques import UNPACKED, Techniques
 
 
 @dataclass(frozen=True, slots=True)
 class Ways:
     """How expansions may carry linear maps out.
 
-    prices   by which widths are chosen
-    packing  whether maps that are real, of real vectors, may use the imaginary halves of slots
+    prices      by which widths are chosen
+    techniques  complex packing is for maps that are real, of real vectors
     """
 
     prices: Prices = TYPICAL
-    packing: bool = False
+    techniques: Techniques = UNPACKED
+
+    def choose(self, where: Places, real: bool) -> Choice:
+        """The cheapest of the ways that may be gone."""
+        may = self.techniques
+        prices = self.prices if may.hoisting else self.prices.without_hoisting()
+        mode = "rotations" if not may.baby_steps else "cost" if may.tuned_widths else "counts"
+        packing = real and may.complex_packing
+        return choose(where, prices if may.tuned_widths else ROTOM, packing=packing, mode=mode)
 
 
 def expand_linear_transform(
@@ -61,7 +69,7 @@ def expand_linear_transform(
     if not where.steps.size:
         zero = p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
         return zero if single else p.take(zero, [0] * linear_map.count_out)
-    choice = choose(where, ways.prices, packing=real and ways.packing)
+    choice = ways.choose(where, real)
     if width is not None:
         choice = Choice(Split(width), count(where, Split(width)))
     if choice.packing == "diagonals":
@@ -69,7 +77,7 @@ def expand_linear_transform(
     if choice.packing == "inputs":
         x = _with_next(p, x, read_inputs(linear_map))
     sums = MapSums(linear_map, Way(choice.split, choice.packing, choice.apart))
-    parts = _one_to_one(p, x, sums, plain_scale) if single else _of_block(p, x, sums, plain_scale)
+    parts = inner_sums(p, x, sums, plain_scale, hoisting=ways.techniques.hoisting)
     made = _turned_and_added(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
     if choice.packing in ("inputs", "diagonals"):
         made = p.add(made, p.conjugate(made))
@@ -116,10 +124,6 @@ def _in_place(p: Primitives, made: Value, linear_map: LinearMap, scale: float) -
     return p.take(p.concat([made, zero]), order)
 
 
-# The inner sums of the outputs (their numbers) that one giant step turns, as one array.
-Part = tuple[int, tuple[int, ...], Value]
-
-
 def _turned_and_added(
     p: Primitives, parts: Sequence[Part], kind: CipherType, level: int, scale: float, *, is_turned: bool
 ) -> Value:
@@ -136,7 +140,7 @@ def _turned_and_added(
         if giant:
             settled = p.mod_down(part, kind.level.index, cipher(part).scale) if is_turned else part
             part = p.key_product(p.hoist(settled), giant, kind.level)
-        if cipher(part).basis == "Q" and len(parts) > 1:
+        if cipher(part).basis == "Q" and any(turned for turned, _, _ in parts):
             part = p.extend(part)
         if together:
             whole = p.add(whole, part)
@@ -146,37 +150,3 @@ def _turned_and_added(
     if whole is None:
         whole = p.concat([totals[out] for out in outs])
     return p.mod_down(whole, level, scale)
-
-
-def _of_block(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
-    """The inner sums of a map of arrays by one operation, which gets its diagonals from the map."""
-    kind, products = cipher(x), sums.products
-    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
-    made = p.builder.build("rlwe.map_sums", [x, *keys], sums=sums, scale=kind.scale * plain_scale)
-    return [
-        (giant, tuple(out for _, (_, out) in held), p.take(made, [number for number, _ in held]))
-        for giant, held in _by_giant(products)
-    ]
-
-
-def _by_giant(products: Products) -> list[tuple[int, list[tuple[int, tuple[int, int]]]]]:
-    """Numbers of sums and what they are of, by giant step."""
-    numbered = enumerate(products.groups)
-    return [(giant, list(held)) for giant, held in groupby(numbered, key=lambda item: item[1][0])]
-
-
-def _one_to_one(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
-    """The inner sums of a map of single vectors, each diagonal a constant of its own; over Q if x is the only baby."""
-    kind, products = cipher(x), sums.products
-    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
-    if keys:
-        plains = [p.encode(values, kind.slots, kind.level, plain_scale, "QP") for values in products.values]
-        terms = tuple((baby, group) for _, baby, group in products.rows.tolist())
-        attrs = {"terms": terms, "giants": len(products.groups)}
-        made = p.builder.create("rlwe.diag_sums", [p.hoist(x), *keys, *plains], attrs).results
-        return [(giant, (0,), value) for (giant, _), value in zip(products.groups, made, strict=True)]
-    totals: dict[int, Value] = {}
-    for (_, _, group), values in zip(products.rows.tolist(), products.values, strict=True):
-        plain = p.encode(values, kind.slots, kind.level, plain_scale, "Q")
-        totals[group] = p.add(totals.get(group), p.builder.build("rlwe.mul_plain", [x, plain]))
-    return [(giant, (0,), totals[number]) for number, (giant, _) in enumerate(products.groups)]

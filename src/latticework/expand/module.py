@@ -21,6 +21,7 @@ from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Block, Builder, Module, Op, Value, rebuild
 from latticework.params import ModulusChain
 from latticework.plan.gathers.steps import TYPICAL, Prices
+from latticework.techniques import UNPACKED, Techniques
 
 
 def expand(
@@ -28,15 +29,15 @@ def expand(
     chain: ModulusChain,
     *,
     prices: Callable[[Level], Prices] | None = None,
-    packing: bool = False,
+    techniques: Techniques = UNPACKED,
 ) -> Module:
     """Primitive operations for a managed module.
 
-    prices   of linear maps whose operand is at a level; typical ones if not given
-    packing  whether linear maps may use the imaginary halves of slots, where that is cheaper
+    prices      of linear maps whose operand is at a level; typical ones if not given
+    techniques  how linear maps may be carried out, and whether rotations share decompositions
     """
     merged = _read_only_by(module, _MERGED)
-    turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate")
+    turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate" and techniques.hoisting)
     shared: dict[
         tuple[Value, Block], Value
     ] = {}  # one decomposition per operand and block: a block dominates only itself
@@ -50,7 +51,7 @@ def expand(
                 attrs, at = op.attrs, cipher(operands[0]).level
                 new = expand_linear_transform(
                     p, operands[0], attrs["map"], attrs["level"].index, attrs["scale"],
-                    ways=Ways(TYPICAL if prices is None else prices(at), packing), real=attrs.get("real") is True,
+                    ways=Ways(TYPICAL if prices is None else prices(at), techniques), real=attrs.get("real") is True,
                 )  # fmt: skip
             case "ckks.polynomial":
                 new = expand_polynomial(

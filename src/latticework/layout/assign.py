@@ -2,7 +2,7 @@
 
 In:  tensor IR without layouts.
 Out: tensor IR whose secret types carry a layout; `tensor.convert_layout` where
-     an operand must lie otherwise than it does.
+     an operand must lie otherwise than it does, naming the recipe.
 Cost: O(ops).
 """
 
@@ -14,22 +14,36 @@ from typing import Protocol
 
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, Op, Type, Value, rebuild
+from latticework.layout.conversions import Conversion
 from latticework.layout.forms import in_order
 from latticework.layout.layout import Layout, Shape
+from latticework.plan.pack import GAP, REPEAT
 
 
 @dataclass(frozen=True)
 class Room:
     """The vectors in which the tensors of a program lie.
 
-    slots  the length of each, a power of two
+    slots   the length of each, a power of two
+    rolls   whether layouts may be rolled
+    copies  whether a client may send elements repeatedly
     """
 
     slots: int
+    rolls: bool = True
+    copies: bool = True
 
     def row_major(self, shape: Shape) -> Layout:
         """The default layout of a shape."""
         return in_order(shape, self.slots)
+
+    def sent(self, shape: Shape) -> Layout:
+        """The default layout of an encrypted input."""
+        return in_order(shape, self.slots, fill=REPEAT if self.copies else GAP)
+
+    def may_send(self, layout: Layout) -> bool:
+        """Whether a client may send a tensor so."""
+        return self.copies or all(dim.axis != REPEAT or dim.extent == 1 for dim in layout.all_dims)
 
 
 @dataclass(frozen=True)
@@ -55,8 +69,8 @@ class Decisions(Protocol):
     def placed(self) -> Mapping[Op, Placement]:
         """Placement of every operation with a secret result."""
 
-    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts that a conversion passes through, the new one last."""
+    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The conversions of a value, one after the other."""
 
 
 def assign_layouts(module: Module, decisions: Decisions) -> Module:
@@ -70,7 +84,7 @@ def assign_layouts(module: Module, decisions: Decisions) -> Module:
         if layout is None or lying is None or lying == layout:
             return value
         for step in decisions.way(old, lying, layout):
-            value = builder.build("tensor.convert_layout", [value], layout=step)
+            value = builder.build("tensor.convert_layout", [value], layout=step.target, recipe=step.name)
         return value
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latticework.layout.derive import without_copies, without_dims
 from latticework.layout.layout import Layout, num_bits
 from latticework.plan.pack import REPEAT, PackDim
 
 
 def boxes(
-    result: Layout, summed: int, extent: int, own: tuple[set[int], set[int]], few: bool = False
+    result: Layout, summed: int, extent: int, own: tuple[set[int], set[int]], few: bool = False, rolled: bool = True
 ) -> Iterator[Layout]:
     """Boxes whose sum over axis `summed`, of this extent, lies as `result` does.
 
     The summed loop numbers vectors; where the result repeats at the outermost, some of it may lie there instead.
 
-    own  axes that only the left, and only the right operand has: they may turn the summed one
-    few  only those in which loops of both do: both operands are then got by turning
+    own     axes that only the left, and only the right operand has: they may turn the summed one
+    few     only those in which loops of both do: both operands are then got by turning
+    rolled  whether there are boxes in which they do
     """
     inside = min(result.outer_copies, 1 << num_bits(extent))
     for share in sorted({1, inside}):
@@ -37,7 +37,8 @@ def boxes(
             rolls = tuple((i + (1 if i < first else moved), j + (1 if j < first else moved)) for i, j in result.rolls)
             yield Layout(tuple(dims), (PackDim(summed, outer), *result.vector_dims), rolls)
             continue
-        subsets = list(_subsets([place for axes in own for place in _turning(dims, axes)]))
+        turning = [place for axes in own for place in _turning(dims, axes)] if rolled else []
+        subsets = list(_subsets(turning))
         for chosen in subsets[-1:] if few else subsets:
             yield from _turned(dims, result.vector_dims, summed, outer, chosen)
 
@@ -75,41 +76,3 @@ def _subsets(places: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield (place,)
     if len(places) > 1:
         yield tuple(places)
-
-
-def anchors(layout: Layout) -> Iterator[Layout]:
-    """Layouts from which this one is reached by turning: its first vectors, if each of them holds all elements.
-
-    Each of them once. Either without a vector dim that only turns others; or, where a vector dim of an axis is turned
-    by a slot dim that repeats, with that axis walked by the slot dim itself.
-    """
-    first = len(layout.vector_dims)
-    for i, dim in enumerate(layout.vector_dims):
-        if dim.axis == REPEAT and any(j == i for _, j in layout.rolls):
-            yield without_copies(without_dims(layout, [i]))
-    for i, by in layout.rolls:
-        walks, repeats = layout.all_dims[i], layout.all_dims[by]
-        others = [pair for pair in layout.rolls if pair != (i, by)]
-        is_free = all(by not in pair and (i not in pair or pair[0] == i) for pair in others)
-        if (
-            i < first <= by
-            and walks.axis >= 0
-            and repeats.axis == REPEAT
-            and is_free
-            and not repeats.extent % walks.extent
-        ):
-            yield without_copies(_walked_inside(layout, i, by, others))
-
-
-def _walked_inside(layout: Layout, i: int, by: int, rolls: Sequence[tuple[int, int]]) -> Layout:
-    """Vector dim i taken into the fast part of slot dim `by`; what turned it turns it there."""
-    first = len(layout.vector_dims)
-    walks, repeats = layout.all_dims[i], layout.all_dims[by]
-    dims = list(layout.all_dims)
-    dims[by : by + 1] = [PackDim(REPEAT, repeats.extent // walks.extent), walks]
-    del dims[i]
-
-    def place(old: int) -> int:
-        return by if old == i else old - (old > i) + (old > by)
-
-    return Layout(tuple(dims[first - 1 :]), tuple(dims[: first - 1]), tuple((place(a), place(b)) for a, b in rolls))

@@ -35,10 +35,11 @@ def holds(layout: Layout, shape: Shape) -> bool:
     return all(d.axis < len(shape) for d in layout.all_dims)
 
 
-def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None) -> Layout:
+def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None, fill: int = REPEAT) -> Layout:
     """The compact layout that walks the axes in an order, slowest first (row-major by default).
 
-    What does not fit one vector is spread over several, slow parts first; what is left over repeats the whole.
+    What does not fit one vector is spread over several, slow parts first; what is left over repeats the whole, or is
+    left empty (fill GAP).
     """
     order = range(len(shape)) if order is None else order
     if sorted(order) != list(range(len(shape))):
@@ -52,7 +53,7 @@ def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None) -> La
         free //= inside
         slot_dims.insert(0, PackDim(axis, inside))
         vector_dims.append(PackDim(axis, -(-shape[axis] // inside), inside))
-    return sorted_vectors(Layout((PackDim(REPEAT, free), *slot_dims), tuple(vector_dims)))
+    return sorted_vectors(Layout((PackDim(fill, free), *slot_dims), tuple(vector_dims)))
 
 
 def seeds(shape: Shape, slots: int, fill: int = REPEAT) -> tuple[Layout, ...]:

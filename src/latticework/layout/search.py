@@ -17,13 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from math import inf
 from typing import Protocol
 
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Block, Module, Op, Value, last_uses
 from latticework.layout.assign import Placement, Room
-from latticework.layout.boxes import anchors
+from latticework.layout.conversions import Conversion, stations
 from latticework.layout.derive import folded
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.reasons import Move, Other, Taken
@@ -50,11 +49,11 @@ class Prices(Protocol):
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """An operation whose secret operands lie in these layouts (None: public)."""
 
-    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price | None:
-        """The price of the cheapest way from one layout to another; None if there is none."""
+    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
+        """The price of the cheapest way from one layout to another."""
 
-    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts on the cheapest way, the new one last."""
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The conversions on the cheapest way."""
 
     def sent(self, layout: Layout) -> float:
         """Seconds to send a tensor to or from the client."""
@@ -84,8 +83,8 @@ class Decisions:
     others: dict[Op, Other]
     pareto: tuple[Ending, ...]
 
-    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts that a conversion of a value passes through, the new one last."""
+    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The conversions of a value, one after the other."""
         return self.prices.way(value.type.shape, old, new)  # type: ignore[attr-defined]
 
 
@@ -162,7 +161,7 @@ class Search:
                 inputs[what] = how  # type: ignore[index, assignment]
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
-                inputs[value] = self.room.row_major(value.type.shape)  # nothing reads it
+                inputs[value] = self.room.sent(value.type.shape)  # nothing reads it
         others = {}
         for op, placement in placed.items():
             there = [(s, lay) for lay, s in self._reached[op].items() if lay != placement.result]
@@ -207,7 +206,7 @@ class Search:
             if not (_is_tensor(value) and value.is_secret):
                 continue
             if value not in state.layouts:
-                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
             lying = state.layouts[value]
             state = _State(
                 state.layouts,
@@ -267,9 +266,7 @@ class Search:
                     if is_open and (placement, sent) in seen:
                         continue
                     seen.add((placement, sent))
-                    after = self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
-                    if after is not None:
-                        yield after
+                    yield self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
 
     def _open(self, shape: Shape) -> Sequence[Layout]:
         """What is tried for an input that nothing has placed yet: fewer of large ones, whose prices take long."""
@@ -282,8 +279,8 @@ class Search:
         state: _State,
         placement: Placement,
         sent: Mapping[Value, Layout],
-    ) -> _State | None:
-        """The state after an operation in one placement, some operands just sent; None if one cannot get there."""
+    ) -> _State:
+        """The state after an operation in one placement, some operands just sent."""
         self.explored += 1
         for value, layout in sent.items():
             state = self._closed(state, value, layout)
@@ -298,10 +295,7 @@ class Search:
             target = wanted or lying
             price = Price()
             if target != lying:
-                found = self.prices.conversion(value.type.shape, lying, target, state.spent[value])  # type: ignore[attr-defined]
-                if found is None:
-                    return None
-                price = found
+                price = self.prices.conversion(value.type.shape, lying, target, state.spent[value])  # type: ignore[attr-defined]
                 moves.append(Move(value, lying, target, price.seconds))
             where.append(target)
             spent = max(spent, state.spent[value] + price.levels)
@@ -312,17 +306,17 @@ class Search:
         """Where a client may put an input: where its first use wants it, or nearest to that with no more of them."""
         for operand, wanted in zip(op.operands, placement.operands, strict=True):
             if operand is value and wanted is not None:
-                if wanted.count <= layout.count:
+                may = self.room.may_send
+                if wanted.count <= layout.count and may(wanted):
                     return [wanted]
-                found = [layout, *(near for anchor in anchors(wanted) for near in (anchor, folded(anchor)))]
+                found = [layout, *(near for stop in stations(wanted) for near in (stop, folded(stop)) if may(near))]
                 near = [station for station in dict.fromkeys(found) if station.count <= layout.count]
                 few = min(near, key=lambda station: self._seconds(value, station, wanted))
-                return [few, wanted] if wanted.count <= MOST_SENT * layout.count else [few]
+                return [few, wanted] if wanted.count <= MOST_SENT * layout.count and may(wanted) else [few]
         return [layout]
 
     def _seconds(self, value: Value, old: Layout, new: Layout) -> float:
-        found = self.prices.conversion(value.type.shape, old, new, 0)  # type: ignore[attr-defined]
-        return inf if found is None else found.seconds
+        return self.prices.conversion(value.type.shape, old, new, 0).seconds  # type: ignore[attr-defined]
 
     def _nested(self, op: Op, state: _State) -> Iterator[_State]:
         """A loop: its carried values lie at the end of the body as at the head."""
@@ -331,7 +325,7 @@ class Search:
         inits = op.operands if static is not None else op.operands[1:]
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
-                state = self._closed(state, value, self.room.row_major(value.type.shape))  # type: ignore[attr-defined]
+                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
         block = op.regions[0].block
         heads = block.args[1:]
         layouts, spent = dict(state.layouts), dict(state.spent)
@@ -346,7 +340,7 @@ class Search:
                 if _is_tensor(value) and value in end.layouts and end.layouts[value] != layouts[head]:
                     shape = value.type.shape  # type: ignore[attr-defined]
                     price = self.prices.conversion(shape, end.layouts[value], layouts[head], end.spent[value])
-                    seconds += price.seconds if price else 0.0
+                    seconds += price.seconds
             results = {r: layouts[h] for r, h in zip(op.results, heads, strict=True) if h in layouts}
             drop = {r: state.spent.get(v, 0) for r, v in zip(op.results, inits, strict=True) if r in results}
             yield _State(

@@ -23,6 +23,7 @@ from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
 from latticework.levels.depth import input_levels, is_free_factor, is_public, plan_loop, polynomial_depth
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, splat
+from latticework.techniques import ALL, Techniques
 
 SCHEME = "ckks"
 INTEGER_BITS = 62  # of the integers that the core multiplies by and adds
@@ -40,11 +41,14 @@ class Public:
 Managed = Value | Public
 
 
-def manage_levels(module: Module, chain: ModulusChain) -> Module:
-    """Rewrite a verified `vec` module for a chain of at least `program_depth(module)` levels."""
+def manage_levels(module: Module, chain: ModulusChain, techniques: Techniques = ALL) -> Module:
+    """Rewrite a verified `vec` module for a chain of at least `program_depth(module)` levels.
+
+    techniques  whether products are relinearised and rescaled lazily
+    """
     body = Block()
     result = Module(body, list(module.input_names), list(module.outputs), dict(module.sources))
-    emitter = _Emitter(Builder(body), chain)
+    emitter = _Emitter(Builder(body), chain, techniques)
     env: dict[Value, Managed] = {}
     for arg, start in zip(module.body.args, input_levels(module), strict=True):
         kind = INDEX if arg.type is INDEX else emitter.settled_type(_vectors(arg), chain.main.top + start)
@@ -62,10 +66,14 @@ def _vectors(value: Value) -> VecType:
 class _Emitter:
     """Emits managed code at a builder's insertion point."""
 
-    def __init__(self, builder: Builder, chain: ModulusChain) -> None:
+    def __init__(self, builder: Builder, chain: ModulusChain, techniques: Techniques) -> None:
         self.builder = builder
         self.chain = chain
+        self.techniques = techniques
         self.scales = chain.main.scales
+
+    def _in(self, block: Block, loc: Loc | None) -> _Emitter:
+        return _Emitter(Builder(block, loc), self.chain, self.techniques)
 
     # -- blocks and loops ------------------------------------------------------------------
 
@@ -153,7 +161,7 @@ class _Emitter:
         args = [head.add_arg(v.type, v.origin) for v in carried]
         inner = dict(env)
         inner.update(zip(op.regions[0].block.args, [index, *args], strict=True))
-        emitter = _Emitter(Builder(head, op.loc), self.chain)
+        emitter = self._in(head, op.loc)
         yielded = emitter.block(op.regions[0].block, inner)
         emitter.builder.create("loop.yield", [emitter.like(v, a.type) for v, a in zip(yielded, args, strict=True)])
         attrs = {k: op.attrs[k] for k in ("static_trip", "at_most") if op.attrs.get(k) is not None}
@@ -171,7 +179,7 @@ class _Emitter:
         inner = dict(env)
         inner.update(zip(block.args, [number, *run_args], strict=True))
         place = self.builder.loc
-        runner, skipper = _Emitter(Builder(run, place), self.chain), _Emitter(Builder(skip, place), self.chain)
+        runner, skipper = self._in(run, place), self._in(skip, place)
         yielded = [
             runner.settle(runner.encrypted(new, old.type.level.index))  # type: ignore[attr-defined]
             for new, old in zip(runner.block(block, inner), carried, strict=True)
@@ -225,7 +233,16 @@ class _Emitter:
         return a
 
     def mul(self, a: Managed, b: Managed) -> Value:
-        """Multiply; the product is left unsettled."""
+        """Multiply; the product is left unsettled, as far as that is wanted."""
+        product = self._product(a, b)
+        if not self.techniques.lazy_relinearization and _cipher(product).degree > 1:
+            product = self.build("rlwe.relinearize", [product])
+        kind = _cipher(product)
+        if not self.techniques.lazy_rescaling and kind.scale != self.scales[kind.level.index]:
+            product = self.build("rlwe.rescale", [product], scale=self.scales[kind.level.index - 1])
+        return product
+
+    def _product(self, a: Managed, b: Managed) -> Value:
         if isinstance(a, Public):
             a, b = b, a
         assert isinstance(a, Value)

@@ -112,7 +112,7 @@ def _boxed(nest: Nest, out: Shape, room: Room, layouts: Layouts) -> Iterator[Pla
     seen = set()
     is_large = prod(padded(nest.box)) > LARGE_BOX * room.slots
     for result in _distinct([*sides, *([] if is_large else _forms(out, room))], out):
-        for box in boxes(result.renumbered(into), 0, nest.domain[-1], nest.own_axes, is_large):
+        for box in boxes(result.renumbered(into), 0, nest.domain[-1], nest.own_axes, is_large, room.rolls):
             a, b = (box.renumbered(nest.box_axes(side)) for side in (0, 1))
             for end in summed_layouts(box, len(nest.box), (0,), keepdims=False):
                 if (box, end) not in seen:

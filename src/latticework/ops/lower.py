@@ -29,8 +29,11 @@ class PlacedTensor:
     pack: PackMap
 
 
-def lower_to_vectors(module: Module) -> tuple[Module, list[PlacedTensor], dict[Value, int]]:
-    """The vec form of a module with layouts, the table of its tensors, and which position each value has in it."""
+def lower_to_vectors(module: Module, spread: bool = True) -> tuple[Module, list[PlacedTensor], dict[Value, int]]:
+    """The vec form of a module with layouts, the table of its tensors, and which position each value has in it.
+
+    spread  whether copies of a result may share sums out
+    """
     tensors: list[PlacedTensor] = []
     positions: dict[Value, int] = {}
     public: dict[Value, str] = {}
@@ -60,7 +63,7 @@ def lower_to_vectors(module: Module) -> tuple[Module, list[PlacedTensor], dict[V
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None, f"{op.name} is gone before lowering"
         new = descriptor.lower(
-            Target(kind.shape, kind.layout, builder, module.sources, op.attrs.get("box")),
+            Target(kind.shape, kind.layout, builder, module.sources, op.attrs.get("box"), spread),
             *operands,
             **descriptor.own(op.attrs),
         )

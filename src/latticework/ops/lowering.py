@@ -9,9 +9,9 @@ from math import prod
 
 import numpy as np
 
-from latticework.dialects.vec import VecType
 from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, at_most, num_diagonals, whole_rotations
 from latticework.plan.pack import PackMap
@@ -40,7 +40,8 @@ class Operand:
 class Target:
     """Where the result goes: its shape and layout, the builder, and the arrays behind public operands.
 
-    box  of a product of two secrets: the layout of all its loops
+    box     of a product of two secrets: the layout of all its loops
+    spread  whether copies of the result may share sums out
     """
 
     shape: Shape
@@ -48,11 +49,17 @@ class Target:
     builder: Builder
     sources: dict[str, Array]
     box: Layout | None = None
+    spread: bool = True
 
     @property
     def pack(self) -> PackMap:
         """How the result is to be held."""
         return self.layout.pack_map(self.shape)
+
+    @property
+    def emit(self) -> Emitter:
+        """What recipes of several vector operations are written in."""
+        return Emitter(self.builder, self.layout.slots)
 
     def build(self, name: str, *operands: Value, **attrs: object) -> Value:
         """A vec operation."""
@@ -86,41 +93,13 @@ def linear(
     if at_most(gather).diagonals > MOST_DIAGONALS:
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
     if (turns := whole_rotations(gather)) is not None:
-        return turned(target, x.vector, turns)
-    copies = target.layout.outer_copies
+        return target.emit.turned(x.vector, turns)
+    copies = target.layout.outer_copies if target.spread else 1
     shared = replace(gather, spread=copies)
-    folds = copies.bit_length() - 1
-    if num_diagonals(shared) + FOLD_COST * folds >= num_diagonals(gather):
+    if num_diagonals(shared) + FOLD_COST * (copies.bit_length() - 1) >= num_diagonals(gather):
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
     total = target.build("vec.linear_transform", x.vector, map=LinearMap.of(shared))
-    for fold in range(folds):
-        steps = target.layout.slots >> (fold + 1)
-        total = target.build("vec.add", total, target.build("vec.rotate", total, steps=steps))
-    return total
-
-
-def turned(target: Target, x: Value, turns: Sequence[tuple[int, int]]) -> Value:
-    """Vectors of an array, each turned by its steps: one rotation of an array for all that turn alike."""
-    by_steps: dict[int, list[int]] = {}
-    for vector, steps in turns:
-        by_steps.setdefault(steps, []).append(vector)
-    parts, sources = [], dict[tuple[int, ...], Value]()
-    for steps, vectors in by_steps.items():
-        if tuple(vectors) not in sources:
-            sources[tuple(vectors)] = taken(target, x, vectors)
-        part = sources[tuple(vectors)]
-        parts.append(target.build("vec.rotate", part, steps=steps) if steps else part)
-    joined = parts[0] if len(parts) == 1 else target.build("vec.concat", *parts)
-    order = [(steps, vector) for steps, vectors in by_steps.items() for vector in vectors]
-    places = {turn: place for place, turn in reversed(list(enumerate(order)))}
-    return taken(target, joined, [places[steps, vector] for vector, steps in turns])
-
-
-def taken(target: Target, x: Value, vectors: Sequence[int]) -> Value:
-    """vec.take, unless these are all vectors in order."""
-    numbers = tuple(vectors)
-    assert isinstance(x.type, VecType)
-    return x if numbers == tuple(range(x.type.count)) else target.build("vec.take", x, vectors=numbers)
+    return target.emit.copied(total, -(target.layout.slots // copies), copies)
 
 
 def moved(target: Target, x: Operand) -> Value:

@@ -8,7 +8,7 @@ from math import prod
 from latticework.ir.core import Value
 from latticework.layout.derive import summed
 from latticework.layout.layout import Layout
-from latticework.ops.lowering import Operand, Target, access, linear, taken
+from latticework.ops.lowering import Operand, Target, access, linear
 from latticework.plan.pack import GAP, REPEAT
 
 
@@ -93,7 +93,7 @@ def _added(target: Target, vectors: Value, layout: Layout, axes: Sequence[int]) 
         return found
 
     order = [group + member for group in places(rest) for member in places(over)]
-    grouped = taken(target, vectors, order)
+    grouped = target.emit.take(vectors, order)
     return target.build("vec.sum", grouped, groups=prod(extents[i] for i in rest))
 
 
@@ -102,10 +102,7 @@ def _rotated(target: Target, total: Value, layout: Layout, axes: Sequence[int]) 
     weight = 1
     for dim in reversed(layout.dims):
         if dim.axis in axes:
-            step = weight
-            while step < weight * dim.extent:
-                total = target.build("vec.add", total, target.build("vec.rotate", total, steps=step))
-                step *= 2
+            total = target.emit.copied(total, -weight, dim.extent)
         weight *= dim.extent
     return total
 

@@ -8,9 +8,7 @@ from latticework.layout.layout import Layout
 from latticework.layout.search import Decisions
 from latticework.ops.base import shape_of
 from latticework.plan.pack import PackMap
-from latticework.plan.placing import Conversion, Placing, Step
-
-INPUT = "input"
+from latticework.plan.placing import INPUT, Conversion, Placing, Step
 
 
 def explained(module: Module, decisions: Decisions, bits_a_second: float) -> tuple[Placing, tuple[Loc, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from latticework.cost import CostModel
 from latticework.dialects.tensor import TensorType
 from latticework.errors import LayoutError
 from latticework.ir import Loc, Module
@@ -13,17 +14,29 @@ from latticework.layout.layout import Shape
 from latticework.layout.search import Decisions, Search
 from latticework.ops.choices import choices
 from latticework.params import MAX_SLOTS, modulus_limit_bits
-from latticework.placing.prices import LoweringPrices, VectorCosts
-from latticework.plan.pack import MAX_PLACES
+from latticework.placing.prices import LAN_BITS_A_SECOND, LAN_PRICE, Counted, LoweringPrices, Seconds, VectorCosts
+from latticework.plan.pack import GAP, MAX_PLACES, REPEAT
+from latticework.techniques import ALL, Techniques
 
 USUAL_DEPTH, USUAL_SCALE_BITS = 6, 40
 MIN_RING_DEGREE = 1 << 13
 
 
-def find_layouts(module: Module, slots: int, costs: VectorCosts) -> Decisions:
+def find_layouts(module: Module, slots: int, costs: VectorCosts, techniques: Techniques = ALL) -> Decisions:
     """The search for layouts on vectors of this length."""
-    prices = LoweringPrices(module, costs)
-    return Search(Room(slots), choices, prices, lambda shape: seeds(shape, slots)).run(module)
+    prices = LoweringPrices(module, costs, techniques)
+    room = Room(slots, techniques.rolls, techniques.client_copies)
+    fill = REPEAT if techniques.client_copies else GAP
+    return Search(room, choices, prices, lambda shape: seeds(shape, slots, fill)).run(module)
+
+
+def vector_costs(
+    model: CostModel, ring_degree: int, depth: int, bits_a_second: float, techniques: Techniques
+) -> VectorCosts:
+    """What a search goes by."""
+    if techniques.calibrated_costs:
+        return Seconds(model, ring_degree, depth, techniques, bits_a_second)
+    return Counted(techniques, LAN_PRICE * LAN_BITS_A_SECOND / bits_a_second)
 
 
 def slots_needed(module: Module) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import ceil, sqrt
 from typing import Any, Protocol
 
@@ -19,24 +18,26 @@ from latticework.cost.work import Shape as WorkShape
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Module, Op, Value
 from latticework.layout.assign import Placement
-from latticework.layout.boxes import anchors
-from latticework.layout.derive import without_copies
+from latticework.layout.conversions import Conversion
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Price
 from latticework.levels.depth import is_free_factor, polynomial_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
-from latticework.ops.lowering import MOST_DIAGONALS, Operand, Target, moved
+from latticework.ops.lowering import MOST_DIAGONALS, Operand, Target
+from latticework.placing.ways import Ways
 from latticework.plan.constants import Gather, LinearMap
 from latticework.plan.gathers.gather import distinct
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
 from latticework.plan.gathers.structure import at_most, reached, structure
 from latticework.plan.pack import IntArray
+from latticework.techniques import ALL, Techniques
 
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
 MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
 MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
+LAN_PRICE = 0.0096  # of a ciphertext, in Rotom's units
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
 NETWORKS = {"lan": LAN_BITS_A_SECOND, "wan": WAN_BITS_A_SECOND}  # bits a second
 _BY_NAME = {op.spec.name: op for op in ALL_OPS}
@@ -74,10 +75,11 @@ class Seconds:
     model: CostModel
     ring_degree: int
     depth: int
-    packing: bool = True
+    techniques: Techniques = ALL
     bits_a_second: float = LAN_BITS_A_SECOND
     _linear: dict[object, float] = field(default_factory=dict)
     _parts: dict[int, Prices] = field(default_factory=dict)
+    _prices: dict[object, float] = field(default_factory=dict)
 
     def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> WorkShape:
         """The shape of an operation."""
@@ -89,7 +91,10 @@ class Seconds:
         )
 
     def _price(self, op: str, spent: int, **options: Any) -> float:
-        return self.model.seconds(op, self.shape(spent, **options))
+        key = (op, spent, *options.items())
+        if key not in self._prices:
+            self._prices[key] = self.model.seconds(op, self.shape(spent, **options))
+        return self._prices[key]
 
     def parts(self, spent: int) -> Prices:
         """What the parts of a block map cost."""
@@ -109,26 +114,22 @@ class Seconds:
                 addition=2 * rows * self.model.unit_seconds("pointwise", self.ring_degree) / 3,
                 finish=self.model.seconds("mod_down", self.shape(spent, dropped=1)),
             )
+            if not self.techniques.hoisting:
+                self._parts[spent] = self._parts[spent].without_hoisting()
         return self._parts[spent]
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """The cheapest way to carry a map out."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            self._linear[key] = self._priced(linear_map, self.parts(spent), real)
+            self._linear[key] = _cheapest(linear_map, self.parts(spent), real, self.techniques)
         return self._linear[key]
-
-    def _priced(self, linear_map: LinearMap, parts: Prices, real: bool) -> float:
-        if (rough := _rough(linear_map)) is not None:
-            return rough.price(parts)
-        where, parts = _places(linear_map, parts)
-        packing = self.packing and real and where.steps.size <= MOST_PACKED
-        return choose(where, parts, packing=packing, mode="counts").counts.price(parts)
 
     def rotations(self, count: int, spent: int) -> float:
         """The decomposition is shared."""
         parts = self.parts(spent)
-        return parts.rotation if count == 1 else parts.hoist + count * (parts.rotation - parts.hoist)
+        shared = parts.hoist if self.techniques.hoisting and count > 1 else 0.0
+        return shared + count * (parts.rotation - shared)
 
     def product(self, spent: int) -> float:
         """Four products of rows."""
@@ -151,6 +152,17 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
+def _cheapest(linear_map: LinearMap, parts: Prices, real: bool, may: Techniques) -> float:
+    """The price of the cheapest way to carry a map out."""
+    if (rough := _rough(linear_map)) is not None:
+        return rough.price(parts, stepped=may.baby_steps)
+    where, each = _places(linear_map, parts)
+    packing = may.complex_packing and real and where.steps.size <= MOST_PACKED
+    widths = each if may.tuned_widths else _places(linear_map, ROTOM)[1]
+    found = choose(where, widths, packing=packing, mode="counts" if may.baby_steps else "rotations")
+    return found.counts.price(each)
+
+
 @dataclass(frozen=True)
 class Rough:
     """A map of very many diagonals, by numbers alone."""
@@ -160,11 +172,12 @@ class Rough:
     count_in: int
     count_out: int
 
-    def price(self, parts: Prices) -> float:
-        """Steps shared out evenly between babies and giants."""
+    def price(self, parts: Prices, stepped: bool = True) -> float:
+        """Steps shared out evenly between babies and giants, if there are to be giants (`stepped`)."""
         babies = sqrt(self.steps * self.count_out * parts.giant / (self.count_in * parts.baby))
-        babies = min(max(babies, 1.0), float(self.steps))
-        switches = self.count_in * babies * parts.baby + self.count_out * self.steps / babies * parts.giant
+        babies = min(max(babies, 1.0), float(self.steps)) if stepped else float(self.steps)
+        giants = self.steps / babies if stepped else 0.0
+        switches = self.count_in * babies * parts.baby + self.count_out * giants * parts.giant
         ends = self.count_in * parts.hoist + self.count_out * parts.finish
         return switches + ends + self.diagonals * (parts.product + parts.addition)
 
@@ -213,14 +226,12 @@ def _rows(gather: Gather, rows: IntArray) -> Places:
 class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
 
-    sent_price: float = 0.0096
+    techniques: Techniques = ALL
+    sent_price: float = LAN_PRICE
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """Rotations and products of the square-root split."""
-        if (rough := _rough(linear_map)) is not None:
-            return rough.price(ROTOM)
-        where, parts = _places(linear_map, ROTOM)
-        return choose(where, parts, mode="counts").counts.price(parts)
+        return _cheapest(linear_map, ROTOM, real, self.techniques)
 
     def rotations(self, count: int, spent: int) -> float:
         """4 each."""
@@ -253,9 +264,12 @@ class LoweringPrices:
 
     module: Module
     costs: VectorCosts
+    techniques: Techniques = ALL
     _operations: dict[object, tuple[Block, dict[Value, int]]] = field(default_factory=dict)
-    _ways: dict[object, tuple[Price, tuple[Layout, ...]] | None] = field(default_factory=dict)
-    _moves: dict[object, Block] = field(default_factory=dict)
+    _ways: Ways = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ways = Ways(self._priced, self.techniques.spread_sums)
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
@@ -272,62 +286,38 @@ class LoweringPrices:
             source = value.owner.attrs.get("source") if layout is None and isinstance(value.owner, Op) else None
             operands.append(Operand(shape_of(value), vector, layout, source))
         target = Target(
-            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box
-        )
+            shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box,
+            self.techniques.spread_sums,
+        )  # fmt: skip
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None
         descriptor.lower(target, *operands, **descriptor.own(op.attrs))
         return block
 
-    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price | None:
-        """The cheapest of the direct way and those through one layout that turns into the new one."""
-        found = self._cheapest(shape, old, new, spent)
-        return None if found is None else found[0]
+    def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
+        """The price of the cheapest way."""
+        return self._ways.price(shape, old, new, spent)
 
-    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Layout]:
-        """The layouts on the way, the new one last."""
-        found = self._cheapest(shape, old, new, 0)
-        assert found is not None
-        return found[1]
-
-    def _cheapest(self, shape: Shape, old: Layout, new: Layout, spent: int) -> tuple[Price, tuple[Layout, ...]] | None:
-        key = (shape, old, new, spent)
-        if key not in self._ways:
-            ways = _ways(old, new)
-            priced = [(self._along(shape, (old, *way), spent), way) for way in ways]
-            self._ways[key] = min(priced, key=lambda item: (item[0].seconds, item[0].levels))
-        return self._ways[key]
-
-    def _along(self, shape: Shape, way: Sequence[Layout], spent: int) -> Price:
-        total = Price()
-        for old, new in pairwise(way):
-            if without_copies(new) == old:
-                continue  # vectors are only taken
-            key = (shape, old, new)
-            if key not in self._moves:
-                block = Block()
-                x = Operand(shape, block.add_arg(VecType(old.count, old.slots, "real", True)), old, None)
-                moved(Target(shape, new, Builder(block), self.module.sources), x)
-                self._moves[key] = block
-            step = self._priced(self._moves[key], spent + total.levels)
-            total = Price(total.seconds + step.seconds, total.levels + step.levels)
-        return total
+    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
+        """The cheapest way."""
+        return self._ways.way(shape, old, new)
 
     def sent(self, layout: Layout) -> float:
         """All vectors of a tensor."""
         return self.costs.sent(layout.count)
 
-    def _priced(self, block: Block, spent: int) -> Price:
+    def _priced(self, block: Block, spent: int, maps: bool = True) -> Price:
+        """What a block takes; without its linear maps, less than that."""
         levels: dict[Value, int] = dict.fromkeys(block.args, 0)
         pending: set[Value] = set()
         seconds = 0.0
         for op in block.ops:
             reading = [v for v in op.operands if v.is_secret]
             level = max((levels.get(v, 0) for v in reading), default=0)
-            lazy = op.name in ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
+            lazy = op.name in _LAZY and self.techniques.lazy_relinearization
             if not lazy:
                 seconds += sum(self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading))
-            cost, more = _PRICED[op.name](self.costs, op, spent + level)
+            cost, more = _PRICED[op.name](self.costs, op, spent + level) if maps or op.name != _MAP else (0.0, 1)
             seconds += cost
             for result in op.results:
                 levels[result] = level + more
@@ -346,27 +336,14 @@ class LoweringPrices:
         return _count(value) * self.costs.settled(spent)
 
 
-def _ways(old: Layout, new: Layout) -> list[tuple[Layout, ...]]:
-    """What a conversion may pass through: layouts that turn into the new one, got as they are or unturned first.
-
-    Vectors that are there several times are made once.
-    """
-    once = without_copies(new)
-    end = (once,) if once == new else (once, new)
-    if old == once:
-        return [(new,)]
-    through = list(anchors(new))
-    if not through or old in through:
-        return [end]
-    unturned = [(Layout(a.dims, a.vector_dims), a, *end) for a in through if a.rolls]
-    return [(anchor, *end) for anchor in through] + [way for way in unturned if way[0] != old]
-
-
 def _count(value: Value) -> int:
     assert isinstance(value.type, VecType)
     return value.type.count
 
 
+_MAP = "vec.linear_transform"
+# Operations whose operands need not be relinearised.
+_LAZY = ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
 Priced = Callable[[VectorCosts, Op, int], tuple[float, int]]
 
 
@@ -416,7 +393,7 @@ _PRICED: dict[str, Priced] = {
     "vec.mul": _multiplied,
     "vec.rotate": _turned,
     "vec.conjugate": _turned,
-    "vec.linear_transform": _mapped,
+    _MAP: _mapped,
     "vec.polynomial": _polynomial,
     "vec.sum": _sum,
     "vec.take": _free,

@@ -103,6 +103,17 @@ class PackMap:
         """Flat (C-order) element index at each place (vector * slots + slot), -1 where there is none."""
         return _element_of_slot(self)
 
+    def elements_at(self, places: IntArray) -> IntArray:
+        """Of some places only what `element_of_slot` says of all."""
+        vector, slot = np.divmod(places, self.slots)
+        walked = prod(d.extent for d in self.dims)
+        left = vector * walked + np.minimum(slot, walked - 1)
+        index: list[IntArray] = []
+        for dim in reversed(self.all_dims):
+            left, digit = np.divmod(left, dim.extent)
+            index.insert(0, digit)
+        return np.where(slot < walked, _elements(self, index), -1)
+
     def slots_of_element(self) -> IntArray:
         """All places (vector * slots + slot) of every element, ascending; shape (size, copies)."""
         return _slots_of_element(self)
@@ -128,24 +139,31 @@ class PackMap:
         return places[..., self.slots_of_element()[:, 0]].reshape((*stack, *self.shape))
 
 
-@lru_cache(maxsize=512)
-def _element_of_slot(pack: PackMap) -> IntArray:
-    extents = tuple(d.extent for d in pack.all_dims)
-    index = list(np.indices(extents, sparse=True)) if extents else []  # broadcast where a roll mixes two of them
+def _elements(pack: PackMap, index: list[IntArray]) -> IntArray:
+    """Flat elements where all dimensions have these indices (arrays that broadcast), -1 where there is none."""
     for i, j in pack.rolls:
-        index[i] = (index[i] + index[j]) % extents[i]
-    used: npt.NDArray[np.bool_] = np.ones(extents, dtype=bool)
-    coordinates: list[IntArray] = [np.zeros((1,) * len(extents), dtype=np.int64) for _ in pack.shape]
+        index[i] = (index[i] + index[j]) % pack.all_dims[i].extent
+    shape = np.broadcast_shapes(*(digit.shape for digit in index))
+    used: npt.NDArray[np.bool_] = np.ones(shape, dtype=bool)
+    none = np.zeros((1,) * len(shape), dtype=np.int64)
+    coordinates: list[IntArray] = [none for _ in pack.shape]
     for dim, digit in zip(pack.all_dims, index, strict=True):
         if dim.axis >= 0:
             coordinates[dim.axis] = coordinates[dim.axis] + digit * dim.stride
         elif dim.axis == GAP:
             used = used & (digit == 0)
-    flat: IntArray = np.zeros((1,) * len(extents), dtype=np.int64)
+    flat = none
     for coordinate, extent in zip(coordinates, pack.shape, strict=True):
         used = used & (coordinate < extent)
         flat = flat * extent + coordinate
-    held = np.where(used, flat, -1).reshape(pack.count, -1)
+    return np.where(used, flat, -1)
+
+
+@lru_cache(maxsize=512)
+def _element_of_slot(pack: PackMap) -> IntArray:
+    extents = tuple(d.extent for d in pack.all_dims)
+    index = list(np.indices(extents, sparse=True)) if extents else []  # broadcast where a roll mixes two of them
+    held = _elements(pack, index).reshape(pack.count, -1)
     padded = np.full((pack.count, pack.slots), -1, dtype=np.int64)
     padded[:, : held.shape[1]] = held
     result: IntArray = padded.reshape(-1)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from latticework.plan.pack import PackMap
 
+INPUT = "input"  # the operation that makes what the client sends
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -51,7 +53,7 @@ class Conversion:
 class Step:
     """Where one tensor lies: an encrypted input, or the result of an operation.
 
-    operation  what makes it; "input" of one that is sent
+    operation  what makes it; INPUT for one that is sent
     location   index into the plan's locations
     box        of a product of two secrets: the layout in which all of its loops meet; "" else
     seconds    of the operation, or of sending, as predicted when it was chosen;  levels  spent by it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log2
 
 from latticework.cost import CostModel, Estimate, estimate
@@ -12,6 +13,7 @@ from latticework.errors import UnsupportedError
 from latticework.params import ModulusChain
 from latticework.plan.keys import KeyUse
 from latticework.plan.pack import PackMap
+from latticework.plan.placing import INPUT
 from latticework.plan.predict import Magnitude, predict
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput, SourceLocation
 from latticework.report.data import (
@@ -19,7 +21,9 @@ from latticework.report.data import (
     Execution,
     InputRow,
     KeyRow,
+    LayoutChoice,
     LayoutGroup,
+    LayoutStep,
     LevelRow,
     Line,
     Moment,
@@ -45,6 +49,7 @@ def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str,
         cost,
         tuple(_approximations(plan)),
         tuple(_layouts(plan)),
+        _choice(plan),
         tuple(_lines(plan, cost)),
         tuple(_timeline(cost)),
         sum(len(block.code) for block in plan.blocks),
@@ -231,6 +236,33 @@ def _layouts(plan: Plan) -> list[LayoutGroup]:
     for name, pack in named:
         tensors[pack].append(name)
     return [LayoutGroup(tuple(dict.fromkeys(names)), pack.shape, str(pack), pack) for pack, names in tensors.items()]
+
+
+def _choice(plan: Plan) -> LayoutChoice | None:
+    if plan.placing is None:
+        return None
+    steps: list[LayoutStep] = []
+    for s in plan.placing.steps:
+        step = LayoutStep(
+            (s.name,), s.operation, _location(plan, s.location), _source_text(plan, s.location), s.pack.shape,
+            str(s.pack), s.pack.count, s.box, s.seconds, s.levels,
+            tuple((c.operand, c.way, c.seconds) for c in s.conversions), s.other, s.behind,
+        )  # fmt: skip
+        if steps and _stays(steps[-1], step):
+            last = steps.pop()
+            step = replace(
+                step, names=(*last.names, s.name), box=last.box, seconds=last.seconds + s.seconds,
+                levels=last.levels + s.levels, conversions=last.conversions,
+            )  # fmt: skip
+        steps.append(step)
+    return LayoutChoice(plan.placing.explored, plan.placing.bits_a_second, tuple(steps), plan.placing.endings)
+
+
+def _stays(last: LayoutStep, step: LayoutStep) -> bool:
+    """Whether an operation of the same line leaves a tensor as it lay, so that both are shown as one."""
+    if INPUT in (last.operation, step.operation) or step.conversions or step.box:
+        return False
+    return (last.where, last.text, last.shape, last.layout) == (step.where, step.text, step.shape, step.layout)
 
 
 def _lines(plan: Plan, cost: Estimate) -> list[Line]:

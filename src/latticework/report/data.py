@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from latticework.cost import Estimate
 from latticework.plan.pack import PackMap
+from latticework.plan.placing import Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,43 @@ class LayoutGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class LayoutStep:
+    """Why tensors that are made one after the other lie where they all do; quantities as in `plan.placing.Step`.
+
+    conversions  (operand, layouts on its way, seconds)
+    """
+
+    names: tuple[str, ...]
+    operation: str
+    where: str
+    text: str
+    shape: tuple[int, ...]
+    layout: str
+    vectors: int
+    box: str
+    seconds: float
+    levels: int
+    conversions: tuple[tuple[str, tuple[str, ...], float], ...]
+    other: str
+    behind: float
+
+    @property
+    def total(self) -> float:
+        """Seconds with the conversions of operands."""
+        return self.seconds + sum(seconds for _, _, seconds in self.conversions)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutChoice:
+    """The search for layouts: its steps in program order, and the ways through the program that nothing beats."""
+
+    explored: int
+    bits_a_second: float
+    steps: tuple[LayoutStep, ...]
+    endings: tuple[Ending, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """A line of the user's program with its share of the predicted time, by family of operations."""
 
@@ -136,11 +174,15 @@ class Moment:
 
 @dataclass(frozen=True)
 class Execution:
-    """What running the code takes; a client file does not say."""
+    """What running the code takes; a client file does not say.
+
+    choice  why tensors lie where they do; None if the plan does not say
+    """
 
     estimate: Estimate
     approximations: tuple[ApproximationRow, ...]
     layouts: tuple[LayoutGroup, ...]
+    choice: LayoutChoice | None
     lines: tuple[Line, ...]
     timeline: tuple[Moment, ...]
     instructions: int

@@ -9,7 +9,8 @@ from importlib.resources import files
 from latticework.report.bars import legend, stacked_bar
 from latticework.report.data import Contents, Execution, InputRow, KeyRow, OutputRow
 from latticework.report.families import FAMILIES, LABELS
-from latticework.report.markup import code, escape, facts, section, table, whole
+from latticework.report.layout_choice import layout_choice
+from latticework.report.markup import code, escape, facts, layout, section, table, whole
 from latticework.report.quantities import (
     count,
     duration,
@@ -105,7 +106,7 @@ def _interface(report: Contents) -> str:
                 [
                     code(i.name),
                     whole(shape(i.shape)),
-                    whole(i.layout),
+                    layout(i.layout),
                     slots(i),
                     str(i.level),
                     span,
@@ -117,7 +118,7 @@ def _interface(report: Contents) -> str:
     for o in report.outputs:
         bits = relative_bits(o.error_bound, o.magnitude)
         outputs.append(
-            [code(o.name), whole(shape(o.shape)), whole(o.layout), slots(o), str(o.level), small(o.error_bound),
+            [code(o.name), whole(shape(o.shape)), layout(o.layout), slots(o), str(o.level), small(o.error_bound),
              worst_case(o),
              "" if bits is None else f"{bits:.1f} bits of {real(o.magnitude)}",
              small(o.shift) if o.shift else "none", size(o.bytes)]
@@ -155,6 +156,8 @@ def _execution(execution: Execution) -> list[str]:
         parts.append(
             section("Approximations", table(head, rows, numbers=(3, 4, 5)), "functions replaced by polynomials")
         )
+    if execution.choice is not None:
+        parts.append(layout_choice(execution.choice))
     parts.append(_layouts(execution))
     operations = table(
         ("operation", "count"), [[escape(n), count(v)] for n, v in operation_rows(execution.estimate.counts)],
@@ -206,7 +209,7 @@ def _layouts(execution: Execution) -> str:
     for i, group in enumerate(execution.layouts):
         names = ", ".join(group.tensors)
         figures.append(
-            f"<figure><figcaption>{code(group.layout)} <span>shape {shape(group.shape)}</span><br>"
+            f"<figure><figcaption>{layout(group.layout)}<br><span>shape {shape(group.shape)}</span><br>"
             f'<span class="soft">{escape(names)}</span></figcaption>'
             f"{slot_grid(group.pack, f'lw-hatch-{i}')}</figure>"
         )

@@ -57,6 +57,12 @@ def whole(text: str) -> str:
     return f'<span class="code whole">{escape(text)}</span>'
 
 
+def layout(text: str) -> str:
+    """A layout, which may be broken into lines between its dimensions."""
+    broken = escape(text).replace("]", "]<wbr>").replace(";", ";<wbr>").replace(")", ")<wbr>")
+    return f'<span class="code">{broken}</span>'
+
+
 def percent(part: float, whole: float) -> str:
     """A length in percent, for styles and SVG attributes."""
     return f"{100 * part / whole if whole > 0 else 0:.3f}%"

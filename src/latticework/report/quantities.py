@@ -35,6 +35,14 @@ def duration(seconds: float) -> str:
     return f"{_three_digits(seconds / 1e-9)} ns"
 
 
+def rate(bits_a_second: float) -> str:
+    """1 Gbit/s, 250 Mbit/s."""
+    for unit, name in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if bits_a_second >= unit:
+            return f"{bits_a_second / unit:.3g} {name}"
+    return f"{bits_a_second:.3g} bit/s"
+
+
 def power_of_two(value: float) -> str:
     """2^40 or 2^25.99."""
     return f"2^{log2(value):.2f}".removesuffix("0").removesuffix(".0") if value > 0 else "0"

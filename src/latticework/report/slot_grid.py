@@ -1,29 +1,35 @@
-"""A layout as a picture: one cell a slot, coloured by the element it holds, hatched where it holds none."""
+"""A layout as a drawing: one cell a slot, coloured by the element it holds, hatched where it holds none.
+
+Of more slots than fit, the first rows; below them whole vectors as pictures (`raster.py`).
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from latticework.plan.pack import PackMap
 from latticework.report.markup import escape
 from latticework.report.quantities import count
+from latticework.report.raster import colour, pictures
 
 CELL = 10
 GAP = 1
 MAX_COLUMNS = 32
-MAX_ROWS = 16
-# From a deep blue over green to a light yellow: lightness rises with the index, so order shows without hue too.
-RAMP = ((68, 85, 140), (58, 118, 145), (62, 150, 138), (112, 178, 112), (176, 199, 92), (233, 214, 107))
+MAX_ROWS, FIRST_ROWS = 16, 6
 
 
 def slot_grid(pack: PackMap, identity: str) -> str:
-    """SVG of a layout's slots, row by row, and what is not shown.
+    """SVG of a layout's slots, row by row, and pictures of the vectors if those are not all.
 
     identity  part of the hatch pattern's name, unique on the page
     """
     columns = column_count(pack)
     total = pack.count * pack.slots  # vector after vector
-    rows = min(MAX_ROWS, -(-total // columns))
+    rows = -(-total // columns)
+    if rows > MAX_ROWS:
+        columns, rows = max(columns, MAX_COLUMNS // 2), FIRST_ROWS
     shown = min(total, rows * columns)
-    element = pack.element_of_slot()[:shown].tolist()
+    element = pack.elements_at(np.arange(shown)).tolist()
     last = max(*element, 1)
     cells = []
     for slot, index in enumerate(element):
@@ -42,7 +48,8 @@ def slot_grid(pack: PackMap, identity: str) -> str:
         else ""
     )
     label = escape(f"slots of layout {pack}")
-    rest = f'<p class="soft">first {count(shown)} of {count(total)} slots</p>' if shown < total else ""
+    rest = f'<p class="soft">first {count(shown)} slots, coloured by themselves</p>' if shown < total else ""
+    rest += pictures(pack) if shown < total else ""
     return (
         f'<svg viewBox="0 0 {width} {height}" style="width:100%;max-width:{width}px" role="img" '
         f'aria-label="{label}">{hatch}{"".join(cells)}</svg>{rest}'
@@ -57,14 +64,6 @@ def column_count(pack: PackMap) -> int:
             return columns if columns >= MAX_COLUMNS // 4 else MAX_COLUMNS
         columns *= dim.extent
     return columns
-
-
-def colour(position: float) -> str:
-    """A colour of the ramp, for a position from 0 to 1."""
-    place = min(max(position, 0.0), 1.0) * (len(RAMP) - 1)
-    left = min(int(place), len(RAMP) - 2)
-    mixed = (round(a + (place - left) * (b - a)) for a, b in zip(RAMP[left], RAMP[left + 1], strict=True))
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
 def _subscript(index: int, shape: tuple[int, ...]) -> str:

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from latticework.report.data import Contents, Execution
+from latticework.plan.placing import INPUT
+from latticework.report.data import Contents, Execution, LayoutChoice
 from latticework.report.families import FAMILIES, LABELS
 from latticework.report.quantities import count, duration, power_of_two, real, relative_bits, share, size, small
 from latticework.report.quantities import shape as shape_text
-from latticework.report.wording import insecure_warning, key_text, operation_rows, security_text, worst_case
+from latticework.report.wording import (
+    behind_text,
+    choice_text,
+    insecure_warning,
+    key_text,
+    made_text,
+    operation_rows,
+    security_text,
+    vectors_text,
+    worst_case,
+)
 
 WIDTH = 100
 BAR_WIDTH = 24
@@ -112,12 +123,44 @@ def _execution(execution: Execution) -> list[str]:
         ]  # fmt: skip
         head = ("line", "function", "where", "range", "degree", "max error")
         lines += ["", "Approximations", *columns(head, rows, left=3)]
-    rows = [[clip(", ".join(g.tensors), 60), shape_text(g.shape), clip(g.layout, 40)] for g in execution.layouts]
-    lines += ["", "Layouts", *columns(("tensors", "shape", "layout"), rows, left=3)]
+    if execution.choice is not None:
+        lines += _choice(execution.choice)
+    else:
+        rows = [[clip(", ".join(g.tensors), 60), shape_text(g.shape), clip(g.layout, 40)] for g in execution.layouts]
+        lines += ["", "Layouts", *columns(("tensors", "shape", "layout"), rows, left=3)]
     operations = [[name, count(value)] for name, value in operation_rows(cost.counts)]
     lines += ["", f"Operations ({count(execution.instructions)} instructions)"]
     lines += columns(("operation", "count"), operations)
     return lines + _time(execution)
+
+
+def _choice(choice: LayoutChoice) -> list[str]:
+    """Every tensor with its layout, what that takes, and the best other one."""
+    lines, line = ["", f"Layouts ({choice_text(choice)})"], ("", "")
+    for step in choice.steps:
+        if step.operation != INPUT and (step.where, step.text) != line:
+            line = (step.where, step.text)
+            lines.append(f"  {step.where}  {step.text}")
+        head = clip(made_text(step), 24)
+        spent = f"{duration(step.total)}" + (f", levels {step.levels}" if step.levels else "")
+        shown = f"    {head.ljust(24)}  {shape_text(step.shape)}, {vectors_text(step.vectors)}, {spent}"
+        lines += [shown, *_folded(step.layout)]
+        if step.box:
+            lines += _folded(f"factors meet in {step.box}")
+        for operand, way, seconds in step.conversions:
+            lines += _folded(f"{operand} brought there in {duration(seconds)}: {' → '.join(way)}")
+        if step.other:
+            lines += _folded(f"next best {step.other}: {behind_text(step)}")
+    rows = [
+        [duration(e.seconds), str(e.levels), count(e.ciphertexts), "chosen" if e.chosen else ""] for e in choice.endings
+    ]
+    heads = ("whole program, sending included", "levels", "ciphertexts sent and received", "")
+    return [*lines, "", *columns(heads, rows)]
+
+
+def _folded(text: str) -> list[str]:
+    """Lines below a tensor's."""
+    return wrap(text, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 8)
 
 
 def _time(execution: Execution) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from latticework.cost import OperationCounts
-from latticework.report.data import KeyRow, OutputRow, Security
-from latticework.report.quantities import small
+from latticework.report.data import KeyRow, LayoutChoice, LayoutStep, OutputRow, Security
+from latticework.report.quantities import count, duration, rate, small
 
 _OPERATIONS = (
     ("rotations", "rotations"),
@@ -44,6 +44,31 @@ def insecure_warning(security: Security) -> str:
         f"INSECURE: compiled with insecure=True. log2(QP) = {security.log2_qp:.1f} at N = {security.ring_degree}; "
         f"{limit}. Anyone may be able to read what is encrypted. Only for tests with data that are not secret."
     )
+
+
+def choice_text(choice: LayoutChoice) -> str:
+    """What was searched."""
+    return f"{count(choice.explored)} placements priced, sending at {rate(choice.bits_a_second)}"
+
+
+def made_text(step: LayoutStep) -> str:
+    """Tensors with a name of the user's own, and how they are made."""
+    names = ", ".join(step.names)
+    return names if step.operation in step.names else f"{names} ({step.operation})"
+
+
+def vectors_text(vectors: int) -> str:
+    """How many ciphertexts a tensor takes."""
+    return "1 ciphertext" if vectors == 1 else f"{count(vectors)} ciphertexts"
+
+
+def behind_text(step: LayoutStep) -> str:
+    """What the best other layout of a tensor would have meant."""
+    if abs(step.behind) < 1e-9:
+        return "as good here"
+    if step.behind < 0:
+        return f"{duration(-step.behind)} ahead here, behind in the end"
+    return f"{duration(step.behind)} behind"
 
 
 def key_text(key: KeyRow) -> str:

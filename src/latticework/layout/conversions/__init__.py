@@ -1,7 +1,6 @@
-"""Conversions between layouts: when each applies, what it costs, how it is done; and the choice among them."""
+"""Conversions between layouts: when each applies, what it costs, how it is done; and which there are to choose from."""
 
 from latticework.layout.conversions.base import Conversion
-from latticework.layout.conversions.choose import CONVERSIONS, cheapest, direct, stations
-from latticework.layout.conversions.price import Price, Weights, transform_price
+from latticework.layout.conversions.choose import CONVERSIONS, candidates, direct, named, stations
 
-__all__ = ["CONVERSIONS", "Conversion", "Price", "Weights", "cheapest", "direct", "stations", "transform_price"]
+__all__ = ["CONVERSIONS", "Conversion", "candidates", "direct", "named", "stations"]

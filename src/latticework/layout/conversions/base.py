@@ -1,51 +1,23 @@
-"""What a conversion is: a recipe in vector operations, priced by counting what it does and lowered by doing it."""
+"""What a conversion is: recipes in vector operations. Its price is that of the operations that it is lowered to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Protocol
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Value
-from latticework.layout.conversions.machines import Counter, Emitter
-from latticework.layout.conversions.price import Price
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.plan.constants import Access, Gather
 from latticework.plan.pack import REPEAT, PackDim, PackMap
-
-X = TypeVar("X")
-
-
-class Machine(Protocol[X]):
-    """Operations on arrays of vectors that recipes are written in."""
-
-    def take(self, x: X, vectors: Sequence[int]) -> X:
-        """The array of those vectors."""
-
-    def concat(self, parts: Sequence[X]) -> X:
-        """One array of all."""
-
-    def rotate(self, x: X, steps: int) -> X:
-        """Every vector turned left."""
-
-    def masked(self, x: X, mask: Gather) -> X:
-        """Every vector times a vector of zeros and ones."""
-
-    def add(self, x: X, y: X) -> X:
-        """Vector by vector."""
-
-    def sub(self, x: X, y: X) -> X:
-        """Vector by vector."""
-
-    def transform(self, x: X, gather: Gather, clear: bool = False) -> X:
-        """A block linear map; if it is to clear the slots that it does not fill, also where nothing moves."""
 
 
 class Recipe(Protocol):
     """How vectors of one layout become vectors of another."""
 
-    def run(self, machine: Machine[X], x: X) -> X:
+    def run(self, emit: Emitter, x: Value) -> Value:
         """The vectors, converted."""
 
 
@@ -61,35 +33,16 @@ class Conversion:
     source: Layout
     target: Layout
     recipes: tuple[Recipe, ...]
-    price: Price = field(compare=False)
 
     def lower(self, builder: Builder, x: Value) -> Value:
-        """The conversion in vec operations."""
-        machine = Emitter(builder, self.target.slots)
+        """The conversion in vec operations; none where nothing moves."""
+        emit = Emitter(builder, self.target.slots)
         for recipe in self.recipes:
-            x = recipe.run(machine, x)
+            x = recipe.run(emit, x)
         return x
 
     def __str__(self) -> str:
         return f"{self.name}: {self.source} -> {self.target}"
-
-
-def conversion(name: str, shape: Shape, source: Layout, target: Layout, recipe: Recipe) -> Conversion:
-    """A conversion of one recipe, priced by counting its operations."""
-    counter = Counter(target.slots, source.count)
-    result = recipe.run(counter, counter.operand)
-    assert len(result.vectors) == target.count, name
-    return Conversion(name, shape, source, target, (recipe,), counter.spent + Price(levels=result.levels))
-
-
-def then(first: Conversion, second: Conversion) -> Conversion:
-    """One conversion after the other."""
-    assert first.target == second.source and first.shape == second.shape
-    names = [c.name for c in (first, second) if c.price != Price()]
-    return Conversion(
-        ", ".join(names) or second.name,
-        first.shape, first.source, second.target, first.recipes + second.recipes, first.price + second.price,
-    )  # fmt: skip
 
 
 def moved(shape: Shape, source: Layout, target: Layout) -> Gather:

@@ -1,16 +1,19 @@
 """block: any layout to any other, as one block linear map. The fallback, and what the others have to beat.
 
-When:   always.
+When:   always (where it is a bsgs-roll, by that name).
 Price:  baby steps for every vector of the source, giant steps for every vector of the target, a product for each
-        diagonal, one level; nothing where every element lies where it is to lie.
+        diagonal, one level; where every vector is another one turned whole, rotations alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from latticework.layout.conversions.base import Conversion, Machine, X, conversion, moved
+from latticework.ir.core import Value
+from latticework.layout.conversions.base import Conversion, moved
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
+from latticework.layout.turning import turning
 from latticework.plan.constants import Gather
 
 
@@ -20,11 +23,24 @@ class Moved:
 
     gather: Gather
 
-    def run(self, machine: Machine[X], x: X) -> X:
+    @staticmethod
+    def between(shape: Shape, source: Layout, target: Layout) -> Moved:
+        """From where it lies to where it is to lie."""
+        return Moved(moved(shape, source, target))
+
+    def run(self, emit: Emitter, x: Value) -> Value:
         """One linear transform."""
-        return machine.transform(x, self.gather)
+        return emit.transform(x, self.gather)
+
+
+def by_turns(source: Layout, target: Layout) -> bool:
+    """Whether one slot dimension is turned by the places along others."""
+    turn = turning(source, target)
+    return turn is not None and bool(turn.by)
 
 
 def block(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
     """The one conversion."""
-    return (conversion("block", shape, source, target, Moved(moved(shape, source, target))),)
+    if by_turns(source, target):
+        return ()
+    return (Conversion("block", shape, source, target, (Moved.between(shape, source, target),)),)

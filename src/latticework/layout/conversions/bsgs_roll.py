@@ -7,15 +7,13 @@ Source: Rotom, section 2.3 of the paper; baby-step giant-step over the diagonals
 
 from __future__ import annotations
 
-from latticework.layout.conversions.base import Conversion, conversion, moved
-from latticework.layout.conversions.block import Moved
+from latticework.layout.conversions.base import Conversion
+from latticework.layout.conversions.block import Moved, by_turns
 from latticework.layout.layout import Layout, Shape
-from latticework.layout.turning import turning
 
 
 def bsgs_roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
     """The conversion, where it applies."""
-    turn = turning(source, target)
-    if turn is None or not turn.by:
+    if not by_turns(source, target):
         return ()
-    return (conversion("bsgs-roll", shape, source, target, Moved(moved(shape, source, target))),)
+    return (Conversion("bsgs-roll", shape, source, target, (Moved.between(shape, source, target),)),)

@@ -1,24 +1,26 @@
-"""Which conversion to use: the cheapest of all that apply, by itself or through one layout in between."""
+"""Which conversions there are from one layout to another, in one step or through a layout in between.
+
+Which of them is taken is decided by price, by whoever knows what operations cost (`placing/ways.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 from latticework.errors import LayoutError
-from latticework.layout.canonical import Form
-from latticework.layout.conversions.base import Conversion, conversion, then
+from latticework.layout.conversions.base import Conversion
 from latticework.layout.conversions.block import block
 from latticework.layout.conversions.bsgs_roll import bsgs_roll
 from latticework.layout.conversions.compact import compact
-from latticework.layout.conversions.permute import permute
-from latticework.layout.conversions.price import Price, Weights
+from latticework.layout.conversions.permute import NEAREST, permute
 from latticework.layout.conversions.replicate import replicate
 from latticework.layout.conversions.roll import roll
 from latticework.layout.conversions.rot_roll import rot_roll
 from latticework.layout.conversions.take import Take, distinct_vectors
 from latticework.layout.layout import Layout, Shape
-from latticework.layout.turning import forms_of, layout_of
+from latticework.layout.turning import forms_of, layout_of, turning
 from latticework.plan.pack import REPEAT
 
 # (shape, source, target) -> the conversions of that kind that apply. Of equally cheap ones the first is taken.
@@ -29,7 +31,7 @@ CONVERSIONS: tuple[Callable[[Shape, Layout, Layout], tuple[Conversion, ...]], ..
 
 @lru_cache(maxsize=1 << 14)
 def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
-    """All conversions that apply; between vectors that differ, from which equal ones are then taken.
+    """All conversions that apply, each by another name; between vectors that differ, of which equal ones are taken.
 
     raises  LayoutError if the vectors of the two differ in length
     """
@@ -38,52 +40,55 @@ def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ..
             f"a conversion between vectors of {source.slots} slots ({source}) and of {target.slots} ({target}); "
             "all vectors of a program have one length: fill the shorter up with [R:extent] or [G:extent]"
         )
-    if source == target:
-        return (Conversion("kept", shape, source, target, (), Price()),)
-    free = [c for c in rot_roll(shape, source, target) if c.price.rotations == 0]
-    if free:
-        return tuple(free)
+    turn = turning(source, target)
+    if turn is not None and turn.place is None:
+        return (Conversion("take", shape, source, target, (Take(turn.taken),)),)
     once, inside = distinct_vectors(source), distinct_vectors(target)
-    taken = conversion("taken", shape, source, once.layout, Take(once.first))
-    spread = conversion("taken", shape, inside.layout, target, Take(inside.number))
+    taken, spread = Take(once.first), Take(inside.number)
     if once.layout == inside.layout:
-        return (then(taken, spread),)
-    between = (c for kind in CONVERSIONS for c in kind(shape, once.layout, inside.layout))
-    return tuple(then(then(taken, c), spread) for c in between)
+        return (Conversion("take", shape, source, target, (taken, spread)),)
+    return tuple(
+        replace(c, source=source, target=target, recipes=(taken, *c.recipes, spread))
+        for kind in CONVERSIONS
+        for c in kind(shape, once.layout, inside.layout)
+    )
 
 
-def cheapest(
-    shape: Shape, source: Layout, target: Layout, weights: Weights, through: Iterable[Layout] = ()
-) -> Conversion:
-    """The cheapest conversion, directly or through one layout in between: of `through`, or one that rolls suggest."""
+def candidates(shape: Shape, source: Layout, target: Layout, spread: bool = True) -> tuple[Conversion, ...]:
+    """The direct conversions that can be the cheapest: nothing is cheaper than to turn each vector whole.
 
-    def cost(c: Conversion) -> float:
-        return c.price.weighted(weights)
+    spread  also those that begin with any copy of an element
+    """
+    found = tuple(c for c in direct(shape, source, target) if spread or c.name != NEAREST)
+    whole = tuple(c for c in found if c.name in ("take", "rot-roll"))
+    return whole or found
 
-    best = min(direct(shape, source, target), key=cost)
-    if best.price.rotations == best.price.products == 0:
-        return best
-    for middle in dict.fromkeys((*stations(source, target), *through)):
-        if middle.slots == source.slots and middle not in (source, target):
-            first = min(direct(shape, source, middle), key=cost)
-            if cost(first) < cost(best):
-                best = min(best, then(first, min(direct(shape, middle, target), key=cost)), key=cost)
-    return best
+
+def named(name: str, shape: Shape, source: Layout, target: Layout) -> Conversion:
+    """The direct conversion of that name; LayoutError if there is none."""
+    found = {c.name: c for c in direct(shape, source, target)}
+    if name not in found:
+        raise LayoutError(
+            f"there is no conversion {name!r} of shape {shape} from {source} to {target}; there are {', '.join(found)}"
+        )
+    return found[name]
 
 
 @lru_cache(maxsize=1 << 14)
-def stations(source: Layout, target: Layout) -> tuple[Layout, ...]:
-    """Layouts that it may pay to go through: without rolls, without repeated vectors, without either."""
-    found: list[Layout] = []
-    for layout in (target, source):
-        for form in forms_of(layout):
-            unrolled = Form(form.dims, form.vectors, ((),) * len(form.dims))
-            found += [layout_of(_without_repeated_vectors(f)) for f in (form, unrolled)] + [layout_of(unrolled)]
-    return tuple(dict.fromkeys(found))
+def stations(target: Layout) -> tuple[Layout, ...]:
+    """Layouts that it may pay to go through, from which the target is reached by turning.
 
-
-def _without_repeated_vectors(form: Form) -> Form:
-    for place in reversed(range(form.vectors)):
-        if form.dims[place].axis == REPEAT:
+    Its first vectors, each of which holds all elements: without the vector dims that only turn others, in every way in
+    which the target can be written. Where there are none, the same without rolls.
+    """
+    found = []
+    for form in forms_of(target):
+        read = form.read
+        gone = [place for place in range(form.vectors) if form.dims[place].axis == REPEAT and place in read]
+        for place in reversed(gone):
             form = form.with_dims(place, 1, (), ())
-    return form
+        if gone:
+            found.append(layout_of(form))
+    if not found and target.rolls:
+        found = [Layout(target.dims, target.vector_dims)]
+    return tuple(dict.fromkeys(found))

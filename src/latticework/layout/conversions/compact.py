@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+from latticework.ir.core import Value
 from latticework.layout.canonical import Form
-from latticework.layout.conversions.base import Conversion, Machine, X, box_mask, conversion
+from latticework.layout.conversions.base import Conversion, box_mask
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import cut_alike, forms_of, vector_parts
 from latticework.plan.constants import Gather
@@ -30,14 +32,14 @@ class Compact:
     mask: Gather
     parts: tuple[tuple[int, tuple[int, ...]], ...]
 
-    def run(self, machine: Machine[X], x: X) -> X:
+    def run(self, emit: Emitter, x: Value) -> Value:
         """Vectors that turn alike together."""
         wanted = sorted({vector for _, taken in self.parts for vector in taken})
-        cleared = machine.masked(machine.take(x, wanted), self.mask)
-        total: X | None = None
+        cleared = emit.masked(emit.take(x, wanted), self.mask)
+        total: Value | None = None
         for steps, taken in self.parts:
-            part = machine.rotate(machine.take(cleared, [wanted.index(vector) for vector in taken]), -steps)
-            total = part if total is None else machine.add(total, part)
+            part = emit.rotate(emit.take(cleared, [wanted.index(vector) for vector in taken]), -steps)
+            total = part if total is None else emit.add(total, part)
         assert total is not None
         return total
 
@@ -58,7 +60,7 @@ def compact(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
     if parts is None:
         return ()
     mask = box_mask(a.slot_dims, source.slots, {place: range(1) for place in filled})
-    return (conversion("compact", shape, source, target, Compact(mask, parts)),)
+    return (Conversion("compact", shape, source, target, (Compact(mask, parts),)),)
 
 
 def _parts(a: Form, b: Form, filled: list[int]) -> tuple[tuple[int, tuple[int, ...]], ...] | None:

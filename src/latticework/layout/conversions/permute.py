@@ -12,11 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from latticework.layout.conversions.base import Conversion, Machine, X, conversion, moved
+from latticework.ir.core import Value
+from latticework.layout.conversions.base import Conversion, moved
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.conversions.replicate import Copied, copied, free_copies
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, with_gaps
 from latticework.plan.constants import Gather
+
+NEAREST = "permute-nearest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +30,24 @@ class Permute:
     gather: Gather
     copies: Copied
 
-    def run(self, machine: Machine[X], x: X) -> X:
+    def run(self, emit: Emitter, x: Value) -> Value:
         """A linear transform and rotations."""
-        return self.copies.run(machine, machine.transform(x, self.gather, clear=True))
+        return self.copies.run(emit, emit.transform(x, self.gather, clear=True))
 
 
 def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
-    """The conversions that copy along all dimensions that can be, and along each by itself."""
-    found = []
+    """The conversions that copy along all dimensions that can be, along each by itself, and from the nearest."""
+    found: list[Conversion] = []
     copies = target.outer_copies
     if copies & (copies - 1) == 0 and prod(d.extent for d in target.dims) == target.slots and copies > 1:
         nearest = replace(moved(shape, source, target), spread=copies)
         recipe = Permute(nearest, Copied(((target.slots // copies, copies),)))
-        found.append(conversion("permute", shape, source, target, recipe))
+        found.append(Conversion(NEAREST, shape, source, target, (recipe,)))
     for form in forms_of(target)[:1]:
         free = free_copies(form)
-        for places in dict.fromkeys([tuple(free), *((place,) for place in free)]):
+        ways = {tuple(free): "permute"} | ({(place,): f"permute-{place}" for place in free} if len(free) > 1 else {})
+        for places, name in ways.items():
             if places:
                 recipe = Permute(moved(shape, source, with_gaps(form, places)), copied(form, places))
-                found.append(conversion("permute", shape, source, target, recipe))
+                found.append(Conversion(name, shape, source, target, (recipe,)))
     return tuple(found)

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from latticework.ir.core import Value
 from latticework.layout.canonical import Form
-from latticework.layout.conversions.base import Conversion, Machine, X, box_mask, conversion
+from latticework.layout.conversions.base import Conversion, box_mask
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, cut_alike, forms_of, turning, with_gaps
 from latticework.plan.constants import Gather
@@ -25,11 +27,10 @@ class Copied:
 
     along: tuple[tuple[int, int], ...]
 
-    def run(self, machine: Machine[X], x: X) -> X:
-        """Doubled until there are enough."""
+    def run(self, emit: Emitter, x: Value) -> Value:
+        """Along one after the other."""
         for step, copies in self.along:
-            for bit in range(copies.bit_length() - 1):
-                x = machine.add(x, machine.rotate(x, -(step << bit)))
+            x = emit.copied(x, step, copies)
         return x
 
 
@@ -41,11 +42,11 @@ class Replicate:
     copies: Copied
     turn: Turning
 
-    def run(self, machine: Machine[X], x: X) -> X:
+    def run(self, emit: Emitter, x: Value) -> Value:
         """Each vector of the source once."""
         wanted = sorted(set(self.turn.taken))
-        x = self.copies.run(machine, machine.masked(machine.take(x, wanted), self.mask))
-        return machine.take(x, [wanted.index(vector) for vector in self.turn.taken])
+        x = self.copies.run(emit, emit.masked(emit.take(x, wanted), self.mask))
+        return emit.take(x, [wanted.index(vector) for vector in self.turn.taken])
 
 
 def replicate(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
@@ -60,7 +61,7 @@ def replicate(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion,
         if turn is not None and turn.place is None:
             mask = box_mask(a.slot_dims, source.slots, {place: range(1) for place in filled})
             recipe = Replicate(mask, copied(b, filled), turn)
-            return (conversion("replicate", shape, source, target, recipe),)
+            return (Conversion("replicate", shape, source, target, (recipe,)),)
     return ()
 
 

@@ -15,7 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
-from latticework.layout.conversions.base import Conversion, Machine, X, box_mask, conversion
+from latticework.ir.core import Value
+from latticework.layout.conversions.base import Conversion, box_mask
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, turning
 from latticework.plan.constants import Gather
@@ -28,48 +30,48 @@ class Roll:
     turn: Turning
     slots: int
 
-    def run(self, machine: Machine[X], x: X) -> X:
+    def run(self, emit: Emitter, x: Value) -> Value:
         """Those that turn alike together."""
         pairs = list(zip(self.turn.amounts, self.turn.taken, strict=True))
         wanted = sorted(set(pairs))
         parts = []
         for amount in sorted({amount for amount, _ in wanted}):
-            taken = machine.take(x, [vector for a, vector in wanted if a == amount])
-            parts.append(self._by_places(machine, taken, amount) if self.turn.by else self._by(machine, taken, amount))
-        return machine.take(machine.concat(parts), [wanted.index(pair) for pair in pairs])
+            taken = emit.take(x, [vector for a, vector in wanted if a == amount])
+            parts.append(self._by_places(emit, taken, amount) if self.turn.by else self._by(emit, taken, amount))
+        return emit.take(emit.concat(parts), [wanted.index(pair) for pair in pairs])
 
-    def _by(self, machine: Machine[X], x: X, amount: int) -> X:
+    def _by(self, emit: Emitter, x: Value, amount: int) -> Value:
         """All turned by one amount."""
         if amount == 0:
             return x
         extent = self.turn.extent
-        around = machine.masked(x, self._mask(range(amount)))
+        around = emit.masked(x, self._mask(range(amount)))
         if prod(d.extent for d in self.turn.dims) == self.slots:
-            ahead = machine.sub(x, around)
+            ahead = emit.sub(x, around)
         else:  # what lies beyond the last dimension must not come in
-            ahead = machine.masked(x, self._mask(range(amount, extent)))
-        return machine.add(self._turned(machine, ahead, amount), self._turned(machine, around, amount - extent))
+            ahead = emit.masked(x, self._mask(range(amount, extent)))
+        return emit.add(self._turned(emit, ahead, amount), self._turned(emit, around, amount - extent))
 
-    def _by_places(self, machine: Machine[X], x: X, amount: int) -> X:
+    def _by_places(self, emit: Emitter, x: Value, amount: int) -> Value:
         """Turned by an amount that differs from place to place along another slot dimension."""
         extent = self.turn.extent
         ((by, times),) = self.turn.by
         parts = []
         for far, places in _alike(amount, times, extent, self.turn.dims[by].extent):
-            ahead = machine.masked(x, self._mask(range(far, extent), {by: places}))
-            parts.append(self._turned(machine, ahead, far))
+            ahead = emit.masked(x, self._mask(range(far, extent), {by: places}))
+            parts.append(self._turned(emit, ahead, far))
             if far:
-                around = machine.masked(x, self._mask(range(far), {by: places}))
-                parts.append(self._turned(machine, around, far - extent))
-        return _total(machine, parts)
+                around = emit.masked(x, self._mask(range(far), {by: places}))
+                parts.append(self._turned(emit, around, far - extent))
+        return _total(emit, parts)
 
     def _mask(self, held: range, others: dict[int, range] | None = None) -> Gather:
         """The slots at these places along the turned dimension."""
         assert self.turn.place is not None
         return box_mask(self.turn.dims, self.slots, {self.turn.place: held, **(others or {})})
 
-    def _turned(self, machine: Machine[X], x: X, amount: int) -> X:
-        return machine.rotate(x, amount * self.turn.step)
+    def _turned(self, emit: Emitter, x: Value, amount: int) -> Value:
+        return emit.rotate(x, amount * self.turn.step)
 
 
 def _alike(start: int, times: int, extent: int, length: int) -> list[tuple[int, range]]:
@@ -80,10 +82,10 @@ def _alike(start: int, times: int, extent: int, length: int) -> list[tuple[int, 
     )
 
 
-def _total(machine: Machine[X], parts: Sequence[X]) -> X:
+def _total(emit: Emitter, parts: Sequence[Value]) -> Value:
     total = parts[0]
     for part in parts[1:]:
-        total = machine.add(total, part)
+        total = emit.add(total, part)
     return total
 
 
@@ -92,4 +94,4 @@ def roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]
     turn = turning(source, target)
     if turn is None or turn.place is None or len(turn.by) > 1 or (turn.by and len(set(turn.amounts)) > 1):
         return ()
-    return (conversion("roll", shape, source, target, Roll(turn, target.slots)),)
+    return (Conversion("roll", shape, source, target, (Roll(turn, target.slots),)),)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from latticework.layout.conversions.base import Conversion, Machine, X, conversion
+from latticework.ir.core import Value
+from latticework.layout.conversions.base import Conversion
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, turning
 
@@ -21,15 +23,10 @@ class RotRoll:
 
     turn: Turning
 
-    def run(self, machine: Machine[X], x: X) -> X:
-        """Those that turn alike together."""
-        pairs = list(zip(self.turn.amounts, self.turn.taken, strict=True))
-        wanted = sorted(set(pairs))
-        parts = []
-        for amount in sorted({amount for amount, _ in wanted}):
-            taken = machine.take(x, [vector for a, vector in wanted if a == amount])
-            parts.append(machine.rotate(taken, amount * self.turn.step))
-        return machine.take(machine.concat(parts), [wanted.index(pair) for pair in pairs])
+    def run(self, emit: Emitter, x: Value) -> Value:
+        """Rotations and takes."""
+        turns = zip(self.turn.taken, self.turn.amounts, strict=True)
+        return emit.turned(x, [(vector, amount * self.turn.step) for vector, amount in turns])
 
 
 def rot_roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
@@ -37,4 +34,4 @@ def rot_roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, 
     turn = turning(source, target)
     if turn is None or not turn.cyclic:
         return ()
-    return (conversion("rot-roll", shape, source, target, RotRoll(turn)),)
+    return (Conversion("rot-roll", shape, source, target, (RotRoll(turn),)),)

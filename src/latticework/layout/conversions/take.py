@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latticework.layout.conversions.base import Machine, X
+from latticework.ir.core import Value
+from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.forms import vector_order
 from latticework.layout.layout import Layout
 from latticework.plan.pack import REPEAT
@@ -18,9 +19,9 @@ class Take:
 
     vectors: tuple[int, ...]
 
-    def run(self, machine: Machine[X], x: X) -> X:
+    def run(self, emit: Emitter, x: Value) -> Value:
         """One take."""
-        return machine.take(x, self.vectors)
+        return emit.take(x, self.vectors)
 
 
 @dataclass(frozen=True, slots=True)

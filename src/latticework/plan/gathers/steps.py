@@ -10,7 +10,7 @@ conjugation per output. Source: Halevi-Shoup diagonals; double hoisting as in Bo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, isqrt
 from typing import Literal, NamedTuple
 
@@ -49,6 +49,10 @@ class Prices:
     addition: float = 0.0
     finish: float = 0.0
     key: float = 0.0
+
+    def without_hoisting(self) -> Prices:
+        """Where every step is a rotation by itself, of values over Q."""
+        return replace(self, hoist=0.0, baby=self.rotation, giant=self.rotation)
 
 
 # In NTTs of one row at typical digit counts; products do not depend on the width.
@@ -165,7 +169,8 @@ def choose(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mo
     """The cheapest way.
 
     packing  whether complex packing may be used: the map and what it is applied to are real
-    mode     "cost" tries every width; "counts" powers of two alone, the square-root split
+    mode     "cost" tries every width; "counts" powers of two alone, the square-root split; "rotations" has no giant
+             steps: every diagonal is a baby step
     """
     ways: list[tuple[Packing, int]] = [("none", 0)]
     is_simple = distinct(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
@@ -340,6 +345,9 @@ def _turned(where: Places) -> tuple[_Turned, _Turned, int]:
 
 def _splits(where: Places, prices: Prices, mode: str) -> Iterator[Split]:
     """Widths to try: multiples of the steps' common divisor, and none at all."""
+    if mode == "rotations":
+        yield Split(where.slots)
+        return
     unit = gcd(where.slots, *distinct(where.steps).tolist())
     if mode == "counts":
         width = unit

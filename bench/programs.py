@@ -1,0 +1,151 @@
+"""What compiled programs cost: the figures that every suite of programs prints, and where in a program they arise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.table import Table
+
+from latticework.cost import Estimate
+from latticework.cost.estimate import Step, count_operations
+from latticework.plan.schema import CipherKind, DigitsKind, Plan
+from latticework.runtime.events import Event
+
+COUNTS = {
+    "rotations": "rotations",
+    "hoists": "hoists",
+    "ciphertext_products": "ct products",
+    "plaintext_products": "pt products",
+    "levels": "levels",
+}
+TIMES = ("predicted", "measured")
+
+
+def figures(plan: Plan, cost: Estimate) -> list[tuple[str, str, float]]:
+    """(metric, unit, value) of a plan, before it is run."""
+    counts, manifest = cost.counts, plan.client.manifest
+    return [
+        ("encrypted input vectors", "", sum(i.pack.count for i in plan.client.secret_inputs)),
+        ("rotations, hoisted ones included", "", counts.rotations),
+        ("hoisted decompositions", "", counts.hoists),
+        ("ciphertext products", "", counts.ciphertext_products),
+        ("plaintext products", "", counts.plaintext_products),
+        ("additions", "", counts.additions),
+        ("keys", "", len(plan.keys)),
+        ("keys stored", "MB", manifest.total_stored_bytes / 1e6),
+        ("run, predicted on one thread", "s", cost.warm_seconds),
+    ]
+
+
+def facts(plan: Plan) -> dict[str, Any]:
+    """Parameters and layouts of a plan."""
+    return {
+        "ring degree": plan.chain.ring_degree,
+        "levels": plan.chain.main.top,
+        "log2 QP": round(plan.chain.log2_qp, 1),
+        "instructions": sum(1 for _ in plan.walk()),
+        "layouts": [f"{name} {shape}: {layout}" for name, shape, layout in plan.layouts],
+    }
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What one line of a program costs.
+
+    layout     of the tensor that it leaves
+    rotations  hoisted ones included;  hoists  decompositions that these share
+    levels     from the highest that it reads to the lowest that it leaves
+    predicted  seconds on one thread, constants encoded before;  measured  seconds, None if nobody looked
+    """
+
+    line: str
+    where: str
+    layout: str
+    rotations: int
+    hoists: int
+    ciphertext_products: int
+    plaintext_products: int
+    levels: int
+    predicted: float
+    measured: float | None
+
+    def content(self) -> dict[str, Any]:
+        """As it is printed."""
+        found = asdict(self)
+        return found | {key: None if found[key] is None else round(found[key], 6) for key in ("predicted", "measured")}
+
+
+def layers(plan: Plan, cost: Estimate, measured: Mapping[int, float] | None = None) -> list[Layer]:
+    """The lines of a program in the order in which they first run.
+
+    measured  seconds by place in the outermost sequence of instructions
+    """
+    lines: dict[int, list[Step]] = {}
+    for step in cost.steps:
+        lines.setdefault(step.location, []).append(step)
+    seconds: dict[int, float] = {}
+    for place, instruction in enumerate(plan.blocks[0].code):
+        spent = 0.0 if measured is None else measured.get(place, 0.0)
+        seconds[instruction.location] = seconds.get(instruction.location, 0.0) + spent
+    left = {tensor.location: str(tensor.pack) for tensor in plan.tensors}
+    found = []
+    for location, steps in lines.items():
+        if location not in left:
+            continue  # what belongs to no tensor: the end of the program
+        counts, place = count_operations(plan, tuple(steps)), plan.locations[location]
+        found.append(
+            Layer(
+                place.text.strip(),
+                f"{place.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{place.line}",
+                left[location],
+                counts.rotations,
+                counts.hoists,
+                counts.ciphertext_products,
+                counts.plaintext_products,
+                _levels(plan, steps),
+                sum(step.seconds for step in steps if step.op != "encode"),
+                None if measured is None else seconds.get(location, 0.0),
+            )
+        )
+    return found
+
+
+def _levels(plan: Plan, steps: list[Step]) -> int:
+    read, written = [], []
+    for step in steps:
+        instruction = plan.blocks[step.block].code[step.place]
+        for registers, levels in (
+            ([operand.register for operand in instruction.operands], read),
+            (instruction.results, written),
+        ):
+            kinds = (plan.kind(register) for register in registers)
+            levels += [kind.level for kind in kinds if isinstance(kind, CipherKind | DigitsKind)]
+    return max(read, default=0) - min(written, default=0) if read else 0
+
+
+class Stopwatch:
+    """Listens to a run: seconds by place in the outermost sequence of instructions."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[int, float] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Notes an instruction; one within a loop is part of the loop, which is reported after it."""
+        place = event.done - 1
+        if place >= 0 and place not in self.seconds:
+            self.seconds[place] = event.end - event.start
+
+
+def layer_table(title: str, found: list[dict[str, Any]]) -> Table:
+    """The lines of a program for a reader."""
+    shown = Table(title=title)
+    for heading in ("where", "line", "layout of the result"):
+        shown.add_column(heading, overflow="fold", max_width=60)
+    for heading in (*COUNTS.values(), *TIMES):
+        shown.add_column(heading, justify="right")
+    for layer in found:
+        times = ("" if layer[key] is None else f"{1e3 * layer[key]:.1f} ms" for key in TIMES)
+        shown.add_row(layer["where"], layer["line"], layer["layout"], *(str(layer[key]) for key in COUNTS), *times)
+    return shown

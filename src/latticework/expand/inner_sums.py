@@ -1,0 +1,94 @@
+"""The inner sums of a symbolic block map: products of turned inputs with diagonals, for every output and giant step.
+
+With hoisting an input is decomposed once for all its baby steps, and the sums stay over QP; their giant steps are left
+to who asked for them. Without it, every baby step and every giant step is a rotation by itself, and all is over Q.
+Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from latticework.expand.primitives import Primitives, cipher
+from latticework.ir import Value
+from latticework.plan.constants import Diagonal, LinearMap, MapSums, Split, Way
+from latticework.plan.gathers.map_sums import Products
+from latticework.plan.gathers.terms import SELF, Baby
+
+# The inner sums of the outputs (their numbers) that one giant step has still to turn, as one array.
+Part = tuple[int, tuple[int, ...], Value]
+
+
+def inner_sums(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *, hoisting: bool) -> list[Part]:
+    """All of a map's, by giant step; none is left to take where nothing is hoisted."""
+    is_single = (sums.map.count_in, sums.map.count_out) == (1, 1)
+    if hoisting:
+        return _one_to_one(p, x, sums, plain_scale) if is_single else _of_block(p, x, sums, plain_scale)
+    turned = [x, *(_turned(p, x, baby) for baby in sums.products.babies)] if is_single else []
+    parts = _of_turned(p, turned, sums, plain_scale) if is_single else _of_all_turned(p, x, sums, plain_scale)
+    return [(0, held, p.rotate(part, giant) if giant else part) for giant, held, part in parts]
+
+
+def _of_block(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
+    """By one operation, which gets its diagonals from the map."""
+    kind, products = cipher(x), sums.products
+    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
+    made = p.builder.build("rlwe.map_sums", [x, *keys], sums=sums, scale=kind.scale * plain_scale)
+    return _split(p, made, products)
+
+
+def _split(p: Primitives, made: Value, products: Products) -> list[Part]:
+    """An array of all sums, by giant step."""
+    found = []
+    for giant, held in groupby(enumerate(products.groups), key=lambda item: item[1][0]):
+        numbers = list(held)
+        found.append((giant, tuple(out for _, (_, out) in numbers), p.take(made, [number for number, _ in numbers])))
+    return found
+
+
+def _one_to_one(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
+    """Of a map of single vectors, each diagonal a constant of its own; over Q if x is the only baby."""
+    kind, products = cipher(x), sums.products
+    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
+    if not keys:
+        return _of_turned(p, [x], sums, plain_scale)
+    plains = [p.encode(values, kind.slots, kind.level, plain_scale, "QP") for values in products.values]
+    terms = tuple((baby, group) for _, baby, group in products.rows.tolist())
+    attrs = {"terms": terms, "giants": len(products.groups)}
+    made = p.builder.create("rlwe.diag_sums", [p.hoist(x), *keys, *plains], attrs).results
+    return [(giant, (0,), value) for (giant, _), value in zip(products.groups, made, strict=True)]
+
+
+def _of_turned(p: Primitives, turned: list[Value], sums: MapSums, plain_scale: float) -> list[Part]:
+    """Of a map of single vectors whose babies are there, over Q."""
+    kind, products = cipher(turned[0]), sums.products
+    totals: dict[int, Value] = {}
+    for (_, baby, group), values in zip(products.rows.tolist(), products.values, strict=True):
+        plain = p.encode(values, kind.slots, kind.level, plain_scale, "Q")
+        totals[group] = p.add(totals.get(group), p.builder.build("rlwe.mul_plain", [turned[baby], plain]))
+    return [(giant, (0,), totals[number]) for number, (giant, _) in enumerate(products.groups)]
+
+
+def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
+    """Of a block map without hoisting: by a map that turns nothing, of all turned inputs as one array."""
+    products, rows = sums.products, sums.products.rows.tolist()
+    places: dict[tuple[int, int], int] = {}
+    arrays = []
+    for number, baby in enumerate((SELF, *products.babies)):
+        inputs = sorted({in_ for in_, used, _ in rows if used == number})
+        places.update({(in_, number): len(places) + i for i, in_ in enumerate(inputs)})
+        arrays += [_turned(p, p.take(x, inputs), baby)] if inputs else []
+    diagonals = tuple(
+        Diagonal(0, values, False, group, places[in_, baby])
+        for (in_, baby, group), values in zip(rows, products.values, strict=True)
+    )
+    slots = sums.map.slots
+    unturned = LinearMap(slots, explicit=diagonals, count_in=len(places), count_out=len(products.groups))
+    parts = _of_block(p, p.concat(arrays), MapSums(unturned, Way(Split(slots))), plain_scale)
+    return _split(p, parts[0][2], products)
+
+
+def _turned(p: Primitives, x: Value, baby: Baby) -> Value:
+    if baby.steps:
+        x = p.rotate(x, baby.steps)
+    return p.conjugate(x) if baby.conj else x

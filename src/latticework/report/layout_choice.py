@@ -1,0 +1,58 @@
+"""The part of a page that says why tensors lie where they do."""
+
+from __future__ import annotations
+
+from latticework.plan.placing import INPUT
+from latticework.report.data import LayoutChoice, LayoutStep
+from latticework.report.markup import code, escape, layout, section, table, whole
+from latticework.report.quantities import count, duration, shape
+from latticework.report.wording import behind_text, choice_text, made_text, vectors_text
+
+ARROW = " → "
+
+
+def layout_choice(choice: LayoutChoice) -> str:
+    """Every tensor with its layout, what that takes, and the best other one; then the ways that nothing beats."""
+    rows, line = [], ("", "")
+    for step in choice.steps:
+        here = (step.where, step.text)
+        where = "" if here == line or step.operation == INPUT else f"{escape(step.where)}<br>{code(step.text)}"
+        line = here
+        rows.append([where, _tensor(step), _lying(step), duration(step.total), str(step.levels or ""), _other(step)])
+    head = ("line", "tensor", "layout", "time, moves included", "levels", "best other layout")
+    steps = f'<div class="choice">{table(head, rows, numbers=(3, 4))}</div>'
+    return section("Choice of layouts", steps + _endings(choice), choice_text(choice))
+
+
+def _tensor(step: LayoutStep) -> str:
+    return f'{code(made_text(step))}<br><span class="soft">{escape(shape(step.shape))}</span>'
+
+
+def _lying(step: LayoutStep) -> str:
+    parts = [layout(step.layout)]
+    if step.vectors > 1:
+        parts.append(f'<span class="soft">{vectors_text(step.vectors)}</span>')
+    if step.box:
+        parts.append(f'<span class="soft">factors meet in</span> {layout(step.box)}')
+    for operand, way, seconds in step.conversions:
+        moved = ARROW.join(layout(lying) for lying in way)
+        parts.append(f'<span class="soft">{escape(operand)} brought there in {duration(seconds)}:</span> {moved}')
+    return "<br>".join(parts)
+
+
+def _other(step: LayoutStep) -> str:
+    return f'{layout(step.other)}<br><span class="soft">{escape(behind_text(step))}</span>' if step.other else ""
+
+
+def _endings(choice: LayoutChoice) -> str:
+    rows = [
+        [duration(e.seconds), str(e.levels), count(e.ciphertexts), whole("chosen") if e.chosen else ""]
+        for e in choice.endings
+    ]
+    head = ("time, sending included", "levels", "ciphertexts sent and received", "")
+    said = (
+        "Predicted before levels and parameters are known. Ways to lay out the whole program of which none is better "
+        "in time, levels and ciphertexts at once; the fastest is chosen, where every level makes the whole a little "
+        "slower:"
+    )
+    return f'<p class="soft" style="margin-top:14px">{said}</p>' + table(head, rows, numbers=(0, 1, 2), narrow=True)

@@ -1,0 +1,141 @@
+"""What compilation may leave out: the program computes the same, by other operations; at insecure parameters."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.cost import CostModel, estimate
+from latticework.cost.estimate import OperationCounts
+
+RNG = np.random.default_rng(0)
+MODEL = CostModel.load()
+SQUARE, FLAT = RNG.normal(size=(64, 64)), RNG.normal(size=(4, 64))
+FILTERS = RNG.normal(size=(4, 4, 3, 3))
+
+
+def matrix(x: lw.Secret[64]):
+    return SQUARE @ x
+
+
+def few_rows(x: lw.Secret[64]):
+    return FLAT @ x
+
+
+def distances(x: lw.Secret[4]):
+    return ((x - SQUARE[:, :4]) ** 2).sum(axis=1)
+
+
+def convolution(x: lw.Secret[4, 8, 8]):
+    return lw.conv2d(x, FILTERS, padding="same")
+
+
+def two_of_one(x: lw.Secret[16, 64]):
+    return x @ SQUARE, x @ SQUARE.T
+
+
+def sum_of_two(x: lw.Secret[64], y: lw.Secret[64]):
+    return SQUARE @ x + SQUARE.T @ y
+
+
+def products(x: lw.Secret[8], y: lw.Secret[8]):
+    return x * y + x * x
+
+
+def squares(x: lw.Secret[16, 16], y: lw.Secret[16, 16]):
+    return x @ y
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program that shows a technique, and the counts that it lowers."""
+
+    program: Any
+    lowered: tuple[str, ...]
+    raised: tuple[str, ...] = ()
+
+
+CASES = {
+    "rolls": Case(squares, ("plaintext_products", "hoists")),
+    "calibrated_costs": Case(squares, ("inputs",), ("key_switches",)),  # by counts, sending is almost free
+    "client_copies": Case(distances, ("rotations",)),
+    "spread_sums": Case(few_rows, ("plaintext_products",)),
+    "baby_steps": Case(matrix, ("rotations",)),
+    "tuned_widths": Case(matrix, ("hoists",)),
+    "hoisting": Case(matrix, ("additions",), ("hoists",)),
+    "complex_packing": Case(convolution, ("plaintext_products",)),
+    "shared_babies": Case(two_of_one, ("rotations", "hoists")),
+    "shared_giants": Case(sum_of_two, ("rotations",)),
+    "lazy_relinearization": Case(products, ("relinearizations",)),
+    "lazy_rescaling": Case(products, ("rescales",)),
+}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model, its operations and its seconds."""
+
+    model: lw.Model
+    counts: OperationCounts
+    seconds: float
+
+    def count(self, name: str) -> int:
+        """One kind of operation, or "inputs": ciphertexts that the client sends."""
+        if name == "inputs":
+            return sum(i.pack.count for i in self.model.plan.client.secret_inputs)
+        return getattr(self.counts, name)
+
+
+def compiled(function, **without) -> Compiled:
+    model = lw.compile(lw.program(function), ring_degree=2048, insecure=True, techniques=lw.Techniques(**without))
+    found = estimate(model.plan, MODEL)
+    return Compiled(model, found.counts, found.warm_seconds)
+
+
+def test_every_technique_has_a_case():
+    assert set(CASES) == {f.name for f in fields(lw.Techniques)}
+    assert lw.Techniques().left_out == ()
+    assert lw.Techniques(rolls=False, hoisting=False).left_out == ("rolls", "hoisting")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_without_one_technique(name):
+    case = CASES[name]
+    full, without = compiled(case.program), compiled(case.program, **{name: False})
+    inputs = [np.random.default_rng(1).uniform(-1, 1, i.shape) for i in full.model.plan.client.inputs]
+    expected = lw.program(case.program)(*inputs)
+    for found in (full.model, without.model):
+        results = found.simulate(*inputs)
+        wanted = expected if isinstance(expected, tuple) else [expected]
+        for got, want, output in zip(results, wanted, found.plan.client.outputs, strict=True):
+            np.testing.assert_allclose(got, want, atol=2.0**-12 * output.magnitude)
+    assert all(full.count(kind) < without.count(kind) for kind in case.lowered)
+    assert all(full.count(kind) > without.count(kind) for kind in case.raised)
+    assert full.seconds < without.seconds or full.count("inputs") < without.count("inputs")
+
+
+def test_all_left_out():
+    found = compiled(two_of_one, **{f.name: False for f in fields(lw.Techniques)})
+    assert (found.count("rotations"), found.count("hoists")) == (
+        63,
+        0,
+    )  # one for each diagonal but one, the same for both
+
+
+def test_what_is_not_techniques_is_refused():
+    with pytest.raises(lw.UserError, match="techniques="):
+        lw.compile(lw.program(matrix), techniques={"hoisting": False})
+
+
+@pytest.mark.parametrize("left_out", [["hoisting"], ["hoisting", "complex_packing"], ["baby_steps"], ["tuned_widths"]])
+def test_encrypted_without(left_out):
+    allowed = lw.Techniques(**dict.fromkeys(left_out, False))
+    program = lw.program(two_of_one)
+    model = lw.compile(program, ring_degree=2048, insecure=True, techniques=allowed)
+    x = np.random.default_rng(2).uniform(-1, 1, (16, 64))
+    client = model.client()
+    found = client.decrypt(model.server(client.keygen().public())(client.encrypt(x)))
+    for got, want in zip(found, program(x), strict=True):
+        np.testing.assert_allclose(got.reveal(), want, atol=2.0**-12 * np.abs(want).max())

@@ -25,6 +25,8 @@ from latticework.placing import (
     USUAL_DEPTH,
     explained,
     find_layouts,
+    least_ring_degree,
+    may_share_sums,
     ring_degree_for,
     slots_needed,
     vector_costs,
@@ -92,7 +94,8 @@ def to_vectors(
     """Lay tensors out and lower them to vectors, which these passes then improve.
 
     bits_a_second  of the network between client and server: what is sent is priced too
-    Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for.
+    Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
+    longer where copies in slots that would be empty make products with matrices cheaper.
 
     raises  LayoutError if a tensor fits no ring
     """
@@ -100,20 +103,28 @@ def to_vectors(
     passes = tuple(p for p in passes if p not in without)
     needed, depth = slots_needed(module), USUAL_DEPTH
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
-    for _ in range(2):
+
+    def found(width: int) -> tuple[float, Vectors]:
         degree = max(2 * width, ring_degree or ring_degree_for(depth))
         prices = vector_costs(model, degree, depth, bits_a_second, techniques)
         decisions = find_layouts(module, width, prices, techniques)
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
-        vectors = run_passes(lowered, passes, on_event=on_event)
-        depth = program_depth(vectors)
-        longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
-        if width >= longest:
-            break
-        width = longest
-    return Vectors(placed, vectors, tensors, positions, depth, width, *explained(module, decisions, bits_a_second))
+        made = run_passes(lowered, passes, on_event=on_event)
+        why = explained(module, decisions, bits_a_second)
+        return decisions.seconds, Vectors(placed, made, tensors, positions, program_depth(made), width, *why)
+
+    seconds, vectors = found(width)
+    depth = vectors.depth
+    longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+    if width < longest:
+        seconds, vectors = found(longest)
+    free = (ring_degree or least_ring_degree(depth)) // 2
+    if vectors.slots < free and techniques.rolls and may_share_sums(module, free):
+        fewer, wide = found(free)
+        vectors = wide if fewer < seconds else vectors
+    return vectors
 
 
 def to_primitives(

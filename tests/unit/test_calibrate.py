@@ -93,7 +93,7 @@ def test_compile_predicts_by_the_table_that_it_is_given(measured, tmp_path):
     options = {"calibrate": np.ones((2, 4)), "precision_bits": 4}
     shipped, own = lw.compile(double, **options), lw.compile(double, cost_table=path, **options)
     assert "2001-02-03" in str(own.report()) and "2001-02-03" not in str(shipped.report())
-    assert replace(own.plan, placing=shipped.plan.placing) == shipped.plan  # but for what was predicted
+    assert replace(own.plan, placing=shipped.plan.placing) == shipped.plan  # but for the seconds that it predicted
 
 
 @pytest.mark.parametrize("backend", _core.backend_names())

@@ -7,7 +7,7 @@ import pytest
 
 from latticework.errors import LayoutError
 from latticework.layout import Layout
-from latticework.layout.forms import holds, in_order, joined, padded, seeds, sorted_vectors, tilings
+from latticework.layout.forms import holds, in_order, joined, padded, seeds, skewed, sorted_vectors, tilings
 from latticework.plan.pack import GAP, REPEAT
 
 parse = Layout.parse
@@ -96,3 +96,29 @@ def test_holding_asks_for_every_element_once():
     assert not holds(parse("[0:4][1:4]"), (3, 5))
     assert not holds(parse("[0:4][1:4:2]"), (3, 8))
     assert not holds(parse("[0:4][2:4]"), (4,))
+
+
+@pytest.mark.parametrize(
+    ("extent", "length", "slots"), [(64, 256, 1024), (256, 64, 1024), (5, 40, 256), (128, 128, 512)]
+)
+def test_copies_turned_against_each_other_share_the_sums_of_a_product(extent, length, slots):
+    """Each slot of the result's copies reads `turn` slots from its own on; together they read every element."""
+    layout = skewed((extent,), slots, length)
+    x = np.arange(extent, dtype=float)
+    pack = layout.pack_map((extent,))
+    np.testing.assert_array_equal(pack.unpack(pack.pack(x)), x)
+    held, length, turn = (
+        pack.element_of_slot(),
+        padded((length,))[0],
+        padded((extent,))[0] * padded((length,))[0] // slots,
+    )
+    for place in range(length):
+        copies = range(place, slots, length)
+        read = {int(held[(start + step) % slots]) for start in copies for step in range(turn)}
+        assert read >= set(range(extent))
+
+
+def test_copies_are_turned_only_where_there_is_room():
+    assert skewed((1024,), 1024, 64) is None
+    assert skewed((8,), 1024, 8) is None  # fewer products than slots
+    assert skewed((8, 8), 1024, 64) is None

@@ -16,8 +16,8 @@ SQUARE, FLAT = RNG.normal(size=(64, 64)), RNG.normal(size=(4, 64))
 FILTERS = RNG.normal(size=(4, 4, 3, 3))
 
 
-def matrix(x: lw.Secret[64]):
-    return SQUARE @ x
+def matrix(x: lw.Secret[16, 64]):
+    return x @ SQUARE
 
 
 def few_rows(x: lw.Secret[64]):
@@ -36,8 +36,8 @@ def two_of_one(x: lw.Secret[16, 64]):
     return x @ SQUARE, x @ SQUARE.T
 
 
-def sum_of_two(x: lw.Secret[64], y: lw.Secret[64]):
-    return SQUARE @ x + SQUARE.T @ y
+def sum_of_two(x: lw.Secret[16, 64], y: lw.Secret[16, 64]):
+    return x @ SQUARE + y @ SQUARE.T
 
 
 def products(x: lw.Secret[8], y: lw.Secret[8]):
@@ -46,6 +46,10 @@ def products(x: lw.Secret[8], y: lw.Secret[8]):
 
 def squares(x: lw.Secret[16, 16], y: lw.Secret[16, 16]):
     return x @ y
+
+
+def two_products(x: lw.Secret[64], w):
+    return w.T @ (w @ x)
 
 
 @dataclass(frozen=True)
@@ -139,3 +143,15 @@ def test_encrypted_without(left_out):
     found = client.decrypt(model.server(client.keygen().public())(client.encrypt(x)))
     for got, want in zip(found, program(x), strict=True):
         np.testing.assert_allclose(got.reveal(), want, atol=2.0**-12 * np.abs(want).max())
+
+
+def test_copies_of_vectors_share_the_sums_of_products():
+    """Two products with a 256 x 64 matrix of 16 vectors of slots: 16 products each, and 4 to turn copies in between."""
+    matrix = RNG.normal(size=(256, 64))
+    program = lw.program(two_products)
+    model = lw.compile(program, weights=(matrix,), ring_degree=2048, insecure=True)
+    counts = estimate(model.plan, MODEL).counts
+    assert counts.plaintext_products <= 2 * 16 + 4
+    x = np.random.default_rng(3).uniform(-1, 1, 64)
+    (found,) = model.simulate(x)
+    np.testing.assert_allclose(found, program(x, matrix), atol=2.0**-12 * model.plan.client.outputs[0].magnitude)

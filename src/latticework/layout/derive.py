@@ -36,6 +36,12 @@ def folded(layout: Layout) -> Layout:
     return layout
 
 
+def filled(layout: Layout) -> Layout:
+    """The same with copies where slots are empty."""
+    dims = tuple(PackDim(REPEAT, d.extent) if d.axis == GAP else d for d in layout.dims)
+    return Layout(dims, layout.vector_dims, layout.rolls)
+
+
 def without_dims(layout: Layout, gone: Sequence[int]) -> Layout:
     """Without some dims, given by their places; rolls of or by them go too."""
     kept = [i for i in range(len(layout.all_dims)) if i not in gone]

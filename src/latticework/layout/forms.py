@@ -56,6 +56,24 @@ def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None, fill:
     return sorted_vectors(Layout((PackDim(fill, free), *slot_dims), tuple(vector_dims)))
 
 
+def skewed(shape: Shape, slots: int, length: int) -> Layout | None:
+    """A tensor along one axis in copies that are turned against each other; None where there are not enough slots.
+
+    So that each copy of a result of this length, whose copies share out the sums of a product, finds other elements at
+    the same distance: `slots` divided by the longer of both copies are turned by another extent * length / slots each.
+    """
+    axes = [axis for axis, extent in enumerate(shape) if extent > 1]
+    if len(axes) != 1:
+        return None
+    (axis,) = axes
+    extent, other = padded(shape)[axis], 1 << num_bits(length)
+    copies, turn = slots // max(extent, other), extent * other // slots
+    if copies < 2 or turn < 1:
+        return None
+    dims = (PackDim(REPEAT, copies), PackDim(REPEAT, slots // extent // copies))
+    return Layout((*dims, PackDim(axis, extent // turn, turn), PackDim(axis, turn)), (), ((2, 0),))
+
+
 def seeds(shape: Shape, slots: int, fill: int = REPEAT) -> tuple[Layout, ...]:
     """Layouts from which a search starts, the row-major one first.
 

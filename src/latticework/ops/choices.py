@@ -13,8 +13,8 @@ from latticework.errors import UnsupportedError
 from latticework.ir.core import Op
 from latticework.layout.assign import Placement, Room
 from latticework.layout.boxes import boxes
-from latticework.layout.derive import exchanged, with_axis, without_copies
-from latticework.layout.forms import holds, padded, seeds
+from latticework.layout.derive import exchanged, filled, with_axis, without_copies
+from latticework.layout.forms import holds, padded, seeds, skewed
 from latticework.layout.layout import Layout, Shape
 from latticework.ops.base import shape_of
 from latticework.ops.nest import Nest
@@ -38,10 +38,11 @@ def linear_map(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     lying = next(layout for layout in layouts if layout is not None)
     before = next(shape_of(v) for v, layout in zip(op.operands, layouts, strict=True) if layout is not None)
     after = shape_of(op.result)
-    nowhere = (None,) * len(layouts)
-    found = [] if len(before) != len(after) else [similar(lying, before, after), strided(lying, before, after)]
-    for result in _distinct([*found, *_forms(after, room)], after):
-        yield Placement(nowhere, result)
+    for start in dict.fromkeys((lying, filled(lying))):
+        found = [] if len(before) != len(after) else [similar(start, before, after), strided(start, before, after)]
+        wanted = tuple(None if layout is None or start == layout else start for layout in layouts)
+        for result in _distinct([*found, *_forms(after, room)], after):
+            yield Placement(wanted, result)
 
 
 def same(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
@@ -68,9 +69,8 @@ def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     targets: list[Layout] = []
     for layout, shape in zip(layouts, shapes, strict=True):
         if layout is not None:
-            stretched = _stretched(layout, shape, out)
-            if stretched is not None:
-                targets.append(stretched)
+            stretched = (_stretched(lying, shape, out) for lying in dict.fromkeys((layout, filled(layout))))
+            targets += [found for found in stretched if found is not None]
     secret = sum(layout is not None for layout in layouts)
     if secret > 1 or not targets:
         targets += _forms(out, room)
@@ -95,8 +95,14 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     assert lying is not None
     kept = nest.out_axes(side)
     new = [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()]
-    for result in _distinct([exchanged(lying, kept, new), *_forms(out, room)], out):
-        yield Placement((None, None), result)
+    for start in dict.fromkeys((lying, filled(lying))):
+        wanted = tuple(start if i == side and start != lying else None for i in (0, 1))
+        for result in _distinct([exchanged(start, kept, new), *_forms(out, room)], out):
+            yield Placement(wanted, result)
+    turned = skewed(shape_of(op.operands[side]), room.slots, prod(out)) if room.rolls else None
+    if turned is not None:
+        wanted = tuple(turned if i == side else None for i in (0, 1))
+        yield Placement(wanted, room.row_major(out))
 
 
 def _boxed(nest: Nest, out: Shape, room: Room, layouts: Layouts) -> Iterator[Placement]:

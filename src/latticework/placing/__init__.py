@@ -1,10 +1,18 @@
 """Choosing layouts for a program: the search of `layout`, over what `ops` can lower, by what `cost` says it takes."""
 
 from latticework.placing.explain import explained
-from latticework.placing.find import USUAL_DEPTH, find_layouts, ring_degree_for, slots_needed, vector_costs
+from latticework.placing.find import (
+    USUAL_DEPTH,
+    find_layouts,
+    least_ring_degree,
+    may_share_sums,
+    ring_degree_for,
+    slots_needed,
+    vector_costs,
+)
 from latticework.placing.prices import LAN_BITS_A_SECOND, NETWORKS, Counted, Seconds
 
 __all__ = [
     "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "Seconds", "explained", "find_layouts",
-    "ring_degree_for", "slots_needed", "vector_costs",
+    "least_ring_degree", "may_share_sums", "ring_degree_for", "slots_needed", "vector_costs",
 ]  # fmt: skip

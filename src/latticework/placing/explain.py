@@ -34,7 +34,7 @@ def explained(module: Module, decisions: Decisions, bits_a_second: float) -> tup
         moves = tuple(
             Conversion(
                 _name(move.operand),
-                tuple(map(str, (move.old, *decisions.way(move.operand, move.old, move.new)))),
+                tuple(map(str, (move.old, *(step.target for step in decisions.way(move.operand, move.old, move.new))))),
                 move.seconds,
             )
             for move in took.moves

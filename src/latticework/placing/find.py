@@ -9,16 +9,17 @@ from latticework.dialects.tensor import TensorType
 from latticework.errors import LayoutError
 from latticework.ir import Loc, Module
 from latticework.layout import Room
-from latticework.layout.forms import padded, seeds
+from latticework.layout.forms import padded, seeds, skewed
 from latticework.layout.layout import Shape
 from latticework.layout.search import Decisions, Search
+from latticework.ops.base import shape_of
 from latticework.ops.choices import choices
 from latticework.params import MAX_SLOTS, modulus_limit_bits
 from latticework.placing.prices import LAN_BITS_A_SECOND, LAN_PRICE, Counted, LoweringPrices, Seconds, VectorCosts
 from latticework.plan.pack import GAP, MAX_PLACES, REPEAT
 from latticework.techniques import ALL, Techniques
 
-USUAL_DEPTH, USUAL_SCALE_BITS = 6, 40
+USUAL_DEPTH, USUAL_SCALE_BITS, LEAST_SCALE_BITS = 6, 40, 30
 MIN_RING_DEGREE = 1 << 13
 
 
@@ -62,8 +63,27 @@ def slots_needed(module: Module) -> int:
     return needed
 
 
+def may_share_sums(module: Module, slots: int) -> bool:
+    """Whether a product of a secret vector with a public matrix can be shared out among copies on vectors this long."""
+    for op in module.walk():
+        secret = [value for value in op.operands if value.is_secret]
+        if op.name == "tensor.matmul" and len(secret) == 1:
+            lengths = prod(padded(shape_of(op.result)))
+            if skewed(shape_of(secret[0]), slots, lengths) is not None:
+                return True
+    return False
+
+
 def ring_degree_for(depth: int) -> int:
     """The smallest ring degree that usually holds a program of this depth with 128-bit security."""
-    bits = (depth + 2) * USUAL_SCALE_BITS * 4 // 3
+    return _holding((depth + 2) * USUAL_SCALE_BITS * 4 // 3)
+
+
+def least_ring_degree(depth: int) -> int:
+    """A ring degree that a program of this depth needs in any case for 128-bit security."""
+    return _holding((depth + 3) * LEAST_SCALE_BITS)
+
+
+def _holding(bits: int) -> int:
     degrees = (1 << n for n in range(MIN_RING_DEGREE.bit_length() - 1, 2 * MAX_SLOTS.bit_length()))
     return next((n for n in degrees if n == 2 * MAX_SLOTS or (modulus_limit_bits(n, 128) or 0) >= bits), 2 * MAX_SLOTS)

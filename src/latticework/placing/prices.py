@@ -269,7 +269,7 @@ class LoweringPrices:
     _ways: Ways = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ways = Ways(self._priced, self.techniques.spread_sums)
+        self._ways = Ways(self._priced, self.techniques.spread_sums, self.techniques.rolls)
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""

@@ -6,6 +6,8 @@ do.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from latticework.techniques import Techniques
 
 # Rotom, by its paper and public code: layouts with rolls chosen by counts; a client sends tensors without copies; one
@@ -21,3 +23,7 @@ ROTOM = Techniques(
     shared_giants=False,
     lazy_relinearization=False,
 )
+
+# Fhelipe's way, as the Rotom paper compares with: tensors in order, general permutations by masks and rotations,
+# products by rotating and adding. The diagonals of convolutions are one rotation each.
+ROW_MAJOR = replace(ROTOM, layout_search=False, rolls=False, baby_steps=False)

@@ -18,7 +18,7 @@ from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
 from latticework.levels import manage_levels, program_depth
 from latticework.ops.lower import lower_to_vectors
-from latticework.params import ModulusChain
+from latticework.params import MAX_SLOTS, ModulusChain
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 from latticework.placing import (
     LAN_BITS_A_SECOND,
@@ -95,13 +95,14 @@ def to_vectors(
 
     bits_a_second  of the network between client and server: what is sent is priced too
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
-    longer where copies in slots that would be empty make products with matrices cheaper.
+    longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
+    searched.
 
     raises  LayoutError if a tensor fits no ring
     """
     model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]
     passes = tuple(p for p in passes if p not in without)
-    needed, depth = slots_needed(module), USUAL_DEPTH
+    needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, USUAL_DEPTH
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
 
     def found(width: int) -> tuple[float, Vectors]:

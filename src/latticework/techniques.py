@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields
 class Techniques:
     """What `lw.compile` may use. Everything by default; what a program computes does not depend on it.
 
+    layout_search         layouts are searched; else every tensor lies in order, and operands are moved to where all
+                          loops of an operation lie in order
     rolls                 layouts offered to the search may be rolled
     calibrated_costs      the search goes by predicted seconds; else by counts, as Rotom does: 4 for a rotation, 10 for
                           a product, 0.5 for an addition
@@ -24,6 +26,7 @@ class Techniques:
     lazy_relinearization  sums of products are relinearised once;  lazy_rescaling  and rescaled once
     """
 
+    layout_search: bool = True
     rolls: bool = True
     calibrated_costs: bool = True
     client_copies: bool = True

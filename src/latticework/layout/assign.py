@@ -27,11 +27,13 @@ class Room:
     slots   the length of each, a power of two
     rolls   whether layouts may be rolled
     copies  whether a client may send elements repeatedly
+    asked   whether a client sends a tensor as its first use wants it; else in order
     """
 
     slots: int
     rolls: bool = True
     copies: bool = True
+    asked: bool = True
 
     def row_major(self, shape: Shape) -> Layout:
         """The default layout of a shape."""
@@ -42,8 +44,8 @@ class Room:
         return in_order(shape, self.slots, fill=REPEAT if self.copies else GAP)
 
     def may_send(self, layout: Layout) -> bool:
-        """Whether a client may send a tensor so."""
-        return self.copies or all(dim.axis != REPEAT or dim.extent == 1 for dim in layout.all_dims)
+        """Whether a client may send a tensor so, because its first use wants it."""
+        return self.asked and (self.copies or all(dim.axis != REPEAT or dim.extent == 1 for dim in layout.all_dims))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from latticework.cost import CostModel
@@ -10,10 +11,11 @@ from latticework.errors import LayoutError
 from latticework.ir import Loc, Module
 from latticework.layout import Room
 from latticework.layout.forms import padded, seeds, skewed
-from latticework.layout.layout import Shape
+from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Decisions, Search
 from latticework.ops.base import shape_of
 from latticework.ops.choices import choices
+from latticework.ops.row_major import row_major
 from latticework.params import MAX_SLOTS, modulus_limit_bits
 from latticework.placing.prices import LAN_BITS_A_SECOND, LAN_PRICE, Counted, LoweringPrices, Seconds, VectorCosts
 from latticework.plan.pack import GAP, MAX_PLACES, REPEAT
@@ -26,9 +28,14 @@ MIN_RING_DEGREE = 1 << 13
 def find_layouts(module: Module, slots: int, costs: VectorCosts, techniques: Techniques = ALL) -> Decisions:
     """The search for layouts on vectors of this length."""
     prices = LoweringPrices(module, costs, techniques)
-    room = Room(slots, techniques.rolls, techniques.client_copies)
+    room = Room(slots, techniques.rolls, techniques.client_copies, asked=techniques.layout_search)
+    offered = choices if techniques.layout_search else row_major
     fill = REPEAT if techniques.client_copies else GAP
-    return Search(room, choices, prices, lambda shape: seeds(shape, slots, fill)).run(module)
+
+    def sent(shape: Shape) -> Sequence[Layout]:
+        return seeds(shape, slots, fill) if room.asked else (room.sent(shape),)
+
+    return Search(room, offered, prices, sent).run(module)
 
 
 def vector_costs(

@@ -26,11 +26,12 @@ class Ways:
 
     priced  the price of a block of vector operations on operands that have spent so many levels; with or without
             what its linear maps take
-    spread  whether sums may be shared out among copies
+    spread  whether sums may be shared out among copies;  rolls  whether conversions may roll
     """
 
     priced: Callable[[Block, int, bool], Price]
     spread: bool = True
+    rolls: bool = True
     _ways: dict[object, Way] = field(default_factory=dict)
     _steps: dict[object, tuple[Conversion, Price]] = field(default_factory=dict)
     _prices: dict[object, Price] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class Ways:
         """The cheapest single conversion; of equally cheap ones the first."""
         key = (shape, old, new)
         if key not in self._steps:
-            last, *others = reversed(candidates(shape, old, new, self.spread))
+            last, *others = reversed(candidates(shape, old, new, self.spread, self.rolls))
             best = last, self.priced(self._block(last), 0, True)
             for c in others:
                 # Linear maps take the longest to price, and a recipe may be too dear without them.

@@ -54,12 +54,16 @@ def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ..
     )
 
 
-def candidates(shape: Shape, source: Layout, target: Layout, spread: bool = True) -> tuple[Conversion, ...]:
+def candidates(
+    shape: Shape, source: Layout, target: Layout, spread: bool = True, rolls: bool = True
+) -> tuple[Conversion, ...]:
     """The direct conversions that can be the cheapest: nothing is cheaper than to turn each vector whole.
 
     spread  also those that begin with any copy of an element
+    rolls   also those that roll
     """
-    found = tuple(c for c in direct(shape, source, target) if spread or c.name != NEAREST)
+    left_out = [*([] if spread else [NEAREST]), *([] if rolls else ["roll", "rot-roll", "bsgs-roll"])]
+    found = tuple(c for c in direct(shape, source, target) if c.name not in left_out)
     whole = tuple(c for c in found if c.name in ("take", "rot-roll"))
     return whole or found
 

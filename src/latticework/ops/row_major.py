@@ -1,0 +1,74 @@
+"""The one placement of every operation where layouts are not searched: tensors lie in order, as NumPy has them.
+
+Products of matrices meet in the box of all their loops in order, the summed one fastest (Figure 1 of the Rotom paper,
+left; Fhelipe, PLDI 2024): each operand is moved there by masks and rotations and repeated along the loops that it
+lacks, vectors are multiplied, and sums are rotations and additions within them. Sums leave gaps, which stay until
+another operation needs its operand otherwise. Everything else is one linear map to the tensor in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from latticework.ir.core import Op
+from latticework.layout.assign import Placement, Room
+from latticework.layout.forms import in_order
+from latticework.ops.base import shape_of
+from latticework.ops.choices import Layouts, choices, restricted
+from latticework.ops.nest import Nest
+from latticework.ops.reduction import summed_layouts
+
+_ELEMENTWISE = ("tensor.add", "tensor.sub", "tensor.mul")
+_UNMOVED = ("tensor.neg", "tensor.transpose", "tensor.prod", "tensor.trivial")
+
+
+def row_major(op: Op, layouts: Layouts, room: Room) -> Iterable[Placement]:
+    """The placement of an operation whose operands lie in these layouts (None: public)."""
+    result = room.row_major(shape_of(op.result))
+    if op.name == "tensor.matmul":
+        return [_product(op, layouts, room)]
+    if op.name in _ELEMENTWISE:
+        return [_together(op, layouts, room)]
+    if op.name == "tensor.sum":
+        assert layouts[0] is not None
+        rank = len(shape_of(op.operands[0]))
+        found = summed_layouts(layouts[0], rank, op.attrs["axes"], op.attrs["keepdims"])
+        return [Placement((None,), found[-1] if found else result)]
+    if op.name in _UNMOVED:
+        return choices(op, layouts, room)
+    return _in_order(op, layouts, room)
+
+
+def _in_order(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """Where nothing has to move, there; else in order."""
+    result = room.row_major(shape_of(op.result))
+    offered = list(choices(op, layouts, room))
+    still = [p for p in offered if len(offered) == 1 and all(wanted is None for wanted in p.operands)]
+    yield from still or [p for p in offered if p.result == result][:1] or [Placement((None,) * len(layouts), result)]
+
+
+def _product(op: Op, layouts: Layouts, room: Room) -> Placement:
+    nest = Nest.of(*map(shape_of, op.operands))
+    rank = len(nest.box)
+    box = in_order(nest.box, room.slots, (*range(1, rank), 0))
+    wanted = tuple(None if lying is None else box.renumbered(nest.box_axes(side)) for side, lying in enumerate(layouts))
+    return Placement(wanted, summed_layouts(box, rank, (0,), keepdims=False)[-1], box)
+
+
+def _together(op: Op, layouts: Layouts, room: Room) -> Placement:
+    """Where the operands lie, if that is one place and none has to be stretched; else in order."""
+    out = shape_of(op.result)
+    shapes = [shape_of(value) for value in op.operands]
+    lying = {(layout, shape) for layout, shape in zip(layouts, shapes, strict=True) if layout is not None}
+    if len(lying) == 1:
+        ((layout, shape),) = lying
+        if layout is not None and shape == out:
+            return Placement((None,) * len(layouts), layout)
+    target = room.row_major(out)
+    return Placement(
+        tuple(
+            None if layout is None else restricted(target, shape, len(out) - len(shape))
+            for layout, shape in zip(layouts, shapes, strict=True)
+        ),
+        target,
+    )

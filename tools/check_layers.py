@@ -62,7 +62,7 @@ MAY_IMPORT = {
     "stages": "ir ops plan plan.emit plan.keys plan.placing frontend",
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
-    "measure": f"frontend ir stages {PLAN}",
+    "measure": f"frontend ir dialects stages {PLAN}",
     "placing": f"techniques ir dialects cost layout levels ops params {PLAN}",
     "pipeline": ANYTHING,
     "precision": ANYTHING,

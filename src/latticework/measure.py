@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.dialects.vec import VecType
 from latticework.frontend.samples import Sample
-from latticework.ir import Value, interpret
+from latticework.ir import Module, Value, interpret
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.simulate import simulate
 from latticework.stages import Vectors
@@ -20,7 +21,8 @@ from latticework.stages import Vectors
 SIMULATED_SAMPLES = 3
 RANKED_SAMPLES = 64  # of which the simulated ones are those with the largest outputs
 ENOUGH_DRAWS = 24  # of the noise, to know a deviation to about 15 %
-MOST_SLOTS = 1 << 16  # simulated side by side
+MOST_SLOTS = 1 << 16  # of one vector, simulated side by side
+MOST_PLACES = 1 << 21  # of the largest array
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -42,13 +44,14 @@ class Measure:
         outputs = [interpret(vectors.placed, sample) for sample in spaced]
         largest = [max(float(np.max(np.abs(run[i]))) for run in outputs) or 1.0 for i in range(len(outputs[0]))]
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]
-        count = max(1, min(SIMULATED_SAMPLES, MOST_SLOTS // vectors.slots))
+        room = max(1, min(MOST_SLOTS // vectors.slots, MOST_PLACES // (vectors.slots * widest(vectors.module))))
+        count = min(SIMULATED_SAMPLES, room)
         order = sorted(range(len(spaced)), key=lambda i: -size[i])[:count]
         self.samples = [spaced[i] for i in order]
         self.exact = [np.stack(runs) for runs in zip(*(outputs[i] for i in order), strict=True)]
         seen = [self.tensors(sample) for sample in self.samples]
         self.exact_tensors = {p: [np.stack(runs) for runs in zip(*(s[p] for s in seen), strict=True)] for p in seen[0]}
-        self.draws = max(1, min(ENOUGH_DRAWS // len(order), MOST_SLOTS // (vectors.slots * len(order))))
+        self.draws = max(1, min(ENOUGH_DRAWS // len(order), room // len(order)))
 
     def stacks(self, plan: Plan, draws: int) -> list[Any]:
         """Inputs of the simulated samples, each `draws` times, as stacks; run-time integers are the same in all."""
@@ -107,3 +110,9 @@ class Measure:
         if group > 1:
             squares = np.convolve(squares[order], np.full(group, 1.0 / group), mode="valid")
         return float(np.sqrt(np.max(squares)))
+
+
+def widest(module: Module) -> int:
+    """Vectors of the largest array that a program of vectors makes."""
+    made = (value.type for op in module.walk() for value in op.results)
+    return max((kind.count for kind in made if isinstance(kind, VecType) and kind.secret), default=1)

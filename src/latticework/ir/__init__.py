@@ -19,6 +19,7 @@ from latticework.ir.core import (
     Value,
     attribute,
     define,
+    last_uses,
     spec,
     walk_block,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "define",
     "interpret",
     "is_attribute",
+    "last_uses",
     "located",
     "parse_module",
     "print_attribute",

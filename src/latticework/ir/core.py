@@ -246,3 +246,21 @@ def walk_block(block: Block) -> Iterator[Op]:
         yield op
         if op.regions:
             yield from walk_regions(op.regions)
+
+
+def last_uses(block: Block) -> dict[Value, int]:
+    """Place of the last op of a block that reads each value, in nested regions too."""
+    last: dict[Value, int] = {}
+
+    def read(op: Op, place: int) -> None:
+        for value in op.operands:
+            last[value] = place
+        for region in op.regions:
+            for nested in region.block.ops:
+                read(nested, place)
+
+    for place, op in enumerate(block.ops):
+        for value in op.results:
+            last.setdefault(value, place)
+        read(op, place)
+    return last

@@ -6,6 +6,7 @@ All keep the data that stay where they are, so that what an operation moves is a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from latticework.layout.forms import sorted_vectors
 from latticework.layout.layout import Layout, num_bits
@@ -17,6 +18,22 @@ def without_copies(layout: Layout) -> Layout:
     turning = {j for _, j in layout.rolls}
     gone = [i for i, d in enumerate(layout.vector_dims) if d.axis == REPEAT and i not in turning]
     return without_dims(layout, gone)
+
+
+def folded(layout: Layout) -> Layout:
+    """Fewer vectors: vector dims taken into slot dims that repeat, those of neither in any roll."""
+    rolled = {place for roll in layout.rolls for place in roll}
+    first = len(layout.vector_dims)
+    for i, j in product(range(first), range(first, len(layout.all_dims))):
+        dim, room = layout.all_dims[i], layout.all_dims[j]
+        if dim.axis < 0 or room.axis != REPEAT or {i, j} & rolled or room.extent % dim.extent:
+            continue
+        dims = list(layout.all_dims)
+        dims[j : j + 1] = [dim, PackDim(REPEAT, room.extent // dim.extent)]
+        del dims[i]
+        rolls = tuple((a - (a > i) + (a > j), b - (b > i) + (b > j)) for a, b in layout.rolls)
+        return folded(Layout(tuple(dims[first - 1 :]), tuple(dims[: first - 1]), rolls))
+    return layout
 
 
 def filled(layout: Layout) -> Layout:

@@ -20,9 +20,10 @@ from itertools import product
 from typing import Protocol
 
 from latticework.dialects.tensor import TensorType
-from latticework.ir import Block, Module, Op, Value
+from latticework.ir import Block, Module, Op, Value, last_uses
 from latticework.layout.assign import Placement, Room
-from latticework.layout.conversions import Conversion
+from latticework.layout.conversions import Conversion, stations
+from latticework.layout.derive import folded
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.reasons import Move, Other, Taken
 from latticework.plan.placing import Ending, pareto
@@ -183,7 +184,7 @@ class Search:
 
     def _block(self, block: Block, states: list[_State], keep: bool) -> list[_State]:
         """States after a block. keep: values from outside live on."""
-        last = _last_uses(block)
+        last = last_uses(block)
         outside = {value for state in states for value in state.layouts}
         for place, op in enumerate(block.ops):
             if op.spec.terminator:
@@ -302,13 +303,20 @@ class Search:
         return state.having(op.result, placement.result, spent + price.levels, price, op, placement, moves)
 
     def _sent_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> list[Layout]:
-        """Where a client may put an input: where its first use wants it; as tried, if that takes fewer ciphertexts."""
+        """Where a client may put an input: where its first use wants it, or nearest to that with no more of them."""
         for operand, wanted in zip(op.operands, placement.operands, strict=True):
-            if operand is value and wanted is not None and self.room.may_send(wanted):
-                if wanted.count <= layout.count:
+            if operand is value and wanted is not None:
+                may = self.room.may_send
+                if wanted.count <= layout.count and may(wanted):
                     return [wanted]
-                return [layout, wanted] if wanted.count <= MOST_SENT * layout.count else [layout]
+                found = [layout, *(near for stop in stations(wanted) for near in (stop, folded(stop)) if may(near))]
+                near = [station for station in dict.fromkeys(found) if station.count <= layout.count]
+                few = min(near, key=lambda station: self._seconds(value, station, wanted))
+                return [few, wanted] if wanted.count <= MOST_SENT * layout.count and may(wanted) else [few]
         return [layout]
+
+    def _seconds(self, value: Value, old: Layout, new: Layout) -> float:
+        return self.prices.conversion(value.type.shape, old, new, 0).seconds  # type: ignore[attr-defined]
 
     def _nested(self, op: Op, state: _State) -> Iterator[_State]:
         """A loop: its carried values lie at the end of the body as at the head."""
@@ -347,21 +355,3 @@ class Search:
 
 def _is_tensor(value: Value) -> bool:
     return isinstance(value.type, TensorType)
-
-
-def _last_uses(block: Block) -> dict[Value, int]:
-    """Place of the last op of a block that reads each value, in nested regions too."""
-    last: dict[Value, int] = {}
-
-    def read(op: Op, place: int) -> None:
-        for value in op.operands:
-            last[value] = place
-        for region in op.regions:
-            for nested in region.block.ops:
-                read(nested, place)
-
-    for place, op in enumerate(block.ops):
-        for value in op.results:
-            last.setdefault(value, place)
-        read(op, place)
-    return last

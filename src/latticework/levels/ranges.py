@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.ir import Block, Loc, Module, Op, Value
+from latticework.ir import Block, Loc, Module, Op, Value, last_uses
 from latticework.plan.arrays import as_value, as_vectors, concat_vectors, sum_vectors, take_vectors
 
 Array = npt.NDArray[np.float64]
@@ -61,11 +61,15 @@ class _Run:
     def block(self, block: Block, arguments: list[Any]) -> list[Any]:
         """Ranges of what a block yields."""
         self.env.update(zip(block.args, arguments, strict=True))
-        for op in block.ops:
+        until = last_uses(block)
+        for place, op in enumerate(block.ops):
             operands = [self.env[v] for v in op.operands]
             if op.name == "loop.yield":
                 return operands
             self.env.update(zip(op.results, self.results(op, operands), strict=True))
+            for value in {*op.operands, *op.results}:  # what comes from outside a loop is read again
+                if until[value] == place and _made_in(value, block):
+                    self.env.pop(value, None)
         raise AssertionError("block without loop.yield")
 
     def results(self, op: Op, operands: list[Any]) -> list[Any]:
@@ -139,6 +143,10 @@ class _Run:
         return Interval(np.full(x.low.shape, values.min()), np.full(x.low.shape, values.max()))
 
 
+def _made_in(value: Value, block: Block) -> bool:
+    return (value.owner.block if isinstance(value.owner, Op) else value.owner) is block
+
+
 def moved(op: Op, bounds: list[Array]) -> Array:
     """One end of the range of an operation on whole vectors: the same operation on that end of its operands."""
     arrays = [as_vectors(b) for b in bounds]
@@ -152,8 +160,12 @@ def moved(op: Op, bounds: list[Array]) -> Array:
 
 def product(a: Interval, b: Interval, *, same: bool = False) -> Interval:
     """Range of a product; of a square if both operands are one value."""
-    corners = np.stack([a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high])
-    low, high = corners.min(axis=0), corners.max(axis=0)
+    low = a.low * b.low
+    high = low.copy()
+    for left, right in ((a.low, b.high), (a.high, b.low), (a.high, b.high)):
+        corner = left * right
+        np.minimum(low, corner, out=low)
+        np.maximum(high, corner, out=high)
     if same:
         low = np.where((a.low <= 0) & (a.high >= 0), 0.0, np.minimum(a.low**2, a.high**2))
     return Interval(low, high)

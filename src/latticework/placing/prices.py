@@ -24,12 +24,12 @@ from latticework.layout.search import Price
 from latticework.levels.depth import is_free_factor, polynomial_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
-from latticework.ops.lowering import Operand, Target
+from latticework.ops.lowering import MOST_DIAGONALS, Operand, Target
 from latticework.placing.ways import Ways
 from latticework.plan.constants import Gather, LinearMap
 from latticework.plan.gathers.gather import distinct
 from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
-from latticework.plan.gathers.structure import reached, structure
+from latticework.plan.gathers.structure import at_most, reached, structure
 from latticework.plan.pack import IntArray
 from latticework.techniques import ALL, Techniques
 
@@ -154,30 +154,43 @@ class Seconds:
 
 def _cheapest(linear_map: LinearMap, parts: Prices, real: bool, may: Techniques) -> float:
     """The price of the cheapest way to carry a map out."""
+    if (rough := _rough(linear_map)) is not None:
+        return rough.price(parts, stepped=may.baby_steps)
     where, each = _places(linear_map, parts)
-    if where.steps.size > MOST_COUNTED:
-        return roughly(where, each, stepped=may.baby_steps)
     packing = may.complex_packing and real and where.steps.size <= MOST_PACKED
     widths = each if may.tuned_widths else _places(linear_map, ROTOM)[1]
     found = choose(where, widths, packing=packing, mode="counts" if may.baby_steps else "rotations")
     return found.counts.price(each)
 
 
-def roughly(where: Places, parts: Prices, stepped: bool = True) -> float:
-    """The price of a map of very many diagonals, its steps shared out evenly between babies and giants.
+@dataclass(frozen=True)
+class Rough:
+    """A map of very many diagonals, by numbers alone."""
 
-    stepped  whether there are giant steps
-    """
-    held = np.zeros(where.slots, dtype=bool)
-    held[where.steps % where.slots] = True
-    steps, count_in, count_out = (
-        int(np.count_nonzero(n)) for n in (held, np.bincount(where.in_), np.bincount(where.out))
-    )
-    babies = sqrt(steps * count_out * parts.giant / (count_in * parts.baby))
-    babies = min(max(babies, 1.0), float(steps)) if stepped else float(steps)
-    switches = count_in * babies * parts.baby + (count_out * steps / babies * parts.giant if stepped else 0.0)
-    ends = count_in * parts.hoist + count_out * parts.finish
-    return switches + ends + where.steps.size * (parts.product + parts.addition)
+    steps: int
+    diagonals: int
+    count_in: int
+    count_out: int
+
+    def price(self, parts: Prices, stepped: bool = True) -> float:
+        """Steps shared out evenly between babies and giants, if there are to be giants (`stepped`)."""
+        babies = sqrt(self.steps * self.count_out * parts.giant / (self.count_in * parts.baby))
+        babies = min(max(babies, 1.0), float(self.steps)) if stepped else float(self.steps)
+        giants = self.steps / babies if stepped else 0.0
+        switches = self.count_in * babies * parts.baby + self.count_out * giants * parts.giant
+        ends = self.count_in * parts.hoist + self.count_out * parts.finish
+        return switches + ends + self.diagonals * (parts.product + parts.addition)
+
+
+def _rough(linear_map: LinearMap) -> Rough | None:
+    """None if a map has few enough diagonals to be priced exactly."""
+    gather = linear_map.gather
+    if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
+        return None
+    found = at_most(gather)
+    if found.diagonals <= MOST_DIAGONALS and len(structure(gather).moves) <= MOST_COUNTED:
+        return None
+    return Rough(found.steps, found.diagonals, gather.count_in, gather.count_out)
 
 
 def _places(linear_map: LinearMap, parts: Prices) -> tuple[Places, Prices]:

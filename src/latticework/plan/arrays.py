@@ -40,3 +40,15 @@ def sum_vectors(vectors: Array, groups: int) -> Array:
     *stack, count, slots = vectors.shape
     sums: Array = vectors.reshape(*stack, groups, count // groups, slots).sum(axis=-2)
     return sums
+
+
+def dot_vectors(a: Array, b: Array, groups: int) -> Array:
+    """`sum_vectors` of products, without holding them all."""
+    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    *_, count, slots = a.shape
+    size = count // groups
+    sums: Array = np.empty((*stack, groups, slots), dtype=np.result_type(a, b))
+    for group in range(groups):
+        held = slice(group * size, (group + 1) * size)
+        np.einsum("...ks,...ks->...s", a[..., held, :], b[..., held, :], out=sums[..., group, :])
+    return sums

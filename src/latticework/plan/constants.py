@@ -16,6 +16,7 @@ from latticework.plan.gathers.gather import Access, Gather
 from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, num_diagonals
 from latticework.plan.gathers.map_sums import MapSums
 from latticework.plan.gathers.steps import Split
+from latticework.plan.gathers.structure import at_most
 from latticework.plan.gathers.terms import Way
 from latticework.plan.gathers.values import Sources
 from latticework.plan.gathers.whole import is_identity, whole_rotations
@@ -32,6 +33,7 @@ __all__ = [
     "Polynomial",
     "Split",
     "Way",
+    "at_most",
     "is_identity",
     "num_diagonals",
     "slot_vectors",

@@ -8,7 +8,7 @@ Inside, an array of vectors is (..., count, slots), also where the count is 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import log2
+from math import log2, prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from latticework.errors import LevelError, RangeError, ScaleError, UserError
 from latticework.plan import noise as model
-from latticework.plan.arrays import as_value, concat_vectors, sum_vectors, take_vectors
+from latticework.plan.arrays import as_value, concat_vectors, dot_vectors, sum_vectors, take_vectors
 from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.embedding import raise_modulus, unembed
 from latticework.plan.keys import KeySpec, galois_action
@@ -35,6 +35,7 @@ Slots = npt.NDArray[Any]  # complex128, or float64 for plans that are real throu
 Item = Slots | int | KeySpec
 OnValue = Callable[[int, Slots], None]
 SCALE_TOLERANCE = 2.0**-20
+DRAWN = 1 << 22  # random numbers that are drawn afresh in one run
 MAX_COEFFICIENT = 2.0**62  # of an encoded vector, whose coefficients are at most its largest slot
 
 _INDEX = {"iadd": int.__add__, "isub": int.__sub__, "imul": int.__mul__, "imin": min, "ilt": lambda a, b: int(a < b)}
@@ -104,6 +105,8 @@ class _Simulation:
         self.registers: dict[int, Item] = {}
         self.draws_secret = False
         self.shares: dict[int, Slots] = {}
+        self.drawn = 0
+        self.pool: Slots = np.zeros(0)
         # Without conjugation and complex constants, imaginary parts are noise that never reaches the real parts.
         is_complex = (
             any(k.galois_element % 4 == 3 for k in plan.keys)
@@ -119,6 +122,9 @@ class _Simulation:
             self.write(register, value)
         for instruction in block.code:
             operands = [self.registers[o.register] for o in instruction.operands]
+            for operand in instruction.operands:
+                if operand.last_use:
+                    self.registers.pop(operand.register, None)
             if instruction.op == "yield":
                 return operands
             try:
@@ -163,8 +169,26 @@ class _Simulation:
         if self.noise is None:
             return value
         sigma = deviation * np.sqrt(value.shape[-1]) / scale
-        noisy = value + self.noise.normal(0.0, sigma, value.shape)
-        return noisy + 1j * self.noise.normal(0.0, sigma, value.shape) if np.iscomplexobj(value) else noisy
+        if not np.iscomplexobj(value):
+            real: Slots = value + sigma * self.normal(value.shape)
+            return real
+        noisy = value.copy()
+        noisy.real += sigma * self.normal(value.shape)
+        noisy.imag += sigma * self.normal(value.shape)
+        return noisy
+
+    def normal(self, shape: tuple[int, ...]) -> Slots:
+        """Standard normal numbers; where very many have been drawn, a stretch of those, from any place on."""
+        assert self.noise is not None
+        size = prod(shape)
+        self.drawn += size
+        if self.drawn <= DRAWN:
+            return self.noise.normal(size=shape)
+        if self.pool.size < 2 * size:
+            self.pool = self.noise.normal(size=max(DRAWN, 2 * size))
+        start = int(self.noise.integers(self.pool.size - size + 1))
+        drawn: Slots = self.pool[start : start + size].reshape(shape)
+        return drawn
 
     def step(self, instruction: Instruction, x: list[Item]) -> list[Item]:
         """Meaning of one instruction, its rules checked."""
@@ -268,7 +292,7 @@ class _Simulation:
             case "mul" | "mul_plain":
                 return a * x[1]
             case "dot":
-                return sum_vectors(np.asarray(a * x[1]), instruction.immediate[0])
+                return dot_vectors(a, np.asarray(x[1]), instruction.immediate[0])
             case "sum":
                 return sum_vectors(a, instruction.immediate[0])
             case "take":

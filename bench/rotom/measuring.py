@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench.compiling import Compiled, compiled
+from bench.programs import Stopwatch
 from bench.rotom.workloads import Workload, workloads
 from latticework.calibrate.machine import machine
 from latticework.cost import CostModel, Estimate, estimate
@@ -32,8 +33,9 @@ class Limits:
 class Measured:
     """A compiled workload.
 
-    times  seconds of runs, of which the first encodes constants; none if it was not run, and `note` says why
-    error  the largest, of the largest result; None if it was not run
+    times     seconds of runs, of which the first encodes constants; none if it was not run, and `note` says why
+    error     the largest, of the largest result; None if it was not run
+    by_place  seconds of one more run by place in the outermost sequence of instructions; None if that was not asked for
     """
 
     made: Compiled
@@ -41,6 +43,7 @@ class Measured:
     times: tuple[float, ...] = ()
     error: float | None = None
     note: str | None = None
+    by_place: dict[int, float] | None = None
 
     @property
     def plan(self) -> Plan:
@@ -72,12 +75,14 @@ def options(name: str, slots: int, techniques: Techniques = ALL) -> dict[str, An
 
 
 def measure(
-    workload: Workload, slots: int, techniques: Techniques = ALL, runs: int = 0, limits: Limits | None = None
-) -> Measured | str:
+    workload: Workload, slots: int, techniques: Techniques = ALL, runs: int = 0, limits: Limits | None = None,
+    watched: bool = False,
+) -> Measured | str:  # fmt: skip
     """A workload compiled, and run so often after a first time; why it was not compiled, if it takes too long.
 
-    runs    0: it is not run
-    limits  of time and memory; none if not given
+    runs     0: it is not run
+    limits   of time and memory; none if not given
+    watched  whether one more run is timed by instruction
     """
     try:
         limit = None if limits is None else limits.compile_seconds
@@ -97,10 +102,13 @@ def measure(
         started = time.perf_counter()
         result = server(sent)
         times.append(time.perf_counter() - started)
+    clock = Stopwatch()
+    if watched:
+        server(sent, on_event=clock)
     expected = workload.expected()
     found = np.asarray(client.decrypt(result).reveal()).reshape(expected.shape)
     error = float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
-    return Measured(made, cost, tuple(times), error)
+    return Measured(made, cost, tuple(times), error, None, clock.seconds if watched else None)
 
 
 def _too_large(cost: Estimate, limits: Limits) -> str | None:

@@ -62,7 +62,7 @@ def rotom(
     with err.status("") as status:
         for workload in chosen:
             status.update(workload.name)
-            ours = measure(workload, n, runs=runs)
+            ours = measure(workload, n, runs=runs, watched=True)
             assert isinstance(ours, Measured), ours
             rows += figures_of(workload, ours, conditions["programs"], tables)
             if baselines:
@@ -95,7 +95,7 @@ def figures_of(
 ) -> Iterator[Row]:
     """Rows of one workload; facts about its plan and the table of its lines go to the dictionaries."""
     programs[workload.name] = facts(found.plan)
-    tables[workload.name] = [layer.content() for layer in layers(found.plan, found.cost)]
+    tables[workload.name] = [layer.content() for layer in layers(found.plan, found.cost, found.by_place)]
 
     def row(metric: str, unit: str, ours: float | None, target: float | None = None) -> Row:
         golden = COUNTED.get(metric)

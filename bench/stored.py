@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bench.programs import COUNTS, TIMES
 from bench.rows import show
 from latticework.errors import UserError
 
@@ -68,7 +69,20 @@ def as_markdown(content: dict[str, Any]) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     found = content["summary"]
     lines += ["", f"Targets met: {found['met']} of {found['targets']}.", ""]
+    for name, layers in content.get("layers", {}).items():
+        lines += [f"**{name}**, by line", "", *_layer_lines(layers), ""]
     return "\n".join(lines)
+
+
+def _layer_lines(layers: list[dict[str, Any]]) -> list[str]:
+    head = ("line", "layout of the result", *COUNTS.values(), *TIMES)
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for layer in layers:
+        times = ("" if layer[key] is None else f"{1e3 * layer[key]:.3g} ms" for key in TIMES)
+        code = layer["line"].replace("|", "\\|")
+        cells = (f"`{code}`", f"`{layer['layout']}`", *(str(layer[key]) for key in COUNTS), *times)
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def _quantity(x: float | None, unit: str) -> str:

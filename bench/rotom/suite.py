@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from bench.compiling import compiled
-from bench.programs import facts, figures, layers
+from bench.programs import Stopwatch, facts, figures, layers
 from bench.rotom.workloads import SLOTS, Workload, workloads
 from bench.rows import Row, report, show
 from latticework.cost import CostModel, estimate
@@ -82,6 +82,8 @@ def measured(
         started = time.perf_counter()
         result = server(sent)
         times.append(time.perf_counter() - started)
+    clock = Stopwatch()
+    server(sent, on_event=clock)
     expected = workload.expected()
     found = np.asarray(client.decrypt(result).reveal()).reshape(expected.shape)
     error = float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
@@ -89,7 +91,7 @@ def measured(
 
     plan, cost = model.plan, estimate(model.plan, CostModel.load())
     programs[workload.name] = facts(plan)
-    tables[workload.name] = [layer.content() for layer in layers(plan, cost)]
+    tables[workload.name] = [layer.content() for layer in layers(plan, cost, clock.seconds)]
 
     def row(metric: str, unit: str, ours: float, target: float | None = None) -> Row:
         golden = COUNTED.get(metric)

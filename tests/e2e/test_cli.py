@@ -48,7 +48,7 @@ def session(tmp_path_factory):
     np.save(folder / "data.npy", data)
     np.save(folder / "x.npy", data[:1])
     latticework(
-        folder, "compile", "program.py:score", "--weights", "weights.npz", "--calibrate", "data.npy",
+        folder, "compile", "program.py:score", "--weights", "weights.npz", "--calibrate", "data.npy", "--network", "5e8",
         "--ring-degree", 2048, "--insecure", "-o", "model.lwplan", "--report", "report.html",
     )  # fmt: skip
     latticework(folder, "keygen", "model.lwclient", "-o", "keys", "--insecure")
@@ -124,6 +124,7 @@ def test_explain_and_report(session):
         (["decrypt", "model.lwclient", "server/out.lwct", "-k", "keys"], ["INSECURE", "--insecure"]),
         (["compile", "program.py", "--calibrate", "program.py"], ["save it with np.save('program.npy'"]),
         (["compile", "program.py:scoer"], ["score", "program.py:NAME"]),
+        (["compile", "program.py", "--network", "internet"], ["network='internet'", "'lan', 'wan'"]),
         (["compile", "program.py", "--weights", "data.npy"], ["w1"]),
         (["keygen", "program.py"], ["program.py"]),
     ],

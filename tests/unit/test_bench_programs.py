@@ -1,6 +1,7 @@
 """Figures of compiled programs: the lines of a program add up to the whole, and compiling elsewhere gives the same."""
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ bench_suites = suites()  # puts the source tree on the path
 from bench.compiling import compiled, peak_bytes  # noqa: E402
 from bench.programs import COUNTS, Stopwatch, figures, layer_table, layers  # noqa: E402
 from bench.rotom.suite import options  # noqa: E402
+from bench.rows import Row, report  # noqa: E402
+from bench.stored import as_markdown, load  # noqa: E402
 
 
 @lw.program
@@ -60,6 +63,16 @@ def test_a_loop_is_timed_as_one_instruction():
     for done, start, end in ((0, 0.0, 1.0), (1, 0.0, 2.0), (1, 3.0, 4.0), (1, 5.0, 6.0), (2, 3.0, 8.0)):
         clock(Event("evaluate", "op", done, 2, 0, start, end))
     assert clock.seconds == {0: 2.0, 1: 5.0}
+
+
+def test_stored_tables_are_shown_again(plan, tmp_path):
+    found = [layer.content() for layer in layers(plan, estimate(plan, CostModel.load()))]
+    content = report("demo", [Row("c", "time", "s", 1.0)], {}, {"two lines": found})
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    text = as_markdown(load(tmp_path / "a.json"))
+    assert "**two lines**, by line" in text
+    for layer in found:
+        assert f"| `{layer['line']}` | `{layer['layout']}` | {layer['rotations']} | {layer['hoists']} |" in text
 
 
 @pytest.mark.slow

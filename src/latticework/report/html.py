@@ -213,7 +213,7 @@ def _layouts(execution: Execution) -> str:
             f'<span class="soft">{escape(names)}</span></figcaption>'
             f"{slot_grid(group.pack, f'lw-hatch-{i}')}</figure>"
         )
-    note = "slots row by row, coloured by element; hatched slots hold none"
+    note = "slots row by row, coloured from the first to the last element shown; hatched or empty ones hold none"
     return section("Layouts", f'<div class="grids">{"".join(figures)}</div>', note)
 
 

@@ -25,7 +25,7 @@ def layout_choice(choice: LayoutChoice) -> str:
 
 
 def _tensor(step: LayoutStep) -> str:
-    return f'{code(made_text(step))}<br><span class="soft">{escape(shape(step.shape))}</span>'
+    return f'{code(made_text(step))}<br><span class="soft whole">{escape(shape(step.shape))}</span>'
 
 
 def _lying(step: LayoutStep) -> str:

@@ -41,12 +41,14 @@ def pictures(pack: PackMap) -> str:
     shown = min(pack.slots, MAX_PIXELS)
     columns = 1 << (max(shown - 1, 0).bit_length() + 1) // 2
     rows = -(-shown // columns)
+    held = np.full((drawn, rows * columns), -1, dtype=np.int64)
+    for vector in range(drawn):
+        held[vector, :shown] = pack.elements_at(vector * pack.slots + np.arange(shown))
+    numbers = levels(held)
     found = []
     for vector in range(drawn):
-        held = np.full(rows * columns, -1, dtype=np.int64)
-        held[:shown] = pack.elements_at(vector * pack.slots + np.arange(shown))
         label = escape(f"vector {vector} of layout {pack}" if pack.count > 1 else f"vector of layout {pack}")
-        data = base64.b64encode(png(levels(held, pack.size).reshape(rows, columns))).decode()
+        data = base64.b64encode(png(numbers[vector].reshape(rows, columns))).decode()
         found.append(
             f'<div class="vector" role="img" aria-label="{label}" title="{label}" '
             f'style="aspect-ratio:{columns}/{rows};background-image:url(data:image/png;base64,{data})"></div>'
@@ -61,10 +63,11 @@ def pictures(pack: PackMap) -> str:
     return f'<div class="{classes}">{"".join(found)}</div><p class="soft">{said}, {size}</p>'
 
 
-def levels(held: IntArray, size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """Numbers of colours: 0 where there is no element, else from 1 up, ascending with the element."""
-    scaled = 1 + held * (COLOURS - 1) // max(size - 1, 1)
-    return np.where(held < 0, 0, np.minimum(scaled, COLOURS)).astype(np.uint8)
+def levels(held: IntArray) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """Numbers of colours: 0 where there is no element, else from 1 for the first of these to COLOURS for the last."""
+    first, last = int(np.min(held, where=held >= 0, initial=int(held.max()))), int(held.max())
+    scaled = 1 + (held - first) * (COLOURS - 1) // max(last - first, 1)
+    return np.where(held < 0, 0, scaled).astype(np.uint8)
 
 
 def png(numbers: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> bytes:

@@ -30,11 +30,11 @@ def slot_grid(pack: PackMap, identity: str) -> str:
         columns, rows = max(columns, MAX_COLUMNS // 2), FIRST_ROWS
     shown = min(total, rows * columns)
     element = pack.elements_at(np.arange(shown)).tolist()
-    last = max(*element, 1)
+    last, start = max(element), min((e for e in element if e >= 0), default=0)
     cells = []
     for slot, index in enumerate(element):
         x, y = (CELL + GAP) * (slot % columns), (CELL + GAP) * (slot // columns)
-        fill = f'fill="url(#{identity})"' if index < 0 else f'fill="{colour(index / last)}"'
+        fill = f'fill="url(#{identity})"' if index < 0 else f'fill="{colour((index - start) / max(last - start, 1))}"'
         holds = "no element" if index < 0 else f"element {_subscript(index, pack.shape)}"
         cells.append(
             f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" {fill}><title>slot {slot}: {holds}</title></rect>'
@@ -48,7 +48,7 @@ def slot_grid(pack: PackMap, identity: str) -> str:
         else ""
     )
     label = escape(f"slots of layout {pack}")
-    rest = f'<p class="soft">first {count(shown)} slots, coloured by themselves</p>' if shown < total else ""
+    rest = f'<p class="soft">first {count(shown)} slots</p>' if shown < total else ""
     rest += pictures(pack) if shown < total else ""
     return (
         f'<svg viewBox="0 0 {width} {height}" style="width:100%;max-width:{width}px" role="img" '

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import resource
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -42,24 +44,34 @@ class Compiled:
         return [Row(case, "compile", "s", self.seconds, target=limit_seconds, checked=True), memory]
 
 
-def compiled(options: Options, *arguments: Any) -> Compiled:
+def compiled(options: Options, *arguments: Any, limit_seconds: float | None = None) -> Compiled:
     """Compile what an importable function gives for these arguments: the options of `lw.compile`, `program` included.
 
-    raises  what compiling raises
+    raises  what compiling raises; TimeoutError if it takes longer than the limit
     """
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, get_context("spawn")) as pool:
         file = Path(folder) / "model.lwplan"
-        seconds, peak, before = pool.submit(_work, file, options, arguments).result()
+        seconds, peak, before = pool.submit(_work, file, options, arguments, limit_seconds).result()
         return Compiled(lw.load(file), seconds, peak, before)
 
 
-def _work(file: Path, options: Options, arguments: tuple[Any, ...]) -> tuple[float, int, int]:
+def _work(
+    file: Path, options: Options, arguments: tuple[Any, ...], limit_seconds: float | None
+) -> tuple[float, int, int]:
     given = options(*arguments)
     before, started = peak_bytes(), time.perf_counter()
+    if limit_seconds is not None:
+        signal.signal(signal.SIGALRM, partial(_stop, limit_seconds))
+        signal.setitimer(signal.ITIMER_REAL, limit_seconds)
     model = lw.compile(given.pop("program"), **given)
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
     seconds, peak = time.perf_counter() - started, peak_bytes()
     model.save(file)
     return seconds, peak, before
+
+
+def _stop(limit_seconds: float, number: int, frame: object) -> None:
+    raise TimeoutError(f"compiling takes longer than {limit_seconds:g} s")
 
 
 def peak_bytes() -> int:

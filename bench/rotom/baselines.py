@@ -6,8 +6,13 @@ do.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
 
+from bench.rotom.measuring import Limits, Measured, measure
+from bench.rotom.workloads import PAPER, Workload
+from bench.rows import Row
 from latticework.techniques import Techniques
 
 # Rotom, by its paper and public code: layouts with rolls chosen by counts; a client sends tensors without copies; one
@@ -27,3 +32,98 @@ ROTOM = Techniques(
 # Fhelipe's way, as the Rotom paper compares with: tensors in order, general permutations by masks and rotations,
 # products by rotating and adding. The diagonals of convolutions are one rotation each.
 ROW_MAJOR = replace(ROTOM, layout_search=False, rolls=False, baby_steps=False)
+
+MEAN_TARGET = 1.8  # times faster than in Rotom's mode
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A way to compile.
+
+    published  the name of the paper's figure for how many times faster Rotom is
+    """
+
+    name: str
+    techniques: Techniques
+    published: str | None = None
+
+
+BASELINES = (
+    Baseline("Rotom's techniques", ROTOM),
+    Baseline("in order, by permutations", ROW_MAJOR, "over Fhelipe"),
+)
+
+
+@dataclass(frozen=True)
+class Faster:
+    """How many times faster ours is than a baseline: predicted on one thread, and measured."""
+
+    workload: str
+    predicted: float
+    measured: float | None
+    is_right: bool
+
+
+def faster(ours: Measured, other: Measured, workload: str) -> Faster:
+    """Of one workload."""
+    measured = other.seconds / ours.seconds if other.seconds and ours.seconds else None
+    predicted = other.cost.warm_seconds / ours.cost.warm_seconds
+    return Faster(workload, predicted, measured, ours.is_right and other.is_right)
+
+
+def compared(
+    workload: Workload, slots: int, runs: int, limits: Limits, ours: Measured, found: dict[str, list[Faster]]
+) -> Iterator[Row]:
+    """Rows of the baselines of one workload; how many times faster ours is goes to `found`, by baseline."""
+    for baseline in BASELINES:
+        case = f"{workload.name}, {baseline.name}"
+        other = measure(workload, slots, baseline.techniques, runs, limits)
+        if isinstance(other, str):
+            yield Row(case, "run", "s", None, note=other)
+            continue
+        counts, right = other.cost.counts, other.is_right
+        for metric, value, golden in (
+            ("encrypted input vectors", sum(i.pack.count for i in other.plan.client.secret_inputs), "ciphertexts"),
+            ("rotations", counts.rotations, "rotations"),
+            ("ciphertext products", counts.ciphertext_products, "ct products"),
+            ("plaintext products", counts.plaintext_products, "pt products"),
+        ):
+            reference = workload.measured.get(golden) if baseline.techniques is ROTOM else None
+            source = None if reference is None else "Rotom's public code, rolls on"
+            yield Row(case, metric, "", float(value), reference, source, checked=right)
+        yield Row(case, "compile", "s", other.made.seconds, checked=True)
+        yield Row(case, "run, predicted on one thread", "s", other.cost.warm_seconds, checked=right)
+        yield Row(case, "run", "s", other.seconds, checked=right, note=other.note)
+        ratio = faster(ours, other, workload.name)
+        found.setdefault(baseline.name, []).append(ratio)
+        published = workload.published.get(baseline.published or "")
+        yield Row(
+            workload.name, f"times faster than {baseline.name}", "x", ratio.measured or ratio.predicted, published,
+            "Rotom over Fhelipe, published" if published else None, better="higher", checked=ratio.is_right,
+            note=None if ratio.measured else f"as predicted; {other.note or ours.note}",
+        )  # fmt: skip
+
+
+def means(found: dict[str, list[Faster]], chosen: Sequence[str]) -> Iterator[Row]:
+    """Geometric means over the paper's workloads, as far as they were run; the target is for all of them.
+
+    chosen  the workloads that were asked for
+    """
+    for name, ratios in found.items():
+        held = [ratio for ratio in ratios if ratio.workload in PAPER]
+        run = [ratio for ratio in held if ratio.measured is not None]
+        target = MEAN_TARGET if name == BASELINES[0].name and set(chosen) >= set(PAPER) else None
+        missing = [workload for workload in PAPER if workload not in [ratio.workload for ratio in run]]
+        note = f"without {', '.join(missing)}" if missing else None
+        for metric, values, wanted in (
+            (f"times faster than {name}, predicted", [ratio.predicted for ratio in held], None),
+            (f"times faster than {name}", [ratio.measured for ratio in run if ratio.measured], target),
+        ):
+            mean = _geometric_mean(values) if values else None
+            right = not missing and all(ratio.is_right for ratio in run)
+            case = f"geometric mean of {len(values)} workloads"
+            yield Row(case, metric, "x", mean, target=wanted, better="higher", checked=right, note=note)
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return exp(sum(map(log, values)) / len(values))

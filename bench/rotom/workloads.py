@@ -20,6 +20,8 @@ import latticework as lw
 
 FloatArray = npt.NDArray[np.float64]
 SLOTS = (8192, 32768)
+# The seven of the paper; a convolution to 8 channels is ours.
+PAPER = ("distance", "matmul", "double matmul", "ttm", "convolution", "logistic regression", "attention")
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,12 @@ import pytest
 
 from latticework.errors import ShapeError
 from latticework.layout import Layout
-from latticework.layout.alignment import alignments, merged
-from latticework.layout.candidates import fresh_boxes, stretched
+from latticework.layout.alignment import aligned, around, meeting, merged, stretched
+from latticework.layout.boxes import boxes
 from latticework.layout.conversions import direct
+from latticework.layout.forms import seeds
 from latticework.layout.loops import Loops
+from latticework.layout.sums import free_sums
 
 parse = Layout.parse
 
@@ -71,7 +73,7 @@ def test_operands_of_elementwise_operations_agree_on_all_rolls():
     diagonal, plain = parse("Roll(1,0)[1:4][0:4]"), parse("[1:4][0:4]")
     assert merged(diagonal, diagonal) == diagonal
     assert merged(diagonal, plain) is None
-    ways = alignments(loops, (diagonal, plain), 16, rolled=False)
+    ways = aligned(loops, (diagonal, plain), around(loops, (diagonal, plain)))
     assert [way.operands for way in ways] == [(diagonal, diagonal), (plain, plain)]
 
 
@@ -83,22 +85,42 @@ def test_what_lies_alike_is_aligned_whatever_rolls_it_has():
         assert merged(layout, layout.renumbered({0: 0})) == layout
 
 
+def first_way(loops, layouts):
+    """The operands and the result where both lie already."""
+    (way,) = aligned(loops, layouts, [meeting(loops, layouts)])
+    return way.operands, way.result
+
+
 def test_broadcast_operands_lie_where_they_repeat():
     loops = Loops.elementwise((8, 4), (4,))
-    first = alignments(loops, (parse("[0:8][1:4]"), parse("[R:8][0:4]")), 32)[0]
-    assert first.operands == (parse("[0:8][1:4]"), parse("[R:8][0:4]"))
-    assert first.result == parse("[0:8][1:4]")
+    operands, result = first_way(loops, (parse("[0:8][1:4]"), parse("[R:8][0:4]")))
+    assert operands == (parse("[0:8][1:4]"), parse("[R:8][0:4]"))
+    assert result == parse("[0:8][1:4]")
     # In several vectors the smaller operand is taken several times.
-    first = alignments(loops, (parse("[0:4:2];[0:2][1:4]"), parse("[R:2][0:4]")), 8)[0]
-    assert first.operands == (parse("[0:4:2];[0:2][1:4]"), parse("[R:4];[R:2][0:4]"))
-    assert [c.name for c in direct((4,), parse("[R:2][0:4]"), first.operands[1])] == ["take"]
+    operands, _ = first_way(loops, (parse("[0:4:2];[0:2][1:4]"), parse("[R:2][0:4]")))
+    assert operands == (parse("[0:4:2];[0:2][1:4]"), parse("[R:4];[R:2][0:4]"))
+    assert [c.name for c in direct((4,), parse("[R:2][0:4]"), operands[1])] == ["take"]
+    # What either lacks may lie in several places: neither operand moves.
+    layouts = parse("[R:2][0:4][R:4]"), parse("[1:2:4][R:4][1:4]")
+    operands, result = first_way(Loops.elementwise((4, 1), (1, 8)), layouts)
+    assert (operands, result) == (layouts, parse("[1:2:4][0:4][1:4]"))
 
 
 def test_a_public_operand_goes_wherever_the_secret_one_lies():
     loops = Loops.elementwise((4, 4), (4, 4))
     lying = parse("Roll(1,0)[1:4][0:4]")
-    first = alignments(loops, (lying, None), 16)[0]
-    assert (first.operands, first.result) == ((lying, None), lying)
+    assert meeting(loops, (lying, None)) is None
+    (way,) = aligned(loops, (lying, None), around(loops, (lying, None)))
+    assert (way.operands, way.result, way.box) == ((lying, None), lying, None)
+
+
+def test_aligned_operands_of_a_product_meet_where_they_lie():
+    loops = Loops.matmul((4, 4), (4, 4))
+    layouts = parse("[0:4][R:4][1:4]"), parse("[R:4][1:4][0:4]")  # i j k, as in the paper
+    box = meeting(loops, layouts)
+    assert box == parse("[0:4][1:4][2:4]")
+    assert all(way.operands == layouts for way in aligned(loops, layouts, [box]))
+    assert parse("[0:4][1:4][G:4]") in [way.result for way in aligned(loops, layouts, [box])]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +130,7 @@ def test_a_public_operand_goes_wherever_the_secret_one_lies():
         ("[2:4][0:4][1:4]", "[R:4][0:4][1:4]"),  # rotated and added, all around
         ("[0:4][2:4][1:4]", "[0:4][G:4][1:4]"),  # the sum is at index 0
         ("[R:2][2:4][0:4][1:4]", "[R:8][0:4][1:4]"),
+        ("Roll(2,0)[R:4][2:4][0:4][1:4]", "Roll(2,0)[R:4][G:4][0:4][1:4]"),  # a carry would reach what it turns
         ("[2:2][0:4][2:2:2][1:4]", "[G:2][0:4][G:2][1:4]"),
         ("Roll(0,1)Roll(0,2)[2:4];[0:4][1:4]", "[0:4][1:4]"),  # the classic
         ("Roll(1,0)[2:4];[0:4][1:4]", None),  # rolled by what is summed: terms lie apart
@@ -115,14 +138,14 @@ def test_a_public_operand_goes_wherever_the_secret_one_lies():
     ],
 )
 def test_where_sums_lie(box, result):
-    found = Loops((4, 4, 4), ((0, 2), (2, 1)), (0, 1)).lies(parse(box))
-    assert found == (None if result is None else parse(result))
+    """Without a mask, everywhere if possible."""
+    found = free_sums(parse(box), (4, 4, 4), (2,), keepdims=False)
+    assert (found[0] if found else None) == (None if result is None else parse(result))
 
 
 def test_padding_of_a_summed_loop_is_not_summed():
-    loops = Loops((4, 4, 3), ((0, 2), (2, 1)), (0, 1))
-    assert loops.lies(parse("[2:4];[0:4][1:4]")) is None
-    assert loops.lies(parse("[2:3];[0:4][1:4]")) == parse("[0:4][1:4]")
+    assert free_sums(parse("[2:4];[0:4][1:4]"), (4, 4, 3), (2,), keepdims=False) == []
+    assert free_sums(parse("[2:3];[0:4][1:4]"), (4, 4, 3), (2,), keepdims=False) == [parse("[0:4][1:4]")]
 
 
 def test_loops_of_products():
@@ -139,22 +162,26 @@ def test_axes_are_added_where_there_is_room():
     layout = parse("[R:4][0:4][R:2]")
     assert stretched(layout, (4, 4)) == parse("[R:2][1:2:2][0:4][1:2]")
     assert stretched(layout, (4, 16)) == parse("[1:2:8];[1:4:2][0:4][1:2]")
-    assert stretched(layout, (4, 3), in_slots=False) == parse("[1:3];[R:4][0:4][R:2]")
     # A repetition that rolls others stays.
     assert stretched(parse("Roll(1,0)[R:4][0:4]"), (4, 4)) == parse("Roll(2,1)[1:4];[R:4][0:4]")
 
 
-def test_fresh_boxes_of_a_product_have_the_classic_one():
-    boxes = [str(box) for box in fresh_boxes(Loops.matmul((64, 64), (64, 64)), 4096)]
-    assert "[2:64];[0:64][1:64]" in boxes
-    assert "Roll(0,1)Roll(0,2)[2:64];[0:64][1:64]" in boxes
-    assert len(boxes) < 20
-    tiled = [str(box) for box in fresh_boxes(Loops.matmul((128, 128), (128, 128)), 4096)]
-    assert "Roll(3,4)Roll(3,5)[0:2:64][1:2:64][2:2:64][2:64];[0:64][1:64]" in tiled
+def boxes_of(loops, slots):
+    """All boxes around all forms of the result."""
+    shape = tuple(loops.extents[loop] for loop in loops.result)
+    (summed,) = loops.summed
+    for result in seeds(shape, slots):
+        yield from boxes(result, summed, loops.extents[summed], (loops.own(0), loops.own(1)))
+
+
+def test_boxes_of_a_product_have_the_classic_one():
+    found = [str(box) for box in boxes_of(Loops.matmul((64, 64), (64, 64)), 4096)]
+    assert "[2:64];[0:64][1:64]" in found
+    assert "Roll(0,1)Roll(0,2)[2:64];[0:64][1:64]" in found
 
 
 def summed(loops, box, products):
-    """The products (count, slots) of a box, added up over the summed loops as `Loops.lies` says."""
+    """The products (count, slots) of a box, added up over the summed loops as `free_sums` says."""
     extents = [d.extent for d in box.vector_dims]
     over = tuple(i for i, d in enumerate(box.vector_dims) if d.axis in loops.summed)
     total = products.reshape(*extents, box.slots).sum(axis=over).reshape(-1, box.slots)
@@ -170,25 +197,27 @@ def summed(loops, box, products):
 
 
 CASES = [
-    (Loops.matmul((4, 4), (4, 4)), ((4, 4), (4, 4)), 16, "ab"),
-    (Loops.matmul((3, 4), (4, 5)), ((3, 4), (4, 5)), 32, "ab"),
-    (Loops.matmul((8, 4), (4, 8)), ((8, 4), (4, 8)), 16, "ab"),
-    (Loops.matmul((2, 6), (6, 4)), ((2, 6), (6, 4)), 8, "ab"),
-    (Loops.matmul((2, 3, 4), (4, 2)), ((2, 3, 4), (4, 2)), 32, "ab"),
-    (Loops.matmul((4,), (4, 4)), ((4,), (4, 4)), 32, "ab"),
+    (Loops.matmul((4, 4), (4, 4)), ((4, 4), (4, 4)), 16),
+    (Loops.matmul((3, 4), (4, 5)), ((3, 4), (4, 5)), 32),
+    (Loops.matmul((8, 4), (4, 8)), ((8, 4), (4, 8)), 16),
+    (Loops.matmul((2, 6), (6, 4)), ((2, 6), (6, 4)), 8),
+    (Loops.matmul((2, 3, 4), (4, 2)), ((2, 3, 4), (4, 2)), 32),
+    (Loops.matmul((4,), (4, 4)), ((4,), (4, 4)), 32),
 ]
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_products_in_every_box_sum_to_the_product(number):
-    loops, shapes, slots, _ = CASES[number]
+    loops, shapes, slots = CASES[number]
     rng = np.random.default_rng(number)
     a, b = (rng.normal(size=shape) for shape in shapes)
-    first = [next(fresh_boxes(Loops.elementwise(shape), slots)) for shape in shapes]
-    ways = alignments(loops, first, slots)
-    assert ways == alignments(loops, first, slots)
-    assert len({way.box for way in ways}) == len(ways) > 1
+    lying = [seeds(shape, slots)[0] for shape in shapes]
+    ways = list(aligned(loops, lying, boxes_of(loops, slots)))
+    tried = 0
     for way in ways:
+        if way.result not in free_sums(way.box, loops.extents, loops.summed, keepdims=False):
+            continue
+        tried += 1
         packed = [
             layout.pack_map(x.shape, slots).pack(x).reshape(-1, slots)
             for layout, x in zip(way.operands, (a, b), strict=True)
@@ -197,19 +226,29 @@ def test_products_in_every_box_sum_to_the_product(number):
         total = summed(loops, way.box, np.broadcast_to(packed[0] * packed[1], (way.box.count, slots)))
         got = way.result.pack_map((a @ b).shape, slots).unpack(total if len(total) > 1 else total[0])
         np.testing.assert_allclose(got, a @ b, rtol=1e-9, atol=1e-9)
+    assert tried > 1
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_operands_in_every_box_are_aligned(number):
+    """What boxes put together agrees with the rules."""
+    loops, shapes, slots = CASES[number]
+    for way in aligned(loops, [seeds(shape, slots)[0] for shape in shapes], boxes_of(loops, slots)):
+        sides = [loops.lifted(side, layout) for side, layout in enumerate(way.operands)]
+        assert merged(*sides) is not None, way.box
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_is_merged_lies_as_it_did(seed):
     rng = np.random.default_rng(seed)
-    boxes = list(fresh_boxes(Loops.matmul((4, 4), (4, 4)), int(rng.choice([16, 32, 64]))))
-    box = boxes[rng.integers(len(boxes))]
+    found = list(boxes_of(Loops.matmul((4, 4), (4, 4)), int(rng.choice([16, 32, 64]))))
+    box = found[rng.integers(len(found))]
     a, b = box.renumbered({0: 0, 2: 2}), box.renumbered({1: 1, 2: 2})
-    found = merged(a, b)
-    assert found is not None
+    both = merged(a, b)
+    assert both is not None
     x, y = rng.normal(size=(4, 1, 4)), rng.normal(size=(1, 4, 4))
     for array, own in ((x, a), (y, b)):
         alone = own.pack_map(array.shape).pack(array).reshape(own.count, -1)
-        whole = found.pack_map((4, 4, 4)).pack(np.broadcast_to(array, (4, 4, 4))).reshape(found.count, -1)
+        whole = both.pack_map((4, 4, 4)).pack(np.broadcast_to(array, (4, 4, 4))).reshape(both.count, -1)
         # Every vector of the box is one of the operand's.
         assert all(any(np.array_equal(vector, own) for own in alone) for vector in whole)

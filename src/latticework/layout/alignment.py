@@ -13,60 +13,57 @@ The rules (Rotom, section 2.2, on loops):
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from latticework.layout.candidates import fresh_boxes, stretched
+from latticework.layout.assign import Placement
 from latticework.layout.canonical import Form, turning_order
 from latticework.layout.conversions.take import distinct_vectors
+from latticework.layout.derive import with_axis, without_copies
 from latticework.layout.forms import sorted_vectors
-from latticework.layout.layout import Layout
+from latticework.layout.layout import Layout, Shape
 from latticework.layout.loops import Loops, axes_of, restricted
+from latticework.layout.sums import summed_layouts
 from latticework.layout.turning import cut_alike, forms_of, layout_of, turning
 from latticework.plan.pack import GAP, REPEAT, PackDim
 
 Facing = list[tuple[int | None, int | None]]  # places of dims of both forms that face each other; None: nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """One way for operands to meet.
+def aligned(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layout]) -> Iterator[Placement]:
+    """The placements of an operation whose secret operands meet in boxes, layouts of all its loops (None: public).
 
-    box       the layout of all loops in which they then lie
-    operands  where each has to lie, in its own axes; None for public ones
-    result    where the result lies, sums being taken where the products are
+    An operand lies where its part of the box does, repeating along the loops that it lacks; the result lies where the
+    sums over the loops that it lacks may.
     """
-
-    box: Layout
-    operands: tuple[Layout | None, ...]
-    result: Layout
-
-
-def alignments(loops: Loops, layouts: Sequence[Layout | None], slots: int, rolled: bool = True) -> list[Alignment]:
-    """The ways for operands that lie in these layouts (None: public), those that move the least first.
-
-    Where both lie already; where one lies, the other being brought there, its loops where the first repeats or in
-    further vectors; and afresh.
-
-    rolled  also boxes afresh, of which some are rolled
-    """
-    lifted = [None if layout is None else loops.lifted(side, layout) for side, layout in enumerate(layouts)]
-    secret = [layout for layout in lifted if layout is not None]
-    boxes: list[Layout] = []
-    together = merged(*secret) if len(secret) == 2 else None
-    for layout in (*([together] if together is not None else []), *secret):
-        boxes += [stretched(layout, loops.extents, in_slots) for in_slots in (True, False)]
-    if rolled:
-        boxes += fresh_boxes(loops, slots)
-    found = []
     for box in dict.fromkeys(boxes):
-        result = loops.lies(box) if box.slots == slots else None
-        if result is not None:
-            wanted = tuple(None if x is None else loops.wanted(side, box) for side, x in enumerate(layouts))
-            found.append(Alignment(box, wanted, result))
-    return found
+        wanted = tuple(None if layout is None else loops.wanted(side, box) for side, layout in enumerate(layouts))
+        for result in summed_layouts(box, len(loops.extents), loops.summed, keepdims=False):
+            yield Placement(wanted, result, box if loops.summed else None)
+
+
+def meeting(loops: Loops, layouts: Sequence[Layout | None]) -> Layout | None:
+    """The box in which two secret operands lie already, if they are aligned."""
+    lifted = [loops.lifted(side, layout) for side, layout in enumerate(layouts) if layout is not None]
+    both = merged(*lifted) if len(lifted) == 2 else None
+    return None if both is None else stretched(both, loops.extents)
+
+
+def around(loops: Loops, layouts: Sequence[Layout | None]) -> list[Layout]:
+    """Boxes in which one operand lies already, the loops that it lacks where it repeats or in further vectors."""
+    lifted = [loops.lifted(side, layout) for side, layout in enumerate(layouts) if layout is not None]
+    return [stretched(layout, loops.extents) for layout in lifted]
+
+
+def stretched(layout: Layout, extents: Shape) -> Layout:
+    """The layout with the loops that it does not walk yet: on slot dims that repeat, what finds no room on vectors."""
+    for loop in reversed(range(len(extents))):
+        if extents[loop] > 1 and loop not in axes_of(layout):
+            found = with_axis(layout, loop, extents[loop])
+            assert found is not None
+            layout = found
+    return without_copies(layout)
 
 
 @lru_cache(maxsize=4096)
@@ -88,10 +85,9 @@ def merged(a: Layout, b: Layout) -> Layout | None:
 
 def _lies(lying: Layout, wanted: Layout) -> bool:
     """Whether a tensor lies as is wanted but for which vectors there are."""
-    if distinct_vectors(lying).layout == distinct_vectors(wanted).layout:
-        return True
-    turn = turning(lying, wanted)
-    return turn is not None and turn.place is None
+    have, want = distinct_vectors(lying).layout, distinct_vectors(wanted).layout
+    turn = turning(have, want)
+    return have == want or (turn is not None and turn.place is None)
 
 
 def _facing_vectors(a: Form, b: Form) -> Iterator[Facing]:

@@ -52,7 +52,7 @@ class Room:
 class Placement:
     """Where each operand has to lie (None: public, or as it is), where the result then lies, and where operands meet.
 
-    box  of a product of two secrets: the layout of all its loops, the summed one first
+    box  of a product of two secrets: the layout of all its loops
     """
 
     operands: tuple[Layout | None, ...]

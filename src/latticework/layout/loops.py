@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from latticework.errors import ShapeError
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.pack import GAP, REPEAT, PackDim
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,37 +65,15 @@ class Loops:
         """Where an operand lies that lies in a box."""
         return box.renumbered({loop: axis for axis, loop in enumerate(self.operands[side]) if loop is not None})
 
-    def lies(self, box: Layout) -> Layout | None:
-        """Where the result lies; None if the sums cannot be taken where the products lie.
+    def kept(self, side: int) -> dict[int, int]:
+        """Axis of an operand -> axis of the result, for those that are not broadcast or summed."""
+        axes = {loop: axis for axis, loop in enumerate(self.result)}
+        return {axis: axes[loop] for axis, loop in enumerate(self.operands[side]) if loop in axes}
 
-        Vectors that differ in summed loops are added. Slot dims of summed loops are rotated and added: then the sum is
-        at every index of them if nothing but summed loops and repetition lies outside, else at index 0 alone. A
-        summed loop may be rolled by any other, but no other by a summed one: the terms of one sum would lie apart.
-        Slot dims must be filled by what is summed, since padding holds no zeros.
-        """
-        dims, summed = box.all_dims, self.summed
-        over = {place for place, dim in enumerate(dims) if dim.axis in summed}
-        if any(j in over and i not in over for i, j in box.rolls):
-            return None
-        first = len(box.vector_dims)
-        for loop in summed:
-            walked = [place for place in over if dims[place].axis == loop]
-            if prod(dims[place].extent for place in walked) != self.extents[loop]:
-                return None
-            if any(dims[p].extent & (dims[p].extent - 1) for p in walked if p >= first):
-                return None
-        inner = [place for place in over if place >= first]
-        outside = range(first, max(inner, default=first))
-        whole = prod(d.extent for d in box.dims) == box.slots
-        rolling = {j for _, j in box.rolls}
-        everywhere = whole and all(p in over or (dims[p].axis == REPEAT and p not in rolling) for p in outside)
-        kept = [place for place in range(len(dims)) if place >= first or place not in over]
-        moved = {old: new for new, old in enumerate(kept)}
-        left = [PackDim(REPEAT if everywhere else GAP, dims[p].extent) if p in over else dims[p] for p in kept]
-        count = sum(place < first for place in kept)
-        rolls = tuple((moved[i], moved[j]) for i, j in box.rolls if i not in over)
-        found = Layout(tuple(left[count:]), tuple(left[:count]), rolls)
-        return found.renumbered({loop: axis for axis, loop in enumerate(self.result)})
+    def own(self, side: int) -> set[int]:
+        """Loops of the result that only this operand has."""
+        others = {loop for number, loops in enumerate(self.operands) for loop in loops if number != side}
+        return {loop for loop in self.operands[side] if loop in self.result and loop not in others}
 
 
 def axes_of(layout: Layout) -> set[int]:

@@ -20,6 +20,7 @@ from latticework.layout.layout import Layout
 from latticework.plan.pack import GAP, REPEAT, IntArray, PackDim
 
 Part = tuple[tuple[int, int], ...]
+_REPETITION, _TURNS = "repetition", "turns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,8 @@ def turning(source: Layout, target: Layout) -> Turning | None:
         for a, b in product(forms_of(source), forms_of(target))
         for cut in [cut_alike(a, b)]
         if cut is not None
-        for keep in (True, False)
-        for turn in [_between(*cut, keep, target.slots)]
+        for alike in (_REPETITION, _TURNS, None)
+        for turn in [_between(*cut, alike, target.slots)]
         if turn is not None
     ]
     return min(found, key=_preference, default=None)
@@ -107,15 +108,15 @@ def cut_alike(a: Form, b: Form) -> tuple[Form, Form] | None:
     return (a, b) if len(a.slot_dims) == len(b.slot_dims) else None
 
 
-def _between(a: Form, b: Form, keep: bool, slots: int) -> Turning | None:
+def _between(a: Form, b: Form, alike: str | None, slots: int) -> Turning | None:
     """The turning from a to b.
 
-    keep  whether repeated vectors of b are those of a at the same index of repetition, where there are as many;
-          else all are the first of a
+    alike  whether vectors of b are those of a at the same index of repetition, or turned as far; else the first of a
+           that hold the same
     """
     if any(not _serves(x, y) for x, y in zip(a.slot_dims, b.slot_dims, strict=True)):
         return None
-    taken = _taken(a, b, keep)
+    taken = _taken(a, b, alike)
     if taken is None:
         return None
     turned: list[int] = []
@@ -168,15 +169,24 @@ def _by_slots(form: Form, place: int) -> dict[int, int]:
     return {by - form.vectors: count for by, count in form.turns[form.vectors + place] if by >= form.vectors}
 
 
-def _taken(a: Form, b: Form, keep: bool) -> tuple[int, ...] | None:
+def _taken(a: Form, b: Form, alike: str | None) -> tuple[int, ...] | None:
     """For each vector of b the one of a that holds the same part of the tensor; None if there is none."""
     if any(by >= form.vectors for form in (a, b) for row in form.turns[: form.vectors] for by, _ in row):
         return None
-    numbers: dict[Part | None, int] = {}
-    for number, part in enumerate(vector_parts(a, keep)):
-        numbers.setdefault(part, number)
-    found = tuple(0 if part is None else numbers.get(part, -1) for part in vector_parts(b, keep))
+    numbers: dict[object, int] = {}
+    keep = alike == _REPETITION
+    turns = [_vector_turns(form) if alike == _TURNS else [()] * form.count for form in (a, b)]
+    for number, key in enumerate(zip(vector_parts(a, keep), turns[0], strict=True)):
+        numbers.setdefault(key, number)
+    wanted = zip(vector_parts(b, keep), turns[1], strict=True)
+    found = tuple(0 if part is None else numbers.get((part, turn), -1) for part, turn in wanted)
     return None if -1 in found else found
+
+
+def _vector_turns(form: Form) -> list[tuple[int, ...]]:
+    """How far each slot dimension is turned in each vector."""
+    turns = [_by_vectors(form, place) % dim.extent for place, dim in enumerate(form.slot_dims)]
+    return list(map(tuple, np.array(turns).reshape(-1, form.count).T.tolist()))
 
 
 def vector_parts(form: Form, keep: bool = False) -> list[Part | None]:

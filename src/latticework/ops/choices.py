@@ -11,15 +11,16 @@ from math import prod
 
 from latticework.errors import UnsupportedError
 from latticework.ir.core import Op
+from latticework.layout.alignment import aligned, around, meeting
 from latticework.layout.assign import Placement, Room
 from latticework.layout.boxes import boxes
-from latticework.layout.derive import exchanged, filled, with_axis, without_copies
+from latticework.layout.derive import exchanged, filled
 from latticework.layout.forms import holds, padded, seeds, skewed
 from latticework.layout.layout import Layout, Shape
+from latticework.layout.loops import Loops
+from latticework.layout.sums import summed_layouts
 from latticework.ops.base import shape_of
-from latticework.ops.nest import Nest
 from latticework.ops.prod import multiplied_first
-from latticework.ops.reduction import summed_layouts
 from latticework.plan.pack import GAP, REPEAT, PackDim
 
 Layouts = Sequence[Layout | None]
@@ -63,41 +64,29 @@ def clean(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 
 def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
-    """Operands brought together where one of them lies, stretched to the axes that it lacks."""
+    """Operands brought together where they lie already, or where one of them does."""
     out = shape_of(op.result)
-    shapes = [shape_of(v) for v in op.operands]
-    targets: list[Layout] = []
-    for layout, shape in zip(layouts, shapes, strict=True):
-        if layout is not None:
-            stretched = (_stretched(lying, shape, out) for lying in dict.fromkeys((layout, filled(layout))))
-            targets += [found for found in stretched if found is not None]
+    loops = Loops.elementwise(*map(shape_of, op.operands))
+    copied = [None if layout is None else filled(layout) for layout in layouts]
+    lying = _distinct([meeting(loops, layouts), *around(loops, layouts), *around(loops, copied)], out)
     secret = sum(layout is not None for layout in layouts)
-    if secret > 1 or not targets:
-        targets += _forms(out, room)
-    for target in _distinct(targets, out):
-        wanted = tuple(
-            None if layout is None else restricted(target, shape, len(out) - len(shape))
-            for layout, shape in zip(layouts, shapes, strict=True)
-        )
-        yield Placement(wanted, target)
+    fresh = _forms(out, room) if secret > 1 or not lying else []
+    yield from aligned(loops, layouts, [*lying, *fresh])
 
 
 def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """By a public matrix one linear map; of two secrets, boxes."""
-    nest = Nest.of(*map(shape_of, op.operands))
+    loops = Loops.matmul(*map(shape_of, op.operands))
     out = shape_of(op.result)
-    secret = [side for side in (0, 1) if layouts[side] is not None]
-    if len(secret) == 2:
-        yield from _boxed(nest, out, room, layouts)
+    if None not in layouts:
+        yield from aligned(loops, layouts, _boxes(loops, layouts, out, room))
         return
-    (side,) = secret
+    (side,) = (side for side in (0, 1) if layouts[side] is not None)
     lying = layouts[side]
     assert lying is not None
-    kept = nest.out_axes(side)
-    new = [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()]
     for start in dict.fromkeys((lying, filled(lying))):
         wanted = tuple(start if i == side and start != lying else None for i in (0, 1))
-        for result in _distinct([exchanged(start, kept, new), *_forms(out, room)], out):
+        for result in _distinct([_exchanged(loops, side, start, out), *_forms(out, room)], out):
             yield Placement(wanted, result)
     turned = skewed(shape_of(op.operands[side]), room.slots, prod(out)) if room.rolls else None
     if turned is not None:
@@ -105,25 +94,20 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
         yield Placement(wanted, room.row_major(out))
 
 
-def _boxed(nest: Nest, out: Shape, room: Room, layouts: Layouts) -> Iterator[Placement]:
-    sides = []
-    for side in (0, 1):
-        lying = layouts[side]
-        assert lying is not None
-        kept = nest.out_axes(side)
-        new = [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()]
-        sides.append(exchanged(lying, kept, new))
-    rank = len(out)
-    into = {axis: axis + 1 for axis in range(rank)}
-    seen = set()
-    is_large = prod(padded(nest.box)) > LARGE_BOX * room.slots
+def _exchanged(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
+    """Where a result lies if an operand's axes stay and others take the place of the summed one."""
+    kept = loops.kept(side)
+    return exchanged(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
+
+
+def _boxes(loops: Loops, layouts: Layouts, out: Shape, room: Room) -> Iterator[Layout]:
+    """Where two secret operands lie already; and boxes around where the result may lie, fewer if they are large."""
+    is_large = prod(padded(loops.extents)) > LARGE_BOX * room.slots
+    yield from _distinct([meeting(loops, layouts)], loops.extents)
+    (summed,), own = loops.summed, (loops.own(0), loops.own(1))
+    sides = [_exchanged(loops, side, layout, out) for side, layout in enumerate(layouts) if layout is not None]
     for result in _distinct([*sides, *([] if is_large else _forms(out, room))], out):
-        for box in boxes(result.renumbered(into), 0, nest.domain[-1], nest.own_axes, is_large, room.rolls):
-            a, b = (box.renumbered(nest.box_axes(side)) for side in (0, 1))
-            for end in summed_layouts(box, len(nest.box), (0,), keepdims=False):
-                if (box, end) not in seen:
-                    seen.add((box, end))
-                    yield Placement((a, b), end, box)
+        yield from boxes(result, summed, loops.extents[summed], own, is_large, room.rolls)
 
 
 def total(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
@@ -242,21 +226,6 @@ def strided(layout: Layout, before: Shape, after: Shape) -> Layout | None:
     return Layout(
         tuple(d for part in changed[first:] for d in part), tuple(d for part in changed[:first] for d in part)
     )
-
-
-def _stretched(layout: Layout, shape: Shape, out: Shape) -> Layout | None:
-    """A layout in the axes of the shape that its tensor is broadcast to."""
-    shift = len(out) - len(shape)
-    found: Layout | None = layout.renumbered({axis: axis + shift for axis, n in enumerate(shape) if n > 1})
-    for axis in reversed(range(len(out))):
-        if found is not None and out[axis] > 1 and not any(d.axis == axis for d in found.all_dims):
-            found = with_axis(found, axis, out[axis])
-    return None if found is None else without_copies(found)
-
-
-def restricted(target: Layout, shape: Shape, shift: int) -> Layout:
-    """The layout, in an operand's own axes, of an operand that is broadcast into `target`."""
-    return target.renumbered({axis + shift: axis for axis, n in enumerate(shape) if n > 1})
 
 
 def _forms(shape: Shape, room: Room) -> list[Layout]:

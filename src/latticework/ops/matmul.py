@@ -6,11 +6,11 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
+from latticework.layout.loops import Loops
 from latticework.ops import mul
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
-from latticework.ops.nest import Nest
 from latticework.ops.reduction import reduced
 from latticework.plan.constants import ConstRef, Gather
 
@@ -60,32 +60,29 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
 
 def lower(target: Target, a: Operand, b: Operand) -> Value:
     """One linear transform by a public matrix; in a box, as of two secrets, a product of vectors and a sum."""
-    nest = Nest.of(a.shape, b.shape)
+    nest = Loops.matmul(a.shape, b.shape)
     if target.box is not None:
         factors = [_in_box(target, x, nest, side) for side, x in enumerate((a, b))]
-        product = Operand(nest.box, target.build("vec.mul", *factors), target.box, None)
-        return reduced(target, product, (0,), keepdims=False)
+        product = Operand(nest.extents, target.build("vec.mul", *factors), target.box, None)
+        return reduced(target, product, nest.summed, keepdims=False)
     x, weights, side = (a, b, 0) if a.vector is not None else (b, a, 1)
-    loops = len(nest.domain)
+    loops = len(nest.extents)
     return linear(
-        target, x, nest.domain,
-        access(target.shape, nest.out_loops, loops), access(x.shape, nest.loops(side), loops),
-        weights.source, access(weights.shape, nest.loops(1 - side), loops),
+        target, x, nest.extents,
+        access(target.shape, nest.result, loops), access(x.shape, nest.operands[side], loops),
+        weights.source, access(weights.shape, nest.operands[1 - side], loops),
     )  # fmt: skip
 
 
-def _in_box(target: Target, x: Operand, nest: Nest, side: int) -> Value:
+def _in_box(target: Target, x: Operand, nest: Loops, side: int) -> Value:
     """An operand where the box of all loops has it: there already, or public."""
     if x.vector is not None:
         return x.vector
     assert target.box is not None
-    rank = len(nest.box)
-    loops: list[int | None] = [None] * len(x.shape)
-    for loop, axis in nest.box_axes(side).items():
-        loops[axis] = loop
+    rank = len(nest.extents)
     gather = Gather(
-        nest.box, target.box.pack_map(nest.box), access(nest.box, range(rank), rank),
-        x.source, access(x.shape, loops, rank),
+        nest.extents, target.box.pack_map(nest.extents), access(nest.extents, range(rank), rank),
+        x.source, access(x.shape, nest.operands[side], rank),
     )  # fmt: skip
     return target.build("vec.constant", value=ConstRef(gather))
 

@@ -10,10 +10,10 @@ import numpy as np
 from latticework.ir.core import Op, Value
 from latticework.layout.assign import Placement, Room
 from latticework.layout.layout import Layout, num_bits
+from latticework.layout.sums import summed_layout
 from latticework.ops import pad
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target
-from latticework.ops.reduction import summed_layout
 
 Ints = tuple[int, ...]
 

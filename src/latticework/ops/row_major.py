@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from latticework.ir.core import Op
+from latticework.layout.alignment import aligned
 from latticework.layout.assign import Placement, Room
 from latticework.layout.forms import in_order
+from latticework.layout.loops import Loops
+from latticework.layout.sums import summed_layouts
 from latticework.ops.base import shape_of
-from latticework.ops.choices import Layouts, choices, restricted
-from latticework.ops.nest import Nest
-from latticework.ops.reduction import summed_layouts
+from latticework.ops.choices import Layouts, choices
 
 _ELEMENTWISE = ("tensor.add", "tensor.sub", "tensor.mul")
 _UNMOVED = ("tensor.neg", "tensor.transpose", "tensor.prod", "tensor.trivial")
@@ -48,11 +49,9 @@ def _in_order(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 
 def _product(op: Op, layouts: Layouts, room: Room) -> Placement:
-    nest = Nest.of(*map(shape_of, op.operands))
-    rank = len(nest.box)
-    box = in_order(nest.box, room.slots, (*range(1, rank), 0))
-    wanted = tuple(None if lying is None else box.renumbered(nest.box_axes(side)) for side, lying in enumerate(layouts))
-    return Placement(wanted, summed_layouts(box, rank, (0,), keepdims=False)[-1], box)
+    loops = Loops.matmul(*map(shape_of, op.operands))
+    *_, first = aligned(loops, layouts, [in_order(loops.extents, room.slots)])
+    return first
 
 
 def _together(op: Op, layouts: Layouts, room: Room) -> Placement:
@@ -64,11 +63,5 @@ def _together(op: Op, layouts: Layouts, room: Room) -> Placement:
         ((layout, shape),) = lying
         if layout is not None and shape == out:
             return Placement((None,) * len(layouts), layout)
-    target = room.row_major(out)
-    return Placement(
-        tuple(
-            None if layout is None else restricted(target, shape, len(out) - len(shape))
-            for layout, shape in zip(layouts, shapes, strict=True)
-        ),
-        target,
-    )
+    (found,) = aligned(Loops.elementwise(*shapes), layouts, [room.row_major(out)])
+    return found

@@ -45,8 +45,10 @@ def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ..
         return (Conversion("take", shape, source, target, (Take(turn.taken),)),)
     once, inside = distinct_vectors(source), distinct_vectors(target)
     taken, spread = Take(once.first), Take(inside.number)
-    if once.layout == inside.layout:
-        return (Conversion("take", shape, source, target, (taken, spread)),)
+    turn = turning(once.layout, inside.layout)
+    if once.layout == inside.layout or (turn is not None and turn.place is None):
+        same = () if turn is None else (Take(turn.taken),)
+        return (Conversion("take", shape, source, target, (taken, *same, spread)),)
     return tuple(
         replace(c, source=source, target=target, recipes=(taken, *c.recipes, spread))
         for kind in CONVERSIONS
@@ -65,7 +67,7 @@ def candidates(
     left_out = [*([] if spread else [NEAREST]), *([] if rolls else ["roll", "rot-roll", "bsgs-roll"])]
     found = tuple(c for c in direct(shape, source, target) if c.name not in left_out)
     whole = tuple(c for c in found if c.name in ("take", "rot-roll"))
-    return whole or found
+    return whole or found or direct(shape, source, target)
 
 
 def named(name: str, shape: Shape, source: Layout, target: Layout) -> Conversion:
@@ -92,7 +94,7 @@ def stations(target: Layout) -> tuple[Layout, ...]:
         for place in reversed(gone):
             form = form.with_dims(place, 1, (), ())
         if gone:
-            found.append(layout_of(form))
+            found.append(distinct_vectors(layout_of(form)).layout)
     if not found and target.rolls:
         found = [Layout(target.dims, target.vector_dims)]
     return tuple(dict.fromkeys(found))

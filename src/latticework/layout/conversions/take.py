@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from math import lcm
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from latticework.ir.core import Value
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.forms import vector_order
 from latticework.layout.layout import Layout
-from latticework.plan.pack import REPEAT
+from latticework.plan.pack import REPEAT, PackDim
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +40,26 @@ class Distinct:
     number: tuple[int, ...]
 
 
+@lru_cache(maxsize=4096)
 def distinct_vectors(layout: Layout) -> Distinct:
-    """Vector dims that repeat and roll nothing number equal vectors; the others are put in order."""
-    rolling = {j for _, j in layout.rolls}
-    dims, first = layout.vector_dims, len(layout.vector_dims)
-    order = [i for i in vector_order(layout) if dims[i].axis != REPEAT or i in rolling]
-    moved = {old: new for new, old in enumerate([*order, *range(first, len(layout.all_dims))])}
-    rolls = tuple((moved[i], moved[j]) for i, j in layout.rolls if i in moved)
-    once = Layout(layout.dims, tuple(dims[i] for i in order), rolls)
-    number = np.arange(once.count).reshape([dims[i].extent for i in order])
-    number = number.transpose(np.argsort(order)) if order else number
-    number = number.reshape([dims[i].extent if i in order else 1 for i in range(first)])
-    number = np.broadcast_to(number, [d.extent for d in dims]).reshape(-1)
+    """Vector dims that repeat number equal vectors, but as far as they roll others; the rest is put in order."""
+    dims = layout.vector_dims
+    extents = [_different(layout, i) for i in range(len(dims))]
+    order = [i for i in vector_order(layout) if extents[i] > 1 or dims[i].axis != REPEAT]
+    moved = {old: new for new, old in enumerate([*order, *range(len(dims), len(layout.all_dims))])}
+    rolls = tuple((moved[i], moved[j]) for i, j in layout.rolls if i in moved and j in moved)
+    once = Layout(layout.dims, tuple(PackDim(dims[i].axis, extents[i], dims[i].stride) for i in order), rolls)
+    number = np.zeros(layout.count, dtype=np.int64)
+    index = np.unravel_index(np.arange(layout.count), [d.extent for d in dims] or [1])
+    for i in order:
+        number = number * extents[i] + index[i] % extents[i]
     return Distinct(once, tuple(np.unique(number, return_index=True)[1].tolist()), tuple(number.tolist()))
+
+
+def _different(layout: Layout, i: int) -> int:
+    """How many different vectors there are along a vector dim: of a repetition as many as it rolls others by."""
+    dim = layout.vector_dims[i]
+    if dim.axis != REPEAT or any(rolled == i for rolled, _ in layout.rolls):
+        return dim.extent
+    period = lcm(*(layout.all_dims[rolled].extent for rolled, by in layout.rolls if by == i))
+    return period if dim.extent % period == 0 else dim.extent

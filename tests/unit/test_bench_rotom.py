@@ -1,0 +1,95 @@
+"""The Rotom suite: published conversions, ratios to baselines and their means, what each technique gives, limits."""
+
+import io
+import math
+
+import pytest
+from rich.console import Console
+
+import latticework as lw
+from latticework.bench import suites
+
+bench_suites = suites()  # puts the source tree on the path
+from bench.compiling import compiled  # noqa: E402
+from bench.rotom import ablation as ablating  # noqa: E402
+from bench.rotom.baselines import BASELINES, Faster, compared, means  # noqa: E402
+from bench.rotom.measuring import Limits, Measured, measure, options  # noqa: E402
+from bench.rotom.tables import conversion_rows  # noqa: E402
+from bench.rotom.workloads import PAPER, SLOTS, workloads  # noqa: E402
+
+DISTANCE, *_ = workloads(SLOTS[0])
+
+
+def test_conversions_need_no_more_rotations_than_published():
+    rows = {(row.case.rsplit(", ")[-1], row.metric): row for row in conversion_rows()}
+    assert len(rows) == 3 * 5  # rolls of both tables go by one name
+    for (_, metric), row in rows.items():
+        assert metric != "rotations" or row.ours <= row.reference
+    assert rows["permute", "rotations"].ours == 447
+    assert rows["rot-roll", "rotations"].ours == 63
+
+
+def test_means_are_of_what_was_run():
+    mode = BASELINES[0].name
+    ratios = [Faster(name, 2.0, None if name == "ttm" else 3.0, True) for name in PAPER]
+    ratios.append(Faster("convolution to 8 channels", 100.0, 100.0, True))
+    predicted, measured = means({mode: ratios}, PAPER)
+    assert predicted.ours == pytest.approx(2.0) and predicted.case == "geometric mean of 7 workloads"
+    assert measured.ours == pytest.approx(3.0) and measured.case == "geometric mean of 6 workloads"
+    assert measured.note == "without ttm" and measured.meets is False
+    complete = [Faster(name, 2.0, 1.0 + i, True) for i, name in enumerate(PAPER)]
+    _, measured = means({mode: complete}, PAPER)
+    assert measured.ours == pytest.approx(math.factorial(7) ** (1 / 7)) and measured.meets is True
+    _, few = means({mode: complete[:1]}, ["distance"])
+    assert few.target is None and not few.checked
+
+
+def test_compiling_ends_at_its_limit():
+    with pytest.raises(TimeoutError, match=r"longer than 0\.01 s"):
+        compiled(options, "distance", SLOTS[0], limit_seconds=0.01)
+    assert "longer than 0.01 s" in measure(DISTANCE, SLOTS[0], limits=Limits(compile_seconds=0.01))
+
+
+@pytest.fixture(scope="module")
+def distance():
+    return measure(DISTANCE, SLOTS[0], runs=1)
+
+
+def test_what_takes_too_long_is_not_run(distance):
+    assert distance.is_right and len(distance.times) == 2
+    found = measure(DISTANCE, SLOTS[0], runs=1, limits=Limits(run_seconds=1e-6))
+    assert found.seconds is None and "predicted to take" in found.note
+
+
+@pytest.mark.slow
+def test_baselines_have_rows_and_ratios(distance):
+    found: dict[str, list[Faster]] = {}
+    rows = list(compared(DISTANCE, SLOTS[0], 1, Limits(), distance, found))
+    assert all(row.checked for row in rows)
+    assert [ratio.workload for ratios in found.values() for ratio in ratios] == ["distance", "distance"]
+    for baseline in BASELINES:
+        mine = {row.metric: row for row in rows if row.case == f"distance, {baseline.name}"}
+        assert mine["rotations"].ours == 13
+        assert mine["run"].ours > 0
+        (ratio,) = (row for row in rows if row.metric == f"times faster than {baseline.name}")
+        assert ratio.case == "distance" and ratio.better == "higher"
+
+
+def test_ablation_compares_with_everything(monkeypatch, distance):
+    """Without client copies the distance takes 13 rotations instead of 6; the others change nothing here."""
+    without = measure(DISTANCE, SLOTS[0], lw.Techniques(client_copies=False))
+
+    def remembered(workload, slots, techniques, runs, limits) -> Measured:
+        return distance if techniques.client_copies else without
+
+    monkeypatch.setattr(ablating, "measure", remembered)
+    rows = list(ablating.ablation([DISTANCE], SLOTS[0], 0, Limits(), lambda name: None))
+    ratios = {row.metric: row.ours for row in rows if row.case == "distance"}
+    wanted = without.cost.warm_seconds / distance.cost.warm_seconds
+    assert ratios["without client_copies"] == pytest.approx(wanted) and wanted > 1.5
+    assert ratios["without hoisting"] == 1.0
+    assert {row.metric for row in rows if row.case == ablating.MEAN} == {f"without {name}" for name in ablating.NAMES}
+    console = Console(width=200, file=io.StringIO(), record=True)
+    console.print(ablating.pivot([row.content() for row in rows]))
+    (line,) = (line for line in console.export_text().splitlines() if "client_copies" in line)
+    assert f"{wanted:.2f}" in line

@@ -15,7 +15,7 @@ from latticework.dialects.vec import VecType
 from latticework.frontend.samples import Sample
 from latticework.ir import Module, Value, interpret
 from latticework.plan.schema import IndexInput, Plan
-from latticework.plan.simulate import simulate
+from latticework.plan.simulate import OnValue, simulate
 from latticework.stages import Vectors
 
 SIMULATED_SAMPLES = 3
@@ -74,14 +74,19 @@ class Measure:
         interpret(self.vectors.placed, sample, on_value=note)
         return found
 
-    def measured(self, plan: Plan) -> Measured:
+    def measured(self, plan: Plan, on_value: OnValue | None = None) -> Measured:
         """A simulation with noise against the tensors' arithmetic. Inputs are encrypted under the public key, the
-        noisier one."""
+        noisier one.
+
+        on_value  is shown all values of the simulation too
+        """
         runs = self.draws * len(self.samples)
         done: dict[int, int] = defaultdict(int)
         tensors: dict[int, float] = {}
 
         def note(register: int, value: npt.NDArray[Any]) -> None:
+            if on_value is not None:
+                on_value(register, value)
             position = plan.watch.get(register)
             exact = self.exact_tensors.get(position, []) if position is not None else []
             if position is None or done[position] >= len(exact):

@@ -13,6 +13,7 @@ from math import ceil, log2
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from latticework.assemble import accepted_ranges
 from latticework.cost import CostModel
@@ -24,7 +25,6 @@ from latticework.measure import Measure, Measured
 from latticework.params import ModulusChain, Need, build_chain, select_chain
 from latticework.pipeline import OnEvent, to_plan, to_primitives
 from latticework.plan.schema import CipherKind, Plan
-from latticework.plan.simulate import simulate
 from latticework.stages import Traced, Vectors
 from latticework.techniques import ALL, Techniques
 
@@ -35,6 +35,22 @@ MOST_REACH = 2.0**12  # and outputs as large as accepted inputs can make them, u
 BOUND_DEVIATIONS = 6.0  # an error bound is this many standard deviations of the noise of the worst element
 ATTEMPTS = 4
 VANISHING = 2.0**-60  # outputs smaller than this have no relative precision
+
+
+@dataclass
+class Sizes:
+    """The largest value seen in a plan, as one at the lowest level takes as large a part of the modulus."""
+
+    plan: Plan
+    largest: float = 1e-300
+
+    def note(self, register: int, value: npt.NDArray[Any]) -> None:
+        """A value of the plan."""
+        kind, chain = self.plan.kind(register), self.plan.chain
+        if isinstance(kind, CipherKind):
+            above = log2(chain.modulus(kind.level, kind.track)) - log2(chain.modulus(0, kind.track))
+            size = float(np.max(np.abs(value))) * kind.scale / chain.main.scales[0]
+            self.largest = max(self.largest, size * 2.0 ** -min(above, 1000.0))
 
 
 @dataclass
@@ -72,8 +88,9 @@ class Search:
         degree = max(ring_degree or 1 << 14, 2 * self.vectors.slots)
         probe = Need(self.vectors.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
         plan = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
-        headroom = self.headroom_bits(plan)
-        scale_bits = FIRST_SCALE_BITS + self.missing_bits(self.measure.measured(plan))
+        sizes = Sizes(plan)
+        scale_bits = FIRST_SCALE_BITS + self.missing_bits(self.measure.measured(plan, sizes.note))
+        headroom = self.headroom_bits(plan, sizes.largest)
         for _ in range(ATTEMPTS):
             if scale_bits > MAX_SCALE_BITS:
                 raise PrecisionError(
@@ -140,19 +157,8 @@ class Search:
             boxes.append(Interval(pack.pack(np.full(pack.shape, low)), pack.pack(np.full(pack.shape, high))))
         return ranges(self.vectors.module, boxes)
 
-    def headroom_bits(self, plan: Plan) -> int:
+    def headroom_bits(self, plan: Plan, largest: float) -> int:
         """Bits of q0 above the scale that make room, at every level, for the largest value, a sign and a margin."""
-        chain, largest = plan.chain, 1e-300
-
-        def note(register: int, value: np.ndarray[Any, Any]) -> None:
-            nonlocal largest
-            kind = plan.kind(register)
-            if isinstance(kind, CipherKind):
-                above = log2(chain.modulus(kind.level, kind.track)) - log2(chain.modulus(0, kind.track))
-                size = float(np.max(np.abs(value))) * kind.scale / chain.main.scales[0]
-                largest = max(largest, size * 2.0 ** -min(above, 1000.0))
-
-        simulate(plan, self.measure.stacks(plan, 1), on_value=note)
         largest = HEADROOM_MARGIN * max(largest, *self.magnitudes)
         for output, magnitude, box in zip(plan.client.outputs, self.magnitudes, self.box.outputs, strict=True):
             if box is not None:

@@ -17,17 +17,23 @@ from latticework.plan.constants import (
     whole_rotations,
 )
 from latticework.plan.gathers import structure
+from latticework.plan.gathers import values as evaluation
 from latticework.plan.gathers.copies import nearest, service
+from latticework.plan.gathers.sides import open_loops
 from latticework.plan.gathers.structure import reached
-from latticework.plan.gathers.values import open_loops
 from latticework.plan.pack import REPEAT, PackDim, PackMap
 
 
-@pytest.fixture(params=[(0, 1 << 18), (0, 0), (1 << 30, 0)], ids=["taken-apart", "by-ends", "visited"])
+@pytest.fixture(
+    params=[(0, 1 << 18, True), (0, 0, True), (1 << 30, 0, False)], ids=["taken-apart", "by-ends", "visited"]
+)
 def way(request, monkeypatch):
-    """All ways to find the diagonals of a nest."""
-    monkeypatch.setattr(structure, "WALKED", request.param[0])
-    monkeypatch.setattr(structure, "JOINT", request.param[1])
+    """All ways to find the diagonals of a nest, and both to find their values."""
+    walked, joint, is_separable = request.param
+    monkeypatch.setattr(structure, "WALKED", walked)
+    monkeypatch.setattr(structure, "JOINT", joint)
+    if not is_separable:
+        monkeypatch.setattr(evaluation, "separable", lambda gather: None)
     forget()
     yield request.param
     forget()

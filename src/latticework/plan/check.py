@@ -13,7 +13,7 @@ from latticework.errors import FormatError
 from latticework.params import ModulusChain
 from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import Access, ConstRef, Gather, MapSums
-from latticework.plan.gathers.values import open_loops
+from latticework.plan.gathers.sides import open_loops
 from latticework.plan.keys import KINDS
 from latticework.plan.pack import REPEAT, PackMap
 from latticework.plan.schema import (

@@ -1,7 +1,6 @@
 #include "exec/providers.hpp"
 
 #include "math/error.hpp"
-#include "schemes/ckks/encoder.hpp"
 
 namespace lw {
 
@@ -37,25 +36,31 @@ Plaintext PlaintextProvider::acquire_product(std::uint32_t constant, std::uint32
 std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::optional<std::uint32_t> product,
                                                   const ValueType& type) {
   const Name name{constant, product, type.slots, type.level.track, type.level.index, type.scale, type.basis};
+  Vectors rounded;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto place = places_.find(name); place != places_.end()) {
-      recent_.splice(recent_.begin(), recent_, place->second);
-      return recent_.front().value;
+    if (const auto place = entries_.find(name); place != entries_.end()) {
+      Entry& entry = place->second;
+      if (!entry.lifted.empty()) {
+        lifted_.splice(lifted_.begin(), lifted_, entry.recency);
+        return entry.lifted;
+      }
+      rounded = entry.rounded;
     }
   }
-  const std::vector<Plaintext> value = encode(constant, product, type);
-  insert(name, value);
-  return value;
+  if (rounded.empty()) rounded = round(constant, product, type);
+  const std::vector<Plaintext> lifted = lift(rounded, type);
+  keep(name, std::move(rounded), lifted);
+  return lifted;
 }
 
 std::size_t PlaintextProvider::cached_bytes() const {
   const std::lock_guard lock(mutex_);
-  return cached_bytes_;
+  return rounded_bytes_ + lifted_bytes_;
 }
 
-std::vector<Plaintext> PlaintextProvider::encode(std::uint32_t constant, std::optional<std::uint32_t> product,
-                                                 const ValueType& type) const {
+PlaintextProvider::Vectors PlaintextProvider::round(std::uint32_t constant, std::optional<std::uint32_t> product,
+                                                    const ValueType& type) const {
   const std::vector<std::complex<double>> values = source_(constant, product);
   const std::size_t width = values.size() / type.count;
   if (width == 0 || values.size() % type.count != 0 || type.slots % width != 0) {
@@ -64,26 +69,60 @@ std::vector<Plaintext> PlaintextProvider::encode(std::uint32_t constant, std::op
                                        (type.count == 1 ? "" : std::to_string(type.count) + " x ") +
                                        std::to_string(type.slots) + " slots");
   }
-  std::vector<Plaintext> encoded;
+  Vectors rounded;
   for (std::size_t first = 0; first < values.size(); first += width) {
-    encoded.push_back(
-        ckks::Encoder(*context_).encode(std::span(values).subspan(first, width), type.level, type.scale, type.basis));
-    encoded.back().slots = type.slots;
+    rounded.push_back(std::make_shared<const ckks::Rounded>(
+        ckks::Encoder(*context_).round(std::span(values).subspan(first, width), type.scale)));
   }
-  return encoded;
+  return rounded;
 }
 
-void PlaintextProvider::insert(const Name& name, const std::vector<Plaintext>& value) {
-  const std::lock_guard lock(mutex_);
-  if (num_bytes(value) > budget_bytes_ || places_.contains(name)) return;
-  recent_.push_front({name, value});
-  places_[name] = recent_.begin();
-  cached_bytes_ += num_bytes(value);
-  while (cached_bytes_ > budget_bytes_) {
-    cached_bytes_ -= num_bytes(recent_.back().value);
-    places_.erase(recent_.back().name);
-    recent_.pop_back();
+std::vector<Plaintext> PlaintextProvider::lift(const Vectors& rounded, const ValueType& type) const {
+  std::vector<Plaintext> lifted;
+  for (const auto& vector : rounded) {
+    lifted.push_back(ckks::Encoder(*context_).lift(*vector, type.level, type.scale, type.basis));
+    lifted.back().slots = type.slots;
   }
+  return lifted;
+}
+
+void PlaintextProvider::keep(const Name& name, Vectors rounded, const std::vector<Plaintext>& lifted) {
+  const std::lock_guard lock(mutex_);
+  if (!entries_.contains(name) && !keep_rounded(name, std::move(rounded))) return;
+  const auto place = entries_.find(name);
+  Entry& entry = place->second;
+  if (!entry.lifted.empty() || rounded_bytes_ + lifted_bytes_ + num_bytes(lifted) > budget_bytes_) return;
+  entry.lifted = lifted;
+  lifted_bytes_ += num_bytes(lifted);
+  lifted_.push_front(&place->first);
+  entry.recency = lifted_.begin();
+}
+
+/// Whether there is room for the coefficients of another constant; whole plaintexts make way for them.
+bool PlaintextProvider::keep_rounded(const Name& name, Vectors rounded) {
+  std::size_t bytes = 0;
+  std::vector<std::size_t> hashes;
+  for (auto& vector : rounded) {
+    hashes.push_back(vector->hash());
+    const auto same = known_.find(hashes.back());
+    if (same != known_.end() && *same->second == *vector) {
+      vector = same->second;
+    } else {
+      bytes += vector->num_bytes();
+    }
+  }
+  if (rounded_bytes_ + bytes > budget_bytes_) return false;
+  while (rounded_bytes_ + lifted_bytes_ + bytes > budget_bytes_) drop(entries_.at(*lifted_.back()));
+  for (std::size_t i = 0; i < rounded.size(); ++i) known_.try_emplace(hashes[i], rounded[i]);
+  rounded_bytes_ += bytes;
+  entries_[name].rounded = std::move(rounded);
+  return true;
+}
+
+void PlaintextProvider::drop(Entry& entry) {
+  lifted_bytes_ -= num_bytes(entry.lifted);
+  entry.lifted.clear();
+  lifted_.erase(entry.recency);
 }
 
 }  // namespace lw

@@ -10,9 +10,11 @@
 #include <mutex>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "exec/plan.hpp"
+#include "schemes/ckks/encoder.hpp"
 
 namespace lw {
 
@@ -64,7 +66,8 @@ struct MapProduct {
 /// All products of a constant that is a block map, those of a sum after each other.
 using ProductSource = std::function<std::vector<MapProduct>(std::uint32_t constant)>;
 
-/// Encodes constants when they are first needed and keeps the most recently used within a byte budget.
+/// Encodes constants when they are first needed, and keeps within a byte budget what spares that: first of all their
+/// rounded coefficients, equal ones once, and with the rest of it whole plaintexts, those most recently used.
 /// Safe to share between threads.
 class PlaintextProvider {
  public:
@@ -86,24 +89,29 @@ class PlaintextProvider {
  private:
   using Name = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, std::uint32_t,
                           double, Basis>;
+  using Vectors = std::vector<std::shared_ptr<const ckks::Rounded>>;
   struct Entry {
-    Name name;
-    std::vector<Plaintext> value;
+    Vectors rounded;
+    std::vector<Plaintext> lifted;                // none: lifted anew when needed
+    std::list<const Name*>::iterator recency{};  // among those with lifted ones
   };
 
   std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
-  std::vector<Plaintext> encode(std::uint32_t constant, std::optional<std::uint32_t> product,
-                                const ValueType& type) const;
-  void insert(const Name& name, const std::vector<Plaintext>& value);
+  Vectors round(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type) const;
+  std::vector<Plaintext> lift(const Vectors& rounded, const ValueType& type) const;
+  void keep(const Name& name, Vectors rounded, const std::vector<Plaintext>& lifted);
+  bool keep_rounded(const Name& name, Vectors rounded);
+  void drop(Entry& entry);
 
   std::shared_ptr<const Context> context_;
   ConstantSource source_;
   ProductSource products_;
   std::size_t budget_bytes_;
   mutable std::mutex mutex_;
-  std::list<Entry> recent_;  // most recently used first
-  std::map<Name, std::list<Entry>::iterator> places_;
-  std::size_t cached_bytes_ = 0;
+  std::map<Name, Entry> entries_;
+  std::list<const Name*> lifted_;  // most recently used first
+  std::unordered_map<std::size_t, std::shared_ptr<const ckks::Rounded>> known_;  // by hash
+  std::size_t rounded_bytes_ = 0, lifted_bytes_ = 0;
 };
 
 }  // namespace lw

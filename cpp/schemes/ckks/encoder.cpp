@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "math/entropy.hpp"
 #include "math/error.hpp"
@@ -35,34 +38,65 @@ void Encoder::check_slots(std::size_t slots) const {
 }
 
 Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level, double scale, Basis basis) const {
+  SecretBuffer<std::int64_t> coefficients(2 * values.size());
+  round(values, scale, coefficients.span());
+  return lift(coefficients.span(), level, scale, basis);
+}
+
+std::size_t Rounded::hash() const noexcept {
+  const std::string_view narrow_bytes{reinterpret_cast<const char*>(narrow.data()), narrow.size() * sizeof(narrow[0])};
+  const std::string_view wide_bytes{reinterpret_cast<const char*>(wide.data()), wide.size() * sizeof(wide[0])};
+  return std::hash<std::string_view>{}(narrow.empty() ? wide_bytes : narrow_bytes);
+}
+
+Rounded Encoder::round(std::span<const std::complex<double>> values, double scale) const {
+  std::vector<std::int64_t> wide(2 * values.size());
+  round(values, scale, wide);
+  const bool is_narrow = std::ranges::all_of(wide, [](std::int64_t c) { return std::in_range<std::int32_t>(c); });
+  if (is_narrow) return {{wide.begin(), wide.end()}, {}};
+  return {{}, std::move(wide)};
+}
+
+Plaintext Encoder::lift(const Rounded& rounded, Level level, double scale, Basis basis) const {
+  if (rounded.narrow.empty()) return lift(std::span(rounded.wide), level, scale, basis);
+  return lift(std::vector<std::int64_t>(rounded.narrow.begin(), rounded.narrow.end()), level, scale, basis);
+}
+
+void Encoder::round(std::span<const std::complex<double>> values, double scale,
+                    std::span<std::int64_t> coefficients) const {
   check_slots(values.size());
   if (!(scale > 0) || !std::isfinite(scale)) {
     throw Error(ErrorKind::kScale, "encode: scale " + std::to_string(scale) + " is not positive and finite");
   }
   const Ring& ring = context_.ring();
-  const std::size_t n = values.size(), gap = context_.degree() / (2 * n);
+  const std::size_t n = values.size();
   SecretBuffer<std::complex<double>> folded(n);
   std::copy(values.begin(), values.end(), folded.begin());
   ring.kernels().unembed(ring.queue(), folded.span());
-
-  SecretBuffer<std::int64_t> coefficients(context_.degree());
   bool fits = true;
   for (std::size_t i = 0; i < n; ++i) {
-    fits &= round_scaled(folded[i].real(), scale, coefficients[i * gap]);
-    fits &= round_scaled(folded[i].imag(), scale, coefficients[(i + n) * gap]);
+    fits &= round_scaled(folded[i].real(), scale, coefficients[i]);
+    fits &= round_scaled(folded[i].imag(), scale, coefficients[i + n]);
   }
   if (!fits) {
     throw Error(ErrorKind::kRange, "encode: a value is not finite, or too large for scale 2^" +
                                        std::to_string(std::log2(scale)) + " (coefficients must stay below 2^62)");
   }
+}
+
+Plaintext Encoder::lift(std::span<const std::int64_t> coefficients, Level level, double scale, Basis basis) const {
+  const Ring& ring = context_.ring();
+  const std::size_t gap = context_.degree() / coefficients.size();
+  SecretBuffer<std::int64_t> spread(context_.degree());
+  for (std::size_t i = 0; i < coefficients.size(); ++i) spread[i * gap] = coefficients[i];
   PolyRows rows(ring, context_.limbs(level, basis), 1);
-  ring.kernels().import_signed(ring.queue(), rows.rows(), coefficients.span());
+  ring.kernels().import_signed(ring.queue(), rows.rows(), spread.span());
   ring.kernels().ntt(ring.queue(), rows.rows());
   return {std::make_shared<const PolyRows>(std::move(rows)),
           level,
           basis,
           scale,
-          static_cast<std::uint32_t>(n),
+          static_cast<std::uint32_t>(coefficients.size() / 2),
           context_.parameters().fingerprint()};
 }
 

@@ -21,7 +21,7 @@ from latticework.expand.inner_sums import Part, inner_sums
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
 from latticework.plan.constants import LinearMap, MapSums, Way
-from latticework.plan.gathers.steps import ROTOM, TYPICAL, Choice, Places, Prices, Split, choose, count, places
+from latticework.plan.gathers.steps import ROTOM, TYPICAL, Choice, Mode, Places, Prices, Split, choose, count, places
 from latticework.plan.gathers.terms import made_outputs, read_inputs
 from latticework.techniques import UNPACKED, Techniques
 
@@ -41,7 +41,7 @@ class Ways:
         """The cheapest of the ways that may be gone."""
         may = self.techniques
         prices = self.prices if may.hoisting else self.prices.without_hoisting()
-        mode = "rotations" if not may.baby_steps else "cost" if may.tuned_widths else "counts"
+        mode: Mode = "rotations" if not may.baby_steps else "cost" if may.tuned_widths else "counts"
         packing = real and may.complex_packing
         return choose(where, prices if may.tuned_widths else ROTOM, packing=packing, mode=mode)
 

@@ -13,10 +13,18 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, at_most, num_diagonals, whole_rotations
+from latticework.plan.constants import (
+    MOST_LISTED,
+    Access,
+    ConstRef,
+    Gather,
+    LinearMap,
+    at_most,
+    num_diagonals,
+    whole_rotations,
+)
 from latticework.plan.pack import PackMap
 
-MOST_DIAGONALS = 1 << 16  # of a map that is looked at for ways to do with fewer
 FOLD_COST = 4  # a rotation after the linear transform, in diagonals of it
 
 
@@ -90,7 +98,7 @@ def linear(
     """
     assert x.vector is not None
     gather = Gather(domain, target.pack, out, source, weights, x.pack, into)
-    if at_most(gather).diagonals > MOST_DIAGONALS:
+    if at_most(gather).diagonals > MOST_LISTED:
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
     if (turns := whole_rotations(gather)) is not None:
         return target.emit.turned(x.vector, turns)

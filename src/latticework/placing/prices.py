@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import ceil, sqrt
+from math import ceil
 from typing import Any, Protocol
-
-import numpy as np
 
 from latticework.cost import CostModel
 from latticework.cost.work import Shape as WorkShape
@@ -24,19 +22,15 @@ from latticework.layout.search import Price
 from latticework.levels.depth import is_free_factor, polynomial_depth
 from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
-from latticework.ops.lowering import MOST_DIAGONALS, Operand, Target
+from latticework.ops.lowering import Operand, Target
+from latticework.placing.maps import cheapest
 from latticework.placing.ways import Ways
-from latticework.plan.constants import Gather, LinearMap
-from latticework.plan.gathers.gather import distinct
-from latticework.plan.gathers.steps import ROTOM, Places, Prices, choose, places, signed
-from latticework.plan.gathers.structure import at_most, reached, structure
-from latticework.plan.pack import IntArray
+from latticework.plan.constants import LinearMap
+from latticework.plan.gathers.steps import ROTOM, Prices
 from latticework.techniques import ALL, Techniques
 
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
-MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
-MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
 LAN_PRICE = 0.0096  # of a ciphertext, in Rotom's units
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
 NETWORKS = {"lan": LAN_BITS_A_SECOND, "wan": WAN_BITS_A_SECOND}  # bits a second
@@ -122,7 +116,7 @@ class Seconds:
         """The cheapest way to carry a map out."""
         key = (linear_map, spent, real)
         if key not in self._linear:
-            self._linear[key] = _cheapest(linear_map, self.parts(spent), real, self.techniques)
+            self._linear[key] = cheapest(linear_map, self.parts(spent), real, self.techniques)
         return self._linear[key]
 
     def rotations(self, count: int, spent: int) -> float:
@@ -152,76 +146,6 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
-def _cheapest(linear_map: LinearMap, parts: Prices, real: bool, may: Techniques) -> float:
-    """The price of the cheapest way to carry a map out."""
-    if (rough := _rough(linear_map)) is not None:
-        return rough.price(parts, stepped=may.baby_steps)
-    where, each = _places(linear_map, parts)
-    packing = may.complex_packing and real and where.steps.size <= MOST_PACKED
-    widths = each if may.tuned_widths else _places(linear_map, ROTOM)[1]
-    found = choose(where, widths, packing=packing, mode="counts" if may.baby_steps else "rotations")
-    return found.counts.price(each)
-
-
-@dataclass(frozen=True)
-class Rough:
-    """A map of very many diagonals, by numbers alone."""
-
-    steps: int
-    diagonals: int
-    count_in: int
-    count_out: int
-
-    def price(self, parts: Prices, stepped: bool = True) -> float:
-        """Steps shared out evenly between babies and giants, if there are to be giants (`stepped`)."""
-        babies = sqrt(self.steps * self.count_out * parts.giant / (self.count_in * parts.baby))
-        babies = min(max(babies, 1.0), float(self.steps)) if stepped else float(self.steps)
-        giants = self.steps / babies if stepped else 0.0
-        switches = self.count_in * babies * parts.baby + self.count_out * giants * parts.giant
-        ends = self.count_in * parts.hoist + self.count_out * parts.finish
-        return switches + ends + self.diagonals * (parts.product + parts.addition)
-
-
-def _rough(linear_map: LinearMap) -> Rough | None:
-    """None if a map has few enough diagonals to be priced exactly."""
-    gather = linear_map.gather
-    if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
-        return None
-    found = at_most(gather)
-    if found.diagonals <= MOST_DIAGONALS and len(structure(gather).moves) <= MOST_COUNTED:
-        return None
-    return Rough(found.steps, found.diagonals, gather.count_in, gather.count_out)
-
-
-def _places(linear_map: LinearMap, parts: Prices) -> tuple[Places, Prices]:
-    """Where a map has diagonals, without making them, and what its parts cost.
-
-    Of a large map that does the same to many vectors, what it does to the first ones, for the price of doing it to all.
-    """
-    gather = linear_map.gather
-    if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
-        return places(linear_map), parts
-    found = structure(gather)
-    if found.size <= MOST_COUNTED:
-        return _rows(gather, reached(gather)), parts
-    made, read = (len(distinct(found.vectors[:, side])) for side in (0, 1))
-    return _rows(gather, found.moves), Prices(
-        hoist=parts.hoist * read,
-        baby=parts.baby * read,
-        giant=parts.giant * made,
-        rotation=parts.rotation * read,
-        conjugation=parts.conjugation * made,
-        product=parts.product * len(found.vectors),
-        addition=parts.addition * len(found.vectors),
-        finish=parts.finish * made,
-    )
-
-
-def _rows(gather: Gather, rows: IntArray) -> Places:
-    out, in_, steps = rows.T
-    return Places(gather.slots, np.zeros_like(out), out, in_, signed(steps, gather.slots))
-
-
 @dataclass
 class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
@@ -231,7 +155,7 @@ class Counted:
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
         """Rotations and products of the square-root split."""
-        return _cheapest(linear_map, ROTOM, real, self.techniques)
+        return cheapest(linear_map, ROTOM, real, self.techniques)
 
     def rotations(self, count: int, spent: int) -> float:
         """4 each."""

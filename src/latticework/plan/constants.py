@@ -16,13 +16,14 @@ from latticework.plan.gathers.gather import Access, Gather
 from latticework.plan.gathers.linear_map import Diagonal, LinearMap, Part, num_diagonals
 from latticework.plan.gathers.map_sums import MapSums
 from latticework.plan.gathers.steps import Split
-from latticework.plan.gathers.structure import at_most
+from latticework.plan.gathers.structure import MOST_LISTED, at_most
 from latticework.plan.gathers.terms import Way
 from latticework.plan.gathers.values import Sources
 from latticework.plan.gathers.whole import is_identity, whole_rotations
 from latticework.plan.pack import FloatArray
 
 __all__ = [
+    "MOST_LISTED",
     "Access",
     "ConstRef",
     "Diagonal",

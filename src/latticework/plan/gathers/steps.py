@@ -25,6 +25,7 @@ MAX_TRIED = 512
 EVERY, THINNED = 64, 16  # of more widths than this, those are tried that are about one part in so many apart
 
 Packing = Literal["none", "outputs", "inputs", "diagonals"]
+Mode = Literal["cost", "counts", "rotations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,26 +166,26 @@ def count(where: Places, split: Split) -> Counts:
     return _count(*_turned(where), split, where.slots)
 
 
-def choose(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mode: str = "cost") -> Choice:
+def choose(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mode: Mode = "cost") -> Choice:
     """The cheapest way.
 
     packing  whether complex packing may be used: the map and what it is applied to are real
     mode     "cost" tries every width; "counts" powers of two alone, the square-root split; "rotations" has no giant
              steps: every diagonal is a baby step
     """
+    return min(options(where, prices, packing=packing, mode=mode), key=lambda choice: choice.counts.price(prices))
+
+
+def options(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mode: Mode = "cost") -> Iterator[Choice]:
+    """All ways that are tried; prices say how finely, where `mode` is "cost"."""
     ways: list[tuple[Packing, int]] = [("none", 0)]
     is_simple = distinct(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
     if packing and is_simple and where.steps.size and not where.conj.any():
         ways += [("outputs", 0)] if distinct(where.out).size > 1 else []
         ways += [("inputs", 0)] if distinct(where.in_).size > 1 else []
         ways += [("diagonals", apart) for apart in _distances(where)]
-    best: Choice | None = None
     for kind, apart in ways:
-        found = _cheapest(where, prices, kind, apart, mode)
-        if best is None or found.counts.price(prices) < best.counts.price(prices):
-            best = found
-    assert best is not None
-    return best
+        yield from _packed(where, prices, kind, apart, mode)
 
 
 class Block(NamedTuple):
@@ -309,9 +310,7 @@ def _count(
     )  # fmt: skip
 
 
-def _cheapest(where: Places, prices: Prices, packing: Packing, apart: int, mode: str) -> Choice:
-    best: Choice | None = None
-    cost = float("inf")
+def _packed(where: Places, prices: Prices, packing: Packing, apart: int, mode: Mode) -> Iterator[Choice]:
     folded = where
     pairs = 0
     if packing == "outputs":
@@ -331,11 +330,7 @@ def _cheapest(where: Places, prices: Prices, packing: Packing, apart: int, mode:
             turned = None
         turned = turned or _turned(folded)
         inputs, outputs, products = turned
-        found = _count(inputs, outputs, products, split, where.slots, packing, pairs)
-        if (price := found.price(prices)) < cost:
-            best, cost = Choice(split, found, packing, apart), price
-    assert best is not None
-    return best
+        yield Choice(split, _count(inputs, outputs, products, split, where.slots, packing, pairs), packing, apart)
 
 
 def _turned(where: Places) -> tuple[_Turned, _Turned, int]:
@@ -343,7 +338,7 @@ def _turned(where: Places) -> tuple[_Turned, _Turned, int]:
     return _inputs(where), _outputs(where), products
 
 
-def _splits(where: Places, prices: Prices, mode: str) -> Iterator[Split]:
+def _splits(where: Places, prices: Prices, mode: Mode) -> Iterator[Split]:
     """Widths to try: multiples of the steps' common divisor, and none at all."""
     if mode == "rotations":
         yield Split(where.slots)

@@ -25,6 +25,7 @@ from latticework.plan.pack import GAP, REPEAT, IntArray, PackMap, Roll
 Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)
 WALKED = 256  # terms of a nest that is not worth taking apart
 TABLE = 1 << 25
+MOST_LISTED = 1 << 16  # diagonals of a map for which it is worth knowing which they are
 UNSORTED = 1 << 22  # codes that are kept before equal ones are dropped
 JOINT = 1 << 18  # iterations of a part beyond which its two ends are looked at one by one
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.plan.gathers.copies import copies
 from latticework.plan.gathers.gather import Access, Gather
-from latticework.plan.gathers.structure import num_diagonals, reached
+from latticework.plan.gathers.structure import MOST_LISTED, at_most, num_diagonals, reached
 from latticework.plan.gathers.values import diagonal_values
 from latticework.plan.pack import IntArray
 
@@ -23,7 +23,9 @@ def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
 
     What then lies in the output's other places are whatever numbers the input holds there, where the map has zeros.
     """
-    if gather.source is not None or gather.spread > 1 or num_diagonals(gather) > MOST_DIAGONALS * gather.count_out:
+    if gather.source is not None or gather.spread > 1 or at_most(gather).diagonals > MOST_LISTED:
+        return None
+    if num_diagonals(gather) > MOST_DIAGONALS * gather.count_out:
         return None
     found = reached(gather)
     keeps = _keeps_elements(gather)

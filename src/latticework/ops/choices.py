@@ -53,14 +53,13 @@ def same(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 
 def clean(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
-    """Slot by slot, by a function that is bounded only where a tensor's values are: no slot may hold anything else."""
+    """Slot by slot, by a function that needs other slots cleared: where the operand lies, or without gaps."""
     assert layouts[0] is not None
     lying = layouts[0]
+    yield Placement((None,), lying)
     if any(d.axis == GAP for d in lying.all_dims):
         for result in _forms(shape_of(op.result), room):
             yield Placement((result,), result)
-    else:
-        yield Placement((None,), lying)
 
 
 def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:

@@ -14,6 +14,7 @@ from bench.programs import Stopwatch
 from bench.rotom.workloads import Workload, workloads
 from latticework.calibrate.machine import machine
 from latticework.cost import CostModel, Estimate, estimate
+from latticework.errors import UserError
 from latticework.plan.schema import Plan
 from latticework.techniques import ALL, Techniques
 
@@ -87,7 +88,7 @@ def measure(
     try:
         limit = None if limits is None else limits.compile_seconds
         made = compiled(options, workload.name, slots, techniques, limit_seconds=limit)
-    except (TimeoutError, MemoryError) as error:
+    except (TimeoutError, MemoryError, UserError) as error:
         return f"not compiled: {error}"
     cost = estimate(made.model.plan, CostModel.load())
     note = None if limits is None else _too_large(cost, limits)

@@ -6,6 +6,7 @@ import pytest
 import latticework as lw
 from bench.rotom.baselines import ROW_MAJOR
 from latticework.cost import CostModel, estimate
+from latticework.errors import LayoutError
 
 RNG = np.random.default_rng(0)
 MATRIX, FILTERS, POINTS = RNG.normal(size=(16, 8)), RNG.normal(size=(2, 4, 3, 3)), RNG.normal(size=(16, 4))
@@ -84,3 +85,11 @@ def test_a_product_encrypted():
     client = model.client()
     found = client.decrypt(model.server(client.keygen().public())(client.encrypt(x))).reveal()
     np.testing.assert_allclose(found, program(x), atol=2.0**-12 * np.abs(program(x)).max())
+
+
+def test_loops_that_are_too_many_are_refused():
+    def program(x: lw.Secret[512, 512]):
+        return x @ np.ones((512, 512))
+
+    with pytest.raises(LayoutError, match=r"\(512, 512\) @ \(512, 512\) take 131072 vectors of 1024 slots"):
+        lw.compile(lw.program(program), ring_degree=2048, insecure=True, techniques=ROW_MAJOR)

@@ -72,12 +72,13 @@ def _of_turned(p: Primitives, turned: list[Value], sums: MapSums, plain_scale: f
 def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
     """Of a block map without hoisting: by a map that turns nothing, of all turned inputs as one array."""
     products, rows = sums.products, sums.products.rows.tolist()
-    places: dict[tuple[int, int], int] = {}
-    arrays = []
-    for number, baby in enumerate((SELF, *products.babies)):
-        inputs = sorted({in_ for in_, used, _ in rows if used == number})
-        places.update({(in_, number): len(places) + i for i, in_ in enumerate(inputs)})
-        arrays += [_turned(p, p.take(x, inputs), baby)] if inputs else []
+    babies = (SELF, *products.babies)
+    used = sorted({(baby, in_) for in_, baby, _ in rows})
+    places = {(in_, baby): place for place, (baby, in_) in enumerate(used)}
+    arrays = [
+        _turned(p, p.take(x, [in_ for _, in_ in inputs]), babies[number])
+        for number, inputs in groupby(used, key=lambda pair: pair[0])
+    ]
     diagonals = tuple(
         Diagonal(0, values, False, group, places[in_, baby])
         for (in_, baby, group), values in zip(rows, products.values, strict=True)

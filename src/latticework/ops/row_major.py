@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from latticework.errors import LayoutError
 from latticework.ir.core import Op
 from latticework.layout.alignment import aligned
 from latticework.layout.assign import Placement, Room
@@ -18,6 +19,7 @@ from latticework.layout.loops import Loops
 from latticework.layout.sums import summed_layouts
 from latticework.ops.base import shape_of
 from latticework.ops.choices import Layouts, choices
+from latticework.plan.pack import MAX_PLACES
 
 _ELEMENTWISE = ("tensor.add", "tensor.sub", "tensor.mul")
 _UNMOVED = ("tensor.neg", "tensor.transpose", "tensor.prod", "tensor.trivial")
@@ -50,7 +52,15 @@ def _in_order(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 def _product(op: Op, layouts: Layouts, room: Room) -> Placement:
     loops = Loops.matmul(*map(shape_of, op.operands))
-    *_, first = aligned(loops, layouts, [in_order(loops.extents, room.slots)])
+    box = in_order(loops.extents, room.slots)
+    if box.count * box.slots > MAX_PLACES:
+        left, right = map(shape_of, op.operands)
+        raise LayoutError(
+            f"matmul: the loops of {left} @ {right} take {box.count} vectors of {box.slots} slots in order, more than "
+            f"{MAX_PLACES // box.slots}; have layouts searched",
+            at=op.loc,
+        )
+    *_, first = aligned(loops, layouts, [box])
     return first
 
 

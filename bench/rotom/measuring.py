@@ -1,4 +1,4 @@
-"""One workload, compiled with some techniques and run encrypted; or why it was not."""
+"""One workload, compiled with some techniques and run encrypted; or only counted, and why."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import numpy as np
 
 from bench.compiling import Compiled, compiled
 from bench.programs import Stopwatch
+from bench.rotom.counting import counted
 from bench.rotom.workloads import Workload, workloads
 from latticework.calibrate.machine import machine
 from latticework.cost import CostModel, Estimate, estimate
 from latticework.errors import UserError
 from latticework.plan.schema import Plan
+from latticework.runtime.options import DEFAULT_MEMORY, parse_bytes
 from latticework.techniques import ALL, Techniques
 
 PRECISION_BITS = 10
@@ -26,7 +28,7 @@ MEMORY_SHARE = 0.6  # of the machine that a run may take
 class Limits:
     """What is spent on a program at most: seconds of compiling, and of one run as predicted on one thread."""
 
-    compile_seconds: float = 600.0
+    compile_seconds: float = 300.0
     run_seconds: float = 180.0
 
 
@@ -34,22 +36,19 @@ class Limits:
 class Measured:
     """A compiled workload.
 
+    made      None if it was only counted
     times     seconds of runs, of which the first encodes constants; none if it was not run, and `note` says why
     error     the largest, of the largest result; None if it was not run
     by_place  seconds of one more run by place in the outermost sequence of instructions; None if that was not asked for
     """
 
-    made: Compiled
+    plan: Plan
     cost: Estimate
+    made: Compiled | None = None
     times: tuple[float, ...] = ()
     error: float | None = None
     note: str | None = None
     by_place: dict[int, float] | None = None
-
-    @property
-    def plan(self) -> Plan:
-        """What was compiled."""
-        return self.made.model.plan
 
     @property
     def is_right(self) -> bool:
@@ -77,23 +76,30 @@ def options(name: str, slots: int, techniques: Techniques = ALL) -> dict[str, An
 
 def measure(
     workload: Workload, slots: int, techniques: Techniques = ALL, runs: int = 0, limits: Limits | None = None,
-    watched: bool = False,
+    *, like: Plan | None = None, watched: bool = False,
 ) -> Measured | str:  # fmt: skip
-    """A workload compiled, and run so often after a first time; why it was not compiled, if it takes too long.
+    """A workload compiled, and run so often after a first time; why it was not compiled, if it cannot be.
 
     runs     0: it is not run
     limits   of time and memory; none if not given
+    like     if compiling takes too long, it is only counted, at the scale of this plan
     watched  whether one more run is timed by instruction
     """
+    limit, model = None if limits is None else limits.compile_seconds, CostModel.load()
     try:
-        limit = None if limits is None else limits.compile_seconds
         made = compiled(options, workload.name, slots, techniques, limit_seconds=limit)
-    except (TimeoutError, MemoryError, UserError) as error:
+    except TimeoutError as error:
+        if like is None:
+            return f"not compiled: {error}"
+        plan = counted(options(workload.name, slots, techniques), like.chain)
+        return Measured(plan, estimate(plan, model), note=f"only counted: {error}")
+    except (MemoryError, UserError) as error:
         return f"not compiled: {error}"
-    cost = estimate(made.model.plan, CostModel.load())
+    plan = made.model.plan
+    cost = estimate(plan, model)
     note = None if limits is None else _too_large(cost, limits)
     if note is not None or not runs:
-        return Measured(made, cost, note=note)
+        return Measured(plan, cost, made, note=note)
     client = made.model.client()
     keys = client.keygen()
     server = made.model.server(keys.public())
@@ -109,13 +115,17 @@ def measure(
     expected = workload.expected()
     found = np.asarray(client.decrypt(result).reveal()).reshape(expected.shape)
     error = float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
-    return Measured(made, cost, tuple(times), error, None, clock.seconds if watched else None)
+    note = None
+    if cost.memory.constants > parse_bytes(DEFAULT_MEMORY):
+        size = cost.memory.constants / 2**30
+        note = f"encodes constants in every run: {size:.1f} GiB do not fit a server's {DEFAULT_MEMORY}"
+    return Measured(plan, cost, made, tuple(times), error, note, clock.seconds if watched else None)
 
 
 def _too_large(cost: Estimate, limits: Limits) -> str | None:
     """Why a program is not run."""
-    if cost.warm_seconds > limits.run_seconds:
-        return f"not run: predicted to take {cost.warm_seconds:.0f} s, more than {limits.run_seconds:.0f} s"
+    if cost.seconds > limits.run_seconds:
+        return f"not run: predicted to take {cost.seconds:.0f} s at first, more than {limits.run_seconds:.0f} s"
     needed, there = (cost.memory.values + cost.memory.keys) / 2**30, machine()["memory_gb"]
     if needed > MEMORY_SHARE * there:
         return f"not run: it needs {needed:.1f} GiB for ciphertexts and keys, of {there} GiB that the machine has"

@@ -12,7 +12,7 @@ from latticework.bench import suites
 bench_suites = suites()  # puts the source tree on the path
 from bench.compiling import compiled  # noqa: E402
 from bench.rotom import ablation as ablating  # noqa: E402
-from bench.rotom.baselines import BASELINES, Faster, compared, means  # noqa: E402
+from bench.rotom.baselines import BASELINES, ROTOM, Faster, compared, means  # noqa: E402
 from bench.rotom.measuring import Limits, Measured, measure, options  # noqa: E402
 from bench.rotom.tables import conversion_rows  # noqa: E402
 from bench.rotom.workloads import PAPER, SLOTS, workloads  # noqa: E402
@@ -59,6 +59,13 @@ def test_what_takes_too_long_is_not_run(distance):
     assert distance.is_right and len(distance.times) == 2
     found = measure(DISTANCE, SLOTS[0], runs=1, limits=Limits(run_seconds=1e-6))
     assert found.seconds is None and "predicted to take" in found.note
+
+
+def test_what_is_only_counted_takes_the_scale_of_another(distance):
+    found = measure(DISTANCE, SLOTS[0], ROTOM, limits=Limits(compile_seconds=0.01), like=distance.plan)
+    assert found.note == "only counted: compiling takes longer than 0.01 s"
+    assert found.cost.counts.rotations == 13 and not found.is_right
+    assert found.plan.chain.main.scales[-1] == pytest.approx(distance.plan.chain.main.scales[-1], rel=1e-3)
 
 
 @pytest.mark.slow

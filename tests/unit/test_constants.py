@@ -13,8 +13,8 @@ from latticework.plan.constants import (
     Gather,
     LinearMap,
     Polynomial,
-    is_identity,
     splat,
+    whole_rotations,
 )
 
 SLOTS = 32
@@ -149,11 +149,11 @@ def test_identity_is_recognised_only_where_nothing_moves():
     x_pack, y_pack = pack("[R:4][0:8]", (5,)), pack("[0:8][R:4]", (5,))
     for a, b in itertools.product((x_pack, y_pack), repeat=2):
         gather = Gather((5,), b, box((5,)), None, None, a, box((5,)))
-        assert is_identity(gather) == (a is b)
+        assert (whole_rotations(gather) == ((0, 0),)) == (a is b)
     weighted = Gather((5,), x_pack, box((5,)), "v", box((5,)), x_pack, box((5,)))
-    assert not is_identity(weighted)
+    assert whole_rotations(weighted) is None
     partial = Gather((4,), x_pack, box((5,), [0], 1), None, None, x_pack, box((5,), [0], 1))
-    assert not is_identity(partial)
+    assert whole_rotations(partial) is None
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 7])

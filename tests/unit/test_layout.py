@@ -10,7 +10,9 @@ from latticework.errors import LayoutError
 from latticework.frontend import Secret, for_loop, program, trace
 from latticework.ir import interpret, verify
 from latticework.layout import Layout, assign_layouts
-from latticework.layout.layout import REPEATED, aligned, num_bits
+from latticework.layout.alignment import merged
+from latticework.layout.derive import with_axis
+from latticework.layout.layout import REPEATED, num_bits
 from latticework.placing import Seconds, find_layouts, slots_needed
 
 TEXTS = [
@@ -63,84 +65,63 @@ def test_bits_and_text_say_the_same(seed):
     layout = random_layout(np.random.default_rng(seed))
     assert Layout.from_bits(layout.bits) == layout == Layout.parse(str(layout))
     assert layout.slots == 64 == 1 << len(layout.bits)
-    assert layout.mapped(lambda bit: bit) == layout
     assert layout.renumbered({0: 0, 1: 1, 2: 2}) == layout
     assert layout.renumbered({}) == Layout.parse("[R:64]")
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (3,), (8,), (2, 3), (5, 1), (1, 1), (2, 3, 5), (1, 4, 1)])
-def test_row_major_puts_elements_in_order(shape):
-    slots, row = 256, 8
-    pack = Layout.row_major(shape, slots, row).pack_map(shape)
-    strides, stride = [], 1
-    for axis in reversed(range(len(shape))):
-        strides.append(stride)
-        stride *= row if axis == len(shape) - 1 and len(shape) > 1 else 1 << num_bits(shape[axis])
-    first = pack.slots_of_element()[:, 0]
-    for element, index in enumerate(np.ndindex(*shape)):
-        assert first[element] == sum(i * s for i, s in zip(index, reversed(strides), strict=True))
-
-
-def test_row_major_says_what_does_not_fit():
-    with pytest.raises(LayoutError, match=r"2\^6 slots.*32"):
-        Layout.row_major((5, 5), 32, 8)
-
-
 @pytest.mark.parametrize("seed", range(200))
-def test_aligned_is_symmetric_and_keeps_both_operands_where_they_lie(seed):
+def test_merging_is_symmetric_and_keeps_both_operands_where_they_lie(seed):
     rng = np.random.default_rng(seed)
     a = random_layout(rng)
     # Half of the time b agrees with a on some axes, so that alignment often exists.
     kept = {axis for axis in range(3) if rng.random() < 0.7}
-    b = a.mapped(lambda bit: bit if bit[0] in kept else REPEATED) if seed % 2 else random_layout(rng)
-    merged = aligned(a, b)
-    assert merged == aligned(b, a)
-    assert aligned(a, a) == a
-    assert aligned(a, Layout.parse("[R:64]")) == a
+    b = a.renumbered({axis: axis for axis in kept}) if seed % 2 else random_layout(rng)
+    both = merged(a, b)
+    assert both == merged(b, a)
+    assert merged(a, a) == a
+    assert merged(a, Layout.parse("[R:64]")) == a
     if seed % 2:
-        assert merged == a
-    if merged is None:
+        assert both == a
+    if both is None:
         return
-    shape = extents(merged)
-    whole = merged.pack_map(shape)
+    shape = extents(both)
+    whole = both.pack_map(shape)
     for layout in (a, b):
         own = tuple(n if layout.places([axis]) else 1 for axis, n in enumerate(shape))
         x = rng.normal(size=own)
         np.testing.assert_array_equal(layout.pack_map(own).pack(x), whole.pack(np.broadcast_to(x, shape)))
 
 
-def test_aligned_refuses_what_would_read_another_element():
+def test_operands_that_would_read_another_element_do_not_merge():
     parse = Layout.parse
-    assert aligned(parse("[0:4][R:4]"), parse("[R:4][0:4]")) is None
-    assert aligned(parse("[0:4][1:4]"), parse("[1:4][0:4]")) is None
-    assert aligned(parse("[R:2][0:4]"), parse("[0:8]")) is None
-    assert aligned(parse("[0:4]"), parse("[0:8]")) is None
-    assert aligned(parse("[R:4][1:4]"), parse("[0:4][R:4]")) == parse("[0:4][1:4]")
+    assert merged(parse("[0:4][R:4]"), parse("[R:4][0:4]")) is None
+    assert merged(parse("[0:4][1:4]"), parse("[1:4][0:4]")) is None
+    assert merged(parse("[R:2][0:4]"), parse("[0:8]")) is None
+    assert merged(parse("[0:4]"), parse("[0:8]")) is None
+    assert merged(parse("[R:4][1:4]"), parse("[0:4][R:4]")) == parse("[0:4][1:4]")
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_with_axis_moves_nothing_and_takes_only_repetition(seed):
+def test_a_new_axis_moves_nothing_and_takes_repetition_first(seed):
     rng = np.random.default_rng(seed)
     layout = random_layout(rng, axes=2)
     extent = int(rng.integers(1, 9))
     free = sum(bit == REPEATED for bit in layout.bits)
-    found = layout.with_axis(2, extent, preferred=[int(p) for p in rng.permutation(6)[:2]])
-    assert (found is None) == (num_bits(extent) > free)
-    if found is None:
-        return
+    found = with_axis(layout, 2, extent)
+    assert (found.count > 1) == (num_bits(extent) > free)
     shape = extents(layout)[:2]
     x = rng.normal(size=(*shape, extent))
     pack = found.pack_map(x.shape)
     np.testing.assert_array_equal(pack.unpack(pack.pack(x)), x)
     same = np.broadcast_to(x[..., :1], x.shape)
-    held = pack.element_of_slot() >= 0
-    before = layout.pack_map(shape).pack(x[..., 0])
-    np.testing.assert_array_equal(pack.pack(same)[held], before[held])
+    held = (pack.element_of_slot() >= 0).reshape(found.count, -1)
+    before = np.broadcast_to(layout.pack_map(shape).pack(x[..., 0]), held.shape)
+    np.testing.assert_array_equal(pack.pack(same).reshape(held.shape)[held], before[held])
 
 
-def test_with_axis_takes_preferred_places_first():
-    assert Layout.parse("[R:4][0:4]").with_axis(1, 2, preferred=[3]) == Layout.parse("[1:2][R:2][0:4]")
-    assert Layout.parse("[R:4][0:4]").with_axis(1, 2) == Layout.parse("[R:2][1:2][0:4]")
+def test_a_new_axis_takes_the_fastest_repetition():
+    assert with_axis(Layout.parse("[R:4][0:4]"), 1, 2) == Layout.parse("[R:2][1:2][0:4]")
+    assert with_axis(Layout.parse("[R:2][0:4]"), 1, 4) == Layout.parse("[1:2:2];[1:2][0:4]")
 
 
 @program

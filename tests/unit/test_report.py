@@ -64,8 +64,9 @@ def nasty_plan():
     inputs = tuple(replace(i, name=NASTY * 5) for i in client.inputs)
     outputs = tuple(replace(o, name=NASTY * 5) for o in client.outputs)
     approximations = tuple(replace(a, function=NASTY * 8) for a in plan.approximations)
+    moved = Conversion(NASTY, (NASTY, NASTY * 9), (NASTY,), 0.5)
     steps = tuple(
-        Step(NASTY, operation, 0, PACK, NASTY, 1.0, 1, (Conversion(NASTY, (NASTY, NASTY * 9), 0.5),), NASTY, behind)
+        Step(NASTY, operation, 0, PACK, NASTY, 1.0, 1, (moved,), NASTY, behind)
         for operation, behind in ((INPUT, 0.0), (NASTY, -1.0), ("mul", 1e-3))
     )
     placing = Placing(3, 1e9, steps, (Ending(1.0, 2, 3, True),))
@@ -266,7 +267,7 @@ def test_the_choice_of_layouts_is_told_step_by_step():
         for step in placing.steps:
             assert str(step.pack) in shown and step.other in shown and step.box in shown
             for conversion in step.conversions:
-                assert "→".join(conversion.way) in shown
+                assert "→".join(conversion.way) in shown and ",".join(conversion.recipes) in shown
         for ending in placing.endings:
             assert duration(ending.seconds).replace(" ", "") in shown
     assert max(map(len, text.splitlines())) <= 100

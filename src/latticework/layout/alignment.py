@@ -60,9 +60,7 @@ def stretched(layout: Layout, extents: Shape) -> Layout:
     """The layout with the loops that it does not walk yet: on slot dims that repeat, what finds no room on vectors."""
     for loop in reversed(range(len(extents))):
         if extents[loop] > 1 and loop not in axes_of(layout):
-            found = with_axis(layout, loop, extents[loop])
-            assert found is not None
-            layout = found
+            layout = with_axis(layout, loop, extents[loop])
     return without_copies(layout)
 
 

@@ -52,19 +52,14 @@ def without_dims(layout: Layout, gone: Sequence[int]) -> Layout:
     return Layout(dims, tuple(layout.all_dims[i] for i in kept if i < first), rolls)
 
 
-def with_axis(layout: Layout, axis: int, extent: int, free: Sequence[int] = (), vectors: bool = True) -> Layout | None:
-    """A new axis, padded to a power of two, on slot dims that repeat, the rest of it on vectors.
-
-    free     places of repeating dims to take first;  else the fastest
-    vectors  whether what finds no repetition may number vectors
-    """
+def with_axis(layout: Layout, axis: int, extent: int) -> Layout:
+    """A new axis, padded to a power of two, on the fastest slot dims that repeat, the rest of it on vectors."""
     first, bits = len(layout.vector_dims), num_bits(extent)
     held = {place for roll in layout.rolls for place in roll}
     places = [i for i in range(first, len(layout.all_dims)) if layout.all_dims[i].axis == REPEAT and i not in held]
-    order = [i for i in places if i in free][::-1] + [i for i in places if i not in free][::-1]
     dims: list[list[PackDim]] = [[d] for d in layout.all_dims]
     taken = 0
-    for place in order:
+    for place in reversed(places):
         room = layout.all_dims[place].extent
         if taken == bits or room & (room - 1):
             continue
@@ -72,8 +67,6 @@ def with_axis(layout: Layout, axis: int, extent: int, free: Sequence[int] = (), 
         part = PackDim(axis, 1 << count, 1 << taken)
         dims[place] = [PackDim(REPEAT, room >> count), part]
         taken += count
-    if taken < bits and not vectors:
-        return None
     new_first = [PackDim(axis, -(-extent // (1 << taken)), 1 << taken)] if taken < bits else []
     moved: dict[int, int] = {}
     flat: list[PackDim] = list(new_first)
@@ -95,9 +88,7 @@ def exchanged(layout: Layout, renamed: Mapping[int, int], new: Sequence[tuple[in
     found = _relabelled(found, renamed)
     for axis, extent in new:
         if extent > 1:
-            added = with_axis(found, axis, extent)
-            assert added is not None
-            found = added
+            found = with_axis(found, axis, extent)
     return sorted_vectors(without_copies(found))
 
 

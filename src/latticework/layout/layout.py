@@ -13,7 +13,7 @@ of which repeats or adds a weight to one axis, and many rules are stated on thos
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -87,20 +87,6 @@ class Layout:
         _refuse_twice(text, (*vectors, *dims))
         return Layout(dims, vectors, tuple((int(i), int(j)) for i, j in _ROLL.findall(found["rolls"])))
 
-    @staticmethod
-    def row_major(shape: Shape, slots: int, row: int) -> Layout:
-        """The last axis fastest, repeated to `row` slots; the other axes in order; the whole repeated to `slots`."""
-        bits: list[Bit] = []
-        for axis in reversed(range(len(shape))):
-            bits += [(axis, 1 << k) for k in range(num_bits(shape[axis]))]
-            if axis == len(shape) - 1 and len(shape) > 1:
-                bits += [REPEATED] * (num_bits(row) - len(bits))
-        if len(bits) > num_bits(slots):
-            raise LayoutError(
-                f"a tensor of shape {shape} padded to powers of two takes 2^{len(bits)} slots, the vectors have {slots}"
-            )
-        return Layout.from_bits(bits + [REPEATED] * (num_bits(slots) - len(bits)))
-
     def __str__(self) -> str:
         rolls = "".join(f"Roll({i},{j})" for i, j in self.rolls)
         vectors = "".join(map(str, self.vector_dims)) + ";" if self.vector_dims else ""
@@ -148,10 +134,6 @@ class Layout:
         """The run-time form for a tensor of a shape, in vectors of `slots`."""
         return PackMap(shape, slots or self.slots, self.dims, self.vector_dims, self.rolls)
 
-    def mapped(self, change: Callable[[Bit], Bit]) -> Layout:
-        """Every address bit of a plain layout replaced by another."""
-        return Layout.from_bits(map(change, self.bits))
-
     def renumbered(self, axes: Mapping[int, int]) -> Layout:
         """Axes renamed; those not named become repetition."""
 
@@ -162,48 +144,10 @@ class Layout:
 
         return Layout(tuple(map(renamed, self.dims)), tuple(map(renamed, self.vector_dims)), self.rolls)
 
-    def with_axis(self, axis: int, extent: int, preferred: Iterable[int] = ()) -> Layout | None:
-        """An axis added where a plain layout repeats: on the preferred address bits first, then the fastest free ones.
-
-        returns  None if there is not enough repetition
-        """
-        bits = list(self.bits)
-        free = [p for p in preferred if bits[p] == REPEATED]
-        free += [p for p, bit in enumerate(bits) if bit == REPEATED and p not in free]
-        needed = num_bits(extent)
-        if len(free) < needed:
-            return None
-        for weight, place in enumerate(sorted(free[:needed])):
-            bits[place] = (axis, 1 << weight)
-        return Layout.from_bits(bits)
-
     def places(self, axes: Iterable[int]) -> tuple[int, ...]:
         """Positions of the address bits of a plain layout that walk any of these axes."""
         wanted = set(axes)
         return tuple(p for p, (axis, _) in enumerate(self.bits) if axis in wanted)
-
-
-def aligned(a: Layout, b: Layout) -> Layout | None:
-    """The layout in which both operands of an elementwise operation already lie, or None.
-
-    Axes are numbered as in the result; an operand repeats where it is broadcast.
-    """
-    if len(a.bits) != len(b.bits):
-        return None
-    merged: list[Bit] = []
-    for left, right in zip(a.bits, b.bits, strict=True):
-        if left != right and REPEATED not in (left, right):
-            return None
-        merged.append(right if left == REPEATED else left)
-    # An axis walked by one operand only must not be walked elsewhere by the other.
-    for layout in (a, b):
-        own = {bit for bit in layout.bits if bit != REPEATED}
-        axes = {axis for axis, _ in own}
-        if any(bit[0] in axes and bit not in own for bit in merged if bit != REPEATED):
-            return None
-    if len({bit for bit in merged if bit != REPEATED}) != sum(bit != REPEATED for bit in merged):
-        return None
-    return Layout.from_bits(merged)
 
 
 def _dims(text: str, part: str) -> tuple[PackDim, ...]:

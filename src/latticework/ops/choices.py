@@ -15,7 +15,7 @@ from latticework.layout.alignment import aligned, around, meeting
 from latticework.layout.assign import Placement, Room
 from latticework.layout.boxes import boxes
 from latticework.layout.derive import exchanged, filled
-from latticework.layout.forms import holds, padded, seeds, skewed
+from latticework.layout.forms import holds, joined, padded, seeds, skewed
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.loops import Loops
 from latticework.layout.sums import summed_layouts
@@ -53,14 +53,14 @@ def same(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 
 def clean(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
-    """Slot by slot, by a function that is bounded only where a tensor's values are: no slot may hold anything else."""
+    """Slot by slot, by a function that needs other slots cleared: where the operand lies, or without gaps."""
     assert layouts[0] is not None
     lying = layouts[0]
+    yield Placement((None,), lying)
     if any(d.axis == GAP for d in lying.all_dims):
-        for result in _forms(shape_of(op.result), room):
+        out = shape_of(op.result)
+        for result in _distinct([joined(lying), *_forms(out, room)], out):
             yield Placement((result,), result)
-    else:
-        yield Placement((None,), lying)
 
 
 def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:

@@ -37,6 +37,7 @@ def lower_to_vectors(module: Module, spread: bool = True) -> tuple[Module, list[
     tensors: list[PlacedTensor] = []
     positions: dict[Value, int] = {}
     public: dict[Value, str] = {}
+    sent = {v: v.type.layout.pack_map(v.type.shape) for v in module.inputs if isinstance(v.type, TensorType)}
 
     def numbered(old: Value, new: Value, name: str, loc: Loc) -> None:
         if new.origin is not None and new.origin.position is not None:
@@ -60,10 +61,11 @@ def lower_to_vectors(module: Module, spread: bool = True) -> tuple[Module, list[
         ]
         kind = op.result.type
         assert isinstance(kind, TensorType)
+        packs = {mapping[v]: pack for v, pack in sent.items()}
         descriptor = _BY_NAME[op.name]
         assert descriptor.lower is not None, f"{op.name} is gone before lowering"
         new = descriptor.lower(
-            Target(kind.shape, kind.layout, builder, module.sources, op.attrs.get("box"), spread),
+            Target(kind.shape, kind.layout, builder, module.sources, op.attrs.get("box"), spread, packs),
             *operands,
             **descriptor.own(op.attrs),
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 
@@ -50,6 +50,7 @@ class Target:
 
     box     of a product of two secrets: the layout of all its loops
     spread  whether copies of the result may share sums out
+    inputs  how the vectors are packed that come from the client
     """
 
     shape: Shape
@@ -58,6 +59,7 @@ class Target:
     sources: dict[str, Array]
     box: Layout | None = None
     spread: bool = True
+    inputs: Mapping[Value, PackMap] = field(default_factory=dict)
 
     @property
     def pack(self) -> PackMap:

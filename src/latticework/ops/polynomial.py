@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from latticework.approx.chebyshev import to_chebyshev
 from latticework.dialects.constants import Polynomial
 from latticework.ir.core import Value
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
+from latticework.ops.clearing import cleared, everywhere, is_full
 from latticework.ops.lowering import Operand, Target, operand_vector
 
 
@@ -41,8 +43,16 @@ def _by_angles(polynomial: Polynomial, x: FloatArray) -> FloatArray:
 
 
 def lower(target: Target, a: Operand, polynomial: Polynomial) -> Value:
-    """Slot by slot; symbolic until levels are known."""
-    return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial)
+    """Slot by slot; symbolic until levels are known. Slots that no element fills have the middle of the interval."""
+    if a.vector is None or is_full(a.pack):
+        return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial)
+    x = cleared(target, a)
+    low, high = polynomial.interval
+    half, middle = (high - low) / 2, (high + low) / 2
+    if middle:
+        x = target.build("vec.sub", x, everywhere(target, a, middle))
+    coefficients = to_chebyshev(polynomial).coefficients
+    return target.build("vec.polynomial", x, polynomial=Polynomial(coefficients, (-half, half)))
 
 
 POLYNOMIAL = tensor_op(

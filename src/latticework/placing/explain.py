@@ -34,10 +34,12 @@ def explained(module: Module, decisions: Decisions, bits_a_second: float) -> tup
         moves = tuple(
             Conversion(
                 _name(move.operand),
-                tuple(map(str, (move.old, *(step.target for step in decisions.way(move.operand, move.old, move.new))))),
+                (str(move.old), *(str(step.target) for step in way)),
+                tuple(step.name for step in way),
                 move.seconds,
             )
             for move in took.moves
+            for way in (decisions.way(move.operand, move.old, move.new),)
         )
         kind = op.name.removeprefix("tensor.")
         steps.append(

@@ -19,7 +19,7 @@ from latticework.plan.gathers.steps import Split
 from latticework.plan.gathers.structure import MOST_LISTED, at_most
 from latticework.plan.gathers.terms import Way
 from latticework.plan.gathers.values import Sources
-from latticework.plan.gathers.whole import is_identity, whole_rotations
+from latticework.plan.gathers.whole import whole_rotations
 from latticework.plan.pack import FloatArray
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "Split",
     "Way",
     "at_most",
-    "is_identity",
     "num_diagonals",
     "slot_vectors",
     "splat",

@@ -41,11 +41,13 @@ def pareto(endings: Iterable[Ending]) -> tuple[Ending, ...]:
 class Conversion:
     """An operand brought to where an operation wants it.
 
-    way  layouts from the one it has to the one it gets
+    way      layouts from the one it has to the one it gets
+    recipes  how each of them is made of the one before
     """
 
     operand: str
     way: tuple[str, ...]
+    recipes: tuple[str, ...]
     seconds: float
 
 

@@ -246,7 +246,7 @@ def _choice(plan: Plan) -> LayoutChoice | None:
         step = LayoutStep(
             (s.name,), s.operation, _location(plan, s.location), _source_text(plan, s.location), s.pack.shape,
             str(s.pack), s.pack.count, s.box, s.seconds, s.levels,
-            tuple((c.operand, c.way, c.seconds) for c in s.conversions), s.other, s.behind,
+            tuple((c.operand, c.way, c.recipes, c.seconds) for c in s.conversions), s.other, s.behind,
         )  # fmt: skip
         if steps and _stays(steps[-1], step):
             last = steps.pop()

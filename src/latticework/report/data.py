@@ -112,7 +112,7 @@ class LayoutGroup:
 class LayoutStep:
     """Why tensors that are made one after the other lie where they all do; quantities as in `plan.placing.Step`.
 
-    conversions  (operand, layouts on its way, seconds)
+    conversions  (operand, layouts on its way, recipes between them, seconds)
     """
 
     names: tuple[str, ...]
@@ -125,14 +125,14 @@ class LayoutStep:
     box: str
     seconds: float
     levels: int
-    conversions: tuple[tuple[str, tuple[str, ...], float], ...]
+    conversions: tuple[tuple[str, tuple[str, ...], tuple[str, ...], float], ...]
     other: str
     behind: float
 
     @property
     def total(self) -> float:
         """Seconds with the conversions of operands."""
-        return self.seconds + sum(seconds for _, _, seconds in self.conversions)
+        return self.seconds + sum(seconds for _, _, _, seconds in self.conversions)
 
 
 @dataclass(frozen=True, slots=True)

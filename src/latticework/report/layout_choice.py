@@ -34,9 +34,10 @@ def _lying(step: LayoutStep) -> str:
         parts.append(f'<span class="soft">{vectors_text(step.vectors)}</span>')
     if step.box:
         parts.append(f'<span class="soft">factors meet in</span> {layout(step.box)}')
-    for operand, way, seconds in step.conversions:
+    for operand, way, recipes, seconds in step.conversions:
         moved = ARROW.join(layout(lying) for lying in way)
-        parts.append(f'<span class="soft">{escape(operand)} brought there in {duration(seconds)}:</span> {moved}')
+        brought = f"{escape(operand)} brought there in {duration(seconds)} by {escape(', '.join(recipes))}:"
+        parts.append(f'<span class="soft">{brought}</span> {moved}')
     return "<br>".join(parts)
 
 

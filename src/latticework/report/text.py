@@ -147,8 +147,10 @@ def _choice(choice: LayoutChoice) -> list[str]:
         lines += [shown, *_folded(step.layout)]
         if step.box:
             lines += _folded(f"factors meet in {step.box}")
-        for operand, way, seconds in step.conversions:
-            lines += _folded(f"{operand} brought there in {duration(seconds)}: {' → '.join(way)}")
+        for operand, way, recipes, seconds in step.conversions:
+            lines += _folded(
+                f"{operand} brought there in {duration(seconds)} by {', '.join(recipes)}: {' → '.join(way)}"
+            )
         if step.other:
             lines += _folded(f"next best {step.other}: {behind_text(step)}")
     rows = [

@@ -43,12 +43,6 @@ def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
     return tuple(turns)
 
 
-def is_identity(gather: Gather) -> bool:
-    """Whether the linear map leaves every slot of the output where it already is."""
-    turns = whole_rotations(gather)
-    return gather.count_in == gather.count_out and turns == tuple((v, 0) for v in range(gather.count_out))
-
-
 def _wanted(gather: Gather, out: int, diagonals: IntArray, keeps: bool) -> IntArray | None:
     """The input element that each slot of an output vector holds, -1 where it holds none; None if it is a sum."""
     assert gather.in_pack is not None

@@ -1,0 +1,31 @@
+"""A plan that is only counted and priced: at the scale of another, instead of one found by simulating it."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any
+
+from latticework.cost import CostModel
+from latticework.frontend.samples import samples_of
+from latticework.params import ModulusChain, Need, select_chain
+from latticework.pipeline import to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
+from latticework.plan.schema import Plan
+
+HEADROOM_BITS = 56  # values up to 2^54 fit
+
+
+def counted(given: dict[str, Any], like: ModulusChain) -> Plan:
+    """The plan for these options of `lw.compile`; its precision is not known.
+
+    like  the chain whose scale is taken
+    """
+    program, costs = given["program"], CostModel.load()
+    module = to_tensors(program, given["weights"], None)
+    samples = samples_of(program, module, given["calibrate"])
+    traced = to_polynomials(module, samples)
+    degree, techniques = given["ring_degree"], given["techniques"]
+    vectors = to_vectors(traced.module, costs=costs, ring_degree=degree, techniques=techniques)
+    scale_bits = round(log2(like.main.scales[-1]))
+    chain = select_chain(Need(vectors.depth, vectors.slots, scale_bits, HEADROOM_BITS), ring_degree=degree)
+    lowered = to_primitives(vectors, chain, costs=costs, techniques=techniques)
+    return to_plan(program.name, traced, vectors, lowered, samples, given["precision_bits"], set())

@@ -21,6 +21,7 @@ from latticework.runtime.options import DEFAULT_MEMORY, parse_bytes
 from latticework.techniques import ALL, Techniques
 
 PRECISION_BITS = 10
+TIMED_SECONDS, MOST_RUNS = 0.5, 100  # short runs are repeated, since a median of a few milliseconds says little
 MEMORY_SHARE = 0.6  # of the machine that a run may take
 
 
@@ -78,7 +79,7 @@ def measure(
     workload: Workload, slots: int, techniques: Techniques = ALL, runs: int = 0, limits: Limits | None = None,
     *, like: Plan | None = None, watched: bool = False,
 ) -> Measured | str:  # fmt: skip
-    """A workload compiled, and run so often after a first time; why it was not compiled, if it cannot be.
+    """A workload compiled, and run so often or more after a first time; why it was not compiled, if it cannot be.
 
     runs     0: it is not run
     limits   of time and memory; none if not given
@@ -104,8 +105,8 @@ def measure(
     keys = client.keygen()
     server = made.model.server(keys.public())
     sent = client.encrypt(**workload.inputs)
-    times = []
-    for _ in range(1 + runs):
+    times: list[float] = []
+    while len(times) < 1 + runs or (sum(times[1:]) < TIMED_SECONDS and len(times) < MOST_RUNS):
         started = time.perf_counter()
         result = server(sent)
         times.append(time.perf_counter() - started)

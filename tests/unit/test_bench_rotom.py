@@ -56,7 +56,7 @@ def distance():
 
 
 def test_what_takes_too_long_is_not_run(distance):
-    assert distance.is_right and len(distance.times) == 2
+    assert distance.is_right and len(distance.times) >= 2
     found = measure(DISTANCE, SLOTS[0], runs=1, limits=Limits(run_seconds=1e-6))
     assert found.seconds is None and "predicted to take" in found.note
 

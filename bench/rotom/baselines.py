@@ -66,8 +66,9 @@ class Faster:
 
 
 def faster(ours: Measured, other: Measured, workload: str) -> Faster:
-    """Of one workload."""
-    measured = other.seconds / ours.seconds if other.seconds and ours.seconds else None
+    """Of one workload; runs in which just one encodes its constants anew are not compared."""
+    alike = ours.is_warm == other.is_warm
+    measured = other.seconds / ours.seconds if other.seconds and ours.seconds and alike else None
     predicted = other.cost.warm_seconds / ours.cost.warm_seconds
     return Faster(workload, predicted, measured, ours.is_right and other.is_right)
 
@@ -102,7 +103,7 @@ def compared(
         yield Row(
             workload.name, f"times faster than {baseline.name}", "x", ratio.measured or ratio.predicted, published,
             "Rotom over Fhelipe, published" if published else None, better="higher", checked=ratio.is_right,
-            note=None if ratio.measured else f"as predicted; {other.note or ours.note}",
+            note=(other.note or ours.note) if ratio.measured else f"as predicted; {other.note or ours.note}",
         )  # fmt: skip
 
 

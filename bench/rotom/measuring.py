@@ -21,6 +21,7 @@ from latticework.runtime.options import DEFAULT_MEMORY, parse_bytes
 from latticework.techniques import ALL, Techniques
 
 PRECISION_BITS = 10
+TIMED_SECONDS, MOST_RUNS = 0.5, 100  # short runs are repeated, since a median of a few milliseconds says little
 MEMORY_SHARE = 0.6  # of the machine that a run may take
 
 
@@ -51,6 +52,11 @@ class Measured:
     by_place: dict[int, float] | None = None
 
     @property
+    def is_warm(self) -> bool:
+        """Whether it was run with all constants encoded before."""
+        return bool(self.times) and self.note is None
+
+    @property
     def is_right(self) -> bool:
         """Whether it was run and the results are as precise as was asked for."""
         return self.error is not None and self.error <= 2.0**-PRECISION_BITS
@@ -78,7 +84,7 @@ def measure(
     workload: Workload, slots: int, techniques: Techniques = ALL, runs: int = 0, limits: Limits | None = None,
     *, like: Plan | None = None, watched: bool = False,
 ) -> Measured | str:  # fmt: skip
-    """A workload compiled, and run so often after a first time; why it was not compiled, if it cannot be.
+    """A workload compiled, and run so often or more after a first time; why it was not compiled, if it cannot be.
 
     runs     0: it is not run
     limits   of time and memory; none if not given
@@ -102,10 +108,11 @@ def measure(
         return Measured(plan, cost, made, note=note)
     client = made.model.client()
     keys = client.keygen()
-    server = made.model.server(keys.public())
+    memory = _constant_bytes(cost)
+    server = made.model.server(keys.public(), memory=memory)
     sent = client.encrypt(**workload.inputs)
-    times = []
-    for _ in range(1 + runs):
+    times: list[float] = []
+    while len(times) < 1 + runs or (sum(times[1:]) < TIMED_SECONDS and len(times) < MOST_RUNS):
         started = time.perf_counter()
         result = server(sent)
         times.append(time.perf_counter() - started)
@@ -115,11 +122,16 @@ def measure(
     expected = workload.expected()
     found = np.asarray(client.decrypt(result).reveal()).reshape(expected.shape)
     error = float(np.max(np.abs(found - expected)) / np.max(np.abs(expected)))
-    note = None
-    if cost.memory.constants > parse_bytes(DEFAULT_MEMORY):
-        size = cost.memory.constants / 2**30
-        note = f"encodes constants in every run: {size:.1f} GiB do not fit a server's {DEFAULT_MEMORY}"
+    if cost.memory.constants > memory:
+        whole, there = cost.memory.constants / 2**30, memory / 2**30
+        note = f"encodes constants in every run: they take {whole:.1f} GiB, and there are {there:.1f}"
     return Measured(plan, cost, made, tuple(times), error, note, clock.seconds if watched else None)
+
+
+def _constant_bytes(cost: Estimate) -> int:
+    """What a server may keep of encoded constants: all, if the machine has room beside ciphertexts and keys."""
+    room = int(MEMORY_SHARE * machine()["memory_gb"] * 2**30) - cost.memory.values - cost.memory.keys
+    return max(min(cost.memory.constants * 9 // 8, room), parse_bytes(DEFAULT_MEMORY))
 
 
 def _too_large(cost: Estimate, limits: Limits) -> str | None:

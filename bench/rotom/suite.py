@@ -36,7 +36,7 @@ MEASURED = "Rotom's public code, rolls on"
 def rotom(
     n: Annotated[int, typer.Option(help=f"Slots: {' or '.join(map(str, SLOTS))}.")] = SLOTS[0],
     names: Annotated[str, typer.Option(help="Workloads, separated by commas; all if not given.")] = "",
-    runs: Annotated[int, typer.Option(min=1, help="Timed runs of each, after a first one.")] = 3,
+    runs: Annotated[int, typer.Option(min=1, help="Timed runs of each, after a first one; more of short ones.")] = 3,
     baselines: Annotated[bool, typer.Option(help="Also without what Rotom, and without what Fhelipe lacks.")] = True,
     without: Annotated[
         bool, typer.Option("--ablation", help="Instead: what each technique gives, as predicted.")

@@ -4,6 +4,7 @@ import io
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -15,7 +16,7 @@ from bench.compiling import compiled  # noqa: E402
 from bench.rotom import ablation as ablating  # noqa: E402
 from bench.rotom.baselines import BASELINES, ROTOM, Faster, compared, faster, means  # noqa: E402
 from bench.rotom.measuring import Limits, Measured, measure, options  # noqa: E402
-from bench.rotom.tables import conversion_rows  # noqa: E402
+from bench.rotom.tables import conversion_rows, eight, seven  # noqa: E402
 from bench.rotom.workloads import PAPER, SLOTS, workloads  # noqa: E402
 
 DISTANCE, *_ = workloads(SLOTS[0])
@@ -28,6 +29,15 @@ def test_conversions_need_no_more_rotations_than_published():
         assert metric != "rotations" or row.ours <= row.reference
     assert rows["permute", "rotations"].ours == 447
     assert rows["rot-roll", "rotations"].ours == 63
+
+
+def test_products_of_tiles_are_numpys():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-9, 9, (2, 6, 6))
+    tiles = [m[i : i + 3, j : j + 3] for m in (a, b) for i in (0, 3) for j in (0, 3)]
+    for product in (eight, seven):
+        c11, c12, c21, c22 = product(*tiles)
+        assert np.array_equal(np.block([[c11, c12], [c21, c22]]), a @ b)
 
 
 def test_means_are_of_what_was_run():

@@ -100,11 +100,14 @@ def seeds(shape: Shape, slots: int, fill: int = REPEAT) -> tuple[Layout, ...]:
 
 
 def tilings(shape: Shape, slots: int) -> tuple[Layout, ...]:
-    """All layouts of a tensor larger than a vector as one tile of powers of two a vector, in all orders inside."""
+    """All layouts of a tensor larger than a vector as one tile of powers of two a vector, in all orders inside.
+
+    The squarest tiles first: products turn one side of a tile by the other.
+    """
     axes = [axis for axis, extent in enumerate(shape) if extent > 1]
     extents = padded(shape)
     found: list[Layout] = []
-    for sides in product(*(_powers(extents[axis]) for axis in axes)):
+    for sides in sorted(product(*(_powers(extents[axis]) for axis in axes)), key=max):
         if prod(sides) != slots:
             continue
         outer = tuple(PackDim(axis, -(-shape[axis] // side), side) for axis, side in zip(axes, sides, strict=True))

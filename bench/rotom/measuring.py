@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -13,7 +15,6 @@ from bench.compiling import Compiled, compiled
 from bench.programs import Stopwatch
 from bench.rotom.counting import counted
 from bench.rotom.workloads import Workload, workloads
-from latticework.calibrate.machine import machine
 from latticework.cost import CostModel, Estimate, estimate
 from latticework.errors import UserError
 from latticework.plan.schema import Plan
@@ -22,7 +23,7 @@ from latticework.techniques import ALL, Techniques
 
 PRECISION_BITS = 10
 TIMED_SECONDS, MOST_RUNS = 0.5, 100  # short runs are repeated, since a median of a few milliseconds says little
-MEMORY_SHARE = 0.6  # of the machine that a run may take
+MEMORY_SHARE = 0.5  # that a run may take of what the machine has left
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def measure(
 
 def _constant_bytes(cost: Estimate) -> int:
     """What a server may keep of encoded constants: all, if the machine has room beside ciphertexts and keys."""
-    room = int(MEMORY_SHARE * machine()["memory_gb"] * 2**30) - cost.memory.values - cost.memory.keys
+    room = int(MEMORY_SHARE * available_bytes()) - cost.memory.values - cost.memory.keys
     return max(min(cost.memory.constants * 9 // 8, room), parse_bytes(DEFAULT_MEMORY))
 
 
@@ -138,7 +139,16 @@ def _too_large(cost: Estimate, limits: Limits) -> str | None:
     """Why a program is not run."""
     if cost.seconds > limits.run_seconds:
         return f"not run: predicted to take {cost.seconds:.0f} s at first, more than {limits.run_seconds:.0f} s"
-    needed, there = (cost.memory.values + cost.memory.keys) / 2**30, machine()["memory_gb"]
+    needed, there = (cost.memory.values + cost.memory.keys) / 2**30, available_bytes() / 2**30
     if needed > MEMORY_SHARE * there:
-        return f"not run: it needs {needed:.1f} GiB for ciphertexts and keys, of {there} GiB that the machine has"
+        return f"not run: ciphertexts and keys need {needed:.1f} GiB, of {there:.1f} GiB that the machine has left"
     return None
+
+
+def available_bytes() -> int:
+    """Memory that could be had without swapping; all there is where the system does not tell."""
+    status = Path("/proc/meminfo")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("MemAvailable:"))
+        return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -78,6 +78,7 @@ OPTIONAL = {"torch", "onnx", "ray", "sklearn", "matplotlib"}
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {
     "math": "",
+    "lanes": "math",
     "io": "math",
     "backend": "math",
     "ring": "math io backend",
@@ -85,7 +86,7 @@ MAY_INCLUDE = {
     "schemes/*": "math io backend ring rlwe",
     "circuits": "math io backend ring rlwe schemes/*",
     "exec": "math io backend ring rlwe schemes/* circuits",
-    "bindings": "math io backend ring rlwe schemes/* circuits exec",
+    "bindings": "math lanes io backend ring rlwe schemes/* circuits exec",
     "backend/*": "math",
 }
 SEAMS = {  # what backend/* may see besides

@@ -1,0 +1,57 @@
+// A scalar circuit: what the search for schedules and lanes is given.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace lw::lanes {
+
+using Number = std::int32_t;  // of a node, a group, a constant, a lane; -1: none
+
+enum class Code : std::uint8_t {
+  kInput,        // an encrypted input
+  kAdd,          // left + right
+  kSub,          // left - right
+  kMul,          // left * right
+  kNeg,          // -left
+  kAddConstant,  // left + constant number `right`
+  kMulConstant,  // left * constant number `right`
+};
+inline constexpr int kNumCodes = 7;
+
+inline bool is_binary(Code code) { return code == Code::kAdd || code == Code::kSub || code == Code::kMul; }
+inline bool is_commutative(Code code) { return code == Code::kAdd || code == Code::kMul; }
+
+struct Node {
+  Code code;
+  Number left = -1;   // node; of inputs -1
+  Number right = -1;  // node, or constant number
+  Number group = -1;  // of inputs: the group it belongs to
+};
+
+// How the elements of an input group reach the server.
+enum class Packing : std::uint8_t {
+  kFree,        // scalars: any number of vectors, any lanes, any number of copies
+  kGrouped,     // one vector, every element once
+  kReplicated,  // one vector, every element at as many lanes as wanted
+};
+
+struct Group {
+  Packing packing;
+  std::vector<Number> fixed;  // empty, or the lane of each of its inputs, in the order of their nodes
+};
+
+// Nodes are in topological order: operands have smaller numbers.
+struct Circuit {
+  std::vector<Node> nodes;
+  std::vector<Group> groups;
+  std::vector<Number> outputs;
+  Number width;  // slots of a vector, a power of two; lanes and rotations count modulo it
+};
+
+// The price of one vector instruction of each kind, in any unit.
+struct Weights {
+  double rotate, mul, mul_constant, add_constant, add, neg;
+};
+
+}  // namespace lw::lanes

@@ -132,7 +132,7 @@ bool Moves::swap_lanes(Schedule& schedule, Random& random) const {
   const Number a = schedule.lane[operations_[random.below(operations_.size())]];
   const Number b = schedule.lane[operations_[random.below(operations_.size())]];
   if (a == b) return false;
-  const std::uint64_t chosen = random.below(2) == 0 ? ~std::uint64_t{0} : random.next();
+  const std::uint64_t chosen = random.below(2) == 0 ? ~std::uint64_t{0} : random.bits();
   for (std::size_t i = 0; i < schedule.packs.size(); ++i) {
     if (((chosen >> (i % 64)) & 1) == 0) continue;
     for (const Number node : schedule.packs[i].nodes) {

@@ -11,13 +11,20 @@ std::uint64_t key(Number operand, Number steps) {
 
 VectorCode vector_code(Code code) {
   switch (code) {
-    case Code::kAdd: return VectorCode::kAdd;
-    case Code::kSub: return VectorCode::kSub;
-    case Code::kMul: return VectorCode::kMul;
-    case Code::kNeg: return VectorCode::kNeg;
-    case Code::kAddConstant: return VectorCode::kAddConstant;
-    case Code::kMulConstant: return VectorCode::kMulConstant;
-    case Code::kInput: break;
+    case Code::kAdd:
+      return VectorCode::kAdd;
+    case Code::kSub:
+      return VectorCode::kSub;
+    case Code::kMul:
+      return VectorCode::kMul;
+    case Code::kNeg:
+      return VectorCode::kNeg;
+    case Code::kAddConstant:
+      return VectorCode::kAddConstant;
+    case Code::kMulConstant:
+      return VectorCode::kMulConstant;
+    case Code::kInput:
+      break;
   }
   return VectorCode::kInput;
 }
@@ -65,7 +72,8 @@ Number Builder::rotate(Number operand, Number steps) {
 Number Builder::combine(Code code, Number left, Number right) {
   ++(code == Code::kMul ? program_.counts.muls : program_.counts.adds);
   return emit({.code = vector_code(code), .left = left, .right = right},
-              combined(code, contents_[left], contents_[right], values_), code == Code::kMul ? weights_.mul : weights_.add);
+              combined(code, contents_[left], contents_[right], values_),
+              code == Code::kMul ? weights_.mul : weights_.add);
 }
 
 Number Builder::negate(Number operand) {

@@ -59,7 +59,7 @@ class Builder {
   Weights weights_;
   VectorProgram program_;
   std::vector<Content> contents_;
-  std::vector<std::vector<Place>> places_;                // of every node, but for those in rotated registers
+  std::vector<std::vector<Place>> places_;  // of every node, but for those in rotated registers
   std::unordered_map<std::uint64_t, Number> rotations_;
   Number stage_ = -1;
   double work_ = 0;  // lanes looked at: a measure of time that does not depend on the machine

@@ -6,8 +6,8 @@ namespace lw::lanes {
 namespace {
 
 std::uint64_t key(Code code, Number left, Number right) {
-  return (static_cast<std::uint64_t>(code) << 60) ^ (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 30) ^
-         static_cast<std::uint32_t>(right);
+  return (static_cast<std::uint64_t>(code) << 60) ^
+         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 30) ^ static_cast<std::uint32_t>(right);
 }
 
 }  // namespace

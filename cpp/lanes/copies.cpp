@@ -22,19 +22,39 @@ bool fits(const Lanes& lanes, const Block& block, Number steps, Number width, bo
 
 void put(Lanes& lanes, Block& block, Number vector, Number steps, Number width) {
   block.vector = vector;
-  block.steps = steps;
+  block.steps.assign(block.entries.size(), steps);
   for (const auto& [lane, node] : block.entries) lanes[modulo(lane + steps, width)] = node;
   for (const Number lane : block.cleared) lanes.emplace(modulo(lane + steps, width), kAnything);
 }
 
-bool put_free(std::vector<Lanes>& vectors, Block& block, Number width) {
+void put_free(std::vector<Lanes>& vectors, Block& block, Number width) {
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     if (!fits(vectors[i], block, 0, width, true)) continue;
     put(vectors[i], block, static_cast<Number>(i), 0, width);
-    return true;
+    return;
   }
   vectors.emplace_back();
   put(vectors.back(), block, static_cast<Number>(vectors.size() - 1), 0, width);
+}
+
+// Every entry by itself: where its input lies already, or in the next lane that is free.
+bool put_pieces(Lanes& lanes, Block& block, Number width) {
+  block.vector = 0;
+  block.steps.clear();
+  for (const auto& [lane, node] : block.entries) {
+    Number found = -1;
+    for (const auto& [other, held] : lanes) {
+      if (held == node) found = other;
+    }
+    for (Number steps = 0; found < 0 && steps < width; ++steps) {
+      const Number next = modulo(lane + steps, width);
+      const auto taken = lanes.find(next);
+      if (taken == lanes.end() || taken->second < 0) found = next;
+    }
+    if (found < 0) return false;
+    lanes[found] = node;
+    block.steps.push_back(modulo(found - lane, width));
+  }
   return true;
 }
 
@@ -54,7 +74,7 @@ bool put_replicated(Lanes& lanes, std::vector<Number>& shifts, Block& block, Num
       return true;
     }
   }
-  return false;
+  return put_pieces(lanes, block, width);
 }
 
 }  // namespace

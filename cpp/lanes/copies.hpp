@@ -11,10 +11,10 @@ namespace lw::lanes {
 // What one operand reads of one group.
 struct Block {
   Number group;
-  std::vector<Entry> entries;   // (lane, input node), lanes ascending
-  std::vector<Number> cleared;  // lanes in which the operand wants other values
-  Number vector = -1;           // set by `place_blocks`: the vector of the group,
-  Number steps = 0;             // and by how much it is rotated for this operand
+  std::vector<Entry> entries;      // (lane, input node), lanes ascending
+  std::vector<Number> cleared;     // lanes in which the operand wants other values
+  Number vector = -1;              // set by `place_blocks`: the vector of the group that it is read from,
+  std::vector<Number> steps = {};  // and by how much that is rotated for each entry
 };
 
 using Lanes = std::map<Number, Number>;  // lane -> input node, or kAnything where another operand wants zero

@@ -31,7 +31,8 @@ std::vector<Part> chosen(Builder& builder, std::vector<Offer> offers, const std:
     for (std::size_t i = 0; i < offers.size();) {
       std::size_t end = i;
       Number count = 0;
-      for (; end < offers.size() && offers[end].source == offers[i].source && offers[end].steps == offers[i].steps; ++end) {
+      for (; end < offers.size() && offers[end].source == offers[i].source && offers[end].steps == offers[i].steps;
+           ++end) {
         count += is_held[offers[end].want] == 0;
       }
       if (count > most || (count == most && count > 0 && is_cheaper(builder, offers[i], offers[best]))) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "math/error.hpp"
+
 namespace lw::lanes {
 namespace {
 
@@ -172,6 +174,9 @@ std::vector<Want> from(const std::vector<Want>& wants, const std::vector<Part>& 
 Number moved(Builder& builder, const std::vector<Want>& wants, const MovementOptions& options) {
   const Builder::Mark start = builder.mark();
   const std::vector<Part> parts = cover(builder, wants);
+  if (parts.empty()) {
+    throw Error(ErrorKind::kValue, "schedule: a pack reads a value that no pack before it computes, or nothing at all");
+  }
   const Number masks = start.counts.masks;
   Number result = assembled(builder, parts, options);
   if (!options.spread || parts.size() < 2) return result;

@@ -52,7 +52,8 @@ bool relocate(Schedule& schedule, const std::vector<Number>& pack_of, const std:
 
 }  // namespace
 
-Moves::Moves(const Circuit& circuit) : circuit_(circuit), users_(circuit.nodes.size()), neighbours_(circuit.nodes.size()) {
+Moves::Moves(const Circuit& circuit)
+    : circuit_(circuit), users_(circuit.nodes.size()), neighbours_(circuit.nodes.size()) {
   const auto has_lane = [&](Number node) {
     const Node& own = circuit.nodes[node];
     return own.code != Code::kInput || circuit.groups[own.group].packing == Packing::kGrouped;
@@ -117,7 +118,8 @@ bool Moves::move_column(Schedule& schedule, Random& random) const {
     seen[node] = 1;
     for (std::size_t i = 0; i < column.size() && column.size() < kMostMoved; ++i) {
       for (const Number next : mode == 1 ? users_[column[i]] : neighbours_[column[i]]) {
-        if (seen[next] != 0 || circuit_.nodes[next].code == Code::kInput || schedule.lane[next] != schedule.lane[node]) continue;
+        if (seen[next] != 0 || circuit_.nodes[next].code == Code::kInput || schedule.lane[next] != schedule.lane[node])
+          continue;
         seen[next] = 1;
         column.push_back(next);
       }
@@ -204,7 +206,8 @@ bool Moves::change_pack(Schedule& schedule, Random& random) const {
   Pack& target = schedule.packs[targets[random.below(targets.size())]];
   for (const Number node : moved) {
     const auto is_taken = [&](Number lane) {
-      return std::any_of(target.nodes.begin(), target.nodes.end(), [&](Number other) { return schedule.lane[other] == lane; });
+      return std::any_of(target.nodes.begin(), target.nodes.end(),
+                         [&](Number other) { return schedule.lane[other] == lane; });
     };
     if (static_cast<Number>(target.nodes.size()) >= circuit_.width) return false;
     while (is_taken(schedule.lane[node])) schedule.lane[node] = modulo(schedule.lane[node] + 1, circuit_.width);

@@ -14,6 +14,9 @@ class Rewriter {
  public:
   Rewriter(const Circuit& circuit, bool reassociate) : from_(circuit), reassociate_(reassociate) {
     made_.circuit.groups = circuit.groups;
+    for (Group& group : made_.circuit.groups) {
+      if (!group.fixed.empty()) group.packing = Packing::kGrouped;  // every element lies where it is said to
+    }
     made_.circuit.width = circuit.width;
   }
 

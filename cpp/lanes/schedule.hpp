@@ -13,8 +13,8 @@ struct Pack {
   std::vector<Number> nodes;
 };
 
-// Packs are in an order in which every operand comes before its use. Inputs of free and replicated groups lie where they
-// are used, so they have no lane here (`copies.hpp` lays them out).
+// Packs are in an order in which every operand comes before its use. Inputs of free and replicated groups lie where
+// they are used, so they have no lane here (`copies.hpp` lays them out).
 struct Schedule {
   std::vector<Pack> packs;
   std::vector<Number> lane;              // of every operation, and of every input of a grouped vector; else -1

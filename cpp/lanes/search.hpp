@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "lanes/rewrite.hpp"
 #include "lanes/synthesis.hpp"
@@ -10,8 +9,11 @@
 namespace lw::lanes {
 
 struct SearchOptions {
-  double work = 4e6;  // lanes looked at: an effort that does not depend on the machine
+  double work =
+      1.2e7;  // lanes looked at: an effort that does not depend on the machine; at least one schedule is tried
   std::uint64_t seed = 0;
+  std::size_t annealed = 3;         // of the best first schedules
+  double warm = 0.35, cold = 0.02;  // temperatures, in rotations
   MovementOptions movement;
 };
 

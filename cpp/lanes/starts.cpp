@@ -52,10 +52,12 @@ std::vector<Pack> by_readiness(const Circuit& circuit) {
     if (circuit.nodes[i].code != Code::kInput) continue;
     for (const Number user : users[i]) is_done(user);
   }
-  constexpr std::array kOrder = {Code::kSub, Code::kNeg, Code::kAddConstant, Code::kAdd, Code::kMulConstant, Code::kMul};
+  constexpr std::array kOrder = {Code::kSub, Code::kNeg,         Code::kAddConstant,
+                                 Code::kAdd, Code::kMulConstant, Code::kMul};
   std::vector<Pack> packs;
   for (;;) {
-    const auto next = std::find_if(kOrder.begin(), kOrder.end(), [&](Code code) { return !ready[static_cast<int>(code)].empty(); });
+    const auto next =
+        std::find_if(kOrder.begin(), kOrder.end(), [&](Code code) { return !ready[static_cast<int>(code)].empty(); });
     if (next == kOrder.end()) return packs;
     std::vector<Number> nodes = std::move(ready[static_cast<int>(*next)]);
     ready[static_cast<int>(*next)].clear();
@@ -95,7 +97,10 @@ namespace {
 class LaneWalk {
  public:
   LaneWalk(const Circuit& circuit, Schedule& schedule, bool is_right)
-      : circuit_(circuit), schedule_(schedule), is_right_(is_right), pack_(circuit.nodes.size(), -1),
+      : circuit_(circuit),
+        schedule_(schedule),
+        is_right_(is_right),
+        pack_(circuit.nodes.size(), -1),
         taken_(schedule.packs.size()) {
     for (std::size_t i = 0; i < schedule.packs.size(); ++i) {
       for (const Number node : schedule.packs[i].nodes) pack_[node] = static_cast<Number>(i);
@@ -205,7 +210,7 @@ void place_inputs(const Circuit& circuit, Schedule& schedule) {
       continue;
     }
     for (const Number input : inputs[group]) schedule.lane[input] = -1;
-    std::map<Number, int> steps;   // how many uses each rotation of this vector serves
+    std::map<Number, int> steps;    // how many uses each rotation of this vector serves
     std::map<Number, Number> held;  // lane -> input
     const auto count = [&](Number input, int sign) {
       for (const Number user : users[input]) {

@@ -44,7 +44,8 @@ class Synthesis {
     std::sort(made.wants.begin(), made.wants.end(), [](const Want& a, const Want& b) { return a.lane < b.lane; });
     for (std::size_t i = 1; i < made.wants.size(); ++i) {
       if (made.wants[i].lane == made.wants[i - 1].lane) {
-        throw Error(ErrorKind::kValue, "schedule: two operations of a pack share lane " + std::to_string(made.wants[i].lane));
+        throw Error(ErrorKind::kValue,
+                    "schedule: two operations of a pack share lane " + std::to_string(made.wants[i].lane));
       }
     }
     return made;
@@ -101,14 +102,17 @@ class Synthesis {
     for (std::size_t group = 0; group < circuit_.groups.size(); ++group) {
       const Number number = static_cast<Number>(group);
       if (!grouped[group].empty()) make_input(number, 0, grouped[group]);
-      for (std::size_t i = 0; i < vectors[group].size(); ++i) make_input(number, static_cast<Number>(i), vectors[group][i]);
+      for (std::size_t i = 0; i < vectors[group].size(); ++i)
+        make_input(number, static_cast<Number>(i), vectors[group][i]);
     }
     for (Operand& operand : operands_) {
+      std::map<Number, std::size_t> next;  // entry of each group's block: wants are in the order of their lanes, too
       for (Want& want : operand.wants) {
         if (!is_placed_by_use(want.value)) continue;
-        const Block& block = blocks_[operand.blocks.at(circuit_.nodes[want.value].group)];
-        want.source = registers_[block.group][block.vector];
-        want.steps = block.steps;
+        const Number group = circuit_.nodes[want.value].group;
+        const Block& block = blocks_[operand.blocks.at(group)];
+        want.source = registers_[group][block.vector];
+        want.steps = block.steps[next[group]++];
       }
     }
   }
@@ -181,7 +185,8 @@ class Synthesis {
 
   void find_output(Number output) {
     const std::vector<Place>& places = builder_.places(output);
-    if (places.empty()) throw Error(ErrorKind::kValue, "schedule: output " + std::to_string(output) + " is not computed");
+    if (places.empty())
+      throw Error(ErrorKind::kValue, "schedule: output " + std::to_string(output) + " is not computed");
     builder_.program().outputs.push_back({places[0].instruction, places[0].lane});
   }
 

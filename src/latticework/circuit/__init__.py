@@ -1,4 +1,4 @@
-"""Circuits of single numbers: rewriting them, and the vector code that computes many of their operations at once.
+"""Circuits of scalar operations: their form as arrays, what becomes of them on lanes, and what is told of it.
 
 Source of the idea: Coyote (ASPLOS'23).
 """

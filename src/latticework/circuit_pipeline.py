@@ -30,6 +30,7 @@ from latticework.stages import CircuitFacts, Vectors
 WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
 ALGORITHMS = ("search", "annealing", "scalar")
 EFFORTS = ("fast", "normal", "max")
+HAS_SEARCH = hasattr(_core.lanes, "vectorize")
 PASSES = (cse.PASS, dce.PASS)
 
 
@@ -86,7 +87,7 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
                 f"group {group.name} has {len(group.labels)} numbers, a vector has {width} slots; split it, or give a "
                 "larger ring_degree"
             )
-    if options.algorithm == "scalar" or not hasattr(_core, "lanes"):
+    if options.algorithm == "scalar" or not HAS_SEARCH:
         return scalar_code(graph, width)
     found: dict[str, Any] = _core.lanes.vectorize(
         graph.as_dict(width),
@@ -133,7 +134,7 @@ def to_lanes(
     at = {group: i for i, group in enumerate(emitted.groups)}
     arguments = tuple(replace(a, input=at.get(a.input, -1)) for a in scalars.traced.arguments)
     record = recorded(
-        graph.as_dict(width), program, method=options.algorithm if hasattr(_core, "lanes") else "scalar",
+        graph.as_dict(width), program, method=options.algorithm if HAS_SEARCH else "scalar",
         names={n: graph.groups[x.left].labels[x.right] for n, x in enumerate(graph.nodes) if x.code == INPUT},
         groups=[group.name for group in graph.groups], outputs=scalars.traced.module.outputs,
         written=scalars.traced.written,

@@ -13,7 +13,7 @@ from latticework.circuit.emit import emit_vectors
 from latticework.circuit.graph import evaluate, graph_of
 from latticework.circuit.rewrite import improved
 from latticework.circuit.scalar_code import scalar_code
-from latticework.circuit_pipeline import HAS_SEARCH, LaneOptions, vectorized
+from latticework.circuit_pipeline import LaneOptions, vectorized
 from latticework.frontend import trace_circuit
 from latticework.ir import interpret, verify
 from latticework.plan.arguments import gathered, scattered
@@ -21,9 +21,7 @@ from latticework.plan.arguments import gathered, scattered
 WIDTH = 64
 MODULUS = (1 << 20) + 7  # any: it keeps numbers small enough for float64 slots
 OPTIONS = LaneOptions("search", "fast", 0, (1.0, 2.0, 0.15, 0.05, 0.02, 0.02))
-PROGRAMS = {"scalar": scalar_code}
-if HAS_SEARCH:
-    PROGRAMS["search"] = lambda graph, width: vectorized(graph, width, OPTIONS)
+PROGRAMS = {"scalar": scalar_code, "search": lambda graph, width: vectorized(graph, width, OPTIONS)}
 RELAXED = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
 
 
@@ -54,7 +52,9 @@ def check_vector_code(random, seed):
     for name, program in PROGRAMS.items():
         emitted = emit_vectors(better, program(better, WIDTH), WIDTH, modulus=MODULUS)
         verify(emitted.module)
-        packed = [pack.pack(inputs[g].astype(float)) for g, pack in zip(emitted.groups, emitted.input_packs, strict=True)]
+        packed = [
+            pack.pack(inputs[g].astype(float)) for g, pack in zip(emitted.groups, emitted.input_packs, strict=True)
+        ]
         got = run_modulo(emitted.module, packed)
         held = [pack.unpack(out) for pack, out in zip(emitted.output_packs, got, strict=True)]
         assert [int(held[r][e]) % MODULUS for r, e in emitted.places] == want, name

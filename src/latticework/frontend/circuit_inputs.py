@@ -88,7 +88,7 @@ def matrix(
 
 
 def _of_circuit(annotation: Any) -> Input | None:
-    if annotation is scalar:
+    if annotation == scalar:
         return scalar()
     if annotation is vector or annotation is matrix:
         example = "lw.vector(4)" if annotation is vector else "lw.matrix(2, 3)"

@@ -59,7 +59,7 @@ MAY_IMPORT = {
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
     "techniques": "",
-    "stages": "ir ops plan plan.emit plan.keys plan.placing frontend",
+    "stages": "ir ops plan plan.emit plan.keys plan.pack plan.placing frontend",
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
     "measure": f"frontend ir dialects stages {PLAN}",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import log2
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from latticework.frontend import input_ranges
 from latticework.frontend.samples import Sample
@@ -19,7 +22,7 @@ from latticework.plan.schema import (
     SecretInput,
     TensorValue,
 )
-from latticework.stages import Lowered, Traced, Vectors
+from latticework.stages import Lowered, PackedInput, PackedOutput, Traced, Vectors
 
 INPUT_MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
 
@@ -52,14 +55,50 @@ def to_plan(
         for f in traced.fitted
     )
     steps = tuple(replace(s, location=code.location(vectors.lines[s.location])) for s in vectors.placing.steps)
-    used = set[str]().union(*(c.sources for c in code.constants))
-    sources = {name: np.asarray(lowered.module.sources[name], dtype=np.float64) for name in sorted(used)}
     layouts = tuple((t.name, str(t.pack.shape), str(t.pack)) for t in vectors.tensors)
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
-        sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
+        _used_sources(lowered), tuple(code.locations), tensors, code.watch, approximations, layouts,
         replace(vectors.placing, steps=steps),
     )  # fmt: skip
+
+
+def packed_plan(name: str, lowered: Lowered, inputs: Sequence[PackedInput], outputs: Sequence[PackedOutput]) -> Plan:
+    """The plan of a vec module that says itself how its inputs and outputs are packed, and what range inputs have.
+
+    For BFV an input that states no range may hold all integers modulo t, and outputs are exact.
+    """
+    code = lowered.code
+    reach = float(code.chain.plain_modulus // 2)
+    arguments = zip(inputs, lowered.module.inputs, strict=True)
+    results = zip(outputs, lowered.module.body.terminator.operands, strict=True)
+    client = ClientSpec(
+        name,
+        code.chain,
+        tuple(_packed_input(spec, value.type, reach) for spec, value in arguments),
+        tuple(_packed_output(spec, value.type) for spec, value in results),
+        lowered.manifest,
+        log2(code.chain.plain_modulus) if code.chain.plain_modulus else 0.0,
+    )
+    return Plan(
+        client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
+        _used_sources(lowered), tuple(code.locations), (), {},
+    )  # fmt: skip
+
+
+def _packed_input(spec: PackedInput, kind: Any, reach: float) -> SecretInput:
+    low, high = (given if given is not None else end for given, end in ((spec.low, -reach), (spec.high, reach)))
+    return SecretInput(spec.name, spec.pack.shape, spec.pack, kind.level.index, kind.scale, float(low), float(high))
+
+
+def _packed_output(spec: PackedOutput, kind: Any) -> Output:
+    pack = spec.pack
+    return Output(spec.name, pack.shape, pack, kind.level.index, kind.scale, 0.0, float(spec.magnitude), 0.0)
+
+
+def _used_sources(lowered: Lowered) -> dict[str, npt.NDArray[np.float64]]:
+    used = set[str]().union(*(c.sources for c in lowered.code.constants))
+    return {name: np.asarray(lowered.module.sources[name], dtype=np.float64) for name in sorted(used)}
 
 
 def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[float, float]]:

@@ -9,6 +9,7 @@ from latticework.ir import Loc, Module, Value
 from latticework.ops.lower import PlacedTensor
 from latticework.plan.emit import Code
 from latticework.plan.keys import KeyManifest
+from latticework.plan.pack import PackMap
 from latticework.plan.placing import Placing
 
 
@@ -54,3 +55,28 @@ class Lowered:
     module: Module
     code: Code
     manifest: KeyManifest
+
+
+@dataclass(frozen=True)
+class PackedInput:
+    """One encrypted input of a vec module that says itself how its values are packed.
+
+    low, high  between which its values lie; None: as far as the scheme goes
+    """
+
+    name: str
+    pack: PackMap
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class PackedOutput:
+    """One output of such a module.
+
+    magnitude  the largest absolute value that is expected
+    """
+
+    name: str
+    pack: PackMap
+    magnitude: float = 0.0

@@ -1,4 +1,4 @@
-"""Run a plan on slot vectors, without any ciphertext: the plan's oracle.
+"""The registers of a plan that is run on slot vectors, and what each instruction means: the plan's oracle.
 
 Levels, scales and degrees are checked at every step, values are checked
 against the modulus that has to hold them, and noise can be drawn as modelled.
@@ -23,7 +23,6 @@ from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
     CipherKind,
     DigitsKind,
-    IndexInput,
     IndexKind,
     Instruction,
     KeyKind,
@@ -41,62 +40,9 @@ MAX_COEFFICIENT = 2.0**62  # of an encoded vector, whose coefficients are at mos
 _INDEX = {"iadd": int.__add__, "isub": int.__sub__, "imul": int.__mul__, "imin": min, "ilt": lambda a, b: int(a < b)}
 
 
-def simulate(
-    plan: Plan,
-    inputs: Sequence[npt.ArrayLike | int],
-    *,
-    noise: np.random.Generator | None = None,
-    public_key: bool = False,
-    on_value: OnValue | None = None,
-) -> list[npt.NDArray[np.float64]]:
-    """Packed outputs of a plan, decoded to tensors.
+class Simulation:
+    """The registers of one run, and what each instruction does to them."""
 
-    inputs      a tensor per secret input, an int per index input, in order; or stacks of tensors (runs, ...) that are
-                run side by side, and give stacks of outputs
-    noise       draw every step's noise from this generator; None: exact arithmetic
-    public_key  inputs are encrypted under the public key, which is noisier than under the secret key
-    on_value    called with (register, value) for every ciphertext of basis Q, value of shape (slots,) or
-                (runs, slots); (count, slots) or (runs, count, slots) where there are several vectors
-    raises      LevelError, ScaleError or RangeError where a step breaks the plan's own rules
-    """
-    run = _Simulation(plan, noise, on_value)
-    fresh = model.public_encryption(plan.chain) if public_key else model.symmetric_encryption()
-    items: list[Item] = []
-    for spec, value in zip(plan.client.inputs, inputs, strict=True):
-        if isinstance(spec, IndexInput):
-            items.append(int(value))  # type: ignore[arg-type]
-        else:
-            packed: Slots = spec.pack.pack(value).astype(run.dtype)
-            items.append(run.noisy(packed[..., None, :] if spec.pack.count == 1 else packed, fresh, spec.scale))
-    results = run.block(0, items)
-    return [
-        spec.pack.unpack(np.real(as_value(result)))  # type: ignore[arg-type]
-        for spec, result in zip(plan.client.outputs, results, strict=True)
-    ]
-
-
-def simulate_slots(
-    plan: Plan, inputs: Sequence[npt.ArrayLike], *, noise: np.random.Generator | None = None
-) -> list[Slots]:
-    """Slot vectors of a plan's outputs, complex where they are; inputs are slot vectors too, freshly encrypted, or
-    arrays of them (count, slots).
-
-    noise  draws a secret too, which makes some slots noisier than others at every step
-    """
-    run = _Simulation(plan, noise, None)
-    run.draws_secret = noise is not None
-    run.dtype = np.complex128
-    kinds = [plan.kind(r) for r in plan.blocks[0].arguments]
-    held = [k for k in kinds if isinstance(k, CipherKind)]
-    fresh = model.symmetric_encryption()
-    items: list[Item] = [
-        run.noisy(np.asarray(x, dtype=np.complex128).reshape(kind.count, kind.slots), fresh, kind.scale)
-        for x, kind in zip(inputs, held, strict=True)
-    ]
-    return [as_value(np.asarray(value)) for value in run.block(0, items)]
-
-
-class _Simulation:
     def __init__(self, plan: Plan, noise: np.random.Generator | None, on_value: OnValue | None) -> None:
         self.plan = plan
         self.chain = plan.chain
@@ -152,8 +98,20 @@ class _Simulation:
                     f"a value of magnitude {largest:.3g} at scale 2^{log2(kind.scale):.1f} does not fit the modulus of "
                     f"level {kind.level} (2^{room:.1f}); calibrate with data that cover the values that occur"
                 )
-            if self.on_value is not None:
-                self.on_value(register, as_value(value))
+            self.report(register, value)
+
+    def report(self, register: int, value: Slots) -> None:
+        """Tell whoever listens."""
+        if self.on_value is not None:
+            self.on_value(register, as_value(value))
+
+    def decoded(self, tensor: Slots) -> Slots:
+        """An output as it is given to the caller."""
+        return tensor
+
+    def product(self, a: Slots, b: Slots) -> Slots:
+        """The product of two arrays, slot by slot."""
+        return a * b
 
     def rounding(self, slots: int, degree: int = 1) -> Slots | float:
         """Deviation of a coefficient of a rounded ciphertext; where a secret is drawn, as seen by each slot."""
@@ -245,7 +203,7 @@ class _Simulation:
             babies.append(apply_galois(self.noisy(value, deviation, digits.scale), key.galois_element))
         sums = [np.zeros_like(value) for _ in range(num_giants)]
         for baby, giant, plain in zip(pairs[::2], pairs[1::2], x[1 + num_keys :], strict=True):
-            sums[giant] = sums[giant] + plain * babies[baby]
+            sums[giant] = sums[giant] + self.product(np.asarray(plain), babies[baby])
         return sums
 
     def encoded(self, constant: ConstRef, scale: float) -> Slots:
@@ -275,7 +233,7 @@ class _Simulation:
         totals: Slots = np.zeros((*value.shape[:-2], kind.count, kind.slots), dtype=value.dtype)
         for (in_, baby, group), constant in zip(sums.products.rows.tolist(), sums.products.values, strict=True):
             turned = babies[in_, baby] if baby else value[..., in_, :]
-            totals[..., group, :] += self.encoded(constant, kind.scale / source.scale) * turned
+            totals[..., group, :] += self.product(self.encoded(constant, kind.scale / source.scale), turned)
         return totals
 
     def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Slots:

@@ -1,0 +1,76 @@
+"""Run a plan on slot vectors, without any ciphertext: the plan's oracle.
+
+Levels, scales and degrees are checked at every step, values are checked
+against the modulus that has to hold them, and noise can be drawn as modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.plan import noise as model
+from latticework.plan.arrays import as_value
+from latticework.plan.schema import CipherKind, IndexInput, Plan
+from latticework.plan.simulation import Item, OnValue, Simulation, Slots, apply_galois
+from latticework.plan.simulation_bfv import BfvSimulation
+
+__all__ = ["OnValue", "apply_galois", "simulate", "simulate_slots"]
+
+
+def simulate(
+    plan: Plan,
+    inputs: Sequence[npt.ArrayLike | int],
+    *,
+    noise: np.random.Generator | None = None,
+    public_key: bool = False,
+    on_value: OnValue | None = None,
+) -> list[npt.NDArray[Any]]:
+    """Packed outputs of a plan, decoded to tensors: float64, or for BFV int64, exact modulo t, nearest to zero.
+
+    inputs      a tensor per secret input, an int per index input, in order; or stacks of tensors (runs, ...) that are
+                run side by side, and give stacks of outputs
+    noise       draw every step's noise from this generator; None: exact arithmetic, which that of BFV always is
+    public_key  inputs are encrypted under the public key, which is noisier than under the secret key
+    on_value    called with (register, value) for every ciphertext of basis Q, value of shape (slots,) or
+                (runs, slots); (count, slots) or (runs, count, slots) where there are several vectors
+    raises      LevelError, ScaleError or RangeError where a step breaks the plan's own rules
+    """
+    run = BfvSimulation(plan, on_value) if plan.chain.scheme == "bfv" else Simulation(plan, noise, on_value)
+    fresh = model.public_encryption(plan.chain) if public_key else model.symmetric_encryption()
+    items: list[Item] = []
+    for spec, value in zip(plan.client.inputs, inputs, strict=True):
+        if isinstance(spec, IndexInput):
+            items.append(int(value))  # type: ignore[arg-type]
+        else:
+            packed: Slots = spec.pack.pack(value).astype(run.dtype)
+            items.append(run.noisy(packed[..., None, :] if spec.pack.count == 1 else packed, fresh, spec.scale))
+    results = run.block(0, items)
+    return [
+        run.decoded(spec.pack.unpack(np.real(as_value(result))))  # type: ignore[arg-type]
+        for spec, result in zip(plan.client.outputs, results, strict=True)
+    ]
+
+
+def simulate_slots(
+    plan: Plan, inputs: Sequence[npt.ArrayLike], *, noise: np.random.Generator | None = None
+) -> list[Slots]:
+    """Slot vectors of a plan's outputs, complex where they are; inputs are slot vectors too, freshly encrypted, or
+    arrays of them (count, slots).
+
+    noise  draws a secret too, which makes some slots noisier than others at every step
+    """
+    run = Simulation(plan, noise, None)
+    run.draws_secret = noise is not None
+    run.dtype = np.complex128
+    kinds = [plan.kind(r) for r in plan.blocks[0].arguments]
+    held = [k for k in kinds if isinstance(k, CipherKind)]
+    fresh = model.symmetric_encryption()
+    items: list[Item] = [
+        run.noisy(np.asarray(x, dtype=np.complex128).reshape(kind.count, kind.slots), fresh, kind.scale)
+        for x, kind in zip(inputs, held, strict=True)
+    ]
+    return [as_value(np.asarray(value)) for value in run.block(0, items)]

@@ -18,7 +18,10 @@ from pathlib import Path
 
 PACKAGE = "latticework"
 # Plain data that compiler and plan share.
-DATA = "plan.arrays plan.butterflies plan.constants plan.embedding plan.gathers plan.keys plan.pack plan.placing"
+DATA = (
+    "plan.arrays plan.butterflies plan.circuits plan.constants plan.embedding plan.gathers plan.keys plan.pack "
+    "plan.placing"
+)
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
 
@@ -31,6 +34,7 @@ MAY_IMPORT = {
     "plan.pack": "",
     "plan.placing": "plan.pack",
     "plan.butterflies": "",
+    "plan.circuits": "",
     "plan.gathers": "plan.butterflies plan.keys plan.pack",
     "plan.constants": "plan.butterflies plan.gathers plan.pack",
     "plan.keys": "",

@@ -211,6 +211,8 @@ def check_references(plan: Plan) -> None:
     for step in () if plan.placing is None else plan.placing.steps:
         if not 0 <= step.location < count or step.pack.slots > plan.chain.slots:
             raise FormatError(f"plan: the layout of {step.name!r} names a line or slots that are not there")
+    if plan.circuit is not None and not plan.circuit.holds_together():
+        raise FormatError("plan: the circuit's schedule names instructions, lanes or labels that are not there")
     for register, position in plan.watch.items():
         if not (0 <= register < len(plan.registers) and 0 <= position < len(plan.tensors)):
             raise FormatError(f"plan: watch {register} -> {position} points outside the plan")

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.params import ModulusChain
+from latticework.plan.circuits import Circuit
 from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeyManifest, KeySpec
 from latticework.plan.pack import PackMap
@@ -220,7 +221,7 @@ class Plan:
     kinds      register types in use;  registers[r] is the number of r's kind
     constants  what `encode` instructions gather from `sources`, and the block maps of `map_sums`
     watch      register -> position of the tensor value that it holds
-    placing    how the layouts were chosen, for the report
+    placing    how the layouts were chosen, for the report;  circuit  of a circuit: how it was vectorised
     """
 
     client: ClientSpec
@@ -236,6 +237,7 @@ class Plan:
     approximations: tuple[Approximation, ...] = ()
     layouts: tuple[tuple[str, str, str], ...] = field(default=())  # (tensor, shape, layout) for the report
     placing: Placing | None = None
+    circuit: Circuit | None = None
 
     @property
     def chain(self) -> ModulusChain:

@@ -21,6 +21,7 @@ from latticework.plan.check import (
     check_map,
     check_references,
 )
+from latticework.plan.circuits import Circuit
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
 from latticework.plan.constants import ConstRef, Gather, MapSums
@@ -82,6 +83,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         "approximations": to_data(plan.approximations),
         "layouts": to_data(plan.layouts),
         **({} if plan.placing is None else {"placing": to_data(plan.placing)}),
+        **({} if plan.circuit is None else {"circuit": to_data(plan.circuit)}),
     }
     sections = [
         (CODE, encode_code(plan)),
@@ -116,6 +118,7 @@ def read_plan(source: Path | bytes) -> Plan:
         from_data(tuple[Approximation, ...], _field(debug, "approximations"), "approximations"),
         from_data(tuple[tuple[str, str, str], ...], _field(debug, "layouts"), "layouts"),
         from_data(Placing | None, debug.get("placing"), "placing"),
+        from_data(Circuit | None, debug.get("circuit"), "circuit"),
     )  # fmt: skip
     check_references(plan)
     return plan

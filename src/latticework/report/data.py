@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from latticework.cost import Estimate
+from latticework.plan.circuits import Circuit
 from latticework.plan.pack import PackMap
 from latticework.plan.placing import Ending
 
@@ -176,13 +177,15 @@ class Moment:
 class Execution:
     """What running the code takes; a client file does not say.
 
-    choice  why tensors lie where they do; None if the plan does not say
+    choice   why tensors lie where they do; None if the plan does not say
+    circuit  the schedule of a circuit of scalars; None for programs on arrays
     """
 
     estimate: Estimate
     approximations: tuple[ApproximationRow, ...]
     layouts: tuple[LayoutGroup, ...]
     choice: LayoutChoice | None
+    circuit: Circuit | None
     lines: tuple[Line, ...]
     timeline: tuple[Moment, ...]
     instructions: int

@@ -9,6 +9,7 @@ from importlib.resources import files
 from latticework.report.bars import legend, stacked_bar
 from latticework.report.data import Contents, Execution, InputRow, KeyRow, OutputRow
 from latticework.report.families import FAMILIES, LABELS
+from latticework.report.lanes import lanes
 from latticework.report.layout_choice import layout_choice
 from latticework.report.markup import code, escape, facts, layout, section, table, whole
 from latticework.report.quantities import (
@@ -158,6 +159,8 @@ def _execution(execution: Execution) -> list[str]:
         )
     if execution.choice is not None:
         parts.append(layout_choice(execution.choice))
+    if execution.circuit is not None:
+        parts.append(lanes(execution.circuit))
     parts.append(_layouts(execution))
     operations = table(
         ("operation", "count"), [[escape(n), count(v)] for n, v in operation_rows(execution.estimate.counts)],

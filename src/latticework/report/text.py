@@ -8,6 +8,7 @@ from textwrap import wrap
 from latticework.plan.placing import INPUT
 from latticework.report.data import Contents, Execution, LayoutChoice
 from latticework.report.families import FAMILIES, LABELS
+from latticework.report.lanes_text import lanes_text
 from latticework.report.quantities import count, duration, power_of_two, real, relative_bits, share, size, small
 from latticework.report.quantities import shape as shape_text
 from latticework.report.wording import (
@@ -123,6 +124,8 @@ def _execution(execution: Execution) -> list[str]:
         ]  # fmt: skip
         head = ("line", "function", "where", "range", "degree", "max error")
         lines += ["", "Approximations", *columns(head, rows, left=3)]
+    if execution.circuit is not None:
+        lines += lanes_text(execution.circuit, WIDTH)
     if execution.choice is not None:
         lines += _choice(execution.choice)
     else:

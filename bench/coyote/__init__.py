@@ -1,0 +1,1 @@
+"""Irregular circuits: the Coyote paper's tables, compiled, run encrypted, and compared with scalar code."""

@@ -1,0 +1,71 @@
+"""The part of a page that shows a circuit: what it takes, and its schedule as a drawing of lanes over time."""
+
+from __future__ import annotations
+
+from latticework.plan.circuits import Circuit
+from latticework.report.circuit_words import count_rows, input_rows, method_text, output_rows, way_rows
+from latticework.report.lane_drawing import KINDS, drawing
+from latticework.report.markup import code, escape, section, table, whole
+from latticework.report.quantities import count
+
+FIRST_STEPS = 60  # the rest is folded away
+MAX_LISTED = 40
+
+
+def lanes(circuit: Circuit) -> str:
+    """Counts, the drawing, and where inputs and outputs lie."""
+    rows = [[escape(name), *numbers] for name, *numbers in count_rows(circuit)]
+    heads: tuple[str, ...] = ("operation", "scalar, as written", "scalar, shared", "vector")
+    if circuit.vector is None:
+        rows, heads = [row[:-1] for row in rows], heads[:-1]
+    counts = table(heads, rows, numbers=(1, 2, 3), narrow=True)
+    parts = [section("Circuit", counts + _ways(circuit) + _formulas(circuit), method_text(circuit))]
+    if circuit.steps:
+        parts.append(_schedule(circuit))
+        parts.append(
+            '<div class="columns">'
+            + _held("Lanes of inputs", input_rows(circuit))
+            + _held("Lanes of outputs", output_rows(circuit))
+            + "</div>"
+        )
+    return "".join(parts)
+
+
+def _ways(circuit: Circuit) -> str:
+    if len(circuit.ways) < 2:
+        return ""
+    rows = [[escape(name), *numbers, whole(chosen)] for name, *numbers, chosen in way_rows(circuit)]
+    return "<br>" + table(("way", "predicted time", "of the slowest", ""), rows, numbers=(1, 2), narrow=True)
+
+
+def _formulas(circuit: Circuit) -> str:
+    if not circuit.formulas:
+        return ""
+    shown = "<br>".join(code(line) for line in circuit.formulas[:MAX_LISTED])
+    return f'<p style="margin-top:14px">{shown}{_more(len(circuit.formulas) - MAX_LISTED, "lines")}</p>'
+
+
+def _schedule(circuit: Circuit) -> str:
+    first = drawing(circuit, 0, min(FIRST_STEPS, len(circuit.steps)))
+    rest = ""
+    if len(circuit.steps) > FIRST_STEPS:
+        others = drawing(circuit, FIRST_STEPS, len(circuit.steps))
+        rest = f"<details><summary>The next {len(circuit.steps) - FIRST_STEPS} instructions</summary>{others}</details>"
+    present = {step.op for step in circuit.steps}
+    items = "".join(
+        f'<span><i class="dot {classes}"></i>{escape(said)}</span>'
+        for op, (classes, said) in KINDS.items()
+        if op in present
+    )
+    left_out = _more(circuit.num_steps - len(circuit.steps), "instructions")
+    note = "time downwards, one row a vector instruction, lanes to the right; only lanes that are read"
+    return section("Schedule", f'<div class="key lanes-key">{items}</div>{first}{rest}{left_out}', note)
+
+
+def _held(title: str, listed: list[tuple[str, str]]) -> str:
+    rows = [[code(vector), f'<span class="code">{escape(held)}</span>'] for vector, held in listed[:MAX_LISTED]]
+    return section(title, table(("vector", "lane: value"), rows) + _more(len(listed) - MAX_LISTED, "vectors"))
+
+
+def _more(number: int, what: str) -> str:
+    return f'<p class="soft">and {count(number)} {what} more</p>' if number > 0 else ""

@@ -1,0 +1,235 @@
+"""Circuits in plans and reports: what lanes hold, what is stored, what is drawn."""
+
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import lane_cases
+import numpy as np
+import pytest
+from tiny_plans import loop_plan
+
+import latticework as lw
+from latticework import _core
+from latticework.circuit.record import recorded, recorded_tensors, scalar_counts
+from latticework.errors import FormatError
+from latticework.plan.circuits import MAX_LABEL, MAX_LANES, MAX_STEPS, ScalarCounts, Way
+from latticework.plan.codec import from_data, to_data
+from latticework.plan.serialise import read_plan, write_plan
+from latticework.report import build_report
+from latticework.report.circuit_words import holdings, runs, step_text
+
+NASTY = '<script>alert("1")</script>&\'\x1b[31m\n'
+
+
+def record(case, outputs, groups, **more):
+    circuit, graph, result = case
+    written = scalar_counts(graph["code"])
+    return recorded(
+        graph, result, method="search", names=circuit.names, groups=groups, outputs=outputs, written=written, **more
+    )
+
+
+def two_products():
+    return record(lane_cases.two_products(), ["result"], ["scalars"])
+
+
+def blended():
+    return record(lane_cases.blended(), ["result[0]", "result[1]"], ["x", "y"])
+
+
+def long_product():
+    return record(lane_cases.inner_product(128, 4096), ["result"], ["a", "b"])
+
+
+RECORDS = {"two_products": two_products, "blended": blended, "long_product": long_product}
+
+
+def evaluated(case, values):
+    """Register contents as the instructions say, by NumPy."""
+    _, graph, result = case
+    width, registers = graph["width"], []
+    for code, left, right, steps, table in zip(
+        *(result[f] for f in ("code", "left", "right", "steps", "tables")), strict=True
+    ):
+        if code == 0:
+            now = np.zeros(width)
+            for lane, node in table:
+                now[lane] = values[node]
+        elif code == 1:
+            now = np.roll(registers[left], -steps)
+        elif code == 7:
+            now = np.zeros(width)
+            for lane, _ in table:
+                now[lane] = registers[left][lane]
+        else:
+            now = {2: np.add, 3: np.subtract, 4: np.multiply}[code](registers[left], registers[right])
+        registers.append(now)
+    return registers
+
+
+@pytest.mark.parametrize("case", [lane_cases.two_products, lane_cases.blended], ids=lambda c: c.__name__)
+def test_labels_tell_what_lanes_hold(case):
+    rng = np.random.default_rng(1)
+    circuit, graph, result = case()
+    values = {}
+    for node, (code, left, right) in enumerate(zip(graph["code"], graph["left"], graph["right"], strict=True)):
+        values[node] = rng.normal() if code == 0 else {1: np.add, 3: np.multiply}[code](values[left], values[right])
+    registers = evaluated((circuit, graph, result), values)
+    outputs = [str(i) for i in graph["outputs"]]
+    made = record((circuit, graph, result), outputs, ["g", "h"])
+    by_name = {name: node for node, name in circuit.names.items()}
+    for register, step in zip(registers, made.steps, strict=True):
+        for lane, label in step.lanes:
+            text = made.labels[label]
+            node = by_name[text] if text in by_name else int(text.split(" = ")[0][1:])
+            assert register[lane] == values[node]
+    for name, register, lane in made.outputs:
+        assert registers[register][lane] == values[int(name)]
+
+
+def test_a_schedule_as_it_is_told():
+    made = blended()
+    assert [step_text(i, step) for i, step in enumerate(made.steps)] == [
+        "v0 = input x", "v1 = input y", "v2 = v0 * v1", "v3 = rotate v2, +1", "v4 = v2 + v3", "v5 = rotate v2, -1",
+        "v6 = v2 * v5", "v7 = mask v4", "v8 = mask v6", "v9 = merge v7, v8",
+    ]  # fmt: skip
+    read = [[lane for lane, _ in step.lanes] for step in made.steps]
+    assert read == [[0, 1], [0, 1], [0, 1], [0], [0], [1], [1], [0], [1], [0, 1]]
+    vector = made.vector
+    assert (vector.muls, vector.adds, vector.rotations, vector.blends, vector.masks, vector.inputs) == (
+        2,
+        2,
+        2,
+        1,
+        2,
+        2,
+    )
+    assert made.needed == ScalarCounts(3, 1, 0, 0, 0)
+
+
+def test_what_is_kept_is_limited():
+    made = long_product()
+    assert made.num_lanes == 128
+    assert max(len(step.lanes) for step in made.steps) == MAX_LANES
+    circuit, graph, result = lane_cases.inner_product(2, 8)
+    chain = lane_cases.Vectors()
+    first = chain.make("input", 0, 0, table=[(0, 0)])
+    for _ in range(MAX_STEPS + 10):
+        first = chain.make("rotate", first, steps=1)
+    made = record((circuit, graph, chain.result([(first, (-MAX_STEPS - 10) % 8)])), ["result"], ["a", "b"])
+    assert len(made.steps) == MAX_STEPS
+    assert made.num_steps == MAX_STEPS + 11
+    assert made.holds_together()
+    circuit.names = dict.fromkeys(circuit.names, "long" * 40)
+    made = record((circuit, graph, result), ["result"], ["a", "b"])
+    assert max(map(len, made.labels)) <= MAX_LABEL
+
+
+@pytest.fixture(scope="module")
+def plan():
+    @lw.program
+    def doubled(x: lw.Secret[4]):
+        return x + x
+
+    return lw.compile(doubled, precision_bits=8, ring_degree=1024, insecure=True).plan
+
+
+def test_plans_keep_the_schedule(plan):
+    for made in (two_products(), blended(), long_product()):
+        assert read_plan(write_plan(replace(plan, circuit=made))).circuit == made
+    lifted = recorded_tensors(
+        lane_cases.two_products()[1], formulas=["result = a @ b"], written=ScalarCounts(2, 5, 0, 0, 0),
+        ways=[Way("tensors", 0.5, True), Way("search", 0.75, False)],
+    )  # fmt: skip
+    assert read_plan(write_plan(replace(plan, circuit=lifted))).circuit == lifted
+
+
+def test_plans_of_arrays_say_nothing_of_circuits(plan):
+    reader = _core.ContainerReader(write_plan(plan), kinds=[1])
+    assert "circuit" not in _core.cbor_decode(reader.section(3))
+    assert read_plan(write_plan(plan)).circuit is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: replace(c, labels=()),
+        lambda c: replace(c, num_steps=3),
+        lambda c: replace(c, width=1),
+        lambda c: replace(c, outputs=(("result", 99, 0),)),
+        lambda c: replace(c, steps=(replace(c.steps[0], right=5), *c.steps[1:])),
+    ],
+)
+def test_altered_schedules_are_refused(plan, change):
+    data = write_plan(replace(plan, circuit=change(two_products())))
+    with pytest.raises(FormatError, match="circuit's schedule"):
+        read_plan(data)
+
+
+def test_records_go_through_plain_data():
+    made = two_products()
+    assert from_data(type(made), to_data(made), "circuit") == made
+
+
+class Balanced(HTMLParser):
+    """Fails on tags that do not nest."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags = [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in {"meta", "br", "wbr"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_pages_and_texts_show_the_schedule(name):
+    made = RECORDS[name]()
+    report = build_report(replace(loop_plan(), circuit=made))
+    page = report.html()
+    assert "script" not in Balanced(page).tags
+    cells = sum(len(step.lanes) for step in made.steps)
+    assert page.count('class="cell f-') == cells + len(made.outputs)
+    arrows = sum(len(step.lanes) for step in made.steps if step.op == "rotate")
+    outside = {lane for step in made.steps for lane, _ in step.lanes}
+    assert page.count('class="arrow"') == sum(
+        (lane + s.steps) % made.width in outside for s in made.steps if s.op == "rotate" for lane, _ in s.lanes
+    )
+    assert arrows == 0 or 'class="arrow"' in page
+    text = report.text()
+    assert max(map(len, text.splitlines())) <= 100
+    assert all(step_text(i, s) in text for i, s in enumerate(made.steps))
+    assert "Circuit (schedule found by search" in text
+
+
+def test_names_from_programs_are_escaped():
+    circuit, graph, result = lane_cases.two_products()
+    circuit.names = dict.fromkeys(circuit.names, NASTY)
+    ways = [Way(NASTY, 1.0, True), Way("scalar", 2.0, False)]
+    made = record((circuit, graph, result), [NASTY], [NASTY], ways=ways)
+    made = replace(made, formulas=(NASTY,), method=NASTY, steps=(*made.steps[:-1], replace(made.steps[-1], op=NASTY)))
+    report = build_report(replace(loop_plan(), circuit=made))
+    assert "script" not in Balanced(report.html()).tags
+    assert all(line.isprintable() and len(line) <= 100 for line in report.text().splitlines())
+
+
+def test_tensors_are_told_by_formulas():
+    graph = lane_cases.two_products()[1]
+    made = recorded_tensors(graph, formulas=["result[i] = sum of a[i, k] * b[k]"], written=ScalarCounts(2, 5, 0, 0, 0))
+    report = build_report(replace(loop_plan(), circuit=made))
+    assert "sum of a[i, k] * b[k]" in report.text()
+    assert "recognised as operations on arrays" in report.html()
+    assert "Schedule" not in report.html()
+
+
+def test_lanes_in_words():
+    assert runs([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
+    assert holdings([(0, "a"), (1, "b"), (4, "c")]) == "0-1: a b; 4: c"

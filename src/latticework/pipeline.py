@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from latticework.assemble import packed_plan, to_plan
+from latticework.assemble import to_exact_plan, to_plan
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
+from latticework.dialects.tensor import TensorType
 from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Module, Pass, PassEvent, interpret, run_passes, verify
+from latticework.ir import Module, Pass, PassEvent, Value, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
 from latticework.levels import manage_bfv, manage_levels, program_depth
@@ -34,7 +36,7 @@ from latticework.placing import (
 from latticework.plan.emit import emit_code
 from latticework.plan.schema import Plan
 from latticework.plan.select_bfv import select_bfv
-from latticework.stages import Lowered, PackedInput, PackedOutput, Traced, Vectors
+from latticework.stages import Lowered, Traced, Vectors
 from latticework.techniques import ALL, UNPACKED, Techniques
 
 __all__ = ["to_bfv_plan", "to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
@@ -116,7 +118,9 @@ def to_vectors(
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
         made = run_passes(lowered, passes, on_event=on_event)
         why = explained(module, decisions, bits_a_second)
-        return decisions.seconds, Vectors(placed, made, tensors, positions, program_depth(made), width, *why)
+        packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
+        spent = program_depth(made)
+        return decisions.seconds, Vectors(placed, made, tensors, positions, spent, width, *packs, *why)
 
     seconds, vectors = found(width)
     depth = vectors.depth
@@ -128,6 +132,12 @@ def to_vectors(
         fewer, wide = found(free)
         vectors = wide if fewer < seconds else vectors
     return vectors
+
+
+def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
+    """How tensors with layouts lie in vectors; None for integers."""
+    kinds = (v.type for v in values)
+    return tuple(k.layout.pack_map(k.shape) if isinstance(k, TensorType) else None for k in kinds)
 
 
 def to_primitives(
@@ -163,11 +173,10 @@ def _to_code(
 
 def to_bfv_plan(
     name: str,
-    module: Module,
-    inputs: Sequence[PackedInput],
-    outputs: Sequence[PackedOutput],
+    vectors: Vectors,
     *,
-    plain_bits: int | None = 20,
+    ranges: Mapping[str, tuple[float, float]] = {},
+    plain_bits: int = 20,
     plain_modulus: int | None = None,
     ring_degree: int | None = None,
     security_bits: int = 128,
@@ -176,22 +185,21 @@ def to_bfv_plan(
     techniques: Techniques = ALL,
     on_event: OnEvent | None = None,
 ) -> Plan:
-    """A plan that computes a vec module exactly, on integers modulo t, under BFV.
+    """A plan that computes vectors exactly, on integers modulo t, under BFV, with parameters for its own noise.
 
-    inputs, outputs  how the module's are packed, in order
-    plain_bits       bits of t, unless `plain_modulus` gives it
-    ring_degree      the smallest that fits if not given
-    insecure         allow a ring_degree that is too small for security_bits
-    raises           as `manage_bfv` for what BFV has not; LevelError where no ring has room for the noise
+    ranges       between which the elements of inputs lie; any integers modulo t where nothing is said
+    plain_bits   bits of t, unless `plain_modulus` gives it
+    ring_degree  the smallest that fits if not given
+    insecure     allow a ring_degree that is too small for security_bits
+    raises       as `manage_bfv` for what BFV has not; LevelError where no ring has room for the noise
     """
-    verify(module)
-    slots = max(value.type.slots for value in module.inputs)  # type: ignore[attr-defined]
+    verify(vectors.module)
 
     def lowered(chain: ModulusChain) -> Lowered:
-        return _to_code(manage_bfv(module, chain), chain, on_event, costs, techniques)
+        return _to_code(manage_bfv(vectors.module, chain), chain, on_event, costs, techniques)
 
     chain = select_bfv(
-        lambda chain: lowered(chain).code, slots, plain_bits=plain_bits, plain_modulus=plain_modulus,
+        lambda chain: lowered(chain).code, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,
         ring_degree=ring_degree, security_bits=security_bits, insecure=insecure,
     )  # fmt: skip
-    return packed_plan(name, lowered(chain), inputs, outputs)
+    return to_exact_plan(name, vectors, lowered(chain), ranges)

@@ -12,7 +12,7 @@ from latticework.ir import Module
 from latticework.pipeline import to_bfv_plan
 from latticework.plan.schema import Plan
 from latticework.runtime import Client, Server
-from latticework.stages import PackedInput, PackedOutput
+from latticework.stages import Vectors
 
 RING_DEGREE = 2048
 
@@ -21,16 +21,12 @@ Integers = np.ndarray[Any, np.dtype[Any]]  # dtype object
 
 def plan_of(module: Module, **options: Any) -> Plan:
     """The plan of a module whose inputs and outputs are the vectors themselves."""
-    inputs = [
-        PackedInput(name, line(v.type.slots, v.type.count))
-        for name, v in zip(module.input_names, module.inputs, strict=True)
+    packs = [
+        tuple(line(v.type.slots, v.type.count) for v in values)
+        for values in (module.inputs, module.body.terminator.operands)
     ]
-    yielded = module.body.terminator.operands
-    outputs = [
-        PackedOutput(name, line(v.type.slots, v.type.count)) for name, v in zip(module.outputs, yielded, strict=True)
-    ]
-    usual = {"ring_degree": RING_DEGREE, "insecure": True}
-    return to_bfv_plan("case", module, inputs, outputs, **{**usual, **options})
+    vectors = Vectors(module, module, [], {}, 0, module.inputs[0].type.slots, *packs)
+    return to_bfv_plan("case", vectors, **{"ring_degree": RING_DEGREE, "insecure": True, **options})
 
 
 def centred(x: Any, t: int) -> Integers:

@@ -22,7 +22,7 @@ def select_bfv(
     code_of: Callable[[ModulusChain], Executable],
     slots: int,
     *,
-    plain_bits: int | None = 20,
+    plain_bits: int = 20,
     plain_modulus: int | None = None,
     ring_degree: int | None = None,
     security_bits: int = 128,

@@ -97,3 +97,7 @@ class MissingPackageError(UserError, ImportError):
 
 class IrError(UserError, ValueError):
     """IR text cannot be parsed, or a module does not verify."""
+
+
+class RangeWarning(UserWarning):
+    """Results may not fit the integers that a scheme computes with."""

@@ -8,6 +8,7 @@
 #include "lanes/kernels.hpp"
 #include "lanes/moves.hpp"
 #include "lanes/starts.hpp"
+#include "lanes/stencils.hpp"
 #include "math/error.hpp"
 
 namespace lw::lanes {
@@ -56,6 +57,9 @@ class Search {
 
   void start(const Rewritten& rewritten, const Values& values) {
     const Circuit& circuit = rewritten.circuit;
+    if (Schedule stencil = stencil_schedule(circuit); !stencil.packs.empty()) {
+      consider({&rewritten, &values, std::move(stencil), 0});
+    }
     for (const PackOrder packs : {PackOrder::kReady, PackOrder::kLevel, PackOrder::kLate}) {
       for (const LaneOrder lanes : {LaneOrder::kTrees, LaneOrder::kPadded, LaneOrder::kPositions}) {
         for (const bool is_right : {false, true}) {

@@ -70,7 +70,7 @@ def test_a_circuit_in_a_circuit_becomes_part_of_it():
 def test_equal_operations_are_recorded_once_and_public_ones_computed():
     @lw.circuit
     def f(x: lw.scalar(), y: lw.scalar()):
-        return (x - y) * (x - y) + 0 * x + (y * 1 + 0) * (2 - 1), -(-x) - 0, x**3
+        return (x - y) * (x - y) + 0 * x + (y * 1 + 0) * (2 - 1), -(0 - x) - 0, x**3
 
     assert codes(f).count(SUB) == 1
     written = trace_circuit(f, share=False)

@@ -27,7 +27,7 @@ def _numbers(value: Any, dtype: str) -> Array:
     array = np.asarray(value)
     if dtype == REAL:
         return array.astype(REAL)
-    if array.dtype.kind not in "biuO" or any(int(n) != n for n in array.flat if array.dtype.kind == "O"):
+    if array.dtype.kind not in "biufO" or any(int(n) != n for n in array.flat if array.dtype.kind in "fO"):
         raise DtypeError(f"values of dtype {array.dtype} where integers are needed")
     exact = np.empty(array.shape, dtype=object)
     exact[...] = np.frompyfunc(int, 1, 1)(array)

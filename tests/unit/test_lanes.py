@@ -187,6 +187,17 @@ def test_scalar_code_is_chosen_where_it_is_cheapest():
     assert counts["rotations"] == counts["blends"] == 0
 
 
+def test_masks_are_avoided_where_levels_are_dear():
+    circuit = selections(1)
+    circuit.packing[0] = GROUPED
+    graph = circuit.graph()
+    cheap, dear = (
+        _core.lanes.vectorize(graph, (1.0, 3.0, 0.01, 0.05, 0.03, 0.03, level), {"work": 2e6}) for level in (0.0, 1.0)
+    )
+    assert dear["depth"] == 3 <= cheap["depth"]
+    check(graph, dear)
+
+
 def test_the_same_seed_gives_the_same_program():
     first, second = (vectorized(matrix_product(2, GROUPED, GROUPED), seed=5) for _ in range(2))
     assert first == second

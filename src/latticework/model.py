@@ -93,6 +93,9 @@ class Model:
         results = self.plan.client.results
         if not results:
             return outputs
+        modulus = self.plan.chain.plain_modulus
+        if modulus:
+            outputs = [(array + modulus // 2) % modulus - modulus // 2 for array in outputs]
         arrays = dict(zip((r.name for r in results), scattered(results, outputs), strict=True))
         return returned(results, lambda result: arrays[result.name])
 

@@ -21,6 +21,12 @@ _Level = tuple[int, int]
 _KeySpec = dict[str, Any]
 _Words = npt.NDArray[np.uint64]
 
+# The search for schedules and lanes of scalar circuits
+
+class lanes:
+    @staticmethod
+    def anneal(graph: dict[str, Any], options: dict[str, Any] = ...) -> dict[str, Any]: ...
+
 # Hashes, CBOR and containers
 
 class FileKind(IntEnum):

@@ -1,0 +1,95 @@
+#include "lanes/best_first.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace lw::lanes {
+namespace {
+
+class Search {
+ public:
+  Search(const Circuit& circuit, const AnnealOptions& options)
+      : circuit_(circuit), options_(options), random_(options.seed) {}
+
+  Candidate run(AnnealTrace& trace) {
+    seen_.insert(singletons(circuit_).vertex);
+    std::vector<Candidate> known;
+    std::set<std::pair<double, std::size_t>> open;  // cost and number of those with something left to try
+    std::size_t best = 0;
+    const auto add = [&](Candidate candidate) {
+      trace.tried.push_back(candidate.cost);
+      if (known.empty() || candidate.cost < known[best].cost) best = known.size();
+      open.insert({candidate.cost, known.size()});
+      known.push_back(std::move(candidate));
+      trace.best.push_back(known[best].cost);
+    };
+    add(place(singletons(circuit_)));
+    for (int round = 0; round < options_.rounds && !open.empty(); ++round) {
+      std::optional<Quotient> next;
+      while (!next && !open.empty()) {
+        next = contraction_of(known[open.begin()->second]);
+        if (!next) open.erase(open.begin());
+      }
+      if (next) add(place(std::move(*next)));
+    }
+    return std::move(known[best]);
+  }
+
+ private:
+  Candidate place(Quotient quotient) {
+    Candidate result;
+    result.quotient = std::move(quotient);
+    result.epochs = find_epochs(circuit_, result.quotient, options_.weights);
+    std::vector<Number> first = options_.start == AnnealOptions::Start::kMatched
+                                    ? matched_lanes(result.epochs, circuit_.width)
+                                    : enumerated_lanes(result.epochs);
+    Placement placement(result.epochs, circuit_.width, std::move(first));
+    result.lane = anneal_lanes(placement, result.epochs, options_.cooling, random_, &result.rotations);
+    result.cost = result.rotations * options_.weights.rotate + result.epochs.height;
+    find_untried(result);
+    return result;
+  }
+
+  /// What may be contracted: arcs between operations in different lanes. Loads stay by themselves.
+  void find_untried(Candidate& candidate) const {
+    const Number gates = candidate.epochs.num_gates();
+    std::map<std::pair<Number, Number>, std::size_t> class_of;  // by epoch that is read, and distance
+    for (const auto& [source, target] : candidate.epochs.arcs) {
+      const Number distance = candidate.lane[target] - candidate.lane[source];
+      if (source < gates || distance == 0) continue;
+      std::size_t at = candidate.untried.size();
+      if (options_.contraction == AnnealOptions::Contraction::kClass) {
+        at = class_of.insert({{candidate.epochs.epoch[source], distance}, at}).first->second;
+      }
+      if (at == candidate.untried.size()) candidate.untried.emplace_back();
+      candidate.untried[at].push_back({source - gates, target - gates});
+    }
+  }
+
+  /// A quotient not seen before, or nothing if all contractions have been tried.
+  std::optional<Quotient> contraction_of(Candidate& candidate) {
+    while (!candidate.untried.empty()) {
+      std::swap(candidate.untried[random_.below(static_cast<std::uint32_t>(candidate.untried.size()))],
+                candidate.untried.back());
+      Quotient next = contract(circuit_, candidate.quotient, candidate.untried.back());
+      candidate.untried.pop_back();
+      if (seen_.insert(next.vertex).second) return next;
+    }
+    return std::nullopt;
+  }
+
+  const Circuit& circuit_;
+  const AnnealOptions& options_;
+  Random random_;
+  std::set<std::vector<Number>> seen_;
+};
+
+}  // namespace
+
+Candidate best_candidate(const Circuit& circuit, const AnnealOptions& options, AnnealTrace& trace) {
+  return Search(circuit, options).run(trace);
+}
+
+}  // namespace lw::lanes

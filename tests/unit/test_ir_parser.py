@@ -19,7 +19,7 @@ from latticework.ir import (
     verify,
 )
 
-S = scalar.ScalarType("int64", True)
+S = scalar.ScalarType("integer", True)
 
 TEXT = """\
 #loc0 = loc("main.py":40, "model(x)")
@@ -28,16 +28,16 @@ TEXT = """\
 #loc3 = loc("model.py":7, "a, b = \\"\\u00e9\\"")
 #origin4 = origin("b", unknown, none, none)
 "module"() ({
-^bb0(%0: index, %1: !scalar<dtype = "int64", secret = true> loc(#origin2)):
+^bb0(%0: index, %1: !scalar<dtype = "integer", secret = true> loc(#origin2)):
   %2:2 = "loop.for"(%0, %1, %1) ({
-  ^bb0(%3: index, %4: !scalar<dtype = "int64", secret = true>, %5: !scalar<dtype = "int64", secret = true>):
-    %6 = "scalar.add"(%4, %5) : (!scalar<dtype = "int64", secret = true>, !scalar<dtype = "int64", secret = true>) -> \
-!scalar<dtype = "int64", secret = true> loc("model.py":8)
-    "loop.yield"(%5, %6) : (!scalar<dtype = "int64", secret = true>, !scalar<dtype = "int64", secret = true>) -> ()
-  }) {at_most = 9, lw.origin = [none, #origin4]} : (index, !scalar<dtype = "int64", secret = true>, \
-!scalar<dtype = "int64", secret = true>) -> (!scalar<dtype = "int64", secret = true>, \
-!scalar<dtype = "int64", secret = true>) loc(#loc3)
-  "loop.yield"(%2#1) : (!scalar<dtype = "int64", secret = true>) -> ()
+  ^bb0(%3: index, %4: !scalar<dtype = "integer", secret = true>, %5: !scalar<dtype = "integer", secret = true>):
+    %6 = "scalar.add"(%4, %5) : (!scalar<dtype = "integer", secret = true>, !scalar<dtype = "integer", secret = true>) -> \
+!scalar<dtype = "integer", secret = true> loc("model.py":8)
+    "loop.yield"(%5, %6) : (!scalar<dtype = "integer", secret = true>, !scalar<dtype = "integer", secret = true>) -> ()
+  }) {at_most = 9, lw.origin = [none, #origin4]} : (index, !scalar<dtype = "integer", secret = true>, \
+!scalar<dtype = "integer", secret = true>) -> (!scalar<dtype = "integer", secret = true>, \
+!scalar<dtype = "integer", secret = true>) loc(#loc3)
+  "loop.yield"(%2#1) : (!scalar<dtype = "integer", secret = true>) -> ()
 }) {inputs = ["n", "x"], outputs = ["y"], sources = [["5d07e1c1bd69af4d9f4a9bd2b48aa6c3", "<f4", [2, 1]]]} : () -> ()
 """
 
@@ -116,7 +116,7 @@ def test_sources_must_have_the_form_that_is_written():
         ('"scalar.add"', '"scalar.plus"', 10, "no op is called scalar.plus"),
         ("%1: !scalar", "%1: !skalar", 7, "no type is called !skalar"),
         ("%1: !scalar<dtype", "%1: !scalar<kind", 7, "ScalarType: .*takes dtype, secret"),
-        ('%1: !scalar<dtype = "int64"', '%1: !scalar<dtype = "int8"', 7, "a scalar is float64 or int64, not int8"),
+        ('%1: !scalar<dtype = "integer"', '%1: !scalar<dtype = "int8"', 7, "a scalar is float64 or integer, not int8"),
         ("secret = true> loc(#origin2)", "secret = maybe> loc(#origin2)", 7, "expected an attribute, found 'maybe>"),
         ("secret = true> loc(#origin2)", "dtype = true> loc(#origin2)", 7, "dtype is given twice"),
         ("at_most = 9", "at_most = #nothing<>", 12, "no attribute is called #nothing"),

@@ -49,18 +49,43 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a program.
+    """A parameter of a program or a circuit.
 
-    kind      Secret, Index, or None for a public weight given to compile
+    kind      Secret or Index of a program, an Input of a circuit, or None for a public weight given to compile
     default   inspect.Parameter.empty if there is none
     """
 
     name: str
-    kind: Secret | Index | None
+    kind: Any
     default: Any
 
 
-def parameters_of(function: Callable[..., Any], local_names: Mapping[str, Any]) -> tuple[Parameter, ...]:
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The annotations that make a parameter an input.
+
+    what   "program" or "circuit", for messages
+    words  one of which stands in every such annotation
+    of     the annotation's value -> the kind of input, or None if it is no input
+    """
+
+    what: str
+    words: tuple[str, ...]
+    of: Callable[[Any], Any]
+
+
+def _of_program(annotation: Any) -> Secret | Index | None:
+    if annotation is Secret or annotation is Index:
+        return Secret() if annotation is Secret else Index()
+    return annotation if isinstance(annotation, (Secret, Index)) else None
+
+
+OF_PROGRAMS = Kinds("program", ("Secret", "Index"), _of_program)
+
+
+def parameters_of(
+    function: Callable[..., Any], local_names: Mapping[str, Any], kinds: Kinds = OF_PROGRAMS
+) -> tuple[Parameter, ...]:
     """The parameters of a user's function; annotations may be strings.
 
     local_names  variables of the scope the function is defined in, for string annotations
@@ -70,14 +95,14 @@ def parameters_of(function: Callable[..., Any], local_names: Mapping[str, Any]) 
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TraceError(
-                f"program {function.__name__}: parameter {parameter} takes any number of arguments; name each one, "
+                f"{kinds.what} {function.__name__}: parameter {parameter} takes any number of arguments; name each one, "
                 "so that every input and weight is known",
                 at=at,
             )
-        kind = _kind(parameter, function, local_names)
+        kind = _kind(parameter, function, local_names, kinds)
         if kind is not None and parameter.default is not parameter.empty:
             raise TraceError(
-                f"program {function.__name__}: input {parameter.name} has a default value; only weights may have one",
+                f"{kinds.what} {function.__name__}: input {parameter.name} has a default value; only weights may have one",
                 at=at,
             )
         found.append(Parameter(parameter.name, kind, parameter.default))
@@ -85,20 +110,18 @@ def parameters_of(function: Callable[..., Any], local_names: Mapping[str, Any]) 
 
 
 def _kind(
-    parameter: inspect.Parameter, function: Callable[..., Any], local_names: Mapping[str, Any]
-) -> Secret | Index | None:
+    parameter: inspect.Parameter, function: Callable[..., Any], local_names: Mapping[str, Any], kinds: Kinds
+) -> Any:
     annotation = parameter.annotation
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, function.__globals__, dict(local_names))
         except NameError as error:
-            if "Secret" not in annotation and "Index" not in annotation:
+            if not any(word in annotation for word in kinds.words):
                 return None
             raise TraceError(
-                f"program {function.__name__}: the annotation {annotation!r} of {parameter.name} cannot be read: "
-                f"{error}; names in it must be visible where the program is defined",
+                f"{kinds.what} {function.__name__}: the annotation {annotation!r} of {parameter.name} cannot be read: "
+                f"{error}; names in it must be visible where the {kinds.what} is defined",
                 at=definition_loc(function.__code__),
             ) from None
-    if annotation is Secret or annotation is Index:
-        return Secret() if annotation is Secret else Index()
-    return annotation if isinstance(annotation, (Secret, Index)) else None
+    return kinds.of(annotation)

@@ -105,7 +105,7 @@ def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
     """
     module = Module()
     tracer = Tracer(module, program.name, wrap)
-    arguments: dict[str, Any] = dict(_weights(program, weights))
+    arguments: dict[str, Any] = dict(weights_of(program, weights))
     examples = _examples(program, example)
     for parameter in program.inputs:
         value = module.body.add_arg(_type(program, parameter, examples), Origin(parameter.name, program.loc))
@@ -137,7 +137,13 @@ def check_shape(
         )
 
 
-def _weights(program: Program, given: Any) -> dict[str, Any]:
+def weights_of(program: Any, given: Any, what: str = "program", declared: str = "Secret[shape]") -> dict[str, Any]:
+    """The public arguments by name.
+
+    program   a program, or a circuit
+    what      it is called in messages, and how its encrypted inputs are declared
+    raises    TraceError unless each public parameter is given once
+    """
     wanted = program.weights
     names = ", ".join(p.name for p in wanted) or "none"
     if isinstance(given, np.ndarray) and len(wanted) == 1:
@@ -149,7 +155,7 @@ def _weights(program: Program, given: Any) -> dict[str, Any]:
     else:
         count = len(given) if isinstance(given, Sequence) else f"one {type(given).__name__}"
         raise TraceError(
-            f"program {program.name} has {len(wanted)} weights ({names}), got {count}; "
+            f"{what} {program.name} has {len(wanted)} weights ({names}), got {count}; "
             "give weights=(...) in that order, or by name as weights={...}",
             at=program.loc,
         )
@@ -157,9 +163,9 @@ def _weights(program: Program, given: Any) -> dict[str, Any]:
     missing = [p.name for p in wanted if p.name not in by_name and p.default is inspect.Parameter.empty]
     if unknown or missing:
         raise TraceError(
-            f"program {program.name} has {len(wanted)} weights ({names}); "
+            f"{what} {program.name} has {len(wanted)} weights ({names}); "
             f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}. "
-            "Give weights=(...) in that order, or annotate parameters that are encrypted inputs as Secret[shape]",
+            f"Give weights=(...) in that order, or annotate parameters that are encrypted inputs as {declared}",
             at=program.loc,
         )
     return {p.name: by_name.get(p.name, p.default) for p in wanted}

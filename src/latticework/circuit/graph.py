@@ -1,0 +1,333 @@
+"""A scalar circuit as numbered nodes: what rewriting and the search for lanes work on.
+
+In:  scalar IR (frontend/circuit.py).
+Out: inputs first, then operations after their operands; equal ones once; public numbers apart, as the right operand of
+     `add constant` and `mul constant` (c - x is -x + c). What no output needs is gone.
+Meaning kept: `evaluate` of the graph equals the interpreter on the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from latticework.dialects.scalar import PACKINGS, GroupType
+from latticework.errors import TraceError
+from latticework.ir import Loc, Module, Op, Value
+
+INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
+BINARY = (ADD, SUB, MUL)
+COMMUTATIVE = (ADD, MUL)
+Public = int | float
+
+
+class Node(NamedTuple):
+    """One number.
+
+    left, right  operands: nodes; of constant operations `right` numbers a constant; of an input they are its group
+                 and which element of that it is; of `neg` right is -1
+    """
+
+    code: int
+    left: int
+    right: int
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A public number, where an operand may turn out to be one."""
+
+    value: Public
+
+
+Operand = int | Constant
+
+
+@dataclass(frozen=True)
+class Group:
+    """An input group: its name, packing ("free", "grouped", "replicated"), fixed lanes or (), elements by name."""
+
+    name: str
+    packing: str
+    lanes: tuple[int, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A circuit.
+
+    constants  public numbers by their number
+    outputs    a node each
+    lines      of every node
+    """
+
+    nodes: tuple[Node, ...]
+    constants: tuple[Public, ...]
+    groups: tuple[Group, ...]
+    outputs: tuple[int, ...]
+    lines: tuple[Loc, ...]
+
+    @property
+    def num_inputs(self) -> int:
+        """Number of input nodes, which come first."""
+        return sum(node.code == INPUT for node in self.nodes)
+
+    @property
+    def num_products(self) -> int:
+        """Products of two encrypted numbers."""
+        return sum(node.code == MUL for node in self.nodes)
+
+    def operands(self, number: int) -> tuple[int, ...]:
+        """The nodes that a node reads."""
+        code, left, right = self.nodes[number]
+        return () if code == INPUT else (left, right) if code in BINARY else (left,)
+
+    def uses(self) -> list[int]:
+        """How often each node is read, by outputs too."""
+        counts = [0] * len(self.nodes)
+        for number in range(len(self.nodes)):
+            for operand in self.operands(number):
+                counts[operand] += 1
+        for output in self.outputs:
+            counts[output] += 1
+        return counts
+
+    def depth(self) -> int:
+        """Products on the longest path, those by constants too."""
+        depths: list[int] = []
+        for number, node in enumerate(self.nodes):
+            below = max((depths[i] for i in self.operands(number)), default=0)
+            depths.append(below + (node.code in (MUL, MUL_CONSTANT)))
+        return max((depths[i] for i in self.outputs), default=0)
+
+    def as_dict(self, width: int) -> dict[str, Any]:
+        """The form that the native search takes; `width`: slots of a vector."""
+        inputs = [node for node in self.nodes if node.code == INPUT]
+        return {
+            "code": [node.code for node in self.nodes],
+            "left": [-1 if node.code == INPUT else node.left for node in self.nodes],
+            "right": [-1 if node.code == INPUT else node.right for node in self.nodes],
+            "group": [node.left if node.code == INPUT else -1 for node in self.nodes],
+            "packing": [PACKINGS.index(group.packing) for group in self.groups],
+            "fixed": [
+                [group.lanes[node.right] for node in inputs if node.left == number] if group.lanes else []
+                for number, group in enumerate(self.groups)
+            ],
+            "outputs": list(self.outputs),
+            "width": width,
+        }
+
+
+class GraphBuilder:
+    """Makes nodes, each once, with public numbers folded."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = tuple(groups)
+        self.nodes: list[Node] = []
+        self.constants: list[Public] = []
+        self.line = Loc.unknown()
+        self._lines: list[Loc] = []
+        self._numbers: dict[Node, int] = {}
+        self._constants: dict[Public, int] = {}
+
+    def _node(self, code: int, left: int, right: int) -> int:
+        if code in COMMUTATIVE and right < left:
+            key = Node(code, right, left)
+        else:
+            key = Node(code, left, right)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.nodes)
+            self.nodes.append(Node(code, left, right))
+            self._lines.append(self.line)
+        return self._numbers[key]
+
+    def _constant(self, value: Public) -> int:
+        if value not in self._constants:
+            self._constants[value] = len(self.constants)
+            self.constants.append(value)
+        return self._constants[value]
+
+    def input(self, group: int, element: int) -> int:
+        """An element of an input group."""
+        return self._node(INPUT, group, element)
+
+    def add(self, a: Operand, b: Operand) -> Operand:
+        """a + b."""
+        if isinstance(a, Constant):
+            a, b = b, a
+        if isinstance(a, Constant) and isinstance(b, Constant):
+            return Constant(a.value + b.value)
+        if isinstance(b, Constant):
+            return self._plus(_number(a), b.value)
+        return self._node(ADD, _number(a), b)
+
+    def sub(self, a: Operand, b: Operand) -> Operand:
+        """a - b."""
+        if isinstance(b, Constant):
+            return self.add(a, Constant(-b.value))
+        if isinstance(a, Constant):
+            return self.add(self.neg(b), a)
+        return Constant(0) if a == b else self._node(SUB, a, b)
+
+    def mul(self, a: Operand, b: Operand) -> Operand:
+        """a * b."""
+        if isinstance(a, Constant):
+            a, b = b, a
+        if isinstance(a, Constant) and isinstance(b, Constant):
+            return Constant(a.value * b.value)
+        if isinstance(b, Constant):
+            return self._times(_number(a), b.value)
+        return self._node(MUL, _number(a), b)
+
+    def neg(self, a: Operand) -> Operand:
+        """-a."""
+        if isinstance(a, Constant):
+            return Constant(-a.value)
+        node = self.nodes[a]
+        return node.left if node.code == NEG else self._node(NEG, a, -1)
+
+    def _plus(self, a: int, value: Public) -> Operand:
+        node = self.nodes[a]
+        if node.code == ADD_CONSTANT:
+            return self._plus(node.left, self.constants[node.right] + value)
+        return a if value == 0 else self._node(ADD_CONSTANT, a, self._constant(value))
+
+    def _times(self, a: int, value: Public) -> Operand:
+        node = self.nodes[a]
+        if value in (0, 1, -1):
+            return (Constant(0), a, self.neg(a))[value]  # type: ignore[index]
+        if node.code == MUL_CONSTANT:
+            return self._times(node.left, self.constants[node.right] * value)
+        if node.code == NEG:
+            return self._times(node.left, -value)
+        return self._node(MUL_CONSTANT, a, self._constant(value))
+
+    def finished(self, outputs: Sequence[int]) -> Graph:
+        """What the outputs need, inputs first in the order of their groups."""
+        needed = [False] * len(self.nodes)
+        for output in outputs:
+            needed[output] = True
+        for number in reversed(range(len(self.nodes))):
+            code, left, right = self.nodes[number]
+            if needed[number] and code != INPUT:
+                needed[left] = True
+                needed[right if code in BINARY else left] = True
+        kept = [number for number in range(len(self.nodes)) if needed[number]]
+        inputs = sorted((n for n in kept if self.nodes[n].code == INPUT), key=lambda n: self.nodes[n][1:])
+        order = inputs + [n for n in kept if self.nodes[n].code != INPUT]
+        place = {number: i for i, number in enumerate(order)}
+        used: dict[int, int] = {}
+
+        def moved(node: Node) -> Node:
+            match node.code:
+                case 0:
+                    return node
+                case 5 | 6:
+                    return Node(node.code, place[node.left], used.setdefault(node.right, len(used)))
+            return Node(node.code, place[node.left], place.get(node.right, -1))
+
+        nodes = tuple(moved(self.nodes[n]) for n in order)
+        constants = tuple(self.constants[n] for n in used)
+        return Graph(
+            nodes, constants, self.groups, tuple(place[o] for o in outputs), tuple(self._lines[n] for n in order)
+        )
+
+
+def _number(operand: Operand) -> int:
+    assert isinstance(operand, int)
+    return operand
+
+
+def graph_of(module: Module) -> Graph:
+    """The graph of a scalar module.
+
+    raises  TraceError for an output that turns out to be a public number
+    """
+    elements: list[dict[int, str]] = [{} for _ in module.inputs]
+    for op in module.body.ops:
+        if op.name == "scalar.element" and op.result.origin is not None:
+            elements[op.operands[0].index][op.attrs["number"]] = _label(op.result)
+    groups = []
+    for name, value, found in zip(module.input_names, module.inputs, elements, strict=True):
+        kind = value.type
+        assert isinstance(kind, GroupType)
+        labels = tuple(found.get(i, f"{name}[{i}]") for i in range(kind.count))
+        groups.append(Group(name, kind.packing, kind.lanes, labels))
+    builder = GraphBuilder(groups)
+    made: dict[Value, Operand] = {}
+    for op in module.body.ops[:-1]:
+        builder.line = op.loc
+        made[op.result] = _made(builder, op, [made[v] for v in op.operands if v in made])
+    outputs = [made[v] for v in module.body.terminator.operands]
+    return builder.finished(checked_outputs(outputs, module.outputs, module.body.terminator.loc))
+
+
+def checked_outputs(outputs: Sequence[Operand], names: Sequence[str], loc: Loc) -> list[int]:
+    """The nodes of outputs.
+
+    raises  TraceError if one is a public number
+    """
+    for name, output in zip(names, outputs, strict=True):
+        if isinstance(output, Constant):
+            raise TraceError(
+                f"output {name} is always {output.value}: it depends on nothing encrypted; compute it outside the "
+                "circuit",
+                at=loc,
+            )
+    return [_number(output) for output in outputs]
+
+
+def _label(value: Value) -> str:
+    origin = value.origin
+    assert origin is not None
+    return origin.name + (f"[{', '.join(map(str, origin.position))}]" if origin.position else "")
+
+
+def _made(builder: GraphBuilder, op: Op, operands: list[Operand]) -> Operand:
+    match op.name:
+        case "scalar.element":
+            return builder.input(op.operands[0].index, op.attrs["number"])
+        case "scalar.constant":
+            return Constant(op.attrs["value"])
+        case "scalar.add":
+            return builder.add(*operands)
+        case "scalar.sub":
+            return builder.sub(*operands)
+        case "scalar.mul":
+            return builder.mul(*operands)
+    assert op.name == "scalar.neg", op.name
+    return builder.neg(operands[0])
+
+
+def evaluate(graph: Graph, inputs: Sequence[Sequence[Any]], modulus: int | None = None) -> list[Any]:
+    """The outputs on plain numbers: Python's own arithmetic, exact on integers.
+
+    inputs   numbers by group and element; arrays in their place are computed elementwise
+    modulus  integers are reduced to the representative nearest to 0
+    """
+    values: list[Any] = []
+    for code, left, right in graph.nodes:
+        match code:
+            case 0:
+                value = inputs[left][right]
+            case 1:
+                value = values[left] + values[right]
+            case 2:
+                value = values[left] - values[right]
+            case 3:
+                value = values[left] * values[right]
+            case 4:
+                value = -values[left]
+            case 5:
+                value = values[left] + graph.constants[right]
+            case _:
+                value = values[left] * graph.constants[right]
+        values.append(value if modulus is None else centred(value, modulus))
+    return [values[output] for output in graph.outputs]
+
+
+def centred(value: Any, modulus: int) -> Any:
+    """The representative nearest to 0."""
+    return (value + modulus // 2) % modulus - modulus // 2

@@ -1,0 +1,224 @@
+"""Circuits: ordinary functions on numbers, callable as such, and traced into single operations."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from latticework.dialects import loop, scalar
+from latticework.dialects.scalar import INTEGER, GroupType
+from latticework.errors import DtypeError, ShapeError, TraceError
+from latticework.frontend.annotations import Parameter, parameters_of
+from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
+from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
+from latticework.frontend.location import definition_loc, user_loc
+from latticework.frontend.program import weights_of
+from latticework.ir.core import Value
+from latticework.ir.location import Loc, Origin
+from latticework.ir.module import Module
+from latticework.plan.arguments import Argument, Branch, Result
+
+
+class Circuit:
+    """A function on numbers that can be compiled to run on encrypted ones.
+
+    Called with plain numbers it computes in plain Python what the compiled circuit computes; inside another circuit
+    it becomes part of that.
+
+    function    the user's own
+    parameters  in the order of its signature
+    loc         its `def` line
+    """
+
+    def __init__(self, function: Callable[..., Any], local_names: Mapping[str, Any] | None = None) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = function.__name__
+        self.signature = inspect.signature(function)
+        self.loc: Loc = definition_loc(function.__code__)
+        self.parameters: tuple[Parameter, ...] = parameters_of(function, local_names or {}, OF_CIRCUITS)
+        self.shared: tuple[Shared, ...] = tuple(shared_inputs(self.name, self.inputs, self.loc))
+
+    @property
+    def inputs(self) -> tuple[Parameter, ...]:
+        """The parameters that are encrypted."""
+        return tuple(p for p in self.parameters if p.kind is not None and p.kind.secret)
+
+    @property
+    def weights(self) -> tuple[Parameter, ...]:
+        """The parameters that are public and given to compile."""
+        return tuple(p for p in self.parameters if p.kind is None or not p.kind.secret)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function itself, on exact integers where it is given integers; inputs are checked."""
+        bound = self.signature.bind(*args, **kwargs)
+        for parameter in self.parameters:
+            if parameter.kind is not None and parameter.name in bound.arguments:
+                bound.arguments[parameter.name] = self.plain_input(parameter, bound.arguments[parameter.name])
+        return self.function(*bound.args, **bound.kwargs)
+
+    def plain_input(self, parameter: Parameter, given: Any) -> Any:
+        """A number, or an array of numbers, for one annotated parameter: Python integers or float64.
+
+        raises  ShapeError or DtypeError for what does not fit
+        """
+        where = f"circuit {self.name}, input {parameter.name}"
+        array = np.asarray(given, dtype=object)
+        if array.shape != parameter.kind.shape:
+            raise ShapeError(f"{where} has shape {array.shape}, declared is {parameter.kind.shape}", at=user_loc())
+        numbers = [n.item() if isinstance(n, np.generic) else n for n in array.reshape(-1)]
+        wrong = [n for n in numbers if not isinstance(n, int | float | Number)]
+        if wrong:
+            raise DtypeError(f"{where} holds a {type(wrong[0]).__name__}; give whole or real numbers", at=user_loc())
+        if not parameter.kind.shape:
+            return int(numbers[0]) if isinstance(numbers[0], bool) else numbers[0]
+        is_real = all(isinstance(n, float) for n in numbers)
+        made: np.ndarray[Any, Any] = np.empty(len(numbers), dtype=np.float64 if is_real else object)
+        made[:] = [int(n) if isinstance(n, bool) else n for n in numbers]
+        return made.reshape(parameter.kind.shape)
+
+    def __repr__(self) -> str:
+        return f"<circuit {self.name}{self.signature} at {self.loc}>"
+
+
+def circuit(function: Callable[..., Any] | None = None) -> Circuit:
+    """Decorator: make a function on numbers a circuit.
+
+    Parameters annotated lw.scalar(), lw.vector(n) or lw.matrix(r, c) are encrypted inputs, all others are public and
+    given as weights= when the circuit is compiled.
+    raises  TraceError unless decorating a function: it takes no options
+    """
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
+        given = "no function" if function is None else repr(function)
+        raise TraceError(
+            f"lw.circuit got {given}; write @lw.circuit, without parentheses, above a function defined with def",
+            at=user_loc(),
+        )
+    return Circuit(function, sys._getframe(1).f_locals)
+
+
+@dataclass(frozen=True)
+class TracedCircuit:
+    """A circuit as single operations.
+
+    module     scalar IR: inputs are groups, outputs are numbers
+    arguments  which of the groups' elements each of the user's inputs is
+    results    which of the outputs each of the user's results is made of
+    """
+
+    module: Module
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+
+
+def trace_circuit(
+    circuit: Circuit,
+    weights: Any = (),
+    *,
+    dtype: str = INTEGER,
+    share: bool = True,
+    max_operations: int = MAX_OPERATIONS,
+) -> TracedCircuit:
+    """Run a circuit once on symbols.
+
+    weights  in the order of the public parameters, or a dictionary by name
+    dtype    "integer" or "float64"
+    share    whether equal computations are recorded once
+    raises   TraceError and its kinds, at the user's line
+    """
+    module = Module()
+    tracer = CircuitTracer(module, circuit.name, dtype, share=share, max_operations=max_operations)
+    given: dict[str, Any] = dict(weights_of(circuit, weights, "circuit", "lw.vector(length)"))
+    for parameter in circuit.weights:
+        if parameter.kind is not None:
+            given[parameter.name] = circuit.plain_input(parameter, given[parameter.name])
+    arguments: list[Argument] = []
+    for number, shared in enumerate(circuit.shared):
+        kind = GroupType(shared.size, dtype, shared.packing, shared.lanes, True)
+        group = module.body.add_arg(kind, Origin(shared.name, circuit.loc))
+        module.input_names.append(shared.name)
+        first = 0
+        for p in shared.members:
+            own: Input = p.kind
+            elements = tuple(range(first, first + own.size))
+            arguments.append(Argument(p.name, own.shape, number, elements, own.low, own.high))
+            first += own.size
+            given[p.name] = _array(tracer, circuit, p, group, elements)
+    bound = circuit.signature.bind_partial()
+    bound.arguments.update({p.name: given[p.name] for p in circuit.parameters})
+    try:
+        returned = circuit.function(*bound.args, **bound.kwargs)
+        results, outputs = _results(circuit, tracer, returned)
+    finally:
+        tracer.active = False
+    tracer._builder.create(loop.YIELD, outputs, loc=circuit.loc)
+    module.outputs = [f"{r.name}[{i}]" if r.shape else r.name for r in results for i in range(len(r.elements))]
+    order = {p.name: i for i, p in enumerate(circuit.parameters)}
+    return TracedCircuit(module, tuple(sorted(arguments, key=lambda a: order[a.name])), tuple(results))
+
+
+def _array(
+    tracer: CircuitTracer, circuit: Circuit, parameter: Parameter, group: Value, elements: tuple[int, ...]
+) -> Any:
+    """What the function gets to see of one input: a number, or an array of numbers."""
+    shape = parameter.kind.shape
+    made = np.empty(shape, dtype=object)
+    for position, number in zip(np.ndindex(shape), elements, strict=True):
+        op = tracer._builder.create(
+            scalar.ELEMENT, [group], {"number": number}, loc=circuit.loc,
+            origin=Origin(parameter.name, circuit.loc, None, position or None),
+        )  # fmt: skip
+        made[position] = Number(tracer, op.result)
+    return made if shape else made[()]
+
+
+def _results(circuit: Circuit, tracer: CircuitTracer, returned: Any) -> tuple[list[Result], list[Value]]:
+    """The arrays and numbers in what a function returned, and all their elements in order."""
+    results: list[Result] = []
+    outputs: list[Value] = []
+
+    def visit(item: Any, name: str, path: tuple[Branch, ...]) -> None:
+        if isinstance(item, Mapping):
+            for i, (key, part) in enumerate(item.items()):
+                visit(part, f"{name}.{key}" if name else str(key), (*path, Branch(str(key), i)))
+            return
+        if isinstance(item, tuple):
+            for i, part in enumerate(item):
+                visit(part, f"{name or 'result'}{i}", (*path, Branch(None, i)))
+            return
+        array = np.asarray(item, dtype=object)
+        first = len(outputs)
+        for place, number in zip(np.ndindex(array.shape), array.reshape(-1), strict=True):
+            where = f"{name or 'result'}[{', '.join(map(str, place))}]" if place else name or "result"
+            if not isinstance(number, Number):
+                raise TraceError(f"circuit {circuit.name} returns {_unfit(where, number)}", at=circuit.loc)
+            outputs.append(tracer.value_of(number))
+        if array.size:
+            results.append(Result(name or "result", array.shape, path, tuple(range(first, len(outputs)))))
+
+    visit(returned, "", ())
+    names = [r.name for r in results]
+    if not results:
+        raise TraceError(f"circuit {circuit.name} returns nothing; return at least one number", at=circuit.loc)
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise TraceError(f"circuit {circuit.name} returns two results called {twice!r}; rename one", at=circuit.loc)
+    return results, outputs
+
+
+def _unfit(name: str, value: Any) -> str:
+    """What a returned value is that cannot be an output, and what to return instead."""
+    if value is None:
+        return f"None as {name}; return numbers computed from the inputs"
+    if isinstance(value, int | float | np.generic):
+        return (
+            f"{value!r} as {name}, which depends on nothing encrypted; return numbers computed from the inputs, and "
+            "compute the rest outside the circuit"
+        )
+    return f"a {type(value).__name__} as {name}; return numbers, arrays and lists of them, or tuples and dictionaries"

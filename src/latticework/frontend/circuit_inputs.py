@@ -1,0 +1,218 @@
+"""The inputs of circuits: numbers, vectors and matrices, and how each may be packed."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from latticework.errors import DtypeError, LayoutError, RangeError, ShapeError, TraceError
+from latticework.frontend.annotations import Kinds, Parameter
+from latticework.frontend.location import user_loc
+from latticework.ir.location import Loc
+
+MAX_LANES = 1 << 16
+_NAMES = ("scalar", "vector", "matrix")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What one parameter of a circuit is; made by `scalar`, `vector` and `matrix`.
+
+    shape      () of a number
+    replicate  whether elements may stand in the ciphertext in several copies
+    group      inputs of the same group share one ciphertext; "" for one of its own
+    lanes      slot of every element, in C order; () where the compiler chooses
+    secret     encrypted; else public, known when the circuit is compiled
+    low, high  between which its values lie, or None
+    """
+
+    shape: tuple[int, ...]
+    replicate: bool = False
+    group: str = ""
+    lanes: tuple[int, ...] = ()
+    secret: bool = True
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """A number that may lie anywhere, beside the others of its kind."""
+        return self.shape == () and self.replicate and not self.group and not self.lanes
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+
+def scalar(
+    *, replicate: bool | None = None, group: str = "", lanes: Any = (), secret: bool = True,
+    low: float | None = None, high: float | None = None,
+) -> Input:  # fmt: skip
+    """An encrypted number. It shares ciphertexts with other numbers, at any slots and in as many copies as it takes.
+
+    replicate  False: a ciphertext with this number once. Without it that of a group, else True
+    group      the name of inputs that share one ciphertext
+    lanes      the slot where it lies
+    secret     False: a public number, given as weights= when the circuit is compiled
+    low, high  between which it lies; the client refuses others
+    """
+    copies = not (group or _given(lanes)) if replicate is None else replicate
+    return _input("scalar", (), copies, group, lanes, secret, low, high)
+
+
+def vector(
+    length: int, *, replicate: bool = False, group: str = "", lanes: Any = (), secret: bool = True,
+    low: float | None = None, high: float | None = None,
+) -> Input:  # fmt: skip
+    """Encrypted numbers in one ciphertext, an array (length,) of numbers to the circuit.
+
+    replicate  True: elements may lie in several copies
+    lanes      the slot of every element: a list, or `model.lanes(name)` of the model that computes it
+    Otherwise as `scalar`.
+    """
+    return _input("vector", _extents("vector", (length,)), replicate, group, lanes, secret, low, high)
+
+
+def matrix(
+    rows: int, columns: int, *, replicate: bool = False, group: str = "", lanes: Any = (), secret: bool = True,
+    low: float | None = None, high: float | None = None,
+) -> Input:  # fmt: skip
+    """Encrypted numbers in one ciphertext, an array (rows, columns) of numbers to the circuit; otherwise as `vector`."""
+    return _input("matrix", _extents("matrix", (rows, columns)), replicate, group, lanes, secret, low, high)
+
+
+def _of_circuit(annotation: Any) -> Input | None:
+    if annotation is scalar:
+        return scalar()
+    if annotation is vector or annotation is matrix:
+        raise TraceError(f"lw.{annotation.__name__} is an annotation only with its size: lw.{annotation.__name__}(4...)")
+    return annotation if isinstance(annotation, Input) else None
+
+
+OF_CIRCUITS = Kinds("circuit", _NAMES, _of_circuit)
+
+
+def _given(lanes: Any) -> bool:
+    return lanes is not None and np.size(np.asarray(lanes, dtype=object)) > 0
+
+
+def _extents(name: str, given: Iterable[Any]) -> tuple[int, ...]:
+    try:
+        extents = tuple(0 if isinstance(n, bool) else operator.index(n) for n in given)
+    except TypeError:
+        extents = (0,)
+    if any(n < 1 for n in extents):
+        raise ShapeError(f"lw.{name}: sizes are whole numbers of at least 1, got {tuple(given)}", at=user_loc())
+    return extents
+
+
+def _input(
+    name: str, shape: tuple[int, ...], replicate: Any, group: Any, lanes: Any, secret: Any, low: Any, high: Any
+) -> Input:
+    at = user_loc()
+    if not isinstance(group, str) or not all(isinstance(flag, bool) for flag in (replicate, secret)):
+        raise DtypeError(f"lw.{name}: group is a name, replicate and secret are True or False", at=at)
+    if not secret and (replicate and name != "scalar" or group or _given(lanes)):
+        raise LayoutError(f"lw.{name}: a public input is not packed; leave out replicate, group and lanes", at=at)
+    fixed = _lanes(name, shape, lanes, at)
+    if fixed and replicate:
+        raise LayoutError(
+            f"lw.{name}: lanes= says where each element lies, replicate=True leaves that to the compiler; give one", at=at
+        )
+    for bound in (low, high):
+        is_number = isinstance(bound, int | float | np.integer | np.floating) and not isinstance(bound, bool)
+        if bound is not None and not (is_number and np.isfinite(bound)):
+            raise RangeError(f"lw.{name}: low={low!r}, high={high!r}; give two finite numbers", at=at)
+    if (low is None) != (high is None) or (low is not None and not low < high):
+        raise RangeError(f"lw.{name}: low={low!r}, high={high!r}; give both, low below high", at=at)
+    return Input(shape, replicate, group, fixed, secret, low, high)
+
+
+def _lanes(name: str, shape: tuple[int, ...], lanes: Any, at: Loc) -> tuple[int, ...]:
+    """Checked lanes in C order, or ()."""
+    if not _given(lanes):
+        return ()
+    try:
+        fixed = tuple(operator.index(lane) for lane in np.asarray(lanes, dtype=object).reshape(-1))
+    except TypeError:
+        raise LayoutError(f"lw.{name}: lanes={lanes!r}; give the slot of each element, whole numbers", at=at) from None
+    if len(fixed) != prod(shape):
+        raise LayoutError(f"lw.{name}: {len(fixed)} lanes for {prod(shape)} elements; give one for each", at=at)
+    _check_lanes(f"lw.{name}", fixed, at)
+    return fixed
+
+
+def _check_lanes(where: str, lanes: tuple[int, ...], at: Loc) -> None:
+    """LayoutError unless lanes are different slots of a vector."""
+    outside = [lane for lane in lanes if not 0 <= lane < MAX_LANES]
+    if outside:
+        raise LayoutError(f"{where}: lane {outside[0]} is no slot; lanes are 0 to {MAX_LANES - 1} at most", at=at)
+    if len(set(lanes)) < len(lanes):
+        twice = next(lane for lane in lanes if lanes.count(lane) > 1)
+        raise LayoutError(f"{where}: lane {twice} is given to two elements; each needs its own", at=at)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Inputs that travel in the same ciphertexts.
+
+    name     of the plan's input
+    members  parameters, their elements one after the other
+    """
+
+    name: str
+    packing: str
+    members: tuple[Parameter, ...]
+    lanes: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return sum(p.kind.size for p in self.members)
+
+
+def shared_inputs(circuit: str, inputs: Iterable[Parameter], at: Loc) -> list[Shared]:
+    """Encrypted inputs by the ciphertexts that hold them, in the order of the signature.
+
+    raises  LayoutError where inputs of one group contradict each other
+    """
+    by_group: dict[str, list[Parameter]] = {}
+    for p in inputs:
+        key = "numbers" if p.kind.is_free else f"group {p.kind.group}" if p.kind.group else f"input {p.name}"
+        by_group.setdefault(key, []).append(p)
+    taken = {p.name for members in by_group.values() for p in members}
+    found = []
+    for key, members in by_group.items():
+        name = members[0].kind.group or members[0].name
+        if key == "numbers":
+            name = "numbers" if len(members) > 1 else members[0].name
+            while name in taken and len(members) > 1:
+                name += "_"
+        found.append(_shared(circuit, name, members, at))
+    names = [s.name for s in found]
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise LayoutError(f"circuit {circuit}: {twice!r} names a group and an input outside it; rename one", at=at)
+    return found
+
+
+def _shared(circuit: str, name: str, members: list[Parameter], at: Loc) -> Shared:
+    where = f"circuit {circuit}, group {name!r}"
+    if len({p.kind.replicate for p in members}) > 1:
+        listed = ", ".join(f"{p.name}: {p.kind.replicate}" for p in members)
+        raise LayoutError(f"{where}: its inputs differ in replicate ({listed}); give all the same", at=at)
+    with_lanes = [p.name for p in members if p.kind.lanes]
+    if with_lanes and len(with_lanes) < len(members):
+        without = ", ".join(p.name for p in members if not p.kind.lanes)
+        raise LayoutError(f"{where}: {', '.join(with_lanes)} have lanes=, {without} have none; give all or none", at=at)
+    lanes = tuple(lane for p in members for lane in p.kind.lanes)
+    if lanes:
+        _check_lanes(where, lanes, at)
+    packing = "free" if members[0].kind.is_free else "replicated" if members[0].kind.replicate else "grouped"
+    return Shared(name, packing, tuple(members), lanes)

@@ -1,0 +1,311 @@
+"""Numbers of a circuit that is being traced, and the tracer that records what is done with them.
+
+Equal computations are recorded once, what only public numbers go into is computed at once, and x * 0, x * 1, x + 0
+and their like are simplified.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from latticework.dialects import scalar
+from latticework.dialects.scalar import INTEGER
+from latticework.errors import DtypeError, RangeError, TraceError, UnsupportedError
+from latticework.frontend.location import user_loc
+from latticework.ir.builder import Builder
+from latticework.ir.core import OpSpec, Value
+from latticework.ir.location import Loc
+from latticework.ir.module import Module
+
+MAX_OPERATIONS = 1_000_000
+MAX_POWER = 1 << 10
+Public = int | float
+_COMMUTES = {"scalar.add", "scalar.mul"}
+_COMPARE = (
+    "an encrypted number cannot be compared: encrypt the bit of the comparison as an input of its own, and choose with "
+    "lw.select(bit, if_one, if_zero)"
+)
+_BRANCH = (
+    "a branch on an encrypted number: nobody knows which way it goes while the circuit runs. Compute both ways and "
+    "choose with lw.select(bit, if_one, if_zero), where bit is an encrypted 0 or 1; a loop needs a bound that is "
+    "known when the circuit is compiled"
+)
+
+
+class CircuitTracer:
+    """One run of a circuit's function that records instead of computing.
+
+    dtype           "integer" (exact, any size) or "float64"
+    share           whether equal computations are recorded once
+    max_operations  more are refused: a loop without end
+    """
+
+    def __init__(
+        self, module: Module, name: str, dtype: str, *, share: bool = True, max_operations: int = MAX_OPERATIONS
+    ) -> None:
+        self.module = module
+        self.name = name
+        self.dtype = dtype
+        self.active = True
+        self._builder = Builder(module.body)
+        self._made: dict[tuple[Any, ...], Value] = {}
+        self._share = share
+        self._room = self._limit = max_operations
+
+    def public(self, number: Any) -> Public:
+        """A public operand as a Python number of the circuit's kind.
+
+        raises  DtypeError for what is no number, or no integer in a circuit of integers
+        """
+        if isinstance(number, bool | np.bool_):
+            return int(number) if self.dtype == INTEGER else float(number)
+        if not isinstance(number, int | float | np.integer | np.floating):
+            raise DtypeError(
+                f"a {type(number).__name__} meets an encrypted number; circuits compute on whole and real numbers",
+                at=user_loc(),
+            )
+        if not np.isfinite(number):
+            raise RangeError(f"a public operand is {number}; give finite numbers", at=user_loc())
+        if self.dtype != INTEGER:
+            return float(number)
+        if int(number) != number:
+            raise DtypeError(
+                f"{number!r} is no integer, and BFV computes on integers modulo the plaintext modulus: scale it to a "
+                'whole number (fixed point), or compile with scheme="ckks"',
+                at=user_loc(),
+            )
+        return int(number)
+
+    def value_of(self, number: Number) -> Value:
+        """The value behind a number of this run."""
+        if number._tracer is not self or not self.active:
+            raise TraceError(
+                f"a number of an earlier run of circuit {number._tracer.name} is used; such numbers live only while "
+                "their circuit is traced: do not keep them in a global or an attribute",
+                at=user_loc(),
+            )
+        return number._value
+
+    def lift(self, operand: Number | Public) -> Value:
+        """The value of a number, or of a public one as a constant."""
+        if isinstance(operand, Number):
+            return self.value_of(operand)
+        return self._emit(scalar.CONSTANT, [], user_loc(), value=operand)
+
+    def emit(self, spec: OpSpec, *operands: Number | Public) -> Number:
+        """Record an operation at the user's line, unless the same has been recorded."""
+        self._room -= 1
+        if self._room < 0:
+            raise TraceError(
+                f"circuit {self.name} has more than {self._limit:,} operations here; a loop without end? Circuits are "
+                "unrolled, so every loop needs a bound that is small enough",
+                at=user_loc(),
+            )
+        return Number(self, self._emit(spec, [self.lift(x) for x in operands], user_loc()))
+
+    def _emit(self, spec: OpSpec, operands: list[Value], loc: Loc, **attrs: Any) -> Value:
+        ids = [id(value) for value in operands]
+        key = (spec.name, *(sorted(ids) if spec.name in _COMMUTES else ids), *attrs.values())
+        found = self._made.get(key) if self._share or not operands else None
+        if found is None:
+            found = self._made[key] = self._builder.create(spec, operands, attrs, loc=loc).result
+        return found
+
+
+class Number:
+    """An encrypted number of the circuit being traced. It has no value yet; + - * and ** make others of it."""
+
+    __slots__ = ("_tracer", "_value")
+
+    def __init__(self, tracer: CircuitTracer, value: Value) -> None:
+        self._tracer = tracer
+        self._value = value
+
+    def __add__(self, other: Any) -> Any:
+        return _operate(self, other, add)
+
+    def __radd__(self, other: Any) -> Any:
+        return _operate(self, other, add)
+
+    def __sub__(self, other: Any) -> Any:
+        return _operate(self, other, sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _operate(self, other, lambda a, b: sub(b, a))
+
+    def __mul__(self, other: Any) -> Any:
+        return _operate(self, other, mul)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _operate(self, other, mul)
+
+    def __neg__(self) -> Any:
+        return neg(self)
+
+    def __pos__(self) -> Number:
+        return self
+
+    def __pow__(self, exponent: Any) -> Any:
+        return power(self, exponent)
+
+    def __truediv__(self, other: Any) -> Any:
+        return divide(self, other)
+
+    def __rtruediv__(self, _other: Any) -> NoReturn:
+        raise TraceError(f"a number is divided by an encrypted one; {_INVERSE}", at=user_loc())
+
+    def conjugate(self) -> Number:
+        """Itself: it is real."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<encrypted number of circuit {self._tracer.name}>"
+
+    def __bool__(self) -> NoReturn:
+        raise TraceError(_BRANCH, at=user_loc())
+
+    def _compared(self, _other: Any) -> NoReturn:
+        raise TraceError(_COMPARE, at=user_loc())
+
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+    def _converted(self, *_args: Any) -> NoReturn:
+        raise TraceError(
+            "an encrypted number is used where its value has to be known (an index, a range, int() or float()); only "
+            "public numbers can be",
+            at=user_loc(),
+        )
+
+    __index__ = __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = _converted
+
+    def _refused(self, *_args: Any) -> NoReturn:
+        raise TraceError(
+            "// and % and bit operations have no encrypted counterpart here: circuits have + - * and ** by small whole "
+            "numbers",
+            at=user_loc(),
+        )
+
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __abs__ = __rpow__ = _refused
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __lshift__ = __rshift__ = _refused
+
+    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
+            raise UnsupportedError(
+                f"{name} has no encrypted counterpart in circuits, which have + - * and ** by small whole numbers; "
+                "write it as a polynomial",
+                at=user_loc(),
+            )
+
+        return refuse
+
+
+_INVERSE = (
+    "no circuit can: compute with the inverse as an input of its own, or approximate it by a polynomial or by "
+    "iterations y = y * (2 - x * y)"
+)
+
+
+def _operate(a: Number, b: Any, function: Callable[[Any, Any], Any]) -> Any:
+    if isinstance(b, np.ndarray):
+        return NotImplemented  # NumPy asks each element
+    return function(a, b if isinstance(b, Number) else a._tracer.public(b))
+
+
+def add(a: Any, b: Any) -> Any:
+    """a + b, of which one at least is encrypted."""
+    a, b = (b, a) if not isinstance(a, Number) else (a, b)
+    return a if _is(b, 0) else a._tracer.emit(scalar.ADD, a, b)
+
+
+def sub(a: Any, b: Any) -> Any:
+    """a - b, of which one at least is encrypted; a - a is public."""
+    if _is(b, 0):
+        return a
+    if _is(a, 0):
+        return neg(b)
+    tracer = (a if isinstance(a, Number) else b)._tracer
+    if isinstance(a, Number) and isinstance(b, Number) and tracer.value_of(a) is tracer.value_of(b):
+        return tracer.public(0)
+    return tracer.emit(scalar.SUB, a, b)
+
+
+def mul(a: Any, b: Any) -> Any:
+    """a * b, of which one at least is encrypted; a * 0 is public."""
+    a, b = (b, a) if not isinstance(a, Number) else (a, b)
+    if _is(b, 0):
+        return a._tracer.public(0)
+    if _is(b, 1):
+        return a
+    return neg(a) if _is(b, -1) else a._tracer.emit(scalar.MUL, a, b)
+
+
+def neg(a: Number) -> Number:
+    """-a; - -a is a."""
+    made_by = a._value.owner
+    if getattr(made_by, "spec", None) is scalar.NEG:
+        return Number(a._tracer, made_by.operands[0])  # type: ignore[union-attr]
+    return a._tracer.emit(scalar.NEG, a)
+
+
+def power(a: Number, exponent: Any) -> Any:
+    """a ** exponent by squaring.
+
+    raises  RangeError unless the exponent is a whole number from 0 to 1024
+    """
+    try:
+        times = -1 if isinstance(exponent, bool) else operator.index(exponent)
+    except TypeError:
+        times = -1
+    if not 0 <= times <= MAX_POWER:
+        raise RangeError(f"** {exponent!r}: the exponent must be a whole number from 0 to {MAX_POWER}", at=user_loc())
+    result: Any = a._tracer.public(1)
+    square: Any = a
+    while times:
+        if times & 1:
+            result = mul(square, result)
+        times >>= 1
+        square = mul(square, square) if times else square
+    return result
+
+
+def divide(a: Number, b: Any) -> Any:
+    """a / b by a public number, in a circuit of real numbers.
+
+    raises  TraceError for any other division
+    """
+    if isinstance(b, np.ndarray):
+        return NotImplemented
+    if isinstance(b, Number):
+        raise TraceError(f"an encrypted number is divided by another; {_INVERSE}", at=user_loc())
+    if a._tracer.dtype == INTEGER:
+        raise TraceError(
+            "BFV computes on integers and has no division: scale the other values up instead, or compile with "
+            'scheme="ckks"',
+            at=user_loc(),
+        )
+    divisor = a._tracer.public(b)
+    if divisor == 0:
+        raise RangeError("an encrypted number is divided by 0", at=user_loc())
+    return mul(a, 1.0 / divisor)
+
+
+def _is(x: Any, number: int) -> bool:
+    return not isinstance(x, Number) and bool(x == number)
+
+
+def select(bit: Any, if_one: Any, if_zero: Any) -> Any:
+    """if_one where bit is 1, if_zero where it is 0: if_zero + bit * (if_one - if_zero), elementwise on arrays.
+
+    bit  an encrypted 0 or 1 (nothing checks that it is), or a public one
+    """
+    operands = [np.asarray(x, dtype=object) if isinstance(x, list | tuple) else x for x in (bit, if_one, if_zero)]
+    bit, if_one, if_zero = operands
+    return if_zero + bit * (if_one - if_zero)

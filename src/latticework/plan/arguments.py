@@ -1,0 +1,94 @@
+"""What users call the inputs and outputs of a program whose ciphertexts hold several of them, or parts of one.
+
+The inputs of a plan are groups of numbers that are encrypted together; an `Argument` says where one of the user's
+values lies among them. A `Result` says the same of what the user's function returned, however that was nested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One value that the user gives.
+
+    input      number of the encrypted input that holds it
+    elements   which of that input's elements it is, in C order of `shape`
+    low, high  what is accepted; None: anything that the input accepts
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    input: int
+    elements: tuple[int, ...]
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One step into what a function returned: an entry of a dictionary, or (key None) an item of a tuple."""
+
+    key: str | None
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One array or number that the user gets.
+
+    path      where it stands in what the function returned
+    elements  numbers among the elements of all encrypted outputs, one output after the other; in C order of `shape`
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    path: tuple[Branch, ...]
+    elements: tuple[int, ...]
+
+
+def gathered(arguments: Sequence[Argument], sizes: Sequence[int], values: Mapping[str, Array]) -> list[Array]:
+    """The encrypted inputs, of these sizes, from the user's values; elements that nothing names are 0.
+
+    Values may be stacks (runs, *shape); then so are the inputs.
+    """
+    arrays = {a.name: np.asarray(values[a.name]) for a in arguments}
+    stacks = {array.shape[: array.ndim - len(a.shape)] for a, array in zip(arguments, arrays.values(), strict=True)}
+    stack = max(stacks, key=len, default=())
+    kind = np.result_type(*arrays.values()) if arrays else np.float64
+    inputs = [np.zeros((*stack, size), dtype=kind) for size in sizes]
+    for a in arguments:
+        array = np.broadcast_to(arrays[a.name].reshape((-1, prod(a.shape)) if stack else (prod(a.shape),)),
+                                (*stack, prod(a.shape)))  # fmt: skip
+        inputs[a.input][..., list(a.elements)] = array
+    return inputs
+
+
+def scattered(results: Sequence[Result], outputs: Iterable[Array]) -> list[Array]:
+    """The user's results from arrays (..., size) of all encrypted outputs."""
+    held = np.concatenate(list(outputs), axis=-1)
+    return [held[..., list(r.elements)].reshape((*held.shape[:-1], *r.shape)) for r in results]
+
+
+def returned(results: Sequence[Result], make: Callable[[Result], Any]) -> Any:
+    """What the user's function returned, with `make` of every result in its place."""
+    return _returned([(r.path, make(r)) for r in results])
+
+
+def _returned(items: list[tuple[tuple[Branch, ...], Any]]) -> Any:
+    if len(items) == 1 and not items[0][0]:
+        return items[0][1]
+    heads = list(dict.fromkeys(path[0] for path, _ in items))
+    parts = [_returned([(path[1:], value) for path, value in items if path[0] == head]) for head in heads]
+    if heads[0].key is None:
+        return tuple(parts)
+    return {head.key: part for head, part in zip(heads, parts, strict=True)}

@@ -1,7 +1,7 @@
 """lift: a regular circuit as a few loop nests over arrays.
 
 In:  a graph, as it was traced (rewriting and balancing would hide what is regular), with its arguments and results.
-Out: stages, each an array of numbers that is a sum of loop nests over earlier ones; None where the circuit is not regular.
+Out: stages, each an array of numbers that is a sum of loop nests over earlier ones; None where it is not regular.
 
 Numbers of the circuit that are computed alike, down to the arguments they start from, form one array, ordered as they
 were traced. The terms of every element are put into one order, and the elements that they read have to be sums of one
@@ -21,6 +21,8 @@ from latticework.circuit.graph import INPUT, Graph
 from latticework.circuit.nests import Nest, Numbers, Reading, Reals, Stage, loops_in_shape, replayed
 from latticework.circuit.terms import Terms, flattened
 from latticework.plan.arguments import Argument, Result
+
+MAX_MATRIX = 1 << 20  # public numbers in a product with sparse or irregular ones
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,15 @@ class _Lift:
         groups: dict[int, list[int]] = {}
         for number in inner.tolist():
             groups.setdefault(kinds[number], []).append(number)
-        for kind, members in sorted(groups.items()):  # kinds are numbered after those they read
+        for _, members in sorted(groups.items()):  # kinds are numbered after those they read
             chosen = np.array(members)
             nests = self._nests(chosen, starts, (len(members),))
             if nests is None:
                 return None
-            extents = nests[0].extents[: nests[0].kept]
             nodes = self.sums[chosen]
             self.array[nodes], self.place[nodes] = len(self.stages), np.arange(len(members))
-            self.stages.append(Stage("", extents, tuple(nests)))
+            kept = [nest.extents[: nest.kept] for nest in nests if nest.factors] or [(len(members),)]
+            self.stages.append(Stage("", max(kept, key=len), tuple(nests)))
         outputs = []
         for result in self.results:
             chosen = np.searchsorted(self.sums, np.array(self.graph.outputs)[list(result.elements)])
@@ -93,12 +95,13 @@ class _Lift:
         return Lifted(tuple(self.stages), tuple(outputs))
 
     def _kinds(self, starts: Numbers) -> list[int]:
-        """A number for every sum: equal where the same operations are done on numbers of the same kinds.
+        """A number for every sum: equal where the same products are added up of numbers of the same kinds.
 
+        How many numbers are added without being multiplied does not count: some may have been multiplied by zero.
         Numbers ascend from what is read to what reads it.
         """
         of_node = self.array.copy()  # arguments first
-        numbers: dict[tuple[int, ...] | bytes, int] = {}
+        numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
         kinds: list[int] = []
         left, right = self.terms.left, self.terms.right
         given = len(self.stages)
@@ -106,7 +109,9 @@ class _Lift:
             part = slice(starts[number], starts[number + 1])
             pair = np.stack([_kinds_at(of_node, left[part]), _kinds_at(of_node, right[part])])
             pair.sort(axis=0)
-            key = np.sort(pair[0] * (1 << 31) + pair[1]).tobytes()
+            codes = pair[0] * (1 << 31) + pair[1]
+            products = np.sort(codes[pair[0] > 0])
+            key = (products.tobytes(), tuple(np.unique(codes[(pair[0] == 0) & (pair[1] > 0)]).tolist()))
             kind = numbers.setdefault(key, given + len(numbers))
             kinds.append(kind)
             if self.array[node] < 0:
@@ -115,35 +120,41 @@ class _Lift:
 
     def _nests(self, chosen: Numbers, starts: Numbers, shape: tuple[int, ...]) -> list[Nest] | None:
         """Sums that are alike as nests whose first loops number them in the order given; a nest a kind of terms."""
-        count = int(starts[chosen[0] + 1] - starts[chosen[0]])
-        rows = starts[chosen][:, None] + np.arange(count)
+        counts = (starts[chosen + 1] - starts[chosen]).astype(np.int64)
+        owner = np.repeat(np.arange(len(chosen)), counts)
+        rows = np.repeat(starts[chosen] - np.cumsum(counts) + counts, counts) + np.arange(len(owner))
         left, right = self.terms.left[rows], self.terms.right[rows]
         arrays = np.stack([_kinds_at(self.array, left), _kinds_at(self.array, right)])
         swapped = arrays[0] > arrays[1]
-        first, second = np.where(swapped, right, left), np.where(swapped, left, right)
+        factors = np.where(swapped, np.stack([right, left]), np.stack([left, right]))
         pair = np.minimum(*arrays) * (1 << 31) + np.maximum(*arrays)
-        order = np.argsort(pair, axis=1, kind="stable")
-        pair, rows, first, second = (np.take_along_axis(x, order, axis=1) for x in (pair, rows, first, second))
-        if not (pair == pair[0]).all():
-            return None
         nests = []
-        for value in np.unique(pair[0]).tolist():
-            columns = np.flatnonzero(pair[0] == value)
-            factors = (first[:, columns], second[:, columns])
-            nest = self._nest(factors, self.terms.coefficient[rows[:, columns]], shape)
+        for value in np.unique(pair).tolist():
+            these = np.flatnonzero(pair == value)
+            nest = self._nest(factors[:, these], owner[these], self.terms.coefficient[rows[these]], shape)
             if nest is None:
                 return None
             nests.append(nest)
         return nests
 
-    def _nest(self, factors: tuple[Numbers, Numbers], coefficients: Reals, shape: tuple[int, ...]) -> Nest | None:
-        """Terms of one kind (elements, terms of each) as one nest, in the first order of terms in which there is one."""
-        present = [nodes for nodes in factors if nodes[0, 0] >= 0]
-        if not present:
-            total = coefficients.sum(axis=1)
+    def _nest(self, factors: Numbers, owner: Numbers, coefficients: Reals, shape: tuple[int, ...]) -> Nest | None:
+        """Terms of one kind as one nest, in the first order of terms in which there is one.
+
+        factors       (2, terms) nodes that are multiplied, -1: none
+        owner         of every term the element that it is added to, ascending
+        """
+        elements = int(np.prod(shape, dtype=np.int64))
+        present = factors[factors[:, 0] >= 0]
+        arrays = [int(self.array[nodes[0]]) for nodes in present]
+        places = self.place[present]
+        if not arrays:
+            total = np.bincount(owner, weights=coefficients, minlength=elements)
             return Nest(shape, len(shape), (), _fewest(total.reshape(shape)))
-        arrays = [int(self.array[nodes[0, 0]]) for nodes in present]
-        places = np.stack([self.place[nodes] for nodes in present])  # (factors, elements, terms)
+        count, rest = divmod(len(owner), elements)
+        if rest or not np.array_equal(owner, np.repeat(np.arange(elements), count)):
+            return self._matrix(places[0], arrays[0], owner, coefficients, shape) if len(arrays) == 1 else None
+        places = places.reshape(len(arrays), elements, count)
+        coefficients = coefficients.reshape(elements, count)
         for sides in _sides(places, arrays, shape):
             for order in _orders(sides):
                 ordered = np.stack([np.take_along_axis(side, order, axis=1) for side in sides])
@@ -151,7 +162,22 @@ class _Lift:
                 nest = _replayed(ordered, arrays, by_turn, shape)
                 if nest is not None:
                     return nest
+        if len(arrays) == 1:
+            return self._matrix(places.reshape(-1), arrays[0], owner, coefficients.reshape(-1), shape)
         return None
+
+    def _matrix(
+        self, places: Numbers, array: int, owner: Numbers, coefficients: Reals, shape: tuple[int, ...]
+    ) -> Nest | None:
+        """Sums of single elements by public numbers as a product with a whole matrix; None if that is too large."""
+        size, elements = int(np.prod(self.stages[array].shape)), int(np.prod(shape))
+        if elements * size > MAX_MATRIX:
+            return None
+        matrix = np.zeros((elements, size))
+        np.add.at(matrix, (owner, places), coefficients)
+        extents = (*shape, size)
+        reading = Reading(array, 0, (*(0 for _ in shape), 1))
+        return Nest(extents, len(shape), (reading,), matrix.reshape(extents))
 
 
 def _kinds_at(of_node: Numbers, nodes: Numbers) -> Numbers:
@@ -219,4 +245,5 @@ def _replayed(places: Numbers, arrays: list[int], coefficients: Reals, shape: tu
 
 def _fewest(coefficients: Reals) -> Reals:
     """One number where all are equal."""
-    return coefficients.reshape(-1)[0] if (coefficients == coefficients.reshape(-1)[0]).all() else coefficients
+    first = coefficients.reshape(-1)[:1].reshape(())
+    return first if (coefficients == first).all() else coefficients

@@ -1,8 +1,8 @@
 """Circuits as sums: every number that matters is flattened to terms, a public number times at most two others.
 
-Sums are taken apart down to products and inputs; negations and products with public numbers become coefficients. Numbers
-that a product reads, or a product with a public number, are sums in turn. All at once on arrays, a round for every
-operation on the longest way through a sum.
+Sums are taken apart down to products and inputs; negations and products with public numbers become coefficients. What a
+product reads, or a product with a public number, is a sum in turn. All at once on arrays, a round for every operation
+on the longest way through a sum.
 """
 
 from __future__ import annotations

@@ -169,9 +169,12 @@ def test_lifted_programs_compute_what_the_function_does(function):
 
 def test_formulas_say_what_was_found():
     assert lifted(product)[0].formulas == ("result[i, j] = sum over k of a[i, k] * b[k, j]",)
-    assert lifted(strided)[0].formulas == ("result[i] = sum over j of signal[2i + j] * kernel[-j + 3]",)
+    assert lifted(strided)[0].formulas == ("result[i] = sum over j of signal[2i + j] * kernel[3 - j]",)
     assert lifted(scaled)[0].formulas[-1].startswith("result[i] = ")
     assert len(lifted(chain)[0].formulas) == 3
+    first, last = lifted(distances)[0].formulas
+    assert first.endswith("[i, j] = x[i] - y[j]")
+    assert last.count(".flat[i]") == 2
 
 
 def test_a_matrix_product_is_one_operation():

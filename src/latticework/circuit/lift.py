@@ -148,7 +148,7 @@ class _Lift:
         arrays = [int(self.array[nodes[0]]) for nodes in present]
         places = self.place[present]
         if not arrays:
-            total = np.bincount(owner, weights=coefficients, minlength=elements)
+            total = np.bincount(owner, weights=coefficients, minlength=elements).astype(np.float64)
             return Nest(shape, len(shape), (), _fewest(total.reshape(shape)))
         count, rest = divmod(len(owner), elements)
         if rest or not np.array_equal(owner, np.repeat(np.arange(elements), count)):

@@ -1,4 +1,4 @@
-"""Loop nests as tensor IR: what a nest reads is a slice or windows of an array, and nests are products over named axes."""
+"""Loop nests as tensor IR: what they read are slices or windows of arrays, and they are products over named axes."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from latticework.circuit.nests import Nest, Reading, Stage
 
+Shape = tuple[int, ...]
 LETTERS = "ijklmnopqrstuvwxyzabcdefgh"  # of loops
 
 
@@ -38,19 +39,25 @@ def _nest_text(nest: Nest, names: Sequence[str], stages: Sequence[Stage]) -> tup
         sign = -1 if nest.coefficients < 0 else 1
         if abs(nest.coefficients) != 1.0 or not nest.factors:
             parts.append(f"{abs(float(nest.coefficients)):g}")
-    parts += [_reading_text(reading, names[reading.array], stages[reading.array].shape) for reading in nest.factors]
+    parts += [
+        _reading_text(reading, nest.extents, names[reading.array], stages[reading.array].shape)
+        for reading in nest.factors
+    ]
     said = " * ".join(parts)
     return sign, f"sum over {', '.join(summed)} of {said}" if summed else said
 
 
-def _reading_text(reading: Reading, name: str, shape: tuple[int, ...]) -> str:
-    """a[i, j + 1]: strides and start taken apart by the axes of the array."""
+def _reading_text(reading: Reading, extents: Shape, name: str, shape: Shape) -> str:
+    """a[i, j + 1]: strides and start taken apart by the axes of the array; a.flat[i] where loops run over several."""
     subscripts = []
     rest = [*reading.strides, reading.start]
     for axis in range(len(shape)):
         weight = prod(shape[axis + 1 :])
         taken = [int(np.fix(n / weight)) for n in rest]
         rest = [n - weight * t for n, t in zip(rest, taken, strict=True)]
+        reach = sum(abs(t) * (n - 1) for t, n in zip(taken, extents, strict=False))
+        if reach >= shape[axis]:
+            return f"{name}.flat[{_sum_text(reading.strides, reading.start)}]"
         subscripts.append(_sum_text(taken[:-1], taken[-1]))
     return f"{name}[{', '.join(subscripts)}]" if shape else name
 

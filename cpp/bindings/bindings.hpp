@@ -11,6 +11,7 @@ void bind_kernels(nanobind::module_& m);  // Ring with its kernels on NumPy arra
 void bind_kernel_loops(nanobind::module_& m);  // kernels on resident rows, to be timed
 void bind_rlwe(nanobind::module_& m);          // parameters, keys, encryptor, decryptor, encoder, evaluator
 void bind_exec(nanobind::module_& m);          // plan decoder, executor
+void bind_lanes(nanobind::module_& m);         // schedules, lanes and data movement of scalar circuits
 void bind_annealing(nanobind::module_& m);     // the search for lanes by annealing
 
 }  // namespace lw

@@ -89,6 +89,31 @@ lanes::Circuit to_circuit(const nb::dict& graph) {
   return circuit;
 }
 
+nb::dict from_circuit(const lanes::Circuit& circuit) {
+  Numbers code, left, right, group, packing;
+  std::vector<Numbers> fixed;
+  for (const lanes::Node& node : circuit.nodes) {
+    code.push_back(static_cast<Number>(node.code));
+    left.push_back(node.left);
+    right.push_back(node.right);
+    group.push_back(node.group);
+  }
+  for (const lanes::Group& own : circuit.groups) {
+    packing.push_back(static_cast<Number>(own.packing));
+    fixed.push_back(own.fixed);
+  }
+  nb::dict result;
+  result["code"] = nb::cast(code);
+  result["left"] = nb::cast(left);
+  result["right"] = nb::cast(right);
+  result["group"] = nb::cast(group);
+  result["packing"] = nb::cast(packing);
+  result["fixed"] = nb::cast(fixed);
+  result["outputs"] = nb::cast(circuit.outputs);
+  result["width"] = circuit.width;
+  return result;
+}
+
 lanes::Schedule to_schedule(const nb::dict& schedule) {
   lanes::Schedule result;
   for (auto& [code, nodes] : nb::cast<std::vector<std::pair<Number, Numbers>>>(schedule["packs"])) {

@@ -11,6 +11,7 @@ namespace lw {
 /// {"code", "left", "right", "group": one entry a node; "packing", "fixed": one a group; "outputs", "width"}.
 /// lw::Error(kValue) unless operands come before their uses and every number is in range.
 lanes::Circuit to_circuit(const nanobind::dict& graph);
+nanobind::dict from_circuit(const lanes::Circuit& circuit);
 
 /// {"packs": [(code, nodes)], "lane", "exchanged"}; further entries are ignored.
 lanes::Schedule to_schedule(const nanobind::dict& schedule);

@@ -11,5 +11,6 @@ NB_MODULE(_core, m) {
   lw::bind_rlwe(m);
   lw::bind_exec(m);
   nanobind::module_ lanes = m.def_submodule("lanes", "The search for schedules and lanes of scalar circuits.");
+  lw::bind_lanes(lanes);
   lw::bind_annealing(lanes);
 }

@@ -1,7 +1,7 @@
 // Random numbers whose sequence is the same with every compiler and library.
 #pragma once
 
-#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace lw::lanes {
@@ -19,8 +19,8 @@ class Random {
   }
 
   /// In [0, bound); the bias of bound / 2^32 does not matter here.
-  std::uint32_t below(std::uint32_t bound) {
-    return static_cast<std::uint32_t>(((bits() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
+  std::int32_t below(std::size_t bound) {
+    return static_cast<std::int32_t>(((bits() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
   }
 
   /// In [0, 1).

@@ -13,19 +13,12 @@ struct Pack {
   std::vector<Number> nodes;
 };
 
-// Where one copy of an input lies.
-struct Copy {
-  Number node;
-  Number vector;  // counts the vectors of a free group; 0 for the others
-  Number lane;
-};
-
-// Packs are in an order in which every operand comes before its use. A copy is needed for every lane in which an input
-// of a grouped vector lies; those of free and replicated groups are laid out where they are used (`place_copies`).
+// Packs are in an order in which every operand comes before its use. Inputs of free and replicated groups lie where
+// they are used, so they have no lane here (`copies.hpp` lays them out).
 struct Schedule {
   std::vector<Pack> packs;
-  std::vector<Number> lane;       // of every operation, and of every input of a grouped vector; else -1
-  std::vector<bool> exchanged;    // whether a commutative operation reads its operands in the other order
+  std::vector<Number> lane;              // of every operation, and of every input of a grouped vector; else -1
+  std::vector<unsigned char> exchanged;  // whether a commutative operation reads its operands in the other order
 };
 
 }  // namespace lw::lanes

@@ -19,13 +19,14 @@ using Entry = std::pair<Number, Number>;
 
 struct Instruction {
   VectorCode code;
-  Number left = -1;   // register = number of the instruction that made it; of kInput: the group
-  Number right = -1;  // register; of kInput: which vector of the group
-  Number steps = 0;   // of kRotate: left rotation, result[lane] = operand[lane + steps]
-  std::vector<Entry> table;     // of kInput and k...Constant, lanes ascending
-  std::vector<Entry> computes;  // lanes that hold a scalar operation's result (lane, node); other lanes hold anything
-  Number stage = -1;            // number of the pack that it computes or prepares an operand of
-  bool is_mask = false;         // a k MulConstant that only clears lanes
+  Number left = -1;               // register = number of the instruction that made it; of kInput: the group
+  Number right = -1;              // register; of kInput: which vector of the group
+  Number steps = 0;               // of kRotate: left rotation, result[lane] = operand[lane + steps]
+  std::vector<Entry> table = {};  // of kInput and k...Constant, lanes ascending
+  std::vector<Entry> computes =
+      {};                // lanes that hold a scalar operation's result (lane, node); other lanes hold anything
+  Number stage = -1;     // number of the pack that it computes or prepares an operand of
+  bool is_mask = false;  // a k MulConstant that only clears lanes
 };
 
 struct Output {
@@ -33,7 +34,8 @@ struct Output {
 };
 
 struct Counts {
-  Number rotations = 0, blends = 0, masks = 0, muls = 0, mul_constants = 0, adds = 0, add_constants = 0, negs = 0, inputs = 0;
+  Number rotations = 0, blends = 0, masks = 0, muls = 0, mul_constants = 0, adds = 0, add_constants = 0, negs = 0,
+         inputs = 0;
 };
 
 struct VectorProgram {

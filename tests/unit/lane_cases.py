@@ -1,115 +1,121 @@
-"""Circuits with vector programs written by hand, in the form that a search for lanes takes and gives."""
+"""Circuits as the search for lanes takes them, random ones, and interpreters of circuits and of vector programs."""
 
-INPUT, ADD, SUB, MUL = 0, 1, 2, 3
-CODES = {"input": 0, "rotate": 1, "add": 2, "sub": 3, "mul": 4, "mul_constant": 7}
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+CONSTANTS = [3, -2, 7, 0]
+INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
 
 
 class Circuit:
-    """Scalar nodes, numbered as they are made."""
+    """A circuit being written: nodes are numbers."""
 
-    def __init__(self, width):
-        self.code, self.left, self.right, self.group, self.names = [], [], [], [], {}
-        self.width = width
+    def __init__(self) -> None:
+        self.nodes: list[tuple[int, int, int, int]] = []
+        self.packing: list[int] = []
+        self.fixed: list[list[int]] = []
+        self.outputs: list[int] = []
 
-    def node(self, code, left=-1, right=-1, group=-1):
-        for column, item in zip(
-            (self.code, self.left, self.right, self.group), (code, left, right, group), strict=True
-        ):
-            column.append(item)
-        return len(self.code) - 1
+    def _node(self, code: int, left: int = -1, right: int = -1, group: int = -1) -> int:
+        self.nodes.append((code, left, right, group))
+        return len(self.nodes) - 1
 
-    def inputs(self, group, *names):
-        numbers = [self.node(INPUT, group=group) for _ in names]
-        self.names |= dict(zip(numbers, names, strict=True))
-        return numbers
+    def inputs(self, count: int, packing: int) -> list[int]:
+        self.packing.append(packing)
+        self.fixed.append([])
+        return [self._node(INPUT, group=len(self.packing) - 1) for _ in range(count)]
 
-    def graph(self, outputs, packing):
+    def add(self, left: int, right: int) -> int:
+        return self._node(ADD, left, right)
+
+    def mul(self, left: int, right: int) -> int:
+        return self._node(MUL, left, right)
+
+    def graph(self, width: int = 4096) -> dict:
+        code, left, right, group = (list(column) for column in zip(*self.nodes, strict=True))
         return {
-            "code": self.code, "left": self.left, "right": self.right, "group": self.group, "packing": packing,
-            "fixed": [[] for _ in packing], "outputs": outputs, "width": self.width,
+            "code": code, "left": left, "right": right, "group": group,
+            "packing": self.packing, "fixed": self.fixed, "outputs": self.outputs, "width": width,
         }  # fmt: skip
 
 
-class Vectors:
-    """Vector instructions, numbered as they are made; a stage goes on until `stage` is called."""
-
-    def __init__(self):
-        self.rows, self.now = [], 0
-
-    def stage(self):
-        self.now += 1
-
-    def make(self, code, left=-1, right=-1, steps=0, table=(), computes=(), is_mask=False):
-        self.rows.append((CODES[code], left, right, steps, list(table), list(computes), self.now, is_mask))
-        return len(self.rows) - 1
-
-    def mask(self, left, lanes):
-        return self.make("mul_constant", left, table=[(lane, -2) for lane in lanes], is_mask=True)
-
-    def result(self, outputs, blends=0):
-        fields = ("code", "left", "right", "steps", "tables", "computes", "stage", "is_mask")
-        columns = dict(zip(fields, map(list, zip(*self.rows, strict=True)), strict=True))
-        return columns | {"outputs": outputs, "counts": {"blends": blends}, "cost": 1.0}
+def tree_sum(circuit: Circuit, terms: list[int]) -> int:
+    """A balanced tree of sums."""
+    if len(terms) == 1:
+        return terms[0]
+    half = (len(terms) + 1) // 2
+    return circuit.add(tree_sum(circuit, terms[:half]), tree_sum(circuit, terms[half:]))
 
 
-def two_products():
-    """(a + b)(c + d) + (e + f)(g + h): two sums, one product, one rotation, one sum."""
-    c, v = Circuit(8), Vectors()
-    a, b, cc, d, e, f, g, h = c.inputs(0, *"abcdefgh")
-    sums = [c.node(ADD, x, y) for x, y in ((a, b), (cc, d), (e, f), (g, h))]
-    products = [c.node(MUL, sums[0], sums[1]), c.node(MUL, sums[2], sums[3])]
-    total = c.node(ADD, *products)
-    vectors = [
-        v.make("input", 0, i, table=[(0, x), (1, y)]) for i, (x, y) in enumerate(((a, e), (b, f), (cc, g), (d, h)))
-    ]
-    v.stage()
-    left = v.make("add", vectors[0], vectors[1], computes=[(0, sums[0]), (1, sums[2])])
-    right = v.make("add", vectors[2], vectors[3], computes=[(0, sums[1]), (1, sums[3])])
-    v.stage()
-    both = v.make("mul", left, right, computes=[(0, products[0]), (1, products[1])])
-    v.stage()
-    turned = v.make("rotate", both, steps=1)
-    end = v.make("add", both, turned, computes=[(0, total)])
-    return c, c.graph([total], [0]), v.result([(end, 0)])
+@st.composite
+def graphs(draw, most: int = 40) -> dict:
+    """Any circuit of up to `most` operations; inputs in groups of all kinds, some outputs that are inputs."""
+    circuit = Circuit()
+    for packing in draw(st.lists(st.integers(0, 2), min_size=1, max_size=3)):
+        circuit.inputs(draw(st.integers(1, 5)), packing)
+    for _ in range(draw(st.integers(1, most))):
+        code = draw(st.sampled_from([ADD, ADD, SUB, MUL, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT]))
+        last = len(circuit.nodes) - 1
+        left = draw(st.integers(0, last))
+        right = -1
+        if code in (ADD, SUB, MUL):
+            right = draw(st.integers(0, last))
+        elif code != NEG:
+            right = draw(st.integers(0, len(CONSTANTS) - 1))
+        circuit._node(code, left, right)
+    circuit.outputs = draw(st.lists(st.integers(0, len(circuit.nodes) - 1), min_size=1, max_size=4))
+    return circuit.graph(draw(st.sampled_from([64, 4096])))
 
 
-def blended():
-    """x0*y0 + x1*y1 and x0*y0 - x1*y1 beside y0: products that meet in two lanes, merged after masks."""
-    c, v = Circuit(8), Vectors()
-    x0, x1 = c.inputs(0, "x[0]", "x[1]")
-    y0, y1 = c.inputs(1, "y[0]", "y[1]")
-    p0, p1 = c.node(MUL, x0, y0), c.node(MUL, x1, y1)
-    total, last = c.node(ADD, p0, p1), c.node(MUL, p1, p0)
-    x = v.make("input", 0, 0, table=[(0, x0), (1, x1)])
-    y = v.make("input", 1, 0, table=[(0, y0), (1, y1)])
-    v.stage()
-    p = v.make("mul", x, y, computes=[(0, p0), (1, p1)])
-    v.stage()
-    turned = v.make("rotate", p, steps=1)
-    s = v.make("add", p, turned, computes=[(0, total)])
-    v.stage()
-    back = v.make("rotate", p, steps=-1)
-    q = v.make("mul", p, back, computes=[(1, last)])
-    v.stage()
-    merged = v.make("add", v.mask(s, [0]), v.mask(q, [1]))
-    return c, c.graph([total, last], [1, 1]), v.result([(merged, 0), (merged, 1)], blends=1)
+def run_scalar(graph: dict, values: list[int]) -> list[int]:
+    """Every node's value; `values` gives those of the inputs, by node."""
+    results: list[int] = []
+    for node, (code, left, right) in enumerate(zip(graph["code"], graph["left"], graph["right"], strict=True)):
+        if code == INPUT:
+            results.append(values[node])
+        else:
+            results.append(_apply(code, results[left], results[right] if code in (ADD, SUB, MUL) else right))
+    return results
 
 
-def inner_product(length, width):
-    """A dot product by a multiplication and a tree of rotations, replicated to no lane."""
-    c, v = Circuit(width), Vectors()
-    a = c.inputs(0, *(f"a[{i}]" for i in range(length)))
-    b = c.inputs(1, *(f"b[{i}]" for i in range(length)))
-    nodes = [c.node(MUL, x, y) for x, y in zip(a, b, strict=True)]
-    left = v.make("input", 0, 0, table=list(enumerate(a)))
-    right = v.make("input", 1, 0, table=list(enumerate(b)))
-    v.stage()
-    total = v.make("mul", left, right, computes=list(enumerate(nodes)))
-    half = length // 2
-    while half:
-        v.stage()
-        nodes = [c.node(ADD, nodes[i], nodes[i + half]) for i in range(half)]
-        turned = v.make("rotate", total, steps=half)
-        total = v.make("add", total, turned, computes=list(enumerate(nodes)))
-        half //= 2
-    return c, c.graph(nodes, [1, 1]), v.result([(total, 0)])
+def _apply(code: int, a: int, b: int) -> int:
+    match code:
+        case 1:
+            return a + b
+        case 2:
+            return a - b
+        case 3:
+            return a * b
+        case 4:
+            return -a
+        case 5:
+            return a + CONSTANTS[b]
+    return a * CONSTANTS[b]
+
+
+def run_program(width: int, program: dict, values: list[int]) -> list[list[int]]:
+    """Every register's lanes, in Python integers."""
+    registers: list[list[int]] = []
+    for number, code in enumerate(program["code"]):
+        left, right, steps = program["left"][number], program["right"][number], program["steps"][number]
+        table = program["tables"][number]
+        lanes = [0] * width
+        if code == 0:
+            for lane, node in table:
+                lanes[lane] = values[node]
+        elif code == 1:
+            lanes = registers[left][steps:] + registers[left][:steps]
+        elif code in (2, 3, 4):
+            lanes = [_apply(code - 1, a, b) for a, b in zip(registers[left], registers[right], strict=True)]
+        elif code == 5:
+            lanes = [-a for a in registers[left]]
+        elif code == 6:
+            lanes = list(registers[left])
+            for lane, constant in table:
+                lanes[lane] += CONSTANTS[constant]
+        else:
+            for lane, constant in table:
+                lanes[lane] = registers[left][lane] * (1 if constant == -2 else CONSTANTS[constant])
+        registers.append(lanes)
+    return registers

@@ -1,0 +1,122 @@
+// The search for lanes and the synthesis of vector code in Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/bindings.hpp"
+#include "bindings/lane_graphs.hpp"
+#include "lanes/search.hpp"
+#include "lanes/starts.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace lw {
+namespace {
+
+using lanes::Number;
+
+lanes::MovementOptions to_movement(const nb::dict& options) {
+  lanes::MovementOptions result;
+  result.spread = option(options, "spread", result.spread);
+  result.joined = option(options, "joined", result.joined);
+  result.zero_lanes = option(options, "zero_lanes", result.zero_lanes);
+  return result;
+}
+
+// Input tables and computed lanes name nodes of the circuit that was given, through `origin`; -1: of no node of it.
+nb::dict from_program(const lanes::VectorProgram& program, const std::vector<Number>* origin) {
+  const auto name = [&](Number node) { return origin == nullptr ? node : (*origin)[node]; };
+  nb::list code, left, right, steps, tables, computes, stage, is_mask, outputs;
+  for (const lanes::Instruction& made : program.code) {
+    code.append(static_cast<int>(made.code));
+    left.append(made.left);
+    right.append(made.right);
+    steps.append(made.steps);
+    stage.append(made.stage);
+    is_mask.append(made.is_mask);
+    std::vector<lanes::Entry> table = made.table, computed = made.computes;
+    if (made.code == lanes::VectorCode::kInput) {
+      for (lanes::Entry& entry : table) entry.second = name(entry.second);
+    }
+    for (lanes::Entry& entry : computed) entry.second = name(entry.second);
+    tables.append(nb::cast(table));
+    computes.append(nb::cast(computed));
+  }
+  for (const lanes::Output& output : program.outputs) outputs.append(nb::make_tuple(output.instruction, output.lane));
+  const lanes::Counts& counted = program.counts;
+  nb::dict counts;
+  counts["rotations"] = counted.rotations;
+  counts["blends"] = counted.blends;
+  counts["masks"] = counted.masks;
+  counts["muls"] = counted.muls;
+  counts["mul_constants"] = counted.mul_constants;
+  counts["adds"] = counted.adds;
+  counts["add_constants"] = counted.add_constants;
+  counts["negs"] = counted.negs;
+  counts["inputs"] = counted.inputs;
+  nb::dict result;
+  result["code"] = code;
+  result["left"] = left;
+  result["right"] = right;
+  result["steps"] = steps;
+  result["tables"] = tables;
+  result["computes"] = computes;
+  result["stage"] = stage;
+  result["is_mask"] = is_mask;
+  result["outputs"] = outputs;
+  result["counts"] = counts;
+  result["cost"] = program.cost;
+  return result;
+}
+
+nb::dict vectorize(const nb::dict& graph, const nb::object& weights, const nb::dict& options) {
+  const lanes::Circuit circuit = to_circuit(graph);
+  const lanes::Weights prices = to_weights(weights);
+  lanes::SearchOptions searched;
+  searched.work = option(options, "work", searched.work);
+  searched.seed = option(options, "seed", searched.seed);
+  searched.movement = to_movement(options);
+  lanes::Found found;
+  {
+    nb::gil_scoped_release released;
+    found = lanes::search(circuit, prices, searched);
+  }
+  nb::dict result = from_program(found.program, &found.circuit.origin);
+  result["tried"] = found.tried;
+  return result;
+}
+
+nb::dict synthesize(const nb::dict& graph, const nb::dict& schedule, const nb::object& weights,
+                    const nb::dict& options) {
+  const lanes::Circuit circuit = to_circuit(graph);
+  const lanes::Values values(circuit);
+  return from_program(
+      lanes::synthesize(circuit, values, to_schedule(schedule), to_weights(weights), to_movement(options)), nullptr);
+}
+
+// An equal circuit with equal operations once, and `origin`: which node of the first one each of its nodes is.
+nb::dict rewritten(const nb::dict& graph, bool reassociate) {
+  const lanes::Rewritten made = lanes::rewritten(to_circuit(graph), reassociate);
+  nb::dict result = from_circuit(made.circuit);
+  result["origin"] = nb::cast(made.origin);
+  return result;
+}
+
+}  // namespace
+
+void bind_lanes(nb::module_& m) {
+  m.def("vectorize", &vectorize, "graph"_a, "weights"_a, "options"_a = nb::dict(),
+        "The cheapest vector program found for a circuit. Options: work (lanes to look at), seed, spread, joined, "
+        "zero_lanes (what data movement may use).");
+  m.def("synthesize", &synthesize, "graph"_a, "schedule"_a, "weights"_a, "options"_a = nb::dict(),
+        "The vector program of a schedule.");
+  m.def(
+      "scalar_schedule", [](const nb::dict& graph) { return from_schedule(lanes::scalar_schedule(to_circuit(graph))); },
+      "graph"_a, "Every operation an instruction of its own, all in lane 0.");
+  m.def("rewritten", &rewritten, "graph"_a, "reassociate"_a,
+        "An equal circuit: equal operations once, long sums and products in trees of powers of two.");
+}
+
+}  // namespace lw

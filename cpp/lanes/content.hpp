@@ -1,0 +1,36 @@
+// What the lanes of a vector hold, as far as it is known.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "lanes/circuit.hpp"
+
+namespace lw::lanes {
+
+inline constexpr Number kAnything = -2;
+
+struct Held {
+  Number lane, value;  // value: a node of the circuit, or kAnything
+};
+
+using Content = std::vector<Held>;  // lanes ascending; those that are not listed hold zero
+
+// Which node of a circuit an operation on two nodes is, if it is one.
+class Values {
+ public:
+  explicit Values(const Circuit& circuit);
+  Number find(Code code, Number left, Number right) const;
+
+ private:
+  std::unordered_map<std::uint64_t, Number> numbers_;
+};
+
+Content rotated(const Content& content, Number steps, Number width);
+// The lanes of `content` that `lanes` (ascending) names.
+Content kept(const Content& content, const std::vector<Number>& lanes);
+Content combined(Code code, const Content& left, const Content& right, const Values& values);
+Content with_constants(Code code, const Content& content, const std::vector<std::pair<Number, Number>>& table,
+                       const Values& values);
+
+}  // namespace lw::lanes

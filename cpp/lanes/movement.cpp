@@ -1,0 +1,225 @@
+#include "lanes/movement.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "math/error.hpp"
+
+namespace lw::lanes {
+namespace {
+
+// Lanes that a register computes for use, where they may stand for `lanes`: a blend of two packs then serves all.
+std::vector<Number> useful_lanes(Builder& builder, const Part& part) {
+  std::vector<Number> lanes = part.lanes;
+  for (const auto& [lane, node] : builder.instruction(part.source).computes) lanes.push_back(lane);
+  std::sort(lanes.begin(), lanes.end());
+  lanes.erase(std::unique(lanes.begin(), lanes.end()), lanes.end());
+  return lanes;
+}
+
+bool meet(const std::vector<Number>& a, const std::vector<Number>& b) {
+  auto x = a.begin();
+  auto y = b.begin();
+  while (x != a.end() && y != b.end()) {
+    if (*x == *y) return true;
+    ++(*x < *y ? x : y);
+  }
+  return false;
+}
+
+bool holds_any(const Content& content, const std::vector<Number>& lanes) {
+  auto lane = lanes.begin();
+  for (const Held& held : content) {
+    while (lane != lanes.end() && *lane < held.lane) ++lane;
+    if (lane == lanes.end()) return false;
+    if (*lane == held.lane) return true;
+  }
+  return false;
+}
+
+// Parts that are rotated already, added up; those that hold something where others are wanted are masked.
+Number merged(Builder& builder, std::vector<Part> parts, const MovementOptions& options) {
+  if (parts.size() == 1) return parts[0].source;
+  const auto pollutes = [&](const Part& part, const Part& other) {
+    return !options.zero_lanes || holds_any(builder.content(part.source), other.lanes);
+  };
+  const auto find_polluters = [&] {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      for (std::size_t j = 0; j < parts.size(); ++j) {
+        if (i != j && pollutes(parts[i], parts[j])) {
+          found.push_back(i);
+          break;
+        }
+      }
+    }
+    return found;
+  };
+  std::vector<std::size_t> polluters = find_polluters();
+  if (!polluters.empty()) {
+    std::vector<Part> wider = parts;
+    for (Part& part : wider) part.lanes = useful_lanes(builder, part);
+    bool is_apart = true;
+    for (std::size_t i = 0; i < wider.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) is_apart = is_apart && !meet(wider[i].lanes, wider[j].lanes);
+    }
+    if (is_apart) {
+      parts = wider;
+      polluters = find_polluters();
+    }
+    builder.count_blend();
+  }
+  Number sum = -1;
+  if (polluters.size() == 2) {
+    for (int order = 0; order < 2 && sum < 0; ++order) {
+      // x + mask * (y - x): one mask for two, if x is in the way of y alone.
+      const std::size_t x = polluters[order], y = polluters[1 - order];
+      bool is_alone = true;
+      for (std::size_t j = 0; j < parts.size(); ++j) {
+        is_alone = is_alone && (j == x || j == y || !pollutes(parts[x], parts[j]));
+      }
+      if (!is_alone || builder.weights().mul_constant < builder.weights().add) continue;
+      const Number difference = builder.combine(Code::kSub, parts[y].source, parts[x].source);
+      const Number chosen = builder.mask(difference, parts[y].lanes);
+      sum = builder.combine(Code::kAdd, parts[x].source, chosen);
+      // The lanes of y hold its values now, which the contents do not tell: x's cancel out.
+      builder.restate(sum, parts[y].source, parts[y].lanes);
+      parts[x].source = sum;
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(y));
+    }
+  }
+  if (sum < 0) {
+    for (const std::size_t i : polluters) parts[i].source = builder.mask(parts[i].source, parts[i].lanes);
+  }
+  Number total = parts[0].source;
+  for (std::size_t i = 1; i < parts.size(); ++i) total = builder.combine(Code::kAdd, total, parts[i].source);
+  return total;
+}
+
+// Parts as they come out of `cover`: rotated, those of the same steps merged before, and added up.
+Number assembled(Builder& builder, std::vector<Part> parts, const MovementOptions& options) {
+  const Number width = builder.circuit().width;
+  std::map<Number, std::vector<Part>> by_steps;
+  for (Part& part : parts) by_steps[part.steps].push_back(std::move(part));
+  std::vector<Part> turned;
+  for (auto& [steps, group] : by_steps) {
+    const auto is_new = [&](const Part& part) { return !builder.is_rotated(part.source, part.steps); };
+    if (options.joined && steps != 0 && std::count_if(group.begin(), group.end(), is_new) > 1) {
+      std::vector<Part> still = group;
+      std::vector<Number> lanes;
+      for (Part& part : still) {
+        lanes.insert(lanes.end(), part.lanes.begin(), part.lanes.end());
+        for (Number& lane : part.lanes) lane = modulo(lane + steps, width);
+        std::sort(part.lanes.begin(), part.lanes.end());
+        part.steps = 0;
+      }
+      std::sort(lanes.begin(), lanes.end());
+      group = {{merged(builder, std::move(still), options), steps, std::move(lanes)}};
+    }
+    for (Part& part : group) turned.push_back({builder.rotate(part.source, steps), 0, std::move(part.lanes)});
+  }
+  return merged(builder, std::move(turned), options);
+}
+
+// Add a vector to itself rotated, as long as fewer and fewer parts of it hold what is wanted.
+void spread(Builder& builder, Number source, const std::vector<Want>& wants) {
+  const Number width = builder.circuit().width;
+  std::vector<Part> parts = cover_from(builder, source, builder.content(source), wants);
+  while (parts.size() > 2) {
+    std::set<Number> differences;
+    for (const Part& a : parts) {
+      for (const Part& b : parts) {
+        if (a.steps != b.steps) differences.insert(modulo(a.steps - b.steps, width));
+      }
+    }
+    if (differences.size() > 64) {  // of regular ones, the differences from the first are enough
+      differences.clear();
+      for (const Part& part : parts) {
+        if (part.steps != parts[0].steps) differences.insert(modulo(part.steps - parts[0].steps, width));
+      }
+    }
+    Number best = 0;
+    std::vector<Part> fewest = parts;
+    for (const Number difference : differences) {
+      const Content& now = builder.content(source);
+      const Content sum = combined(Code::kAdd, now, rotated(now, difference, width), builder.values());
+      builder.add_work(static_cast<double>(sum.size()));
+      std::vector<Part> left = cover_from(builder, source, sum, wants);
+      if (!left.empty() && left.size() < fewest.size()) {
+        best = difference;
+        fewest = std::move(left);
+      }
+    }
+    if (best == 0) return;
+    source = builder.combine(Code::kAdd, source, builder.rotate(source, best));
+    parts = std::move(fewest);
+  }
+}
+
+std::vector<Want> from(const std::vector<Want>& wants, const std::vector<Part>& parts, Number source) {
+  std::set<Number> lanes;
+  for (const Part& part : parts) {
+    if (part.source == source) lanes.insert(part.lanes.begin(), part.lanes.end());
+  }
+  std::vector<Want> found;
+  for (const Want& want : wants) {
+    if (want.source < 0 && lanes.contains(want.lane)) found.push_back(want);
+  }
+  return found;
+}
+
+}  // namespace
+
+Number moved(Builder& builder, const std::vector<Want>& wants, const MovementOptions& options) {
+  const Builder::Mark start = builder.mark();
+  const std::vector<Part> parts = cover(builder, wants);
+  if (parts.empty()) {
+    throw Error(ErrorKind::kValue, "schedule: a pack reads a value that no pack before it computes, or nothing at all");
+  }
+  const Number masks = start.counts.masks;
+  Number result = assembled(builder, parts, options);
+  if (!options.spread || parts.size() < 2) return result;
+  const bool is_masked = builder.program().counts.masks > masks;
+  std::map<Number, int> rotations;
+  for (const Part& part : parts) rotations[part.source] += part.steps != 0;
+  struct Way {
+    Number source;
+    bool isolated;
+  };
+  std::vector<Way> ways;
+  for (const auto& [source, count] : rotations) {
+    if (count >= 2) ways.push_back({source, false});
+    if (is_masked && count >= 1) ways.push_back({source, true});
+  }
+  if (ways.empty()) return result;
+  const auto go = [&](const Way& way) {
+    const std::vector<Want> own = from(wants, parts, way.source);
+    Number source = way.source;
+    if (way.isolated && !own.empty()) {
+      std::set<Number> lanes;
+      for (const Part& part : parts) {
+        if (part.source != source) continue;
+        for (const Number lane : part.lanes) lanes.insert(modulo(lane + part.steps, builder.circuit().width));
+      }
+      builder.count_blend();
+      source = builder.mask(source, {lanes.begin(), lanes.end()});
+    }
+    if (!own.empty()) spread(builder, source, own);
+    return assembled(builder, cover(builder, wants), options);
+  };
+  double lowest = builder.cost();
+  const Way* best = nullptr;
+  builder.go_back(start);
+  for (const Way& way : ways) {
+    go(way);
+    if (builder.cost() < lowest) {
+      lowest = builder.cost();
+      best = &way;
+    }
+    builder.go_back(start);
+  }
+  return best != nullptr ? go(*best) : assembled(builder, cover(builder, wants), options);
+}
+
+}  // namespace lw::lanes

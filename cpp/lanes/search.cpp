@@ -1,0 +1,167 @@
+#include "lanes/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "lanes/moves.hpp"
+#include "lanes/starts.hpp"
+#include "math/error.hpp"
+
+namespace lw::lanes {
+namespace {
+
+constexpr double kStarts = 0.3;  // of the work, at most, goes into first schedules
+
+struct Candidate {
+  const Rewritten* circuit;
+  const Values* values;
+  Schedule schedule;
+  double cost;
+};
+
+void check_groups(const Circuit& circuit) {
+  std::vector<Number> inputs(circuit.groups.size(), 0);
+  for (const Node& node : circuit.nodes) {
+    if (node.code == Code::kInput) ++inputs[node.group];
+  }
+  for (std::size_t group = 0; group < inputs.size(); ++group) {
+    if (inputs[group] <= circuit.width || circuit.groups[group].packing == Packing::kFree) continue;
+    throw Error(ErrorKind::kRange, "group " + std::to_string(group) + " has " + std::to_string(inputs[group]) +
+                                       " inputs, a vector has " + std::to_string(circuit.width) + " lanes");
+  }
+}
+
+class Search {
+ public:
+  Search(const Weights& weights, const SearchOptions& options)
+      : weights_(weights), options_(options), random_(options.seed) {}
+
+  // Infinite if the copies of inputs do not fit.
+  double price(const Candidate& candidate) {
+    ++tried_;
+    try {
+      return synthesize(candidate.circuit->circuit, *candidate.values, candidate.schedule, weights_, options_.movement,
+                        &work_)
+          .cost;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kRange) throw;
+      work_ += static_cast<double>(candidate.schedule.lane.size());
+      return std::numeric_limits<double>::infinity();
+    }
+  }
+
+  void start(const Rewritten& rewritten, const Values& values) {
+    const Circuit& circuit = rewritten.circuit;
+    for (const PackOrder packs : {PackOrder::kReady, PackOrder::kLevel, PackOrder::kLate}) {
+      for (const LaneOrder lanes : {LaneOrder::kTrees, LaneOrder::kPadded, LaneOrder::kPositions}) {
+        for (const bool is_right : {false, true}) {
+          Candidate made{&rewritten, &values, {}, 0};
+          made.schedule.packs = packs_of(circuit, packs);
+          if (is_spent()) continue;
+          split(circuit, made.schedule);
+          assign_lanes(circuit, made.schedule, lanes, is_right);
+          place_inputs(circuit, made.schedule);
+          consider(std::move(made));
+        }
+      }
+    }
+    if (!is_spent()) consider({&rewritten, &values, scalar_schedule(circuit), 0});
+  }
+
+  // Anneal a candidate within a budget of work.
+  void anneal(Candidate candidate, double budget) {
+    const Moves moves(candidate.circuit->circuit);
+    const double begun = work_, first = options_.warm * weights_.rotate, last = options_.cold * weights_.rotate;
+    Candidate best = candidate;
+    while (work_ - begun < budget) {
+      const double done = (work_ - begun) / budget;
+      const double temperature = first * std::pow(last / first, done);
+      Candidate next = candidate;
+      work_ += 8 + static_cast<double>(next.schedule.lane.size()) / 8;
+      if (!moves.change(next.schedule, random_)) continue;
+      next.cost = price(next);
+      const double worse = next.cost - candidate.cost;
+      if (worse > 0 && random_.unit() >= std::exp(-worse / temperature)) continue;
+      candidate = std::move(next);
+      if (candidate.cost < best.cost) best = candidate;
+    }
+    found_.push_back(std::move(best));
+  }
+
+  bool has_found() const { return !found_.empty(); }
+
+  void run() {
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+    std::vector<Candidate> starts(
+        found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(std::min(options_.annealed, found_.size())));
+    const double left = options_.work - work_;
+    for (Candidate& start : starts) anneal(start, left * 0.6 / static_cast<double>(starts.size()));
+    if (left > 0) anneal(best(), left * 0.4);
+  }
+
+  const Candidate& best() const {
+    return *std::min_element(found_.begin(), found_.end(),
+                             [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  }
+
+  Found finished() const {
+    const Candidate& chosen = best();
+    return {*chosen.circuit, chosen.schedule,
+            synthesize(chosen.circuit->circuit, *chosen.values, chosen.schedule, weights_, options_.movement), tried_};
+  }
+
+ private:
+  bool is_spent() const { return !found_.empty() && work_ >= options_.work * kStarts; }
+
+  // Packs of more operations than there are lanes become several.
+  static void split(const Circuit& circuit, Schedule& schedule) {
+    const auto width = static_cast<std::ptrdiff_t>(circuit.width);
+    std::vector<Pack> packs;
+    for (const Pack& pack : schedule.packs) {
+      for (auto first = pack.nodes.begin(); first < pack.nodes.end();
+           first += std::min(width, pack.nodes.end() - first)) {
+        packs.push_back({pack.code, {first, first + std::min(width, pack.nodes.end() - first)}});
+      }
+    }
+    schedule.packs = std::move(packs);
+  }
+
+  void consider(Candidate candidate) {
+    candidate.cost = price(candidate);
+    if (!std::isfinite(candidate.cost)) return;
+    const bool is_new = std::none_of(found_.begin(), found_.end(), [&](const Candidate& other) {
+      return other.circuit == candidate.circuit && other.cost == candidate.cost &&
+             other.schedule.lane == candidate.schedule.lane;
+    });
+    if (is_new) found_.push_back(std::move(candidate));
+  }
+
+  Weights weights_;
+  SearchOptions options_;
+  Random random_;
+  std::vector<Candidate> found_;
+  double work_ = 0;
+  std::int64_t tried_ = 0;
+};
+
+}  // namespace
+
+Found search(const Circuit& circuit, const Weights& weights, const SearchOptions& options) {
+  check_groups(circuit);
+  const Rewritten plain = rewritten(circuit, false), trees = rewritten(circuit, true);
+  const Values plain_values(plain.circuit), tree_values(trees.circuit);
+  Search search(weights, options);
+  search.start(trees, tree_values);
+  search.start(plain, plain_values);
+  if (!search.has_found()) {
+    throw Error(ErrorKind::kRange, "no schedule of " + std::to_string(circuit.nodes.size()) + " operations fits " +
+                                       std::to_string(circuit.width) + " lanes");
+  }
+  search.run();
+  return search.finished();
+}
+
+}  // namespace lw::lanes

@@ -1,0 +1,31 @@
+// The search for the cheapest vector program of a circuit.
+#pragma once
+
+#include <cstdint>
+
+#include "lanes/rewrite.hpp"
+#include "lanes/synthesis.hpp"
+
+namespace lw::lanes {
+
+struct SearchOptions {
+  double work =
+      1.2e7;  // lanes looked at: an effort that does not depend on the machine; at least one schedule is tried
+  std::uint64_t seed = 0;
+  std::size_t annealed = 3;         // of the best first schedules
+  double warm = 0.35, cold = 0.02;  // temperatures, in rotations
+  MovementOptions movement;
+};
+
+struct Found {
+  Rewritten circuit;  // the circuit that the schedule is one of: sums may be in other trees
+  Schedule schedule;
+  VectorProgram program;
+  std::int64_t tried = 0;  // schedules
+};
+
+// The cheapest program found: from regular first schedules, and the scalar one, by annealing on the true cost of the
+// code. Deterministic for the same circuit, weights and options.
+Found search(const Circuit& circuit, const Weights& weights, const SearchOptions& options);
+
+}  // namespace lw::lanes

@@ -1,0 +1,179 @@
+"""The search for lanes and the synthesis of vector code: equal to the scalar circuit, counted and bounded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lane_cases import Circuit, graphs, run_program, run_scalar, tree_sum
+
+from latticework import _core
+from latticework.errors import RangeError
+
+WEIGHTS = (1.0, 3.0, 0.15, 0.05, 0.03, 0.03)
+FREE, GROUPED, REPLICATED = 0, 1, 2
+
+
+def vectorized(circuit: Circuit, **options):
+    graph = circuit.graph(**{k: options.pop(k) for k in ("width",) if k in options})
+    found = _core.lanes.vectorize(graph, WEIGHTS, {"work": 1e6, **options})
+    check(graph, found)
+    return found
+
+
+def check(graph, found) -> None:
+    values = np.random.default_rng(0).integers(-50, 50, len(graph["code"])).tolist()
+    expected = run_scalar(graph, values)
+    registers = run_program(graph["width"], found, values)
+    got = [registers[register][lane] for register, lane in found["outputs"]]
+    assert got == [expected[node] for node in graph["outputs"]]
+    for register, computes in zip(registers, found["computes"], strict=True):
+        for lane, node in computes:
+            assert node < 0 or register[lane] == expected[node]
+
+
+def dot(size: int, packing: int) -> Circuit:
+    circuit = Circuit()
+    a, b = circuit.inputs(size, packing), circuit.inputs(size, packing)
+    circuit.outputs = [tree_sum(circuit, [circuit.mul(x, y) for x, y in zip(a, b, strict=True)])]
+    return circuit
+
+
+def matrix_product(size: int, left: int, right: int) -> Circuit:
+    circuit = Circuit()
+    a, b = circuit.inputs(size * size, left), circuit.inputs(size * size, right)
+    circuit.outputs = [
+        tree_sum(circuit, [circuit.mul(a[i * size + k], b[k * size + j]) for k in range(size)])
+        for i in range(size)
+        for j in range(size)
+    ]
+    return circuit
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.integers(0, 3))
+def test_any_circuit_equals_its_scalar_interpreter(graph, seed):
+    found = _core.lanes.vectorize(graph, WEIGHTS, {"work": 3e4, "seed": seed})
+    check(graph, found)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(), st.booleans(), st.booleans(), st.booleans())
+def test_scalar_schedules_and_any_means_of_movement_are_exact(graph, spread, joined, zero_lanes):
+    graph = _core.lanes.rewritten(graph, False)
+    options = {"spread": spread, "joined": joined, "zero_lanes": zero_lanes}
+    check(graph, _core.lanes.synthesize(graph, _core.lanes.scalar_schedule(graph), WEIGHTS, options))
+    check(graph, _core.lanes.vectorize(graph, WEIGHTS, {"work": 1e4, **options}))
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs())
+def test_trees_of_sums_and_products_keep_the_meaning(graph):
+    values = np.random.default_rng(1).integers(-9, 9, len(graph["code"])).tolist()
+    expected = run_scalar(graph, values)
+    for reassociate in (False, True):
+        made = _core.lanes.rewritten(graph, reassociate)
+        given_values = [values[origin] if origin >= 0 else 0 for origin in made["origin"]]
+        got = run_scalar(made, given_values)
+        assert [got[node] for node in made["outputs"]] == [expected[node] for node in graph["outputs"]]
+        for node, origin in enumerate(made["origin"]):
+            assert origin < 0 or got[node] == expected[origin]
+        triples = [t for t in zip(made["code"], made["left"], made["right"], strict=True) if t[0]]
+        assert len(set(triples)) == len(triples)
+
+
+def test_counts_are_those_of_the_code():
+    found = vectorized(matrix_product(3, GROUPED, GROUPED))
+    codes = found["code"]
+    rotated = {
+        (left, steps) for code, left, steps in zip(codes, found["left"], found["steps"], strict=True) if code == 1
+    }
+    assert found["counts"]["rotations"] == codes.count(1) == len(rotated)
+    assert found["counts"]["muls"] == codes.count(4) == 1
+    assert found["counts"]["masks"] == sum(found["is_mask"])
+    assert found["counts"]["inputs"] == codes.count(0) == 2
+
+
+@pytest.mark.parametrize(("size", "rotations"), [(3, 2), (6, 3), (8, 3), (10, 4)])
+@pytest.mark.parametrize("packing", [FREE, GROUPED, REPLICATED])
+def test_a_sum_of_lanes_takes_the_logarithm_of_their_number(size, rotations, packing):
+    counts = vectorized(dot(size, packing))["counts"]
+    assert (counts["rotations"], counts["blends"], counts["muls"]) == (rotations, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "left", "right", "rotations"),
+    [
+        (2, REPLICATED, REPLICATED, 1),
+        (2, REPLICATED, GROUPED, 2),
+        (2, GROUPED, GROUPED, 3),
+        (3, REPLICATED, REPLICATED, 2),
+        (3, GROUPED, GROUPED, 6),
+        (16, REPLICATED, REPLICATED, 4),
+    ],
+)
+def test_matrix_products_copy_and_add_up_by_doubling(size, left, right, rotations):
+    counts = vectorized(matrix_product(size, left, right))["counts"]
+    assert (counts["rotations"], counts["blends"], counts["muls"]) == (rotations, 0, 1)
+
+
+def test_fixed_lanes_are_kept():
+    circuit = dot(4, GROUPED)
+    circuit.fixed[0] = [9, 3, 100, 50]
+    found = vectorized(circuit)
+    table = next(
+        t
+        for t, code, group in zip(found["tables"], found["code"], found["left"], strict=True)
+        if (code, group) == (0, 0)
+    )
+    assert {node: lane for lane, node in table} == {0: 9, 1: 3, 2: 100, 3: 50}
+
+
+def test_rotations_wrap_around_a_narrow_vector():
+    found = vectorized(matrix_product(2, GROUPED, GROUPED), width=8)
+    assert all(0 <= lane < 8 for table in found["tables"] for lane, _ in table)
+
+
+def test_scalar_code_is_chosen_where_it_is_cheapest():
+    circuit = Circuit()
+    x = circuit.inputs(1, FREE)[0]
+    power = x
+    for _ in range(5):
+        power = circuit.mul(power, x)
+        x = circuit.add(x, power)
+    circuit.outputs = [power]
+    counts = vectorized(circuit)["counts"]
+    assert counts["rotations"] == counts["blends"] == 0
+
+
+def test_the_same_seed_gives_the_same_program():
+    first, second = (vectorized(matrix_product(2, GROUPED, GROUPED), seed=5) for _ in range(2))
+    assert first == second
+
+
+def test_more_lanes_than_a_vector_has_become_more_instructions():
+    assert vectorized(matrix_product(3, REPLICATED, REPLICATED), width=32)["counts"]["muls"] == 1
+    for packing in (FREE, GROUPED, REPLICATED):
+        assert vectorized(matrix_product(2, packing, packing), width=4)["counts"]["muls"] >= 2
+
+
+def test_schedules_that_are_none_are_refused():
+    circuit = Circuit()
+    a, b = circuit.inputs(2, FREE)
+    first, second = circuit.mul(a, b), circuit.add(a, b)
+    circuit.outputs = [circuit.mul(first, second)]
+    graph = circuit.graph()
+    schedule = _core.lanes.scalar_schedule(graph)
+    late = dict(schedule, packs=schedule["packs"][::-1])
+    with pytest.raises(ValueError, match="no pack before it computes"):
+        _core.lanes.synthesize(graph, late, WEIGHTS)
+    shared = dict(schedule, packs=[(3, [2]), (1, [3]), (3, [4])])
+    shared["packs"] = [(3, [2, 4]), (1, [3])]
+    with pytest.raises(ValueError, match="share lane"):
+        _core.lanes.synthesize(graph, shared, WEIGHTS)
+
+
+def test_more_inputs_than_lanes_are_refused():
+    with pytest.raises(RangeError, match="group 0 has 9 inputs, a vector has 8 lanes"):
+        vectorized(dot(9, GROUPED), width=8)

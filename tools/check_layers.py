@@ -19,8 +19,8 @@ from pathlib import Path
 PACKAGE = "latticework"
 # Plain data that compiler and plan share.
 DATA = (
-    "plan.arrays plan.butterflies plan.circuits plan.constants plan.embedding plan.gathers plan.keys plan.pack "
-    "plan.placing"
+    "plan.arguments plan.arrays plan.butterflies plan.circuits plan.constants plan.embedding plan.gathers plan.keys "
+    "plan.pack plan.placing"
 )
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
@@ -30,6 +30,7 @@ ANYTHING = "*"
 MAY_IMPORT = {
     "errors": "",
     "ir": "",
+    "plan.arguments": "",
     "plan.arrays": "",
     "plan.pack": "",
     "plan.placing": "plan.pack",
@@ -63,13 +64,15 @@ MAY_IMPORT = {
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
     "techniques": "",
-    "stages": "ir ops plan plan.emit plan.keys plan.placing frontend",
+    "stages": "ir ops plan plan.arguments plan.circuits plan.emit plan.keys plan.pack plan.placing frontend",
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
     "measure": f"frontend ir dialects stages {PLAN}",
     "placing": f"techniques ir dialects cost layout levels ops params {PLAN}",
     "pipeline": ANYTHING,
     "precision": ANYTHING,
+    "circuit_pipeline": ANYTHING,
+    "circuits": ANYTHING,
     "compile": ANYTHING,
     "model": ANYTHING,
     "cli": "__init__ _core model compile bench calibrate cost runtime report progress",

@@ -5,24 +5,30 @@ from typing import TYPE_CHECKING, Any
 
 from latticework import errors
 from latticework.compile import compile
-from latticework.errors import UserError
+from latticework.errors import RangeWarning, UserError
 from latticework.frontend import (
+    Circuit,
     Index,
     Program,
     Secret,
     avg_pool2d,
+    circuit,
     conv1d,
     conv2d,
     exp,
     for_loop,
     gelu,
+    matrix,
     polynomial,
     program,
     relu,
+    scalar,
+    select,
     sigmoid,
     square,
     sum_pool2d,
     tanh,
+    vector,
 )
 from latticework.model import Model
 from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
@@ -46,6 +52,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Circuit",
     "Client",
     "Encrypted",
     "Index",
@@ -54,11 +61,13 @@ __all__ = [
     "OwnerValue",
     "Program",
     "PublicKeys",
+    "RangeWarning",
     "Secret",
     "Server",
     "Techniques",
     "UserError",
     "avg_pool2d",
+    "circuit",
     "compile",
     "conv1d",
     "conv2d",
@@ -67,11 +76,15 @@ __all__ = [
     "for_loop",
     "gelu",
     "load",
+    "matrix",
     "polynomial",
     "program",
     "relu",
+    "scalar",
+    "select",
     "sigmoid",
     "square",
     "sum_pool2d",
     "tanh",
+    "vector",
 ]

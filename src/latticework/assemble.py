@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.frontend import input_ranges
 from latticework.frontend.samples import Sample
-from latticework.ir import INDEX, Loc, Module
+from latticework.ir import Loc, Module
 from latticework.plan.schema import (
     Approximation,
     ClientSpec,
@@ -45,20 +45,24 @@ def to_plan(
         _outputs(vectors, lowered, traced.shifts),
         lowered.manifest,
         precision_bits,
+        *(() if vectors.circuit is None else (vectors.circuit.arguments, vectors.circuit.results)),
     )
     tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
     approximations = tuple(
         Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving)
         for f in traced.fitted
     )
-    steps = tuple(replace(s, location=code.location(vectors.lines[s.location])) for s in vectors.placing.steps)
+    placing = vectors.placing
+    if placing is not None:
+        steps = tuple(replace(s, location=code.location(vectors.lines[s.location])) for s in placing.steps)
+        placing = replace(placing, steps=steps)
     used = set[str]().union(*(c.sources for c in code.constants))
     sources = {name: np.asarray(lowered.module.sources[name], dtype=np.float64) for name in sorted(used)}
     layouts = tuple((t.name, str(t.pack.shape), str(t.pack)) for t in vectors.tensors)
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
         sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
-        replace(vectors.placing, steps=steps),
+        placing, None if vectors.circuit is None else vectors.circuit.record,
     )  # fmt: skip
 
 
@@ -75,13 +79,12 @@ def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[
     module: Module = lowered.module
     accepted = accepted_ranges(vectors.placed, samples)
     found: list[SecretInput | IndexInput] = []
-    for name, placed, value in zip(module.input_names, vectors.placed.inputs, module.inputs, strict=True):
-        if value.type is INDEX:
+    for name, pack, value in zip(module.input_names, vectors.inputs, module.inputs, strict=True):
+        if pack is None:
             # Magnitudes and errors are only known for as many iterations as calibration ran.
             found.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
             continue
         kind: Any = value.type
-        pack = placed.type.layout.pack_map(placed.type.shape)  # type: ignore[attr-defined]
         found.append(SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, *accepted[name]))
     return tuple(found)
 
@@ -89,9 +92,8 @@ def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[
 def _outputs(vectors: Vectors, lowered: Lowered, shifts: list[float]) -> tuple[Output, ...]:
     found = []
     names = lowered.module.outputs
-    pairs = zip(vectors.placed.body.terminator.operands, lowered.module.body.terminator.operands, strict=True)
-    for name, (placed, value), shift in zip(names, pairs, shifts, strict=True):
+    values = lowered.module.body.terminator.operands
+    for name, pack, value, shift in zip(names, vectors.outputs, values, shifts, strict=True):
         kind: Any = value.type
-        pack = placed.type.layout.pack_map(placed.type.shape)  # type: ignore[attr-defined]
         found.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 0.0, shift))
     return tuple(found)

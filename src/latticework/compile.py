@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from latticework.circuits import CircuitOptions, check_lane_options, compile_ckks
 from latticework.cost import CostModel
 from latticework.errors import PrecisionError, TraceError, UserError
-from latticework.frontend import Program
+from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import assumed_samples, samples_of
 from latticework.model import Model, Reference
 from latticework.params import modulus_limit_bits, security_levels
@@ -23,8 +24,9 @@ MAX_PRECISION_BITS = 40
 
 
 def compile(
-    program: Program,
+    program: Program | Circuit,
     *,
+    scheme: str = "ckks",
     example: Any = None,
     weights: Any = (),
     calibrate: Any = None,
@@ -36,9 +38,13 @@ def compile(
     techniques: Techniques = ALL,
     network: str | float = "lan",
     on_event: OnEvent | None = None,
+    algorithm: str = "search",
+    effort: str = "normal",
+    seed: int = 0,
 ) -> Model:
-    """Compile a program to run on encrypted inputs.
+    """Compile a program or a circuit to run on encrypted inputs.
 
+    scheme          "ckks": real numbers, approximately; "bfv": integers, exactly, of circuits only
     example         inputs, for shapes that are not annotated; also calibration data if there are no others
     weights         arrays for the parameters without annotation, in order or by name
     calibrate       data like what will be encrypted: an array (samples, ...), a tuple, or a dictionary by name.
@@ -54,13 +60,24 @@ def compile(
     network         between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow
                     inputs and outputs take fewer ciphertexts, if need be for more work
     on_event        called after every pass
+    algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
+                    "scalar" (one operation at a time);  effort  "fast", "normal" or "max";  seed  of its random choices
     raises          UserError and its kinds, naming the line of the program, before any key is made
     """
-    if not isinstance(program, Program):
-        raise TraceError(f"compile: {program!r} is not a program; decorate the function with @lw.program")
+    if not isinstance(program, Program | Circuit):
+        raise TraceError(
+            f"compile: {program!r} is not a program; decorate the function with @lw.program, or with @lw.circuit"
+        )
     _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
+    check_lane_options(algorithm, effort, seed)
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table)
+    if isinstance(program, Circuit):
+        options = CircuitOptions(
+            weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
+            security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
+        )  # fmt: skip
+        return compile_ckks(program, options)
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)

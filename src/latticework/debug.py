@@ -127,7 +127,7 @@ def debug_run(
         )
 
     server = Server(plan, keys)
-    server.run(client.encrypt(**values), watch=list(plan.watch), on_watch=compare)
+    server.run(client.encrypt_checked(values), watch=list(plan.watch), on_watch=compare)
     return DebugReport(tuple(rows))
 
 

@@ -93,3 +93,7 @@ class FormatError(UserError, ValueError):
 
 class IrError(UserError, ValueError):
     """IR text cannot be parsed, or a module does not verify."""
+
+
+class RangeWarning(UserWarning):
+    """Results may not fit the integers that a scheme computes with."""

@@ -17,11 +17,13 @@ from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend.plain import plain_array
 from latticework.ir import Module, Value, interpret
+from latticework.plan.arguments import gathered, returned, scattered
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
 from latticework.report import Report, build_report
 from latticework.runtime import Client, PublicKeys, Server
+from latticework.runtime.arguments import checked_argument
 from latticework.runtime.server import DEFAULT_MEMORY
 
 
@@ -63,7 +65,7 @@ class Model:
 
     def simulate(
         self, *inputs: npt.ArrayLike | int, noise: np.random.Generator | bool | None = None, **named: Any
-    ) -> list[npt.NDArray[np.float64]]:
+    ) -> Any:
         """Run the plan on cleartext slot vectors, levels and scales checked, with modelled noise if asked.
 
         inputs  by position or by name; secret inputs as tensors, or as stacks (runs, ...) of them with one leading
@@ -71,18 +73,28 @@ class Model:
         noise   a generator to draw every step's noise from; True: a fresh one; None or False: exact arithmetic
         raises  TraceError, ShapeError, DtypeError or RangeError for inputs that are not those of the program
         """
-        return simulate(
+        outputs = simulate(
             self.plan, checked_inputs(self.plan.client, inputs, named, stacks=True), noise=_generator(noise)
         )
+        return self._returned(outputs)
 
-    def plaintext(self, *inputs: npt.ArrayLike | int, **named: Any) -> list[npt.NDArray[np.float64]]:
+    def plaintext(self, *inputs: npt.ArrayLike | int, **named: Any) -> Any:
         """The program on cleartext tensors in NumPy, its functions approximated: what encrypted results approach.
 
         A loaded model does not have the tensor program; then this is the noiseless simulation of its plan.
         inputs  one tensor or integer each, by position or by name; raises as `simulate`
         """
         values = checked_inputs(self.plan.client, inputs, named)
-        return simulate(self.plan, values) if self._reference is None else interpret(self._reference.module, values)
+        reference = self._reference
+        return self._returned(simulate(self.plan, values) if reference is None else interpret(reference.module, values))
+
+    def _returned(self, outputs: list[npt.NDArray[Any]]) -> Any:
+        """A list of outputs; of a circuit what its function returned."""
+        results = self.plan.client.results
+        if not results:
+            return outputs
+        arrays = dict(zip((r.name for r in results), scattered(results, outputs), strict=True))
+        return returned(results, lambda result: arrays[result.name])
 
     def debug(self, *inputs: npt.ArrayLike | int, client: Client | None = None, **named: Any) -> DebugReport:
         """Run the program encrypted beside its plaintext; names the first line whose value is off beyond its bound.
@@ -137,15 +149,18 @@ def checked_inputs(
     raises  TraceError for a wrong number or name, ShapeError, DtypeError, or RangeError for NaN and infinity
     """
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature([inspect.Parameter(i.name, kind) for i in program.inputs])
+    names = [i.name for i in program.arguments or program.inputs]
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
     try:
         given = signature.bind(*arrays, **named).arguments
     except TypeError as error:
-        listed = ", ".join(i.name for i in program.inputs)
+        listed = ", ".join(names)
         raise TraceError(
             f"program {program.name} has the inputs {listed}; got {len(arrays)} by position and "
             f"{', '.join(named) or 'none'} by name: {error}"
         ) from None
+    if program.arguments:
+        return _circuit_inputs(program, given, stacks=stacks)
     values: list[Any] = []
     runs = set()
     for spec in program.inputs:
@@ -159,6 +174,15 @@ def checked_inputs(
     if len(runs) > 1:
         raise ShapeError(f"program {program.name}: stacks of {sorted(runs)} runs; stack equally many of each input")
     return values
+
+
+def _circuit_inputs(program: ClientSpec, given: dict[str, Any], *, stacks: bool) -> list[Any]:
+    values = {a.name: checked_argument(program, a, given[a.name], stacks=stacks) for a in program.arguments}
+    runs = {len(values[a.name]) for a in program.arguments if values[a.name].ndim > len(a.shape)}
+    if len(runs) > 1:
+        raise ShapeError(f"circuit {program.name}: stacks of {sorted(runs)} runs; stack equally many of each input")
+    sent = [a for a in program.arguments if a.input >= 0]
+    return list(gathered(sent, [i.pack.size for i in program.secret_inputs], values))
 
 
 def _integer(program: ClientSpec, spec: IndexInput, value: Any) -> int:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from latticework.assemble import to_plan
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
+from latticework.dialects.tensor import TensorType
 from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Module, Pass, PassEvent, interpret, run_passes, verify
+from latticework.ir import Module, Pass, PassEvent, Value, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
 from latticework.levels import manage_levels, program_depth
@@ -114,7 +116,9 @@ def to_vectors(
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
         made = run_passes(lowered, passes, on_event=on_event)
         why = explained(module, decisions, bits_a_second)
-        return decisions.seconds, Vectors(placed, made, tensors, positions, program_depth(made), width, *why)
+        packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
+        spent = program_depth(made)
+        return decisions.seconds, Vectors(placed, made, tensors, positions, spent, width, *packs, *why)
 
     seconds, vectors = found(width)
     depth = vectors.depth
@@ -126,6 +130,12 @@ def to_vectors(
         fewer, wide = found(free)
         vectors = wide if fewer < seconds else vectors
     return vectors
+
+
+def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
+    """How tensors with layouts lie in vectors; None for integers."""
+    kinds = (v.type for v in values)
+    return tuple(k.layout.pack_map(k.shape) if isinstance(k, TensorType) else None for k in kinds)
 
 
 def to_primitives(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from latticework.assemble import accepted_ranges
 from latticework.cost import CostModel
 from latticework.errors import PrecisionError, UserError
-from latticework.frontend import Program
+from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import Sample
 from latticework.levels.ranges import Interval, Ranges, ranges
 from latticework.measure import Measure, Measured
@@ -57,7 +57,7 @@ class Sizes:
 class Search:
     """Builds plans of one program for different scales and measures their modelled error."""
 
-    program: Program
+    program: Program | Circuit
     traced: Traced
     vectors: Vectors
     samples: list[Sample]
@@ -148,11 +148,10 @@ class Search:
         """What the program's values can be for inputs anywhere in the ranges that clients accept."""
         accepted = accepted_ranges(self.vectors.placed, self.samples)
         boxes: list[Interval | int] = []
-        for name, value in zip(self.vectors.placed.input_names, self.vectors.placed.inputs, strict=True):
-            if name not in accepted:
+        for name, pack in zip(self.vectors.placed.input_names, self.vectors.inputs, strict=True):
+            if pack is None:
                 boxes.append(max(int(sample[name]) for sample in self.samples))
                 continue
-            pack = value.type.layout.pack_map(value.type.shape)  # type: ignore[attr-defined]
             low, high = accepted[name]
             boxes.append(Interval(pack.pack(np.full(pack.shape, low)), pack.pack(np.full(pack.shape, high))))
         return ranges(self.vectors.module, boxes)

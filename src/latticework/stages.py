@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from latticework.frontend.calibrate import Approximation as Fitted
 from latticework.ir import Loc, Module, Value
 from latticework.ops.lower import PlacedTensor
+from latticework.plan.arguments import Argument, Result
+from latticework.plan.circuits import Circuit
 from latticework.plan.emit import Code
 from latticework.plan.keys import KeyManifest
+from latticework.plan.pack import PackMap
 from latticework.plan.placing import Placing
 
 
@@ -27,14 +30,25 @@ class Traced:
 
 
 @dataclass(frozen=True)
+class CircuitFacts:
+    """What a plan keeps of a circuit beside its code."""
+
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    record: Circuit | None
+
+
+@dataclass(frozen=True)
 class Vectors:
     """A program as slot vectors.
 
-    placed     tensor IR with layouts: the reference that runs beside the plan
+    placed     tensor IR with layouts, or scalar IR of a circuit: the reference that runs beside the plan
     module     vec IR
+    inputs     how the inputs lie in vectors, None for a run-time integer;  outputs  how the outputs do
     tensors    the program's tensors by position;  positions: which value of `placed` each is
     depth      levels it spends
     placing    why its tensors lie where they do;  lines  what the locations in that number
+    circuit    of a circuit: what users call its inputs and outputs, and how it was vectorised
     """
 
     placed: Module
@@ -43,8 +57,11 @@ class Vectors:
     positions: dict[Value, int]
     depth: int
     slots: int
-    placing: Placing
-    lines: tuple[Loc, ...]
+    inputs: tuple[PackMap | None, ...]
+    outputs: tuple[PackMap, ...]
+    placing: Placing | None = None
+    lines: tuple[Loc, ...] = ()
+    circuit: CircuitFacts | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,9 @@
 from latticework.frontend.annotations import Index, Parameter, Secret
 from latticework.frontend.arrays import TracedArray
 from latticework.frontend.calibrate import Approximation, approximate, calibrate, input_ranges
+from latticework.frontend.circuit import Circuit, TracedCircuit, circuit, trace_circuit
+from latticework.frontend.circuit_inputs import Input, matrix, scalar, vector
+from latticework.frontend.circuit_values import select
 from latticework.frontend.functions import exp, gelu, polynomial, relu, sigmoid, square, tanh
 from latticework.frontend.images import avg_pool2d, conv1d, conv2d, sum_pool2d
 from latticework.frontend.indices import TracedIndex
@@ -11,27 +14,36 @@ from latticework.frontend.program import Program, program, trace
 
 __all__ = [
     "Approximation",
+    "Circuit",
     "Index",
+    "Input",
     "Parameter",
     "Program",
     "Secret",
     "TracedArray",
+    "TracedCircuit",
     "TracedIndex",
     "approximate",
     "avg_pool2d",
     "calibrate",
+    "circuit",
     "conv1d",
     "conv2d",
     "exp",
     "for_loop",
     "gelu",
     "input_ranges",
+    "matrix",
     "polynomial",
     "program",
     "relu",
+    "scalar",
+    "select",
     "sigmoid",
     "square",
     "sum_pool2d",
     "tanh",
     "trace",
+    "trace_circuit",
+    "vector",
 ]

@@ -95,14 +95,15 @@ def parameters_of(
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TraceError(
-                f"{kinds.what} {function.__name__}: parameter {parameter} takes any number of arguments; name each one, "
-                "so that every input and weight is known",
+                f"{kinds.what} {function.__name__}: parameter {parameter} takes any number of arguments; name each "
+                "one, so that every input and weight is known",
                 at=at,
             )
         kind = _kind(parameter, function, local_names, kinds)
         if kind is not None and parameter.default is not parameter.empty:
             raise TraceError(
-                f"{kinds.what} {function.__name__}: input {parameter.name} has a default value; only weights may have one",
+                f"{kinds.what} {function.__name__}: input {parameter.name} has a default value; only weights may have "
+                "one",
                 at=at,
             )
         found.append(Parameter(parameter.name, kind, parameter.default))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from latticework.approx.chebyshev import Interval, max_error
 from latticework.approx.functions import ACTIVATIONS
+from latticework.dialects.scalar import GroupType
 from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError, ShapeError
 from latticework.ir.builder import Builder
@@ -89,7 +90,7 @@ def input_ranges(module: Module, samples: Sequence[Sample]) -> dict[str, Interva
     """Smallest and largest element of each array input over all samples."""
     ranges: dict[str, Interval] = {}
     for name, value in zip(module.input_names, module.inputs, strict=True):
-        if isinstance(value.type, TensorType):
+        if isinstance(value.type, TensorType | GroupType):
             arrays = [np.asarray(sample[name]) for sample in samples]
             ranges[name] = (float(min(a.min() for a in arrays)), float(max(a.max() for a in arrays)))
     return ranges

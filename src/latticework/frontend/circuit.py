@@ -23,6 +23,7 @@ from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.plan.arguments import Argument, Branch, Result
+from latticework.plan.circuits import ScalarCounts
 
 
 class Circuit:
@@ -110,11 +111,13 @@ class TracedCircuit:
     module     scalar IR: inputs are groups, outputs are numbers
     arguments  which of the groups' elements each of the user's inputs is
     results    which of the outputs each of the user's results is made of
+    written    operations as the function states them
     """
 
     module: Module
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
+    written: ScalarCounts
 
 
 def trace_circuit(
@@ -160,7 +163,7 @@ def trace_circuit(
     tracer._builder.create(loop.YIELD, outputs, loc=circuit.loc)
     module.outputs = [f"{r.name}[{i}]" if r.shape else r.name for r in results for i in range(len(r.elements))]
     order = {p.name: i for i, p in enumerate(circuit.parameters)}
-    return TracedCircuit(module, tuple(sorted(arguments, key=lambda a: order[a.name])), tuple(results))
+    return TracedCircuit(module, tuple(sorted(arguments, key=lambda a: order[a.name])), tuple(results), tracer.written)
 
 
 def _array(

@@ -83,7 +83,7 @@ def matrix(
     rows: int, columns: int, *, replicate: bool = False, group: str = "", lanes: Any = (), secret: bool = True,
     low: float | None = None, high: float | None = None,
 ) -> Input:  # fmt: skip
-    """Encrypted numbers in one ciphertext, an array (rows, columns) of numbers to the circuit; otherwise as `vector`."""
+    """Encrypted numbers in one ciphertext, to the circuit an array (rows, columns); otherwise as `vector`."""
     return _input("matrix", _extents("matrix", (rows, columns)), replicate, group, lanes, secret, low, high)
 
 
@@ -91,8 +91,10 @@ def _of_circuit(annotation: Any) -> Input | None:
     if annotation is scalar:
         return scalar()
     if annotation is vector or annotation is matrix:
-        raise TraceError(f"lw.{annotation.__name__} is an annotation only with its size: lw.{annotation.__name__}(4...)")
-    return annotation if isinstance(annotation, Input) else None
+        example = "lw.vector(4)" if annotation is vector else "lw.matrix(2, 3)"
+        raise TraceError(f"an annotation lw.{annotation.__name__} lacks its size; write {example}")
+    found: Input | None = annotation if isinstance(annotation, Input) else None
+    return found
 
 
 OF_CIRCUITS = Kinds("circuit", _NAMES, _of_circuit)
@@ -118,12 +120,13 @@ def _input(
     at = user_loc()
     if not isinstance(group, str) or not all(isinstance(flag, bool) for flag in (replicate, secret)):
         raise DtypeError(f"lw.{name}: group is a name, replicate and secret are True or False", at=at)
-    if not secret and (replicate and name != "scalar" or group or _given(lanes)):
+    if not secret and ((replicate and name != "scalar") or group or _given(lanes)):
         raise LayoutError(f"lw.{name}: a public input is not packed; leave out replicate, group and lanes", at=at)
     fixed = _lanes(name, shape, lanes, at)
     if fixed and replicate:
         raise LayoutError(
-            f"lw.{name}: lanes= says where each element lies, replicate=True leaves that to the compiler; give one", at=at
+            f"lw.{name}: lanes= says where each element lies, replicate=True leaves that to the compiler; give one",
+            at=at,
         )
     for bound in (low, high):
         is_number = isinstance(bound, int | float | np.integer | np.floating) and not isinstance(bound, bool)

@@ -7,6 +7,7 @@ and their like are simplified.
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import OpSpec, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
+from latticework.plan.circuits import ScalarCounts
 
 MAX_OPERATIONS = 1_000_000
 MAX_POWER = 1 << 10
@@ -55,6 +57,16 @@ class CircuitTracer:
         self._made: dict[tuple[Any, ...], Value] = {}
         self._share = share
         self._room = self._limit = max_operations
+        self._written: Counter[str] = Counter()
+
+    @property
+    def written(self) -> ScalarCounts:
+        """Operations on encrypted numbers as the function states them, equal ones each time."""
+        n = self._written
+        return ScalarCounts(
+            n["scalar.mul"], n["scalar.add"] + n["scalar.sub"], n["scalar.neg"], n["public scalar.mul"],
+            n["public scalar.add"] + n["public scalar.sub"],
+        )  # fmt: skip
 
     def public(self, number: Any) -> Public:
         """A public operand as a Python number of the circuit's kind.
@@ -105,6 +117,8 @@ class CircuitTracer:
                 "unrolled, so every loop needs a bound that is small enough",
                 at=user_loc(),
             )
+        is_public = not all(isinstance(x, Number) for x in operands)
+        self._written[f"public {spec.name}" if is_public else spec.name] += 1
         return Number(self, self._emit(spec, [self.lift(x) for x in operands], user_loc()))
 
     def _emit(self, spec: OpSpec, operands: list[Value], loc: Loc, **attrs: Any) -> Value:
@@ -171,7 +185,7 @@ class Number:
     def _compared(self, _other: Any) -> NoReturn:
         raise TraceError(_COMPARE, at=user_loc())
 
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared
     __hash__ = object.__hash__
 
     def _converted(self, *_args: Any) -> NoReturn:

@@ -54,6 +54,8 @@ def check_client(spec: ClientSpec) -> None:
     tensors: tuple[SecretInput | Output, ...] = (*spec.secret_inputs, *spec.outputs)
     for tensor in tensors:
         _check_tensor(tensor, spec.chain)
+    for output in spec.outputs:
+        _check_read(output)
     for value in spec.inputs:
         if isinstance(value, IndexInput) and not 0 <= value.limit <= MAX_INDEX:
             raise FormatError(f"plan: input {value.name!r} goes up to {value.limit}")
@@ -77,9 +79,10 @@ def check_client(spec: ClientSpec) -> None:
 
 
 def check_pack(pack: PackMap, path: str) -> None:
-    """FormatError unless every element has as many slots as every other."""
+    """FormatError unless every element has as many slots as every other; those of a table may have any number."""
     try:
-        pack.slots_of_element()
+        if not pack.table:
+            pack.slots_of_element()
     except ValueError as error:
         raise FormatError(f"{path}: {error}") from None
 
@@ -248,6 +251,14 @@ def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain) -> None:
     if not 0 <= tensor.level <= chain.main.top or not tensor.scale > 0:
         raise FormatError(f"{path} lies at level {tensor.level}, scale {tensor.scale}; the chain has {chain.main.top}")
     check_pack(tensor.pack, path)
+
+
+def _check_read(output: Output) -> None:
+    """FormatError unless every element of an output can be read."""
+    try:
+        output.pack.first_places()
+    except ValueError as error:
+        raise FormatError(f"plan: {output.name!r}: {error}") from None
 
 
 def _check_access(access: Access, num_loops: int, size: int, path: str) -> None:

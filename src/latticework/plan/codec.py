@@ -31,8 +31,17 @@ def to_data(value: Any) -> Any:
     assert dataclasses.is_dataclass(value) and not isinstance(value, type), type(value)
     kind: type = type(value)
     # A whole number in a field of floats is stored as it will be read, so that equal values give equal bytes.
-    items = ((hint, getattr(value, name)) for name, hint in _fields(kind).items())
+    stored = list(_fields(kind).items())
+    while stored and _is_left_out(value, stored[-1][0]):
+        stored.pop()
+    items = ((hint, getattr(value, name)) for name, hint in stored)
     return [to_data(float(item) if hint is float else item) for hint, item in items]
+
+
+def _is_left_out(value: Any, name: str) -> bool:
+    """Whether a last field is one that is not stored where it has its default."""
+    field = value.__dataclass_fields__[name]
+    return "unstored_default" in field.metadata and bool(getattr(value, name) == field.default)
 
 
 def from_data(kind: Any, data: Any, path: str) -> Any:

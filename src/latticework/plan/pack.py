@@ -4,11 +4,14 @@ A PackMap is the run-time form of a compiler layout, so that running a plan
 needs no compiler. Dimensions are nested loops, the rightmost fastest, first
 those that number the vectors, then those of the slots; rolls turn the index of
 one dimension by that of another (Rotom's notation, section 2.1 of the paper).
+Where elements lie without any such order, as those of circuits do, a table
+lists the places in use.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -20,6 +23,7 @@ REPEAT = -1  # the places along this dimension hold the same element
 GAP = -2  # only index 0 along this dimension is used; the rest is undefined
 
 MAX_PLACES = 1 << 26  # slots of all vectors of a tensor
+SHOWN = 16  # places of a table that its text form lists
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -52,6 +56,8 @@ class PackMap:
     vector_dims  number the vectors
     rolls        (i, j): the index of dimension i becomes (index i + index j) modulo the extent of i; dimensions are
                  numbered as written, those of the vectors first; rolls apply in order
+    table        (place, element) of every place in use, places ascending, instead of `dims` and `rolls`; the dimensions
+                 of the vectors then only count them. Elements may have different numbers of places, or none
     Elements beyond an axis' end (padding) have no place.
     """
 
@@ -60,6 +66,12 @@ class PackMap:
     dims: tuple[PackDim, ...]
     vector_dims: tuple[PackDim, ...] = ()
     rolls: tuple[Roll, ...] = ()
+    table: tuple[tuple[int, int], ...] = field(default=(), metadata={"unstored_default": True})
+
+    @classmethod
+    def of_table(cls, size: int, slots: int, places: Iterable[tuple[int, int]], count: int = 1) -> PackMap:
+        """A list of `size` elements at the places (place, element), in any order, of `count` vectors."""
+        return cls((size,), slots, (), (PackDim(GAP, count),) if count > 1 else (), (), tuple(sorted(places)))
 
     def __post_init__(self) -> None:
         for dim in self.all_dims:
@@ -67,6 +79,9 @@ class PackMap:
                 raise ValueError(f"{self}: {dim} is not a dimension of a tensor of shape {self.shape}")
         if not 1 <= self.count * self.slots <= MAX_PLACES:
             raise ValueError(f"{self}: {self.count} vectors of {self.slots} slots; at most {MAX_PLACES} slots in all")
+        if self.table:
+            self._check_table()
+            return
         if min(self.shape, default=1) < 1 or self.size > self.count * self.slots:
             where = f"{self.slots} slots" if self.count == 1 else f"{self.count} vectors of {self.slots} slots"
             raise ValueError(f"{self}: shape {self.shape} does not fit {where}")
@@ -79,7 +94,20 @@ class PackMap:
             if self.all_dims[i].axis == GAP:
                 raise ValueError(f"{self}: Roll({i}, {j}) turns a gap")
 
+    def _check_table(self) -> None:
+        size, room = self.size, self.count * self.slots
+        if self.dims or self.rolls or min(self.shape, default=1) < 1 or size > MAX_PLACES:
+            raise ValueError(f"a table of places for shape {self.shape} beside other dimensions")
+        last = -1
+        for place, element in self.table:
+            if not (last < place < room and 0 <= element < size):
+                raise ValueError(f"element {element} of {size} at place {place} of {room}, after place {last}")
+            last = place
+
     def __str__(self) -> str:
+        if self.table:
+            shown = " ".join(f"{element}@{place}" for place, element in self.table[:SHOWN])
+            return f"{{{shown}{' ...' if len(self.table) > SHOWN else ''}}}"
         rolls = "".join(f"Roll({i},{j})" for i, j in self.rolls)
         vectors = "".join(map(str, self.vector_dims)) + ";" if self.vector_dims else ""
         return rolls + vectors + "".join(map(str, self.dims)) or "[]"
@@ -105,6 +133,8 @@ class PackMap:
 
     def elements_at(self, places: IntArray) -> IntArray:
         """Of some places only what `element_of_slot` says of all."""
+        if self.table:
+            return self.element_of_slot()[places]
         vector, slot = np.divmod(places, self.slots)
         walked = prod(d.extent for d in self.dims)
         left = vector * walked + np.minimum(slot, walked - 1)
@@ -136,7 +166,20 @@ class PackMap:
         """Read tensors (..., *shape) back from what `pack` returns, from the first copy of each element."""
         stack = vectors.shape[:-1] if self.count == 1 else vectors.shape[:-2]
         places = np.asarray(vectors, dtype=np.float64).reshape((*stack, self.count * self.slots))
-        return places[..., self.slots_of_element()[:, 0]].reshape((*stack, *self.shape))
+        return places[..., self.first_places()].reshape((*stack, *self.shape))
+
+    def first_places(self) -> IntArray:
+        """The lowest place of every element.
+
+        raises  ValueError if one has none
+        """
+        if not self.table:
+            return self.slots_of_element()[:, 0]
+        held = {element: place for place, element in reversed(self.table)}
+        if len(held) < self.size:
+            missing = next(element for element in range(self.size) if element not in held)
+            raise ValueError(f"{self}: element {missing} of {self.size} has no place")
+        return np.array([held[element] for element in range(self.size)], dtype=np.int64)
 
 
 def _elements(pack: PackMap, index: list[IntArray]) -> IntArray:
@@ -161,12 +204,22 @@ def _elements(pack: PackMap, index: list[IntArray]) -> IntArray:
 
 @lru_cache(maxsize=512)
 def _element_of_slot(pack: PackMap) -> IntArray:
+    if pack.table:
+        return _of_table(pack)
     extents = tuple(d.extent for d in pack.all_dims)
     index = list(np.indices(extents, sparse=True)) if extents else []  # broadcast where a roll mixes two of them
     held = _elements(pack, index).reshape(pack.count, -1)
     padded = np.full((pack.count, pack.slots), -1, dtype=np.int64)
     padded[:, : held.shape[1]] = held
     result: IntArray = padded.reshape(-1)
+    result.setflags(write=False)
+    return result
+
+
+def _of_table(pack: PackMap) -> IntArray:
+    result = np.full(pack.count * pack.slots, -1, dtype=np.int64)
+    places = np.array(pack.table, dtype=np.int64)
+    result[places[:, 0]] = places[:, 1]
     result.setflags(write=False)
     return result
 

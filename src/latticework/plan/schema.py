@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.params import ModulusChain
+from latticework.plan.arguments import Argument, Result
 from latticework.plan.circuits import Circuit
 from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeyManifest, KeySpec
@@ -194,7 +195,11 @@ class Approximation:
 
 @dataclass(frozen=True)
 class ClientSpec:
-    """All that a client needs: parameters, inputs, outputs, keys. No weights, no code."""
+    """All that a client needs: parameters, inputs, outputs, keys. No weights, no code.
+
+    arguments, results  what users give and get, of a circuit, whose inputs and outputs are shared by several; of other
+                        programs there are none, and inputs and outputs are what users give and get
+    """
 
     name: str
     chain: ModulusChain
@@ -202,6 +207,8 @@ class ClientSpec:
     outputs: tuple[Output, ...]
     manifest: KeyManifest
     precision_bits: float
+    arguments: tuple[Argument, ...] = field(default=(), metadata={"unstored_default": True})
+    results: tuple[Result, ...] = field(default=(), metadata={"unstored_default": True})
 
     @property
     def secret_inputs(self) -> tuple[SecretInput, ...]:

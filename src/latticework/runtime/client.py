@@ -24,6 +24,7 @@ from latticework.errors import (
 from latticework.plan.arrays import as_value, as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
+from latticework.runtime.arguments import encrypted_inputs, returned_values
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
@@ -141,7 +142,10 @@ class Client:
 
         raises  ShapeError, DtypeError or RangeError, before anything is encrypted, for inputs that do not fit
         """
-        checked = self.checked(arrays, named)
+        return self.encrypt_checked(self.checked(arrays, named))
+
+    def encrypt_checked(self, checked: dict[str, Any]) -> Encrypted:
+        """Encrypt what `checked` gives."""
         if self._encryptor is None:
             raise SecretKeyError("the client has no key: call keygen(), or load_keys(folder), first")
         tensors, integers = {}, {}
@@ -157,8 +161,8 @@ class Client:
                 tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
         return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers)
 
-    def decrypt(self, encrypted: Encrypted) -> OwnerValue | tuple[OwnerValue, ...] | dict[str, OwnerValue]:
-        """Decrypt the outputs of a run: one value, a tuple, or a dictionary, as the program returned.
+    def decrypt(self, encrypted: Encrypted) -> Any:
+        """Decrypt the outputs of a run: one OwnerValue, a tuple, or a dictionary, as the program returned.
 
         raises  ParameterMismatchError for ciphertexts of other parameters or another key
         """
@@ -173,6 +177,8 @@ class Client:
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
         values = {o.name: self._decrypted(o, encrypted.tensors[o.name]) for o in self.spec.outputs}
+        if self.spec.results:
+            return returned_values(self.spec, list(values.values()))
         names = [o.name for o in self.spec.outputs]
         if names == ["result"]:
             return values["result"]
@@ -221,10 +227,12 @@ class Client:
     def checked(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         """The inputs of one run by name, as float64 arrays and integers; raises as `encrypt`."""
         given = self._by_name(arrays, named)
+        if self.spec.arguments:
+            given = encrypted_inputs(self.spec, given)
         return {i.name: _checked(self.spec, i, given[i.name]) for i in self.spec.inputs}
 
     def _by_name(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-        names = [i.name for i in self.spec.inputs]
+        names = [i.name for i in self.spec.arguments or self.spec.inputs]
         listed = ", ".join(names)
         if len(arrays) > len(names):
             raise TraceError(f"program {self.spec.name} has the inputs {listed}; got {len(arrays)} values")

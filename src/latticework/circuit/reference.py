@@ -1,0 +1,53 @@
+"""The reference of a circuit: a graph as scalar IR on the arrays that a plan takes and gives, to be interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, NEG, SUB, Graph
+from latticework.dialects import loop, scalar
+from latticework.dialects.scalar import INTEGER, REAL, GroupType
+from latticework.ir import Builder, Loc, Module, Origin, Value
+
+_SPECS = {ADD: scalar.ADD, SUB: scalar.SUB, MUL: scalar.MUL, NEG: scalar.NEG}
+
+
+def reference(
+    graph: Graph, groups: Sequence[int], places: Sequence[tuple[int, int]], line: Loc, *, exact: bool
+) -> Module:
+    """A module whose inputs are these groups and whose outputs are arrays of the circuit's outputs.
+
+    places  of every output of the circuit: which array, which of its numbers
+    exact   on integers, else on float64
+    """
+    module = Module()
+    builder = Builder(module.body)
+    dtype = INTEGER if exact else REAL
+    held: dict[int, Value] = {}
+    for number in groups:
+        group = graph.groups[number]
+        kind = GroupType(len(group.labels), dtype, group.packing, group.lanes, True)
+        held[number] = module.body.add_arg(kind, Origin(group.name, line))
+        module.input_names.append(group.name)
+    made: list[Value] = []
+    for number, (code, left, right) in enumerate(graph.nodes):
+        builder.loc = graph.lines[number]
+        if code == INPUT:
+            made.append(builder.build(scalar.ELEMENT, [held[left]], number=right))
+        elif code in _SPECS:
+            operands = [made[left]] if code == NEG else [made[left], made[right]]
+            made.append(builder.build(_SPECS[code], operands))
+        else:
+            constant = graph.constants[right]
+            public = builder.build(scalar.CONSTANT, value=int(constant) if exact else float(constant))
+            made.append(builder.build(scalar.ADD if code == ADD_CONSTANT else scalar.MUL, [made[left], public]))
+    builder.loc = line
+    arrays: dict[int, dict[int, Value]] = {}
+    for output, (array, element) in zip(graph.outputs, places, strict=True):
+        arrays.setdefault(array, {})[element] = made[output]
+    stacked = []
+    for array in sorted(arrays):
+        stacked.append(builder.build(scalar.STACK, [arrays[array][i] for i in sorted(arrays[array])]))
+        module.outputs.append(f"out{array}")
+    builder.create(loop.YIELD, stacked)
+    return module

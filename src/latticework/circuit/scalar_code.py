@@ -1,0 +1,75 @@
+"""scalar-code: vector code that computes one operation of a circuit at a time, in lane 0.
+
+Out: the form that `_core.lanes.vectorize` gives. Numbers that are free have a vector each; those of a grouped vector
+are rotated to lane 0. It is what a circuit costs without lanes, and an oracle of the search for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
+
+V_INPUT, V_ROTATE, V_ADD, V_SUB, V_MUL, V_NEG, V_ADD_CONSTANT, V_MUL_CONSTANT = range(8)
+ONE = -2  # in a table of constants: the number 1
+CODES = {
+    ADD: V_ADD, SUB: V_SUB, MUL: V_MUL, NEG: V_NEG, ADD_CONSTANT: V_ADD_CONSTANT, MUL_CONSTANT: V_MUL_CONSTANT
+}  # fmt: skip
+_FIELDS = ("code", "left", "right", "steps", "tables", "computes", "stage", "is_mask")
+
+
+def scalar_code(graph: Graph, width: int) -> dict[str, Any]:
+    """The vector program of a circuit that computes one number at a time.
+
+    raises  ValueError if a fixed lane is outside the vector
+    """
+    made = _Code()
+    at_zero: dict[int, int] = {}  # node -> register that holds it in lane 0
+    for number, group in enumerate(graph.groups):
+        nodes = [n for n, node in enumerate(graph.nodes) if node.code == INPUT and node.left == number]
+        if group.packing == "free":
+            for place, at in enumerate(nodes):
+                at_zero[at] = made.add(V_INPUT, number, place, table=[(0, at)])
+            continue
+        lanes = [group.lanes[graph.nodes[n].right] if group.lanes else i for i, n in enumerate(nodes)]
+        if max(lanes, default=0) >= width:
+            raise ValueError(f"group {group.name}: lane {max(lanes)} of {width}")
+        if nodes:
+            vector = made.add(V_INPUT, number, 0, table=sorted(zip(lanes, nodes, strict=True)))
+        for lane, at in zip(lanes, nodes, strict=True):
+            at_zero[at] = made.add(V_ROTATE, vector, steps=lane) if lane else vector
+    for number, node in enumerate(graph.nodes):
+        if node.code == INPUT:
+            continue
+        made.stage += 1
+        right = at_zero[node.right] if node.code in (ADD, SUB, MUL) else -1
+        table = [(0, node.right)] if node.code in (ADD_CONSTANT, MUL_CONSTANT) else []
+        at_zero[number] = made.add(CODES[node.code], at_zero[node.left], right, table=table, computes=[(0, number)])
+    columns = dict(zip(_FIELDS, map(list, zip(*made.rows, strict=True)), strict=True))
+    return columns | {
+        "outputs": [(at_zero[output], 0) for output in graph.outputs],
+        "counts": _counts(columns["code"]),
+        "cost": 0.0,
+    }
+
+
+class _Code:
+    def __init__(self) -> None:
+        self.rows: list[tuple[Any, ...]] = []
+        self.stage = 0
+
+    def add(self, code: int, left: int, right: int = -1, *, steps: int = 0, table: Any = (), computes: Any = ()) -> int:
+        """Append an instruction; returns its register."""
+        self.rows.append((code, left, right, steps, list(table), list(computes), self.stage, False))
+        return len(self.rows) - 1
+
+
+def _counts(codes: list[int]) -> dict[str, int]:
+    def count(*wanted: int) -> int:
+        return sum(code in wanted for code in codes)
+
+    return {
+        "rotations": count(V_ROTATE), "blends": 0, "masks": 0, "muls": count(V_MUL),
+        "mul_constants": count(V_MUL_CONSTANT), "adds": count(V_ADD, V_SUB), "add_constants": count(V_ADD_CONSTANT),
+        "negs": count(V_NEG), "inputs": count(V_INPUT),
+    }  # fmt: skip

@@ -1,0 +1,164 @@
+"""The order of stages of circuits, from the user's function to vectors; from there on they are as other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from latticework import _core
+from latticework.circuit.emit import EmittedCircuit, emit_vectors
+from latticework.circuit.graph import INPUT, Graph, evaluate, graph_of
+from latticework.circuit.record import recorded
+from latticework.circuit.reference import reference
+from latticework.circuit.rewrite import improved
+from latticework.circuit.scalar_code import scalar_code
+from latticework.dialects.scalar import INTEGER, REAL
+from latticework.errors import LayoutError
+from latticework.frontend import Circuit, TracedCircuit, trace_circuit
+from latticework.frontend.samples import Sample
+from latticework.ir import Loc, Op, Origin, run_passes, verify
+from latticework.levels import program_depth
+from latticework.ops.lower import PlacedTensor
+from latticework.passes import cse, dce
+from latticework.pipeline import OnEvent
+from latticework.plan.arguments import Result
+from latticework.stages import CircuitFacts, Vectors
+
+WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
+ALGORITHMS = ("search", "annealing", "scalar")
+EFFORTS = ("fast", "normal", "max")
+PASSES = (cse.PASS, dce.PASS)
+
+
+@dataclass(frozen=True)
+class LaneOptions:
+    """How lanes are found.
+
+    weights  predicted seconds of a rotation, product, product by public numbers, sum with them, sum, negation
+    """
+
+    algorithm: str
+    effort: str
+    seed: int
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """A circuit as single operations.
+
+    graph  rewritten;  written  as traced, before that
+    """
+
+    traced: TracedCircuit
+    graph: Graph
+    written: Graph
+    line: Loc
+
+
+def to_scalars(circuit: Circuit, weights: Any, *, exact: bool) -> Scalars:
+    """Trace a circuit and rewrite it.
+
+    exact  on integers, else on real numbers
+    """
+    traced = trace_circuit(circuit, weights, dtype=INTEGER if exact else REAL)
+    verify(traced.module)
+    written = graph_of(traced.module)
+    return Scalars(traced, improved(written), written, circuit.loc)
+
+
+def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]:
+    """The vector program of a graph.
+
+    raises  LayoutError where a fixed lane is outside a vector of this width
+    """
+    for group in graph.groups:
+        if group.lanes and max(group.lanes) >= width:
+            raise LayoutError(
+                f"group {group.name}: lane {max(group.lanes)} is outside the {width} slots of a vector; give smaller "
+                "lanes, or a larger ring_degree"
+            )
+        if group.packing != "free" and len(group.labels) > width:
+            raise LayoutError(
+                f"group {group.name} has {len(group.labels)} numbers, a vector has {width} slots; split it, or give a "
+                "larger ring_degree"
+            )
+    if options.algorithm == "scalar" or not hasattr(_core, "lanes"):
+        return scalar_code(graph, width)
+    found: dict[str, Any] = _core.lanes.vectorize(
+        graph.as_dict(width),
+        {
+            "algorithm": options.algorithm, "effort": options.effort, "seed": options.seed,
+            "weights": list(options.weights),
+        },
+    )  # fmt: skip
+    return found
+
+
+def to_lanes(
+    scalars: Scalars,
+    width: int,
+    options: LaneOptions,
+    *,
+    samples: Sequence[Sample] = (),
+    modulus: int | None = None,
+    dirty: frozenset[int] = frozenset(),
+    on_event: OnEvent | None = None,
+) -> Vectors:
+    """Find lanes and emit vector code.
+
+    samples  arrays of all groups by name, of which the sizes of outputs are learnt
+    modulus  of integers; None: real numbers
+    """
+    graph = scalars.graph
+    program = vectorized(graph, width, options)
+    emitted = emit_vectors(graph, program, width, modulus=modulus, dirty=dirty)
+    placed = reference(graph, emitted.groups, emitted.places, scalars.line, exact=modulus is not None)
+    verify(placed)
+    results = _renumbered(scalars.traced.results, emitted)
+    tensors, positions = [], {}
+    largest = _magnitudes(graph, samples, emitted.places) if samples else {}
+    ends = emitted.module.body.terminator.operands, placed.body.terminator.operands, emitted.output_packs
+    for number, (value, stacked, pack) in enumerate(zip(*ends, strict=True)):
+        name = ", ".join(_names(scalars.traced.results, emitted, number)) or f"out{number}"
+        tensors.append(PlacedTensor(name, scalars.line, pack))
+        positions[stacked] = number
+        stacked.origin = Origin(name, scalars.line, largest.get(number))
+        if isinstance(value.owner, Op) and value.origin is None:
+            value.origin = Origin(name, value.owner.loc, None, (number,))
+    module = run_passes(emitted.module, PASSES, on_event=on_event)
+    at = {group: i for i, group in enumerate(emitted.groups)}
+    arguments = tuple(replace(a, input=at.get(a.input, -1)) for a in scalars.traced.arguments)
+    record = recorded(
+        graph.as_dict(width), program, method=options.algorithm if hasattr(_core, "lanes") else "scalar",
+        names={n: graph.groups[x.left].labels[x.right] for n, x in enumerate(graph.nodes) if x.code == INPUT},
+        groups=[group.name for group in graph.groups], outputs=scalars.traced.module.outputs,
+        written=scalars.traced.written,
+    )  # fmt: skip
+    return Vectors(
+        placed, module, tensors, positions, program_depth(module), width, emitted.input_packs, emitted.output_packs,
+        circuit=CircuitFacts(arguments, results, record),
+    )  # fmt: skip
+
+
+def _renumbered(results: Sequence[Result], emitted: EmittedCircuit) -> tuple[Result, ...]:
+    """Results by the elements of the plan's outputs instead of those of the circuit."""
+    starts = np.cumsum([0, *(pack.size for pack in emitted.output_packs)])
+    flat = [int(starts[register]) + element for register, element in emitted.places]
+    return tuple(replace(r, elements=tuple(flat[e] for e in r.elements)) for r in results)
+
+
+def _names(results: Sequence[Result], emitted: EmittedCircuit, register: int) -> list[str]:
+    return [r.name for r in results if any(emitted.places[e][0] == register for e in r.elements)][:8]
+
+
+def _magnitudes(graph: Graph, samples: Sequence[Sample], places: Sequence[tuple[int, int]]) -> dict[int, float]:
+    """The largest number in every output register over all samples."""
+    inputs = [list(np.stack([np.asarray(s[g.name], dtype=np.float64) for s in samples], axis=1)) for g in graph.groups]
+    largest: dict[int, float] = {}
+    for value, (register, _) in zip(evaluate(graph, inputs), places, strict=True):
+        largest[register] = max(largest.get(register, 0.0), float(np.max(np.abs(value))))
+    return largest

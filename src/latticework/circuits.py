@@ -1,0 +1,150 @@
+"""lw.compile for circuits: from a function on numbers to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
+from latticework.cost import CostModel
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
+from latticework.frontend import Circuit
+from latticework.frontend.plain import plain_array
+from latticework.frontend.samples import ASSUMED_SAMPLES, Sample
+from latticework.model import Model, Reference
+from latticework.pipeline import OnEvent
+from latticework.placing import least_ring_degree, vector_costs
+from latticework.plan.arguments import Argument, gathered
+from latticework.precision import Search
+from latticework.stages import Traced, Vectors
+from latticework.techniques import Techniques
+
+MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
+WEIGHTS = (1.0, 2.0, 0.15, 0.05, 0.02, 0.02)  # of vector operations on BFV ciphertexts, relative to a rotation
+
+
+@dataclass(frozen=True)
+class CircuitOptions:
+    """What `lw.compile` was asked for, beside the circuit; see there."""
+
+    weights: Any
+    calibrate: Any
+    precision_bits: float
+    ring_degree: int | None
+    security_bits: int
+    insecure: bool
+    costs: CostModel
+    techniques: Techniques
+    bits_a_second: float
+    on_event: OnEvent | None
+    algorithm: str
+    effort: str
+    seed: int
+
+
+def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
+    """A circuit on real numbers."""
+    scalars = to_scalars(circuit, options.weights, exact=False)
+    given = _samples(circuit, scalars, options.calibrate)
+    width = min(WIDTH, options.ring_degree // 2) if options.ring_degree else WIDTH
+    depth = scalars.graph.depth()
+    degree = options.ring_degree or least_ring_degree(depth)
+    prices = vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
+    prices_of = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), prices.addition(0))
+    weights = (*prices_of, prices_of[-1], prices_of[-1])
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    vectors = to_lanes(scalars, width, lanes, samples=given, on_event=options.on_event)
+    samples = [{name: s[name] for name in vectors.placed.input_names} for s in given]
+    vectors = _with_ranges(vectors, scalars, given)
+    traced = Traced(vectors.placed, [], [0.0] * len(vectors.placed.outputs))
+    search = Search(
+        circuit, traced, vectors, samples, options.precision_bits, options.on_event, options.costs, options.techniques
+    )
+    plan = search.best(options.ring_degree, options.security_bits, options.insecure)
+    return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+
+
+def check_lane_options(algorithm: Any, effort: Any, seed: Any) -> None:
+    """UserError for options of the search for lanes that there are not."""
+    if algorithm not in ALGORITHMS:
+        raise UserError(f"compile: algorithm={algorithm!r}; give one of {', '.join(map(repr, ALGORITHMS))}")
+    if effort not in EFFORTS:
+        raise UserError(f"compile: effort={effort!r}; give one of {', '.join(map(repr, EFFORTS))}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 63:
+        raise UserError(f"compile: seed={seed!r}; give a whole number of at least 0")
+
+
+# -- what inputs are like ---------------------------------------------------------------------
+
+
+def _samples(circuit: Circuit, scalars: Scalars, data: Any) -> list[Sample]:
+    """Arrays of all groups by name: the data given, and the corners of the declared ranges."""
+    arguments = scalars.traced.arguments
+    rng = np.random.default_rng(0)
+    if data is None:
+        drawn = [{a.name: rng.uniform(*_bounds(a), a.shape) for a in arguments} for _ in range(ASSUMED_SAMPLES)]
+    else:
+        drawn = _given(circuit, arguments, data)
+    first = drawn[0]
+    for end in (0, 1):
+        declared = [a.name for a in arguments if a.low is not None or data is None]
+        corner = {a.name: np.full(a.shape, _bounds(a)[end]) if a.name in declared else first[a.name] for a in arguments}
+        drawn.append(corner)
+    names = scalars.traced.module.input_names
+    sizes = [len(group.labels) for group in scalars.graph.groups]
+    return [dict(zip(names, gathered(arguments, sizes, values), strict=True)) for values in drawn]
+
+
+def _bounds(argument: Argument) -> tuple[float, float]:
+    if argument.low is None or argument.high is None:
+        return -1.0, 1.0
+    return float(argument.low), float(argument.high)
+
+
+def _given(circuit: Circuit, arguments: Sequence[Argument], data: Any) -> list[dict[str, Any]]:
+    """Calibration data by the user's names, one dictionary per run."""
+    names = ", ".join(a.name for a in arguments)
+    if not isinstance(data, Mapping):
+        if len(arguments) != 1:
+            raise TraceError(f"calibrate: give a dictionary by name for the inputs {names}", at=circuit.loc)
+        data = {arguments[0].name: data}
+    if set(data) != {a.name for a in arguments}:
+        raise TraceError(f"calibrate: the inputs are {names}; got {', '.join(map(str, data))}", at=circuit.loc)
+    stacks = {}
+    for a in arguments:
+        try:
+            array = plain_array(data[a.name])
+        except (DtypeError, RangeError) as error:
+            raise type(error)(f"calibrate: data for {a.name}: {error.message}", at=circuit.loc) from None
+        if array.shape == a.shape:
+            array = array[None]
+        if array.shape[1:] != a.shape or not array.size:
+            raise ShapeError(
+                f"calibrate: data for {a.name} have shape {array.shape}; the input has shape {a.shape}: give that, or "
+                "a stack (samples, ...) of such",
+                at=circuit.loc,
+            )
+        stacks[a.name] = array
+    if len({len(s) for s in stacks.values()}) > 1:
+        listed = ", ".join(f"{name}: {len(s)}" for name, s in stacks.items())
+        raise ShapeError(f"calibrate: different numbers of samples ({listed}); give equally many", at=circuit.loc)
+    count = len(next(iter(stacks.values())))
+    return [{name: stack[i] for name, stack in stacks.items()} for i in range(count)]
+
+
+def _with_ranges(vectors: Vectors, scalars: Scalars, samples: Sequence[Sample]) -> Vectors:
+    """Arguments that have no declared range accept what samples reached, widened a little."""
+    assert vectors.circuit is not None
+    names = scalars.traced.module.input_names
+    ranged = []
+    for here, there in zip(vectors.circuit.arguments, scalars.traced.arguments, strict=True):
+        if here.low is None:
+            held = [np.asarray(s[names[there.input]])[list(there.elements)] for s in samples]
+            low, high = float(min(x.min() for x in held)), float(max(x.max() for x in held))
+            margin = MARGIN * ((high - low) or max(abs(high), 1.0))
+            here = replace(here, low=low - margin, high=high + margin)
+        ranged.append(here)
+    return replace(vectors, circuit=replace(vectors.circuit, arguments=tuple(ranged)))

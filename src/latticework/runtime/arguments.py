@@ -1,0 +1,66 @@
+"""The user's names and shapes at the client, where ciphertexts hold several inputs or parts of results."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import DtypeError, RangeError, ShapeError
+from latticework.plan.arguments import Argument, Result, gathered, returned
+from latticework.plan.schema import ClientSpec
+from latticework.runtime.owner import OwnerValue
+
+
+def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays to be encrypted, by input, from the user's values by argument.
+
+    raises  ShapeError, DtypeError or RangeError for values that do not fit
+    """
+    values = {a.name: checked_argument(spec, a, given[a.name]) for a in spec.arguments}
+    sent = [a for a in spec.arguments if a.input >= 0]
+    arrays = gathered(sent, [i.pack.size for i in spec.secret_inputs], values)
+    return {i.name: array for i, array in zip(spec.secret_inputs, arrays, strict=True)}
+
+
+def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
+    """A value of the declared shape and range, or with `stacks` a stack (runs, *shape) of such; kept whole if it is."""
+    where = f"circuit {spec.name}, input {argument.name}"
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
+    if array.dtype.kind == "O" and all(isinstance(n, int) for n in array.flat):
+        array = array.astype(np.int64) if all(abs(n) < 1 << 62 for n in array.flat) else array
+    if array.dtype.kind not in "fiub":
+        raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers or integers")
+    is_stack = stacks and array.ndim == len(argument.shape) + 1 and array.shape[1:] == argument.shape and len(array)
+    if array.shape != argument.shape and not is_stack:
+        raise ShapeError(f"{where} has shape {array.shape}, the circuit was compiled for {argument.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise RangeError(f"{where} holds NaN or infinity; replace them first")
+    low, high = argument.low, argument.high
+    if low is not None and high is not None and (array.min() < low or array.max() > high):
+        raise RangeError(
+            f"{where} reaches from {array.min():.6g} to {array.max():.6g}; the circuit was compiled for {low:.6g} to "
+            f"{high:.6g}: declare low= and high= of the input, or compile with calibrate= data that cover it"
+        )
+    return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
+    """What the circuit's function returned, of decrypted outputs: an OwnerValue for every number and array.
+
+    The error bound of a result is that of the worst output which holds a part of it.
+    """
+    held = np.concatenate([value.reveal() for value in outputs])
+    owner = np.concatenate([np.full(value.shape[0], i) for i, value in enumerate(outputs)])
+
+    def make(result: Result) -> OwnerValue:
+        numbers = list(result.elements)
+        bound = max((outputs[i].error_bound for i in owner[numbers]), default=inf)
+        return OwnerValue(held[numbers].reshape(result.shape), bound)
+
+    return returned(spec.results, make)

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import lane_cases
 import numpy as np
 import pytest
+import schedule_cases
 from tiny_plans import loop_plan
 
 import latticework as lw
@@ -30,15 +30,15 @@ def record(case, outputs, groups, **more):
 
 
 def two_products():
-    return record(lane_cases.two_products(), ["result"], ["scalars"])
+    return record(schedule_cases.two_products(), ["result"], ["scalars"])
 
 
 def blended():
-    return record(lane_cases.blended(), ["result[0]", "result[1]"], ["x", "y"])
+    return record(schedule_cases.blended(), ["result[0]", "result[1]"], ["x", "y"])
 
 
 def long_product():
-    return record(lane_cases.inner_product(128, 4096), ["result"], ["a", "b"])
+    return record(schedule_cases.inner_product(128, 4096), ["result"], ["a", "b"])
 
 
 RECORDS = {"two_products": two_products, "blended": blended, "long_product": long_product}
@@ -67,7 +67,7 @@ def evaluated(case, values):
     return registers
 
 
-@pytest.mark.parametrize("case", [lane_cases.two_products, lane_cases.blended], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("case", [schedule_cases.two_products, schedule_cases.blended], ids=lambda c: c.__name__)
 def test_labels_tell_what_lanes_hold(case):
     rng = np.random.default_rng(1)
     circuit, graph, result = case()
@@ -111,8 +111,8 @@ def test_what_is_kept_is_limited():
     made = long_product()
     assert made.num_lanes == 128
     assert max(len(step.lanes) for step in made.steps) == MAX_LANES
-    circuit, graph, result = lane_cases.inner_product(2, 8)
-    chain = lane_cases.Vectors()
+    circuit, graph, result = schedule_cases.inner_product(2, 8)
+    chain = schedule_cases.Vectors()
     first = chain.make("input", 0, 0, table=[(0, 0)])
     for _ in range(MAX_STEPS + 10):
         first = chain.make("rotate", first, steps=1)
@@ -138,7 +138,7 @@ def test_plans_keep_the_schedule(plan):
     for made in (two_products(), blended(), long_product()):
         assert read_plan(write_plan(replace(plan, circuit=made))).circuit == made
     lifted = recorded_tensors(
-        lane_cases.two_products()[1], formulas=["result = a @ b"], written=ScalarCounts(2, 5, 0, 0, 0),
+        schedule_cases.two_products()[1], formulas=["result = a @ b"], written=ScalarCounts(2, 5, 0, 0, 0),
         ways=[Way("tensors", 0.5, True), Way("search", 0.75, False)],
     )  # fmt: skip
     assert read_plan(write_plan(replace(plan, circuit=lifted))).circuit == lifted
@@ -211,7 +211,7 @@ def test_pages_and_texts_show_the_schedule(name):
 
 
 def test_names_from_programs_are_escaped():
-    circuit, graph, result = lane_cases.two_products()
+    circuit, graph, result = schedule_cases.two_products()
     circuit.names = dict.fromkeys(circuit.names, NASTY)
     ways = [Way(NASTY, 1.0, True), Way("scalar", 2.0, False)]
     made = record((circuit, graph, result), [NASTY], [NASTY], ways=ways)
@@ -222,7 +222,7 @@ def test_names_from_programs_are_escaped():
 
 
 def test_tensors_are_told_by_formulas():
-    graph = lane_cases.two_products()[1]
+    graph = schedule_cases.two_products()[1]
     made = recorded_tensors(graph, formulas=["result[i] = sum of a[i, k] * b[k]"], written=ScalarCounts(2, 5, 0, 0, 0))
     report = build_report(replace(loop_plan(), circuit=made))
     assert "sum of a[i, k] * b[k]" in report.text()

@@ -71,7 +71,8 @@ def recorded(
         binary = op in ("add", "sub", "mul", "merge")
         steps.append(
             LaneStep(
-                op, -1 if op == "input" else left, right if binary else -1, _signed(int(result["steps"][number]), width),
+                op, -1 if op == "input" else left, right if binary else -1,
+                _signed(int(result["steps"][number]), width),
                 int(result["stage"][number]), name, lanes,
             )
         )  # fmt: skip

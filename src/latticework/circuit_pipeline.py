@@ -29,7 +29,8 @@ from latticework.stages import CircuitFacts, Vectors
 
 WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
 ALGORITHMS = ("search", "annealing", "scalar")
-EFFORTS = ("fast", "normal", "max")
+WORK = {"fast": 1.5e6, "normal": 1.2e7, "max": 1.5e8}  # lanes that the search looks at
+EFFORTS = tuple(WORK)
 PASSES = (cse.PASS, dce.PASS)
 
 
@@ -86,15 +87,15 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
                 f"group {group.name} has {len(group.labels)} numbers, a vector has {width} slots; split it, or give a "
                 "larger ring_degree"
             )
-    if options.algorithm == "scalar" or not hasattr(_core, "lanes"):
+    if options.algorithm == "scalar":
         return scalar_code(graph, width)
-    found: dict[str, Any] = _core.lanes.vectorize(
-        graph.as_dict(width),
-        {
-            "algorithm": options.algorithm, "effort": options.effort, "seed": options.seed,
-            "weights": list(options.weights),
-        },
-    )  # fmt: skip
+    arrays, weights = graph.as_dict(width), list(options.weights)
+    found: dict[str, Any]
+    if options.algorithm == "annealing":
+        schedule = _core.lanes.anneal(arrays, {"weights": weights, "seed": options.seed})
+        found = _core.lanes.synthesize(arrays, schedule, weights)
+    else:
+        found = _core.lanes.vectorize(arrays, weights, {"work": WORK[options.effort], "seed": options.seed})
     return found
 
 
@@ -133,7 +134,7 @@ def to_lanes(
     at = {group: i for i, group in enumerate(emitted.groups)}
     arguments = tuple(replace(a, input=at.get(a.input, -1)) for a in scalars.traced.arguments)
     record = recorded(
-        graph.as_dict(width), program, method=options.algorithm if hasattr(_core, "lanes") else "scalar",
+        graph.as_dict(width), program, method=options.algorithm,
         names={n: graph.groups[x.left].labels[x.right] for n, x in enumerate(graph.nodes) if x.code == INPUT},
         groups=[group.name for group in graph.groups], outputs=scalars.traced.module.outputs,
         written=scalars.traced.written,

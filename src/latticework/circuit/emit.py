@@ -188,12 +188,13 @@ class _Emitter:
 
     def _lines(self) -> list[Loc]:
         """The user's line of every instruction: of what it computes, or of what it is first used for."""
-        lines: list[Loc | None] = [self.graph.lines[c[0][1]] if c else None for c in self.computes]
+        nodes = [[node for _, node in computed if node >= 0] for computed in self.computes]
+        lines: list[Loc | None] = [self.graph.lines[held[0]] if held else None for held in nodes]
         for i in reversed(range(len(self.code))):
             line = lines[i]
             if self.code[i] == V_INPUT or line is None:
                 continue
             for operand in (self.left[i], self.right[i] if self.code[i] in _NAMES else -1):
-                if operand >= 0 and not self.computes[operand]:
+                if operand >= 0 and not nodes[operand]:
                     lines[operand] = line
         return [line or Loc.unknown() for line in lines]

@@ -88,13 +88,14 @@ def matrix(
 
 
 def _of_circuit(annotation: Any) -> Input | None:
-    if annotation is scalar:
+    if annotation == scalar:
         return scalar()
     if annotation is vector or annotation is matrix:
         example = "lw.vector(4)" if annotation is vector else "lw.matrix(2, 3)"
         raise TraceError(f"an annotation lw.{annotation.__name__} lacks its size; write {example}")
-    found: Input | None = annotation if isinstance(annotation, Input) else None
-    return found
+    if isinstance(annotation, Input):
+        return annotation
+    return None
 
 
 OF_CIRCUITS = Kinds("circuit", _NAMES, _of_circuit)

@@ -28,7 +28,7 @@ from latticework.plan.arguments import Result
 from latticework.stages import CircuitFacts, Vectors
 
 WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
-ALGORITHMS = ("search", "annealing", "scalar")
+ALGORITHMS = ("search", "annealing", "scalar", "tensors")
 WORK = {"fast": 1.5e6, "normal": 1.2e7, "max": 1.5e8}  # lanes that the search looks at
 EFFORTS = tuple(WORK)
 PASSES = (cse.PASS, dce.PASS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from latticework.circuit_arrays import argument_samples, cheaper, is_of_arrays, to_arrays
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
 from latticework.cost import CostModel
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
@@ -56,8 +57,14 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     prices_of = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), prices.addition(0))
     weights = (*prices_of, prices_of[-1], prices_of[-1])
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
-    vectors = to_lanes(scalars, width, lanes, samples=given, on_event=options.on_event)
-    samples = [{name: s[name] for name in vectors.placed.input_names} for s in given]
+    arrays = _arrays(circuit, scalars, given, options)
+    if arrays is not None and options.algorithm == "tensors":
+        vectors = arrays
+    else:
+        vectors = to_lanes(scalars, width, lanes, samples=given, on_event=options.on_event)
+        vectors = vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)
+    samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
+    samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
     vectors = _with_ranges(vectors, scalars, given)
     traced = Traced(vectors.placed, [], [0.0] * len(vectors.placed.outputs))
     search = Search(
@@ -65,6 +72,26 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     )
     plan = search.best(options.ring_degree, options.security_bits, options.insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+
+
+def _arrays(circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CircuitOptions) -> Vectors | None:
+    """The circuit as operations on arrays, if that may be and if it is regular.
+
+    raises  UserError if it has to be
+    """
+    if options.algorithm not in ("search", "tensors"):
+        return None
+    found = to_arrays(
+        scalars, samples, options.costs, options.techniques, options.bits_a_second,
+        ring_degree=options.ring_degree, on_event=options.on_event,
+    )  # fmt: skip
+    if found is None and options.algorithm == "tensors":
+        raise UserError(
+            f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its inputs '
+            'have lanes= or share ciphertexts; leave algorithm="search", or write it as an lw.program',
+            at=circuit.loc,
+        )
+    return found
 
 
 def check_lane_options(algorithm: Any, effort: Any, seed: Any) -> None:

@@ -16,7 +16,7 @@ import sys
 
 RUNS = 5
 LIMIT_MS = 500.0
-OPTIONAL = ("torch", "onnx", "ray", "sklearn", "matplotlib")
+OPTIONAL = ("torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 PROGRAM = """
 import importlib, json, sys, time
 for finder in sys.meta_path:  # an editable installation compiles what has changed when the extension is looked for

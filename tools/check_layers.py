@@ -80,7 +80,7 @@ MAY_IMPORT = {
     "__init__": ANYTHING,
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
-OPTIONAL = {"torch", "onnx", "ray", "sklearn", "matplotlib"}
+OPTIONAL = {"torch", "onnx", "ray", "sklearn", "matplotlib", "ortools"}
 
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {

@@ -66,10 +66,13 @@ void bind_bfv(nb::module_& m) {
           "message"_a)
       .def(
           "addend",
-          [](const PyEncoder& self, const PyMessage& x, LevelPair level) {
-            return to_plaintext(self, x, level, false);
+          [](const PyEncoder& self, const PyMessage& x, LevelPair level, std::uint32_t slots) {
+            PyPlaintext plain = to_plaintext(self, x, level, false);
+            if (slots != 0) plain.value.slots = slots;
+            return plain;
           },
-          "message"_a, "level"_a, "To be encrypted, or added to a ciphertext.")
+          "message"_a, "level"_a, "slots"_a = 0u,
+          "To be encrypted, or added to a ciphertext. slots: of a vector that fills both rows, repeated; 0: N/2.")
       .def(
           "factor",
           [](const PyEncoder& self, const PyMessage& x, LevelPair level) { return to_plaintext(self, x, level, true); },

@@ -139,8 +139,14 @@ nb::dict from_schedule(const lanes::Schedule& schedule) {
 
 lanes::Weights to_weights(const nb::object& weights) {
   const auto w = nb::cast<std::vector<double>>(weights);
-  require(w.size() == 6, "weights are [rotate, mul, mul_constant, add_constant, add, neg]");
-  return {.rotate = w[0], .mul = w[1], .mul_constant = w[2], .add_constant = w[3], .add = w[4], .neg = w[5]};
+  require(w.size() == 6 || w.size() == 7, "weights are [rotate, mul, mul_constant, add_constant, add, neg, (level)]");
+  return {.rotate = w[0],
+          .mul = w[1],
+          .mul_constant = w[2],
+          .add_constant = w[3],
+          .add = w[4],
+          .neg = w[5],
+          .level = w.size() == 7 ? w[6] : 0};
 }
 
 }  // namespace lw

@@ -17,7 +17,7 @@ nanobind::dict from_circuit(const lanes::Circuit& circuit);
 lanes::Schedule to_schedule(const nanobind::dict& schedule);
 nanobind::dict from_schedule(const lanes::Schedule& schedule);
 
-/// [rotate, mul, mul_constant, add_constant, add, neg]
+/// [rotate, mul, mul_constant, add_constant, add, neg], and level if it is not 0
 lanes::Weights to_weights(const nanobind::object& weights);
 
 /// The entry of a dict, or `otherwise` if it has none.

@@ -67,6 +67,7 @@ nb::dict from_program(const lanes::VectorProgram& program, const std::vector<Num
   result["is_mask"] = is_mask;
   result["outputs"] = outputs;
   result["counts"] = counts;
+  result["depth"] = program.depth;
   result["cost"] = program.cost;
   return result;
 }

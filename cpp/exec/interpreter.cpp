@@ -7,7 +7,6 @@
 #include "exec/map_sums.hpp"
 #include "exec/plan_check.hpp"
 #include "math/error.hpp"
-#include "schemes/ckks/mul.hpp"
 
 namespace lw {
 namespace {
@@ -50,6 +49,7 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& 
       plaintexts_(plaintexts),
       observers_(observers),
       evaluator_(context, observers.tick),
+      scheme_(make_scheme(context, observers.tick)),
       registers_(plan.num_registers()),
       is_watched_(plan.num_registers()),
       is_read_once_(plan.num_registers()) {
@@ -228,7 +228,7 @@ Ciphertexts Interpreter::dots(const Instruction& instruction) {
         b.push_back(&cipher(in[1], k));
       }
     }
-    results.push_back(is_plain ? evaluator_.dot_plain(a, p) : ckks::dot(evaluator_, a, b));
+    results.push_back(is_plain ? evaluator_.dot_plain(a, p) : scheme_->dot(a, b));
   }
   return results;
 }
@@ -296,11 +296,14 @@ Ciphertexts Interpreter::evaluate_array(const Instruction& instruction) {
       return each(instruction,
                   [&](Cipher x, Index) { return e.mul_monomial(std::move(x), static_cast<std::uint64_t>(imm[0])); });
     case Opcode::kAddInt:
-      return each(instruction, [&](Cipher x, Index) { return e.add_int(std::move(x), imm[0]); });
+      return each(instruction, [&](Cipher x, Index) { return scheme_->add_int(std::move(x), imm[0]); });
     case Opcode::kMul:
-      return each(instruction, [&](Cipher x, Index i) { return ckks::mul(e, x, cipher(in[1], i)); });
+      return each(instruction, [&](Cipher x, Index i) { return scheme_->mul(x, cipher(in[1], i)); });
     case Opcode::kSquare:
-      return each(instruction, [&](Cipher x, Index) { return ckks::square(e, x); });
+      return each(instruction, [&](Cipher x, Index) { return scheme_->square(x); });
+    case Opcode::kMulRelinearize:
+      return each(instruction,
+                  [&](Cipher x, Index i) { return scheme_->mul_relinearize(x, cipher(in[1], i), key(in[2])); });
     case Opcode::kTake: {
       const Ciphertexts x = spend(instruction);
       Ciphertexts taken;

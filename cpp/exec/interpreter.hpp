@@ -64,6 +64,7 @@ class Interpreter {
   PlaintextProvider& plaintexts_;
   const Observers& observers_;
   Evaluator evaluator_;
+  std::unique_ptr<const Scheme> scheme_;
   std::vector<Value> registers_;
   std::vector<bool> is_watched_;
   std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of

@@ -59,9 +59,10 @@ ValueType read_type(cbor::Field field, const Parameters& parameters, std::size_t
   } else if (name == "digits") {
     type = read_slots(field, TypeKind::kDigits, 6, parameters);
     type.degree = read_degree(field[5]);
-  } else if (name == "plain") {
+  } else if (name == "plain" || name == "addend") {
     type = read_slots(field, TypeKind::kPlain, 6, parameters);
     type.basis = static_cast<Basis>(field[5].as_unsigned(1));
+    type.is_addend = name == "addend";
   } else if (name == "key") {
     require_size(2);
     type.kind = TypeKind::kKey;
@@ -127,7 +128,7 @@ std::string to_string(const ValueType& type) {
     case TypeKind::kDigits:
       return "digits(" + place + degree + ")";
     case TypeKind::kPlain:
-      return "plain(" + place + basis + ")";
+      return (type.is_addend ? "addend(" : "plain(") + place + basis + ")";
     case TypeKind::kKey:
       return "key(" + std::to_string(type.key) + ")";
     case TypeKind::kIndex:

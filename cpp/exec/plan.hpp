@@ -44,6 +44,7 @@ struct ValueType {
   SecretKind secret = SecretKind::kMain;
   std::uint32_t key = 0;    // place in Plan::keys
   std::uint32_t count = 1;  // of the array
+  bool is_addend = false;   // a BFV plaintext in the form that is added, not the one that is multiplied by
   bool operator==(const ValueType&) const = default;
 };
 std::string to_string(const ValueType& type);

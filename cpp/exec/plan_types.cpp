@@ -21,6 +21,34 @@ class TypeRule {
     }
   }
 
+  /// What only one scheme has: BFV keeps scale 1 and knows addends; CKKS drops limbs and reads values anew.
+  void check_scheme(const ValueType& stated) const {
+    const bool is_bfv = plan_.parameters().is_bfv();
+    switch (instruction_.op) {
+      case Opcode::kDropLevel:
+      case Opcode::kRelabel:
+      case Opcode::kToSparse:
+      case Opcode::kModRaise:
+      case Opcode::kMulMonomial:
+        require(!is_bfv, "BFV has no such operation");
+        break;
+      case Opcode::kMulRelinearize:
+        require(is_bfv, "only BFV has this operation");
+        break;
+      default:
+        break;
+    }
+    const bool adds = instruction_.op == Opcode::kAddPlain || instruction_.op == Opcode::kSubPlain ||
+                      instruction_.op == Opcode::kTrivial;
+    for (std::size_t i = 0; i < instruction_.in.size(); ++i) {
+      require(in(i).kind != TypeKind::kPlain || in(i).is_addend == (is_bfv && adds),
+              "takes no plaintext of this form: " + to_string(in(i)));
+    }
+    require(!stated.is_addend || (is_bfv && stated.basis == Basis::kQ), "there is no such addend");
+    const bool has_scale = stated.kind != TypeKind::kKey && stated.kind != TypeKind::kIndex;
+    require(!is_bfv || !has_scale || stated.scale == 1, "the scale of BFV is 1: " + to_string(stated));
+  }
+
   /// The type of every result of diag_sums, its operands and immediates checked.
   ValueType sum() const {
     const std::vector<std::int64_t>& imm = instruction_.imm;
@@ -115,6 +143,12 @@ class TypeRule {
       case Opcode::kMul:
       case Opcode::kSquare:
         return product();
+      case Opcode::kMulRelinearize: {
+        require_key_at(2, KeyKind::kRelin, in(0).level);
+        ValueType type = product();
+        type.degree = 1;
+        return type;
+      }
       case Opcode::kNeg:
         return in(0);
       case Opcode::kMulInt: {
@@ -187,13 +221,15 @@ class TypeRule {
   }
   /// One ciphertext meets each of an array.
   std::uint32_t joint_count() const {
-    const ValueType &a = in(0), &b = in(instruction_.in.size() - 1);
+    const ValueType &a = in(0), &b = second();
     require(a.count == b.count || a.count == 1 || b.count == 1,
             "operands are arrays of different sizes: " + to_string(a) + " and " + to_string(b));
     return std::max(a.count, b.count);
   }
+  /// The second operand of an operation on two, or the only one.
+  const ValueType& second() const noexcept { return in(instruction_.in.size() > 1 ? 1 : 0); }
   ValueType product() const {
-    const ValueType &a = in(0), &b = in(instruction_.in.size() - 1);
+    const ValueType &a = in(0), &b = second();
     require(a.degree == 1 && b.degree == 1 && a.basis == Basis::kQ && b.basis == Basis::kQ,
             "factors must have degree 1 over Q: " + to_string(a) + " and " + to_string(b));
     require(a.level == b.level, "factors are at " + to_string(a.level) + " and " + to_string(b.level));
@@ -325,6 +361,7 @@ class TypeRule {
       default:  // trivial
         type.kind = TypeKind::kCipher;
         type.degree = 1;
+        type.is_addend = false;
         return type;
     }
   }
@@ -346,6 +383,7 @@ void check_types(const Plan& plan, const Instruction& instruction, const Site& s
   if (instruction.op == Opcode::kDiagSums && instruction.out.empty()) site.fail("there is no result");
   for (const std::uint32_t reg : instruction.out) {
     const ValueType& stated = plan.type(reg);
+    rule.check_scheme(stated);
     ValueType expected = instruction.op == Opcode::kDiagSums ? rule.sum() : rule.result(stated);
     const bool scales_agree = expected.scale == stated.scale || scales_match(stated.scale, expected.scale);
     if (!scales_agree) site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));

@@ -35,7 +35,8 @@ Plaintext PlaintextProvider::acquire_product(std::uint32_t constant, std::uint32
 
 std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::optional<std::uint32_t> product,
                                                   const ValueType& type) {
-  const Name name{constant, product, type.slots, type.level.track, type.level.index, type.scale, type.basis};
+  const Name name{constant,         product,    type.slots, type.level.track,
+                  type.level.index, type.scale, type.basis, type.is_addend};
   Vectors rounded;
   {
     const std::lock_guard lock(mutex_);
@@ -71,8 +72,7 @@ PlaintextProvider::Vectors PlaintextProvider::round(std::uint32_t constant, std:
   }
   Vectors rounded;
   for (std::size_t first = 0; first < values.size(); first += width) {
-    rounded.push_back(std::make_shared<const ckks::Rounded>(
-        ckks::Encoder(*context_).round(std::span(values).subspan(first, width), type.scale)));
+    rounded.push_back(std::make_shared<const Rounded>(scheme_->round(std::span(values).subspan(first, width), type)));
   }
   return rounded;
 }
@@ -80,7 +80,7 @@ PlaintextProvider::Vectors PlaintextProvider::round(std::uint32_t constant, std:
 std::vector<Plaintext> PlaintextProvider::lift(const Vectors& rounded, const ValueType& type) const {
   std::vector<Plaintext> lifted;
   for (const auto& vector : rounded) {
-    lifted.push_back(ckks::Encoder(*context_).lift(*vector, type.level, type.scale, type.basis));
+    lifted.push_back(scheme_->lift(*vector, type));
     lifted.back().slots = type.slots;
   }
   return lifted;

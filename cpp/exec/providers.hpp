@@ -13,8 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "exec/plan.hpp"
-#include "schemes/ckks/encoder.hpp"
+#include "exec/scheme.hpp"
 
 namespace lw {
 
@@ -74,6 +73,7 @@ class PlaintextProvider {
   PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, ProductSource products,
                     std::size_t budget_bytes)
       : context_(std::move(context)),
+        scheme_(make_scheme(*context_)),
         source_(std::move(source)),
         products_(std::move(products)),
         budget_bytes_(budget_bytes) {}
@@ -88,11 +88,11 @@ class PlaintextProvider {
 
  private:
   using Name = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, std::uint32_t,
-                          double, Basis>;
-  using Vectors = std::vector<std::shared_ptr<const ckks::Rounded>>;
+                          double, Basis, bool>;
+  using Vectors = std::vector<std::shared_ptr<const Rounded>>;
   struct Entry {
     Vectors rounded;
-    std::vector<Plaintext> lifted;                // none: lifted anew when needed
+    std::vector<Plaintext> lifted;               // none: lifted anew when needed
     std::list<const Name*>::iterator recency{};  // among those with lifted ones
   };
 
@@ -104,13 +104,14 @@ class PlaintextProvider {
   void drop(Entry& entry);
 
   std::shared_ptr<const Context> context_;
+  std::unique_ptr<const Scheme> scheme_;
   ConstantSource source_;
   ProductSource products_;
   std::size_t budget_bytes_;
   mutable std::mutex mutex_;
   std::map<Name, Entry> entries_;
-  std::list<const Name*> lifted_;  // most recently used first
-  std::unordered_map<std::size_t, std::shared_ptr<const ckks::Rounded>> known_;  // by hash
+  std::list<const Name*> lifted_;                                          // most recently used first
+  std::unordered_map<std::size_t, std::shared_ptr<const Rounded>> known_;  // by hash
   std::size_t rounded_bytes_ = 0, lifted_bytes_ = 0;
 };
 

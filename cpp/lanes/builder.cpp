@@ -1,5 +1,6 @@
 #include "lanes/builder.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace lw::lanes {
@@ -42,6 +43,11 @@ Number Builder::emit(Instruction instruction, Content content, double cost) {
       if (held.value >= 0) places_[held.value].push_back({number, held.lane});
     }
   }
+  const bool is_product = instruction.code == VectorCode::kMul || instruction.code == VectorCode::kMulConstant;
+  const bool is_binary = instruction.code == VectorCode::kMul || instruction.code == VectorCode::kAdd ||
+                         instruction.code == VectorCode::kSub;
+  const Number left = instruction.code == VectorCode::kInput ? 0 : depths_[instruction.left];
+  depths_.push_back(is_product + std::max(left, is_binary ? depths_[instruction.right] : 0));
   instruction.stage = stage_;
   program_.code.push_back(std::move(instruction));
   program_.cost += cost;
@@ -134,6 +140,7 @@ void Builder::go_back(const Mark& mark) {
     }
     program_.code.pop_back();
     contents_.pop_back();
+    depths_.pop_back();
   }
   program_.counts = mark.counts;
   program_.cost = mark.cost;

@@ -42,7 +42,8 @@ class Builder {
   const std::vector<Place>& places(Number value) const { return places_[value]; }
   Instruction& instruction(Number number) { return program_.code[number]; }
   Number size() const { return static_cast<Number>(program_.code.size()); }
-  double cost() const { return program_.cost; }
+  double cost() const { return program_.cost; }  // but for levels
+  Number depth(Number instruction) const { return depths_[instruction]; }
   double work() const { return work_; }
   const Circuit& circuit() const { return circuit_; }
   const Weights& weights() const { return weights_; }
@@ -59,6 +60,7 @@ class Builder {
   Weights weights_;
   VectorProgram program_;
   std::vector<Content> contents_;
+  std::vector<Number> depths_;              // products in a row, by constants and masks too
   std::vector<std::vector<Place>> places_;  // of every node, but for those in rotated registers
   std::unordered_map<std::uint64_t, Number> rotations_;
   Number stage_ = -1;

@@ -52,6 +52,7 @@ struct Circuit {
 // The price of one vector instruction of each kind, in any unit.
 struct Weights {
   double rotate, mul, mul_constant, add_constant, add, neg;
+  double level = 0;  // the part by which every instruction becomes dearer for one more product in a row, masks included
 };
 
 }  // namespace lw::lanes

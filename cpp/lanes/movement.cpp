@@ -122,10 +122,12 @@ Number assembled(Builder& builder, std::vector<Part> parts, const MovementOption
   return merged(builder, std::move(turned), options);
 }
 
-// Add a vector to itself rotated, as long as fewer and fewer parts of it hold what is wanted.
-void spread(Builder& builder, Number source, const std::vector<Want>& wants) {
+// Add a vector to itself rotated, as long as fewer and fewer parts of it hold what is wanted; false if that is of no
+// use.
+bool spread(Builder& builder, Number source, const std::vector<Want>& wants) {
   const Number width = builder.circuit().width;
   std::vector<Part> parts = cover_from(builder, source, builder.content(source), wants);
+  const std::size_t most = parts.size();
   while (parts.size() > 2) {
     std::set<Number> differences;
     for (const Part& a : parts) {
@@ -151,10 +153,11 @@ void spread(Builder& builder, Number source, const std::vector<Want>& wants) {
         fewest = std::move(left);
       }
     }
-    if (best == 0) return;
+    if (best == 0) break;
     source = builder.combine(Code::kAdd, source, builder.rotate(source, best));
     parts = std::move(fewest);
   }
+  return parts.size() < most;
 }
 
 std::vector<Want> from(const std::vector<Want>& wants, const std::vector<Part>& parts, Number source) {
@@ -193,10 +196,11 @@ Number moved(Builder& builder, const std::vector<Want>& wants, const MovementOpt
     if (is_masked && count >= 1) ways.push_back({source, true});
   }
   if (ways.empty()) return result;
-  const auto go = [&](const Way& way) {
+  const auto go = [&](const Way& way) -> Number {
     const std::vector<Want> own = from(wants, parts, way.source);
+    if (own.empty()) return -1;
     Number source = way.source;
-    if (way.isolated && !own.empty()) {
+    if (way.isolated) {
       std::set<Number> lanes;
       for (const Part& part : parts) {
         if (part.source != source) continue;
@@ -205,15 +209,14 @@ Number moved(Builder& builder, const std::vector<Want>& wants, const MovementOpt
       builder.count_blend();
       source = builder.mask(source, {lanes.begin(), lanes.end()});
     }
-    if (!own.empty()) spread(builder, source, own);
+    if (!spread(builder, source, own) && !way.isolated) return -1;
     return assembled(builder, cover(builder, wants), options);
   };
   double lowest = builder.cost();
   const Way* best = nullptr;
   builder.go_back(start);
   for (const Way& way : ways) {
-    go(way);
-    if (builder.cost() < lowest) {
+    if (go(way) >= 0 && builder.cost() < lowest) {
       lowest = builder.cost();
       best = &way;
     }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "lanes/kernels.hpp"
 #include "lanes/moves.hpp"
 #include "lanes/starts.hpp"
 #include "math/error.hpp"
@@ -12,7 +13,8 @@
 namespace lw::lanes {
 namespace {
 
-constexpr double kStarts = 0.3;  // of the work, at most, goes into first schedules
+constexpr double kKernels = 0.3;  // of the work goes into kernels by themselves, where a circuit has several
+constexpr double kStarts = 0.3;   // of the work, at most, goes into first schedules
 
 struct Candidate {
   const Rewritten* circuit;
@@ -68,6 +70,41 @@ class Search {
       }
     }
     if (!is_spent()) consider({&rewritten, &values, scalar_schedule(circuit), 0});
+  }
+
+  // Schedules put together from those of the circuit's separate parts, each computation solved once.
+  void start_from_kernels(const Rewritten& rewritten, const Values& values) {
+    const Circuit& circuit = rewritten.circuit;
+    const std::vector<Kernel> kernels = kernels_of(circuit);
+    std::size_t instances = 0, operations = 0;
+    for (const Kernel& kernel : kernels) {
+      instances += kernel.instances.size();
+      operations += kernel.instances[0].size();
+    }
+    if (instances < 2) return;
+    std::vector<Schedule> schedules;
+    for (const Kernel& kernel : kernels) {
+      const PartOfCircuit part = part_of(circuit, kernel.instances[0]);
+      const Rewritten own{part.circuit, {}};
+      const Values own_values(part.circuit);
+      SearchOptions options = options_;
+      options.work =
+          kKernels * options_.work * static_cast<double>(kernel.instances[0].size()) / static_cast<double>(operations);
+      Search search(weights_, options);
+      search.start(own, own_values);
+      if (!search.has_found()) return;
+      search.run();
+      work_ += search.work_;
+      tried_ += search.tried_;
+      schedules.push_back(search.best().schedule);
+    }
+    for (const Tiling tiling : {Tiling::kTight, Tiling::kPadded, Tiling::kInterleaved}) {
+      Candidate made{&rewritten, &values, tiled(circuit, kernels, schedules, tiling, weights_), 0};
+      if (made.schedule.packs.empty()) continue;
+      split(circuit, made.schedule);
+      place_inputs(circuit, made.schedule);
+      consider(std::move(made));
+    }
   }
 
   // Anneal a candidate within a budget of work.
@@ -156,6 +193,7 @@ Found search(const Circuit& circuit, const Weights& weights, const SearchOptions
   Search search(weights, options);
   search.start(trees, tree_values);
   search.start(plain, plain_values);
+  search.start_from_kernels(trees, tree_values);
   if (!search.has_found()) {
     throw Error(ErrorKind::kRange, "no schedule of " + std::to_string(circuit.nodes.size()) + " operations fits " +
                                        std::to_string(circuit.width) + " lanes");

@@ -21,7 +21,10 @@ class Synthesis {
     for (std::size_t i = 0; i < schedule_.packs.size(); ++i) plan(i);
     lay_out_inputs();
     for (std::size_t i = 0; i < schedule_.packs.size(); ++i) compute(i);
-    for (const Number output : circuit_.outputs) find_output(output);
+    Number depth = 0;
+    for (const Number output : circuit_.outputs) depth = std::max(depth, builder_.depth(find_output(output)));
+    builder_.program().depth = depth;
+    builder_.program().cost *= 1 + builder_.weights().level * depth;
     return std::move(builder_.program());
   }
 
@@ -183,11 +186,12 @@ class Synthesis {
     }
   }
 
-  void find_output(Number output) {
+  Number find_output(Number output) {
     const std::vector<Place>& places = builder_.places(output);
     if (places.empty())
       throw Error(ErrorKind::kValue, "schedule: output " + std::to_string(output) + " is not computed");
     builder_.program().outputs.push_back({places[0].instruction, places[0].lane});
+    return places[0].instruction;
   }
 
   const Circuit& circuit_;

@@ -42,7 +42,8 @@ struct VectorProgram {
   std::vector<Instruction> code;
   std::vector<Output> outputs;  // one for each output of the circuit
   Counts counts;
-  double cost = 0;
+  Number depth = 0;  // products in a row, by constants and masks too
+  double cost = 0;   // with what its depth adds
 };
 
 }  // namespace lw::lanes

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from math import log2
 from typing import Any
 
 import numpy as np
 
 from latticework.frontend import input_ranges
+from latticework.frontend.calibrate import Approximation as Fitted
 from latticework.frontend.samples import Sample
 from latticework.ir import Loc, Module
 from latticework.plan.schema import (
@@ -37,22 +40,57 @@ def to_plan(
 
     leaving  lines whose functions accepted inputs may take outside the range they are approximated on
     """
+    inputs, outputs = _inputs(vectors, lowered, samples), _outputs(vectors, lowered, traced.shifts)
+    return _assembled(name, vectors, lowered, inputs, outputs, precision_bits, traced.fitted, leaving)
+
+
+def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping[str, tuple[float, float]]) -> Plan:
+    """A plan of integers modulo t, whose outputs are exact.
+
+    ranges  between which the elements of an input lie; any integers modulo t where nothing is said
+    """
+    modulus = lowered.code.chain.plain_modulus
+    reach = float(modulus // 2)
+    inputs = []
+    for number, (input_name, pack) in enumerate(zip(lowered.module.input_names, vectors.inputs, strict=True)):
+        kind: Any = lowered.module.inputs[number].type
+        assert pack is not None
+        low, high = ranges.get(input_name, (-reach, reach))
+        inputs.append(SecretInput(input_name, pack.shape, pack, kind.level.index, kind.scale, float(low), float(high)))
+    outputs = tuple(
+        replace(output, magnitude=reach) for output in _outputs(vectors, lowered, [0.0] * len(vectors.outputs))
+    )
+    return _assembled(name, vectors, lowered, tuple(inputs), outputs, log2(modulus))
+
+
+def _assembled(
+    name: str,
+    vectors: Vectors,
+    lowered: Lowered,
+    inputs: tuple[SecretInput | IndexInput, ...],
+    outputs: tuple[Output, ...],
+    precision_bits: float,
+    fitted: Sequence[Fitted] = (),
+    leaving: Set[Loc] = frozenset(),
+) -> Plan:
+    """What is the same whatever a plan computes on."""
     code = lowered.code
+    circuit = vectors.circuit
     client = ClientSpec(
         name,
         code.chain,
-        _inputs(vectors, lowered, samples),
-        _outputs(vectors, lowered, traced.shifts),
+        inputs,
+        outputs,
         lowered.manifest,
         precision_bits,
-        *(() if vectors.circuit is None else (vectors.circuit.arguments, vectors.circuit.results)),
+        *(() if circuit is None else (circuit.arguments, circuit.results)),
     )
+    placing = vectors.placing
     tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
     approximations = tuple(
         Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving)
-        for f in traced.fitted
+        for f in fitted
     )
-    placing = vectors.placing
     if placing is not None:
         steps = tuple(replace(s, location=code.location(vectors.lines[s.location])) for s in placing.steps)
         placing = replace(placing, steps=steps)
@@ -62,7 +100,7 @@ def to_plan(
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
         sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
-        placing, None if vectors.circuit is None else vectors.circuit.record,
+        placing, None if circuit is None else circuit.record,
     )  # fmt: skip
 
 

@@ -91,6 +91,10 @@ class FormatError(UserError, ValueError):
     """A file is truncated, altered, of another kind or of an unknown version."""
 
 
+class MissingPackageError(UserError, ImportError):
+    """A function needs an optional package that is not installed."""
+
+
 class IrError(UserError, ValueError):
     """IR text cannot be parsed, or a module does not verify."""
 

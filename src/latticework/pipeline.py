@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from latticework.assemble import to_plan
+from latticework.assemble import to_exact_plan, to_plan
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
 from latticework.dialects.tensor import TensorType
@@ -18,7 +18,7 @@ from latticework.frontend.samples import Sample
 from latticework.ir import Module, Pass, PassEvent, Value, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
-from latticework.levels import manage_levels, program_depth
+from latticework.levels import manage_bfv, manage_levels, program_depth
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import MAX_SLOTS, ModulusChain
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
@@ -34,10 +34,12 @@ from latticework.placing import (
     vector_costs,
 )
 from latticework.plan.emit import emit_code
+from latticework.plan.schema import Plan
+from latticework.plan.select_bfv import select_bfv
 from latticework.stages import Lowered, Traced, Vectors
 from latticework.techniques import ALL, UNPACKED, Techniques
 
-__all__ = ["to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
+__all__ = ["to_bfv_plan", "to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
 
 TENSOR_PASSES = (cse.PASS, dce.PASS)
 _TIDY = (cse.PASS, dce.PASS)
@@ -154,9 +156,50 @@ def to_primitives(
     if chain.main.top < vectors.depth:
         raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
     managed = manage_levels(vectors.module, chain, techniques)
+    return _to_code(managed, chain, on_event, costs, techniques)
+
+
+def _to_code(
+    managed: Module, chain: ModulusChain, on_event: OnEvent | None, costs: CostModel | None, techniques: Techniques
+) -> Lowered:
+    """Primitives, keys and code of a module in which every value has its level, of any scheme."""
     verify(managed)
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
     expanded = expand(managed, chain, prices=prices, techniques=techniques)
     module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
     keys = planned_keys(module, chain)
     return Lowered(module, emit_code(module, chain, keys), manifest(module, keys, chain))
+
+
+def to_bfv_plan(
+    name: str,
+    vectors: Vectors,
+    *,
+    ranges: Mapping[str, tuple[float, float]] = {},
+    plain_bits: int = 20,
+    plain_modulus: int | None = None,
+    ring_degree: int | None = None,
+    security_bits: int = 128,
+    insecure: bool = False,
+    costs: CostModel | None = None,
+    techniques: Techniques = ALL,
+    on_event: OnEvent | None = None,
+) -> Plan:
+    """A plan that computes vectors exactly, on integers modulo t, under BFV, with parameters for its own noise.
+
+    ranges       between which the elements of inputs lie; any integers modulo t where nothing is said
+    plain_bits   bits of t, unless `plain_modulus` gives it
+    ring_degree  the smallest that fits if not given
+    insecure     allow a ring_degree that is too small for security_bits
+    raises       as `manage_bfv` for what BFV has not; LevelError where no ring has room for the noise
+    """
+    verify(vectors.module)
+
+    def lowered(chain: ModulusChain) -> Lowered:
+        return _to_code(manage_bfv(vectors.module, chain), chain, on_event, costs, techniques)
+
+    chain = select_bfv(
+        lambda chain: lowered(chain).code, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,
+        ring_degree=ring_degree, security_bits=security_bits, insecure=insecure,
+    )  # fmt: skip
+    return to_exact_plan(name, vectors, lowered(chain), ranges)

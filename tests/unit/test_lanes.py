@@ -118,6 +118,46 @@ def test_matrix_products_copy_and_add_up_by_doubling(size, left, right, rotation
     assert (counts["rotations"], counts["blends"], counts["muls"]) == (rotations, 0, 1)
 
 
+def selections(copies: int) -> Circuit:
+    """The same tree of five selections, on other inputs each time."""
+    circuit = Circuit()
+    circuit.packing.append(FREE)
+    circuit.fixed.append([])
+
+    def select(bit, one, other):
+        return circuit.add(other, circuit.mul(bit, circuit._node(2, one, other)))
+
+    for _ in range(copies):
+        a, b, c, *labels = (circuit._node(0, group=0) for _ in range(9))
+        first = select(b, labels[0], select(c, labels[1], labels[2]))
+        circuit.outputs.append(select(a, first, select(c, labels[3], select(b, labels[4], labels[5]))))
+    return circuit
+
+
+def test_copies_of_a_kernel_cost_as_much_as_one():
+    one, many = (vectorized(selections(copies))["counts"] for copies in (1, 30))
+    assert one == many
+    assert (one["rotations"], one["muls"]) == (1, 3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(graphs(most=12), graphs(most=12), st.integers(1, 3))
+def test_circuits_side_by_side_are_exact(first, second, copies):
+    joint = {name: list(first[name]) for name in ("code", "left", "right", "group", "packing", "fixed", "outputs")}
+    for part in [second] * copies + [first]:
+        shift, groups = len(joint["code"]), len(joint["packing"])
+        joint["code"] += part["code"]
+        joint["left"] += [x + shift if x >= 0 else x for x in part["left"]]
+        pairs = zip(part["code"], part["right"], strict=True)
+        joint["right"] += [x + shift if code in (1, 2, 3) else x for code, x in pairs]
+        joint["group"] += [x + groups if x >= 0 else x for x in part["group"]]
+        joint["packing"] += part["packing"]
+        joint["fixed"] += part["fixed"]
+        joint["outputs"] += [x + shift for x in part["outputs"]]
+    joint["width"] = 4096
+    check(joint, _core.lanes.vectorize(joint, WEIGHTS, {"work": 1e5}))
+
+
 def test_fixed_lanes_are_kept():
     circuit = dot(4, GROUPED)
     circuit.fixed[0] = [9, 3, 100, 50]
@@ -145,6 +185,17 @@ def test_scalar_code_is_chosen_where_it_is_cheapest():
     circuit.outputs = [power]
     counts = vectorized(circuit)["counts"]
     assert counts["rotations"] == counts["blends"] == 0
+
+
+def test_masks_are_avoided_where_levels_are_dear():
+    circuit = selections(1)
+    circuit.packing[0] = GROUPED
+    graph = circuit.graph()
+    cheap, dear = (
+        _core.lanes.vectorize(graph, (1.0, 3.0, 0.01, 0.05, 0.03, 0.03, level), {"work": 2e6}) for level in (0.0, 1.0)
+    )
+    assert dear["depth"] == 3 <= cheap["depth"]
+    check(graph, dear)
 
 
 def test_the_same_seed_gives_the_same_program():

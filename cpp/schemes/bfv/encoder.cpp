@@ -1,6 +1,7 @@
 #include "schemes/bfv/encoder.hpp"
 
 #include <bit>
+#include <cmath>
 #include <string>
 
 #include "math/bits.hpp"
@@ -13,6 +14,12 @@ namespace {
 
 constexpr std::size_t kNoOffset[] = {0};
 constexpr std::uint8_t kWordWidth[] = {64};
+constexpr double kMaxInteger = 0x1p53;
+
+bool is_integer(std::complex<double> value) noexcept {
+  const double x = value.real();
+  return std::abs(x) <= kMaxInteger && x == std::rint(x) && value.imag() == 0;
+}
 
 }  // namespace
 
@@ -44,6 +51,10 @@ Message Encoder::encode(std::span<const std::uint64_t> residues) const {
   }
   std::vector<std::uint64_t> ordered(residues.size());
   for (std::size_t i = 0; i < residues.size(); ++i) ordered[position_[i]] = residues[i];
+  return from_slots(ordered);
+}
+
+Message Encoder::from_slots(std::span<const std::uint64_t> ordered) const {
   Message message = to_message(context_, ordered);
   const Ring& ring = context_.ring();
   PolyRows rows = decompose(ring, message.rows->rows());
@@ -85,6 +96,43 @@ Plaintext Encoder::addend(const Message& message, Level level) const {
 Plaintext Encoder::factor(const Message& message, Level level) const {
   const LimbList t{context_.parameters().plain_limb()};
   return lifted(message, level, context_.ring().lift_table(t, context_.limbs(level, Basis::kQ)));
+}
+
+Rounded Encoder::round(std::span<const std::complex<double>> values) const {
+  const std::size_t row = context_.degree() / 2, n = values.size();
+  if (!std::has_single_bit(n) || n > row) {
+    throw Error(ErrorKind::kShape, "encode: " + std::to_string(n) + " slots; a power of two up to " +
+                                       std::to_string(row) + " is needed, pad the values");
+  }
+  const Modulus& t = context_.ring().modulus(context_.parameters().plain_limb());
+  std::vector<std::uint64_t> slots(2 * row);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!is_integer(values[i])) {
+      throw Error(ErrorKind::kRange, "encode: " + std::to_string(values[i].real()) +
+                                         " is no integer of at most 53 bits; slots hold integers modulo " +
+                                         std::to_string(t.value()));
+    }
+    const std::uint64_t residue = t.from_signed(static_cast<std::int64_t>(values[i].real()));
+    for (std::size_t j = i; j < 2 * row; j += n) slots[position_[j]] = residue;
+  }
+  const Message message = from_slots(slots);
+  std::vector<std::uint64_t> words(2 * row);
+  const PackedRowsOut packed{reinterpret_cast<std::byte*>(words.data()), kNoOffset, kWordWidth};
+  context_.ring().kernels().export_residues(context_.ring().queue(), packed, message.rows->rows());
+  std::vector<std::int64_t> coefficients(2 * row);
+  for (std::size_t i = 0; i < words.size(); ++i) coefficients[i] = t.centred(words[i]);
+  return Rounded(std::move(coefficients));
+}
+
+Plaintext Encoder::addend(const Rounded& rounded, Level level) const {
+  const Ring& ring = context_.ring();
+  PolyRows rows(ring, {context_.parameters().plain_limb()}, 1);
+  ring.kernels().import_signed(ring.queue(), rows.rows(), rounded.coefficients());
+  return addend(Message{std::make_shared<const PolyRows>(std::move(rows)), context_.parameters().fingerprint()}, level);
+}
+
+Plaintext Encoder::factor(const Rounded& rounded, Level level, Basis basis) const {
+  return lift_integers(context_, rounded.coefficients(), level, 1.0, basis);
 }
 
 }  // namespace lw::bfv

@@ -1,11 +1,12 @@
 // Integer vectors modulo t to plaintext polynomials and back (batching).
 #pragma once
 
+#include <complex>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "rlwe/ciphertext.hpp"
+#include "rlwe/rounded.hpp"
 
 namespace lw::bfv {
 
@@ -31,7 +32,15 @@ class Encoder {
   /// m with centred coefficients: what a ciphertext is multiplied by.
   Plaintext factor(const Message& message, Level level) const;
 
+  /// Public values in two steps, the first of which does not depend on the level: n integers (|x| <= 2^53, n a power of
+  /// two <= N/2), repeated in both rows, as the centred coefficients of their message.
+  Rounded round(std::span<const std::complex<double>> values) const;
+  Plaintext addend(const Rounded& rounded, Level level) const;
+  Plaintext factor(const Rounded& rounded, Level level, Basis basis) const;
+
  private:
+  /// Residues in the order of NTT positions.
+  Message from_slots(std::span<const std::uint64_t> ordered) const;
   Plaintext lifted(const Message& message, Level level, const LiftTable& table) const;
 
   const Context& context_;

@@ -6,7 +6,7 @@
 // computed modulo QB. No bound on the tensor a * b' is needed: adding a multiple of QB to it changes the result by a
 // multiple of t * Q, which is 0 modulo Q. So B has to be large only for the sake of noise: rounding b' costs noise of
 // t/B * |rounding| in place of the t/Q * |noise of b| that b has anyway, which is why B >= Q/2 suffices (and what
-// latticework.bfv.noise counts). The division by B, and that by P of a key switch, are one exact rounding:
+// latticework.params.bfv_noise counts). The division by B, and that by P of a key switch, are one exact rounding:
 //
 //   (P * t * x + B * y) / (PB)  =  t/B * x + y / P   for the tensor x and the key product y,
 //
@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "math/error.hpp"
@@ -111,6 +112,31 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   Ciphertext result = with_rows(a, std::move(product.q));
   result.key_set = joint_key_set(a, b);
   return result;
+}
+
+Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) const {
+  if (a.empty() || a.size() != b.size()) throw Error(ErrorKind::kValue, "dot: needs pairs of ciphertexts");
+  const Ring& ring = context_.ring();
+  const ProductTables& constants = tables(a[0]->level);
+  const std::size_t num_p = constants.pb.size() - constants.b.size();
+  std::optional<Tensor> sum;
+  Ciphertext result = *a[0];
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    require_factors(*a[k], *b[k]);
+    shared_.require_alike(*a[0], *a[k], "dot");
+    Tensor product = tensor(*a[k], *b[k], constants);
+    if (sum) {
+      ring.kernels().add(ring.queue(), sum->q.rows(), sum->q.rows(), product.q.rows());
+      const Rows total = sum->rest.rows(0, 3, num_p, constants.b.size());
+      ring.kernels().add(ring.queue(), total, total, product.rest.rows(0, 3, num_p, constants.b.size()));
+    } else {
+      sum.emplace(std::move(product));
+    }
+    if (result.key_set == KeySetId{}) result.key_set = joint_key_set(*a[k], *b[k]);
+    result.slots = std::max({result.slots, a[k]->slots, b[k]->slots});
+  }
+  divide(ring, sum->q.rows(), sum->q.rows(), sum->rest.rows(), constants.divide, constants.one);
+  return with_rows(result, std::move(sum->q));
 }
 
 PolyRows Evaluator::switched(const PolyRows& product, const EvaluationKey& relin, const ProductTables& tables) const {

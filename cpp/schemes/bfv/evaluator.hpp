@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "rlwe/evaluator.hpp"
 #include "schemes/bfv/encoder.hpp"
@@ -21,6 +22,8 @@ class Evaluator {
   Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const;
   /// The same, relinearised: cheaper than the two steps, as one division ends both.
   Ciphertext mul(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const;
+  /// The sum of mul(a[i], b[i]) over at least one pair, divided and rounded once.
+  Ciphertext dot(std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) const;
 
   /// Adds a constant (0 <= addend < t) to every slot.
   Ciphertext add_constant(const Ciphertext& x, std::uint64_t addend) const;

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "math/entropy.hpp"
@@ -40,26 +38,17 @@ void Encoder::check_slots(std::size_t slots) const {
 Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level, double scale, Basis basis) const {
   SecretBuffer<std::int64_t> coefficients(2 * values.size());
   round(values, scale, coefficients.span());
-  return lift(coefficients.span(), level, scale, basis);
-}
-
-std::size_t Rounded::hash() const noexcept {
-  const std::string_view narrow_bytes{reinterpret_cast<const char*>(narrow.data()), narrow.size() * sizeof(narrow[0])};
-  const std::string_view wide_bytes{reinterpret_cast<const char*>(wide.data()), wide.size() * sizeof(wide[0])};
-  return std::hash<std::string_view>{}(narrow.empty() ? wide_bytes : narrow_bytes);
+  return lift_integers(context_, coefficients.span(), level, scale, basis);
 }
 
 Rounded Encoder::round(std::span<const std::complex<double>> values, double scale) const {
-  std::vector<std::int64_t> wide(2 * values.size());
-  round(values, scale, wide);
-  const bool is_narrow = std::ranges::all_of(wide, [](std::int64_t c) { return std::in_range<std::int32_t>(c); });
-  if (is_narrow) return {{wide.begin(), wide.end()}, {}};
-  return {{}, std::move(wide)};
+  std::vector<std::int64_t> coefficients(2 * values.size());
+  round(values, scale, coefficients);
+  return Rounded(std::move(coefficients));
 }
 
 Plaintext Encoder::lift(const Rounded& rounded, Level level, double scale, Basis basis) const {
-  if (rounded.narrow.empty()) return lift(std::span(rounded.wide), level, scale, basis);
-  return lift(std::vector<std::int64_t>(rounded.narrow.begin(), rounded.narrow.end()), level, scale, basis);
+  return lift_integers(context_, rounded.coefficients(), level, scale, basis);
 }
 
 void Encoder::round(std::span<const std::complex<double>> values, double scale,
@@ -82,22 +71,6 @@ void Encoder::round(std::span<const std::complex<double>> values, double scale,
     throw Error(ErrorKind::kRange, "encode: a value is not finite, or too large for scale 2^" +
                                        std::to_string(std::log2(scale)) + " (coefficients must stay below 2^62)");
   }
-}
-
-Plaintext Encoder::lift(std::span<const std::int64_t> coefficients, Level level, double scale, Basis basis) const {
-  const Ring& ring = context_.ring();
-  const std::size_t gap = context_.degree() / coefficients.size();
-  SecretBuffer<std::int64_t> spread(context_.degree());
-  for (std::size_t i = 0; i < coefficients.size(); ++i) spread[i * gap] = coefficients[i];
-  PolyRows rows(ring, context_.limbs(level, basis), 1);
-  ring.kernels().import_signed(ring.queue(), rows.rows(), spread.span());
-  ring.kernels().ntt(ring.queue(), rows.rows());
-  return {std::make_shared<const PolyRows>(std::move(rows)),
-          level,
-          basis,
-          scale,
-          static_cast<std::uint32_t>(coefficients.size() / 2),
-          context_.parameters().fingerprint()};
 }
 
 std::vector<std::complex<double>> Encoder::decode(std::span<const double> coefficients, double scale,

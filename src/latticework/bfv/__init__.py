@@ -25,9 +25,9 @@ from latticework.bfv.context import Context
 from latticework.bfv.encryption import Decryptor, Encoder, Encryptor, load_ciphertexts, save_ciphertexts
 from latticework.bfv.evaluator import Evaluator
 from latticework.bfv.keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
-from latticework.bfv.noise import Noise, NoiseModel
 from latticework.bfv.parameters import Parameters
 from latticework.errors import DecryptionError
+from latticework.params.bfv_noise import Noise, NoiseModel
 
 __all__ = [
     "Ciphertext",

@@ -9,14 +9,13 @@ from math import log2
 
 from latticework import _core
 from latticework.bfv.checks import located, whole
-from latticework.bfv.noise import NoiseModel
 from latticework.errors import LevelError, RangeError, SecurityError
 from latticework.params import modulus_limit_bits, security_levels
-from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2, MIN_RING_LOG2, PrimeSupply
+from latticework.params.bfv_chain import bfv_chain, equal_digits, largest_bfv_chain, plain_prime
+from latticework.params.bfv_noise import NoiseModel
+from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2, MIN_RING_LOG2
 
-MIN_PLAIN_BITS = 13
 MAX_LIMBS, MAX_SPECIAL = 30, 6
-SWITCH_BITS = 2.0  # a special prime has so many bits more than one of the modulus, where there is room
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +75,9 @@ class Parameters:
         for name, sizes in (("q_bits", q_bits), ("p_bits", p_bits)):
             if not sizes or not all(1 <= bits <= MAX_PRIME_BITS for bits in sizes):
                 raise RangeError(f"Parameters: {name}={list(sizes)}; give at least one prime, each of at most 49 bits")
-        plain = plain_prime(ring_degree, plain_bits, plain_modulus)
-        supply = PrimeSupply(2 * ring_degree)
-        supply.used.add(plain)
-        p = tuple(supply.group(2.0**bits, 1, below=True)[0] for bits in p_bits)
-        q = tuple(supply.group(2.0**bits, 1, below=True)[0] for bits in q_bits)
-        return cls(ring_degree, plain, q, p, num_digits, security_bits, insecure)
+        plain = _plain_prime(ring_degree, plain_bits, plain_modulus)
+        chain = bfv_chain(ring_degree, plain, q_bits, p_bits)
+        return cls(ring_degree, plain, chain.primes, chain.special, num_digits, security_bits, insecure)
 
     @classmethod
     @located
@@ -112,7 +108,7 @@ class Parameters:
             ]
             degrees = fitting or degrees[:1]  # of which the first says what is wrong
         for degree in degrees:
-            plain = plain_prime(degree, plain_bits, plain_modulus)
+            plain = _plain_prime(degree, plain_bits, plain_modulus)
             limit = modulus_limit_bits(degree, security_bits)
             if insecure and ring_degree is not None:
                 limit = None
@@ -240,74 +236,23 @@ def _check_sizes(ring_degree: int, security_bits: int) -> None:
         raise RangeError(f"Parameters: security_bits={security_bits}; choose one of {known}")
 
 
+def _plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None) -> int:
+    bits = None if plain_bits is None else whole("Parameters: plain_bits", plain_bits)
+    modulus = None if plain_modulus is None else whole("Parameters: plain_modulus", plain_modulus)
+    return plain_prime(ring_degree, bits, modulus)
+
+
 def _candidate(
     ring_degree: int, plain: int, limbs: int, special: int, limit: int | None, security_bits: int
 ) -> Parameters | None:
     """The parameters with these numbers of primes and as large a modulus as is secure; None if there are none."""
-    q_bits = float(MAX_PRIME_BITS)
-    if limit is not None:
-        q_bits = min(q_bits, max((limit - special * SWITCH_BITS) / (limbs + special), (limit - special * 49.0) / limbs))
-    if q_bits < (2 * ring_degree).bit_length() + 6:  # primes would be scarce
+    chain = largest_bfv_chain(ring_degree, plain, limbs, special, security_bits=security_bits, insecure=limit is None)
+    if chain is None:
         return None
-    p_bits = min(float(MAX_PRIME_BITS), q_bits + SWITCH_BITS)
-    secure = modulus_limit_bits(ring_degree, security_bits)
-    sized = limbs * q_bits + special * p_bits
-    try:
-        return Parameters.of_bits(
-            ring_degree,
-            q_bits=[q_bits] * limbs,
-            p_bits=[p_bits] * special,
-            plain_modulus=plain,
-            security_bits=security_bits,
-            insecure=secure is None or sized > secure,
-        )
-    except LevelError:
-        return None
+    return Parameters(ring_degree, plain, chain.primes, chain.special, None, security_bits, chain.insecure)
 
 
 def transform_counts(limbs: int, extra: int, special: int, digits: int) -> dict[str, int]:
     """NTTs of the operations on `limbs` primes of Q, with as many extension primes, special primes and digits."""
     switch = digits * (limbs + special) + 2 * special + 2 * limbs
     return {"mul": 7 * limbs + 7 * extra + switch, "square": 5 * limbs + 7 * extra + switch, "rotate": switch}
-
-
-def equal_digits(q: Sequence[int], limit_bits: float) -> tuple[tuple[int, ...], ...]:
-    """The primes cut into as few digits of equal length as stay below 2^limit_bits; single ones if none do."""
-    for size in range(len(q), 1, -1):
-        digits = [tuple(range(i, min(i + size, len(q)))) for i in range(0, len(q), size)]
-        if all(sum(log2(q[limb]) for limb in digit) <= limit_bits for digit in digits):
-            return tuple(digits)
-    return tuple((i,) for i in range(len(q)))
-
-
-def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None) -> int:
-    """The plaintext modulus asked for: itself, or the largest prime of so many bits that allows batching.
-
-    raises  RangeError if not exactly one of the two is given, or there is no such prime
-    """
-    if (plain_bits is None) == (plain_modulus is None):
-        raise RangeError("Parameters: give one of plain_bits and plain_modulus")
-    if plain_modulus is not None:
-        return _batching_prime(ring_degree, whole("Parameters: plain_modulus", plain_modulus))
-    plain_bits = whole("Parameters: plain_bits", plain_bits)
-    two_n = 2 * ring_degree
-    if MIN_PLAIN_BITS <= plain_bits <= MAX_PRIME_BITS and 2**plain_bits > two_n:
-        for candidate in range((2**plain_bits - 1) // two_n * two_n + 1, 2 ** (plain_bits - 1), -two_n):
-            if candidate < 2**plain_bits and _core.primes_near(candidate, two_n, 1)[0] == candidate:
-                return candidate
-    raise RangeError(
-        f"Parameters: there is no plaintext modulus of {plain_bits} bits: a prime that is 1 modulo 2N = {two_n}; "
-        f"plain_bits may be {max(MIN_PLAIN_BITS, two_n.bit_length() + 1)} to {MAX_PRIME_BITS}, or give a plain_modulus"
-    )
-
-
-def _batching_prime(ring_degree: int, modulus: int) -> int:
-    """The plaintext modulus; RangeError, naming ones that would do, unless it is a prime that is 1 modulo 2N."""
-    two_n = 2 * ring_degree
-    if two_n < modulus < 1 << MAX_PRIME_BITS and _core.primes_near(modulus, two_n, 1)[0] == modulus:
-        return modulus
-    near = _core.primes_near(min(max(modulus, two_n + 1), 1 << MAX_PRIME_BITS), two_n, 2)
-    raise RangeError(
-        f"Parameters: plain_modulus={modulus} is not a prime that is 1 modulo 2N = {two_n} and below "
-        f"2^{MAX_PRIME_BITS}; {' and '.join(str(int(p)) for p in near)} are the nearest"
-    )

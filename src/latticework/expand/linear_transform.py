@@ -57,7 +57,7 @@ def expand_linear_transform(
     ways: Ways = Ways(),
     real: bool = False,
 ) -> Value:
-    """Primitive operations for one linear map; x settled one level above `level`.
+    """Primitive operations for one linear map; x settled above `level`, or at it where scales are 1.
 
     width  of the baby steps, or None for the cheapest
     real   whether the map and the vectors it is applied to are real
@@ -65,7 +65,7 @@ def expand_linear_transform(
     kind = cipher(x)
     where = places(linear_map)
     single = (linear_map.count_in, linear_map.count_out) == (1, 1)
-    plain_scale = scale * p.group(kind.level.index, kind.level.track) / kind.scale
+    plain_scale = scale * p.dropped(kind.level, level) / kind.scale
     if not where.steps.size:
         zero = p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
         return zero if single else p.take(zero, [0] * linear_map.count_out)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from latticework.dialects import bfv, ckks  # noqa: F401  (defines the ops)
 from latticework.dialects.rlwe import Level
 from latticework.expand.bootstrap import expand_bootstrap
 from latticework.expand.linear_transform import Ways, expand_linear_transform
@@ -47,10 +48,11 @@ def expand(
         p = Primitives(builder, chain)
         operands = [mapping[v] for v in op.operands]
         match op.name:
-            case "ckks.linear_transform":
-                attrs, at = op.attrs, cipher(operands[0]).level
+            case "ckks.linear_transform" | "bfv.linear_transform":
+                attrs, kind = op.attrs, cipher(op.result)
+                at = cipher(operands[0]).level
                 new = expand_linear_transform(
-                    p, operands[0], attrs["map"], attrs["level"].index, attrs["scale"],
+                    p, operands[0], attrs["map"], kind.level.index, kind.scale,
                     ways=Ways(TYPICAL if prices is None else prices(at), techniques), real=attrs.get("real") is True,
                 )  # fmt: skip
             case "ckks.polynomial":
@@ -71,8 +73,9 @@ def expand(
             case "rlwe.sum" if op.operands[0] in merged:
                 summed = op.operands[0].owner
                 assert isinstance(summed, Op)
-                factors = [mapping[v] for v in (summed.operands * 2)[:2]]  # a square has one
-                new = builder.build(_SUMMED[summed.name], factors, groups=op.attrs["groups"])
+                new = builder.build(_SUMMED[summed.name], _factors(op, mapping), groups=op.attrs["groups"])
+            case "rlwe.relinearize" if op.operands[0] in merged:
+                new = p.mul_relinearize(*_factors(op, mapping))
             case "rlwe.relinearize":
                 new = p.relinearize(operands[0])
             case "rlwe.rotate" if op.attrs["steps"] % cipher(operands[0]).slots == 0:
@@ -99,18 +102,32 @@ def expand(
 
 
 # Products by the one operation for them and a sum of them.
-_SUMMED = {"ckks.mul": "ckks.dot", "ckks.square": "ckks.dot", "rlwe.mul_plain": "rlwe.dot_plain"}
+_SUMMED = {
+    "ckks.mul": "ckks.dot", "ckks.square": "ckks.dot", "rlwe.mul_plain": "rlwe.dot_plain",
+    "bfv.mul": "bfv.dot", "bfv.square": "bfv.dot",
+}  # fmt: skip
 # By what does the work of both: operations, if nothing else reads their result.
-_MERGED = {"rlwe.relinearize": "rlwe.rescale", **dict.fromkeys(_SUMMED, "rlwe.sum")}
+_MERGED = {
+    "rlwe.relinearize": ("rlwe.rescale",),
+    **dict.fromkeys(_SUMMED, ("rlwe.sum",)),
+    **dict.fromkeys(("bfv.mul", "bfv.square"), ("rlwe.sum", "rlwe.relinearize")),
+}
 
 
-def _read_only_by(module: Module, readers: dict[str, str]) -> set[Value]:
-    """Results of these operations that nothing reads but one operation of the same block, of the kind named."""
+def _factors(reader: Op, mapping: dict[Value, Value]) -> list[Value]:
+    """The two factors of the product that an operation reads first; a square has one."""
+    product = reader.operands[0].owner
+    assert isinstance(product, Op)
+    return [mapping[v] for v in (product.operands * 2)[:2]]
+
+
+def _read_only_by(module: Module, readers: dict[str, tuple[str, ...]]) -> set[Value]:
+    """Results of these operations that nothing reads but one operation of the same block, of a kind named."""
     found = set()
     for op in module.walk():
         if op.name in readers and len(op.result.uses) == 1:
             reader = op.result.uses[0][0]
-            if reader.name == readers[op.name] and reader.block is op.block:
+            if reader.name in readers[op.name] and reader.block is op.block:
                 found.add(op.result)
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import ceil, log2
+from math import ceil, log2, prod
 
 from latticework.dialects.rlwe import CipherType, DigitsType, Level
 from latticework.ir import Builder, Value
@@ -37,6 +37,10 @@ class Primitives:
             return x
         return self.builder.build("rlwe.relinearize", [x, self.key("relin", 0, kind.level)])
 
+    def mul_relinearize(self, a: Value, b: Value) -> Value:
+        """The product of BFV ciphertexts, of degree 1."""
+        return self.builder.build("bfv.mul_relinearize", [a, b, self.key("relin", 0, cipher(a).level)])
+
     def settle(self, x: Value, level: int, scale: float) -> Value:
         """Degree 1 at a lower level: one division takes P and the primes in between away."""
         kind = cipher(x)
@@ -57,7 +61,10 @@ class Primitives:
 
     def mod_down(self, x: Value, level: int, scale: float) -> Value:
         """Divide by P (if over QP) and by the primes between x's level and `level`, in one step."""
-        track = cipher(x).level.track
+        kind = cipher(x)
+        if kind.basis == "Q" and kind.level.index == level:
+            return x
+        track = kind.level.track
         return self.builder.build("rlwe.mod_down", [x], level=Level(track, level), scale=scale)
 
     def extend(self, x: Value) -> Value:
@@ -130,6 +137,10 @@ class Primitives:
     def group(self, level: int, track: int = 0) -> int:
         """What rescaling this level away divides by."""
         return self.chain.group_product(level, track)
+
+    def dropped(self, start: Level, level: int) -> int:
+        """What a division that goes down to a level divides by."""
+        return prod(self.group(i, start.track) for i in range(level + 1, start.index + 1))
 
 
 def cipher(value: Value) -> CipherType:

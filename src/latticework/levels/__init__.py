@@ -2,5 +2,6 @@
 
 from latticework.levels.depth import program_depth
 from latticework.levels.manage import manage_levels
+from latticework.levels.manage_bfv import manage_bfv
 
-__all__ = ["manage_levels", "program_depth"]
+__all__ = ["manage_bfv", "manage_levels", "program_depth"]

@@ -7,10 +7,13 @@ numbers read as exact, one canonical value per level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import log2, prod
+
+# Of a field that files leave out where it has its default, so that they are as they were before there was the field.
+UNSTORED_DEFAULT = {"unstored_default": True}
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class ModulusChain:
     floor     level of the main track at which a bootstrap starts, 0 where there is none
     bootstrap its circuit; then tracks[t] is what a bootstrap to `t` levels above the floor runs on: the levels of the
               main track up to there, and above them those of EvalMod and CoeffToSlot
+    plain_modulus  t of BFV, whose slots hold integers modulo t, whose scales are 1 and whose levels are only dropped to
+                   make ciphertexts smaller; 0: CKKS
     """
 
     ring_degree: int
@@ -81,10 +86,16 @@ class ModulusChain:
     insecure: bool = False
     floor: int = 0
     bootstrap: BootstrapCircuit | None = None
+    plain_modulus: int = field(default=0, metadata=UNSTORED_DEFAULT)
+
+    @property
+    def scheme(self) -> str:
+        """What its ciphertexts are: "ckks" or "bfv"."""
+        return "bfv" if self.plain_modulus else "ckks"
 
     @property
     def slots(self) -> int:
-        """Number of complex slots, N/2."""
+        """Number of complex slots, N/2; for BFV the length of one of its two rows of slots, which hold the same."""
         return self.ring_degree // 2
 
     @property

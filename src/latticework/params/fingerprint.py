@@ -19,6 +19,7 @@ def core_parameters(chain: ModulusChain) -> _core.Parameters:
         tracks=[{"groups": [list(g) for g in t.groups], "scales": list(t.scales)} for t in chain.tracks],
         security_bits=chain.security_bits,
         insecure=chain.insecure,
+        plain_modulus=chain.plain_modulus,
     )
 
 

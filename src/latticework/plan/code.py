@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Protocol
 
 from latticework import _core
@@ -10,6 +11,7 @@ from latticework.errors import FormatError
 from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeySpec
 from latticework.plan.schema import (
+    AddendKind,
     CipherKind,
     DigitsKind,
     IndexKind,
@@ -22,7 +24,8 @@ from latticework.plan.schema import (
 )
 
 _TAGS: dict[type, str] = {
-    CipherKind: "cipher", DigitsKind: "digits", PlainKind: "plain", KeyKind: "key", IndexKind: "index",
+    CipherKind: "cipher", DigitsKind: "digits", PlainKind: "plain", AddendKind: "addend", KeyKind: "key",
+    IndexKind: "index",
 }  # fmt: skip
 _CLASSES = {tag: kind for kind, tag in _TAGS.items()}
 
@@ -85,7 +88,7 @@ def decode_code(
     try:
         content = _core.cbor_decode(data)
         names = {number: name for name, number in _core.opcodes().items()}
-        kinds = tuple(_CLASSES[tag](*fields) for tag, *fields in content["types"])
+        kinds = tuple(_CLASSES[tag](*items) for tag, *items in content["types"])
         blocks = tuple(
             PlanBlock(tuple(b["args"]), tuple(_instruction(i, names) for i in b["code"])) for b in content["blocks"]
         )
@@ -99,7 +102,7 @@ def decode_code(
 
 def _kind_data(kind: Kind) -> list[Any]:
     """Tag and fields; a count is only written if it is not 1, as it was not before arrays had more."""
-    names = [name for name in kind.__slots__ if name != "count" or getattr(kind, name) != 1]
+    names = [f.name for f in fields(kind) if f.name != "count" or getattr(kind, f.name) != 1]
     return [_TAGS[type(kind)], *(getattr(kind, name) for name in names)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from latticework.dialects.bfv import AddendType
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, DigitsType, PlainType
 from latticework.ir import INDEX, Block, Loc, Module, Op, Type, Value
@@ -12,6 +13,7 @@ from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeySpec, serving_key
 from latticework.plan.schema import (
+    AddendKind,
     CipherKind,
     DigitsKind,
     IndexKind,
@@ -90,9 +92,10 @@ class Code:
         if isinstance(kind, DigitsType):
             of = kind.of
             return DigitsKind(of.slots, of.level.track, of.level.index, of.scale, of.degree, of.count)
-        if isinstance(kind, PlainType):
+        if isinstance(kind, PlainType | AddendType):
             place = kind.level.track, kind.level.index
-            return PlainKind(kind.slots, *place, kind.scale, _BASIS[kind.basis], kind.count)
+            encoded = PlainKind if isinstance(kind, PlainType) else AddendKind
+            return encoded(kind.slots, *place, kind.scale, _BASIS[kind.basis], kind.count)
         assert isinstance(kind, KeyType), kind
         return KeyKind(serving_key(kind.spec, self.keys, self.chain.covers))
 
@@ -148,7 +151,7 @@ class Code:
                 return "iconst", (attrs["value"],)
             case name if name in _INDEX_OPS:
                 return _INDEX_OPS[name], ()
-            case "rlwe.encode":
+            case "rlwe.encode" | "bfv.encode":
                 return "encode", (self._number("constant", attrs["value"], self.constants),)
             case "key.demand":
                 return "key", (serving_key(attrs["spec"], self.keys, self.chain.covers),)
@@ -166,7 +169,7 @@ class Code:
                 return "take", attrs["vectors"]
             case "rlwe.sum":
                 return "sum", (attrs["groups"],)
-            case "ckks.dot" | "rlwe.dot_plain":
+            case "ckks.dot" | "bfv.dot" | "rlwe.dot_plain":
                 return "dot", (attrs["groups"],)
             case "rlwe.diag_sums":
                 terms = attrs["terms"]

@@ -62,6 +62,11 @@ class PlainKind:
 
 
 @dataclass(frozen=True, slots=True)
+class AddendKind(PlainKind):
+    """An encoded constant in the form in which BFV adds it: times Q / t, rounded."""
+
+
+@dataclass(frozen=True, slots=True)
 class KeyKind:
     """An evaluation key, by its number in the plan."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from math import inf, log2
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,17 @@ from latticework.errors import (
     TraceError,
     UserError,
 )
-from latticework.plan.arrays import as_value, as_vectors
+from latticework.plan.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
 from latticework.runtime.arguments import encrypted_inputs, returned_values
+from latticework.runtime.coding import Coding, Decryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
 from latticework.runtime.owner import OwnerValue
 
-MAGNITUDE_MARGIN = 2.0  # results larger than this times calibration's have no known error bound
 SCALE_TOLERANCE = 2.0**-20
 
 
@@ -45,9 +45,9 @@ class Client:
     def __init__(self, spec: ClientSpec, *, threads: int = 0) -> None:
         self.spec = spec
         self.context = open_context(spec.chain, "cpu", threads)
-        self._encoder = _core.Encoder(self.context)
+        self._coding = coding_of(spec.chain, self.context)
         self._encryptor: _core.Encryptor | None = None
-        self._decryptor: _core.Decryptor | None = None
+        self._decryptor: Decryptor | None = None
         self._secret: _core.SecretKey | None = None
         self._interface = interface_id(spec)
 
@@ -114,7 +114,7 @@ class Client:
                 f"use_secret_key takes a SecretKey, got {type(secret).__name__}; load_keys(folder) reads one"
             )
         self._encryptor = _core.Encryptor(self.context, secret)
-        self._decryptor = _core.Decryptor(self.context, secret)
+        self._decryptor = self._coding.decryptor(secret)
         self._secret = secret
 
     def use_public_key(self, key: _core.PublicKey) -> None:
@@ -155,9 +155,7 @@ class Client:
                 assert isinstance(value, int)
                 integers[spec.name] = value
             else:
-                plains = (
-                    self._encoder.encode(v, (0, spec.level), spec.scale) for v in as_vectors(spec.pack.pack(value))
-                )
+                plains = (self._coding.encode(v, spec) for v in as_vectors(spec.pack.pack(value)))
                 tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
         return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers)
 
@@ -203,12 +201,9 @@ class Client:
     def _decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
         if len(array) != output.pack.count:
             raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {output.pack.count}")
-        vectors = np.stack([self._decrypted_vector(output, ciphertext) for ciphertext in array])
-        value = output.pack.unpack(as_value(np.real(vectors)))
-        is_known = float(np.max(np.abs(value))) <= MAGNITUDE_MARGIN * output.magnitude + output.error_bound
-        return OwnerValue(value, output.error_bound if is_known else inf)
+        return self._coding.value(output, [self._decrypted_vector(output, ciphertext) for ciphertext in array])
 
-    def _decrypted_vector(self, output: Output, ciphertext: _core.Ciphertext) -> npt.NDArray[np.complex128]:
+    def _decrypted_vector(self, output: Output, ciphertext: _core.Ciphertext) -> npt.NDArray[Any]:
         assert self._decryptor is not None
         if ciphertext.slots != output.pack.slots:
             raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
@@ -229,7 +224,7 @@ class Client:
         given = self._by_name(arrays, named)
         if self.spec.arguments:
             given = encrypted_inputs(self.spec, given)
-        return {i.name: _checked(self.spec, i, given[i.name]) for i in self.spec.inputs}
+        return {i.name: _checked(self.spec, i, given[i.name], self._coding) for i in self.spec.inputs}
 
     def _by_name(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         names = [i.name for i in self.spec.arguments or self.spec.inputs]
@@ -253,7 +248,7 @@ class Client:
         return f"Client({self.spec.name}, N={self.spec.chain.ring_degree}{insecure}, {state})"
 
 
-def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any) -> Any:
+def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, coding: Coding) -> Any:
     """An input, checked against what the program was compiled for."""
     where = f"program {program.name}, input {spec.name}"
     if isinstance(spec, IndexInput):
@@ -273,20 +268,8 @@ def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any) ->
         array = np.asarray(value)
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
-    if array.dtype.kind not in "fiub":
-        raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers (float or integer)")
+    coding.check_dtype(where, array)
     if array.shape != spec.shape:
         hint = f"; reshape it to {spec.shape}" if array.size == np.prod(spec.shape, dtype=int) else ""
         raise ShapeError(f"{where} has shape {array.shape}, the program was compiled for {spec.shape}{hint}")
-    with np.errstate(over="ignore"):
-        array = array.astype(np.float64)
-    if not np.isfinite(array).all():
-        bad = int(np.count_nonzero(~np.isfinite(array)))
-        raise RangeError(f"{where}: {bad} of {array.size} values are NaN or infinite; replace them first")
-    if array.min() < spec.low or array.max() > spec.high:
-        raise RangeError(
-            f"{where} reaches from {array.min():.6g} to {array.max():.6g}; the program was calibrated for "
-            f"{spec.low:.6g} to {spec.high:.6g}, and its approximations are wrong outside: "
-            "scale the input, or compile with calibrate= data that cover it"
-        )
-    return array
+    return coding.checked(where, spec, array)

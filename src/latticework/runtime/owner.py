@@ -9,7 +9,6 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, NoReturn
 
-import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
@@ -26,17 +25,18 @@ class OwnerValue:
     shape        of the tensor
     error_bound  bound on the error of an element by the noise model, against the program with its functions
                  approximated (the approximation errors themselves are in the model's report). Infinite where the
-                 value is larger than anything seen in calibration: then no bound is known, and it may be wrong
+                 value is larger than anything seen in calibration: then no bound is known, and it may be wrong.
+                 0 for BFV, whose values are exact integers (int64)
     """
 
     __slots__ = ("_array", "error_bound", "shape")
 
-    def __init__(self, array: npt.NDArray[np.float64], error_bound: float) -> None:
+    def __init__(self, array: npt.NDArray[Any], error_bound: float) -> None:
         self._array = array
         self.shape = array.shape
         self.error_bound = error_bound
 
-    def reveal(self) -> npt.NDArray[np.float64]:
+    def reveal(self) -> npt.NDArray[Any]:
         """The tensor, for the owner: do not publish or send its low bits."""
         return self._array.copy()
 

@@ -1,0 +1,92 @@
+"""How many rotations and sources a circuit needs once it is known which operations share an instruction.
+
+A *register* is the vector of a pack, or of an input group that is packed. The arguments hold for any number of lanes:
+
+- In one instruction, several operations read one value over different distances, and so does one operation two values
+  of one register: distances colour the edges between values and operations. So as many distances are needed as the
+  largest degree, and one of them may be 0.
+- A value that depends on n values of one register (a sum of n lanes) is reached from n different lanes. By k rotations
+  there are at most 2^k distances, one for each subset of them, so k >= log2 n. They are rotations of that register,
+  and of those between it and the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from latticework.circuit.exact.forms import FREE, GROUPED, INPUT, Circuit, Pack
+
+Register = tuple[str, int]  # ("pack", number) or ("group", number)
+
+
+class RotationCut(NamedTuple):
+    """These registers are rotated at least so often, altogether."""
+
+    registers: frozenset[Register]
+    at_least: int
+
+
+def registers(circuit: Circuit, packs: Sequence[Pack]) -> dict[int, Register]:
+    """Where each node lies. Inputs of free groups without fixed lanes lie wherever they are read, and are left out."""
+    found: dict[int, Register] = {node: ("pack", number) for number, (_, nodes) in enumerate(packs) for node in nodes}
+    for node, code in enumerate(circuit.codes):
+        group = circuit.groups[node]
+        if code == INPUT and (circuit.packing[group] != FREE or circuit.fixed[group]):
+            found[node] = ("group", group)
+    return found
+
+
+def has_copies(circuit: Circuit, register: Register) -> bool:
+    """Whether values of a register lie in as many lanes as wanted."""
+    kind, group = register
+    return kind == "group" and circuit.packing[group] != GROUPED and not circuit.fixed[group]
+
+
+def distances(circuit: Circuit, packs: Sequence[Pack]) -> dict[tuple[int, Register], int]:
+    """(pack, register it reads) -> over how many distances at least."""
+    where = registers(circuit, packs)
+    found: dict[tuple[int, Register], int] = {}
+    for number, (_, nodes) in enumerate(packs):
+        readers: dict[int, int] = {}
+        for node in nodes:
+            together: dict[Register, int] = {}
+            for operand in set(circuit.operands[node]) & where.keys():
+                register = where[operand]
+                readers[operand] = readers.get(operand, 0) + 1
+                together[register] = together.get(register, 0) + 1
+                degree = together[register] if has_copies(circuit, register) else readers[operand]
+                found[number, register] = max(found.get((number, register), 1), degree, together[register])
+    return found
+
+
+def rotation_cuts(circuit: Circuit, packs: Sequence[Pack]) -> list[RotationCut]:
+    """Both arguments above; of equal sets of registers the strongest."""
+    cuts: dict[frozenset[Register], int] = {}
+    for (_, register), needed in distances(circuit, packs).items():
+        one = frozenset([register])
+        cuts[one] = max(cuts.get(one, 0), needed - 1)
+    where = registers(circuit, packs)
+    # Of each node and each register that it depends on: values it depends on, registers on the way to them.
+    reach: list[dict[Register, tuple[frozenset[int], frozenset[Register]]]] = []
+    for node, operands in enumerate(circuit.operands):
+        found: dict[Register, tuple[frozenset[int], frozenset[Register]]] = {}
+        for operand in operands:
+            for register, (values, between) in reach[operand].items():
+                here = found.get(register, (frozenset[int](), frozenset[Register]()))
+                found[register] = here[0] | values, here[1] | between
+        for values, between in found.values():
+            cuts[between] = max(cuts.get(between, 0), (len(values) - 1).bit_length())
+        if node in where:
+            own = frozenset([where[node]])
+            found = {register: (values, between | own) for register, (values, between) in found.items()}
+            found[where[node]] = frozenset([node]), own
+        reach.append(found)
+    return [RotationCut(between, number) for between, number in cuts.items() if number > 0]
+
+
+def rotations_needed(cuts: Sequence[RotationCut]) -> int:
+    """A number of rotations that all cuts together prove: those of single registers, and one more set."""
+    single = {next(iter(cut.registers)): cut.at_least for cut in cuts if len(cut.registers) == 1}
+    missing = [cut.at_least - sum(single.get(register, 0) for register in cut.registers) for cut in cuts]
+    return sum(single.values()) + max([0, *missing])

@@ -1,0 +1,115 @@
+"""Circuits and schedules as the exact models read them; the same numbers as in the form of the compiled search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
+BINARY = (ADD, SUB, MUL)
+COMMUTATIVE = (ADD, MUL)
+FREE, GROUPED, REPLICATED = range(3)
+
+Pack = tuple[int, tuple[int, ...]]  # code, nodes
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """A scalar circuit: operands before their uses.
+
+    codes     of every node
+    operands  of every node: the nodes it reads
+    groups    of every node: the input group of an input, else -1
+    packing   of every group: FREE, GROUPED or REPLICATED
+    fixed     of every group: the lanes of its inputs, or ()
+    width     lanes, a power of two
+    """
+
+    codes: tuple[int, ...]
+    operands: tuple[tuple[int, ...], ...]
+    groups: tuple[int, ...]
+    packing: tuple[int, ...]
+    fixed: tuple[tuple[int, ...], ...]
+    outputs: tuple[int, ...]
+    width: int
+
+    @classmethod
+    def from_dict(cls, graph: Mapping[str, Any]) -> Circuit:
+        """From the dict that the compiled search takes."""
+        rows = zip(graph["code"], graph["left"], graph["right"], strict=True)
+        operands = tuple(
+            () if code == INPUT else (left, right) if code in BINARY else (left,) for code, left, right in rows
+        )
+        return cls(
+            codes=tuple(graph["code"]),
+            operands=operands,
+            groups=tuple(graph["group"]),
+            packing=tuple(graph["packing"]),
+            fixed=tuple(tuple(lanes) for lanes in graph["fixed"]),
+            outputs=tuple(graph["outputs"]),
+            width=graph["width"],
+        )
+
+    @property
+    def operations(self) -> list[int]:
+        """All nodes but inputs."""
+        return [node for node, code in enumerate(self.codes) if code != INPUT]
+
+    def inputs(self, group: int) -> list[int]:
+        """The inputs of a group, in order."""
+        return [node for node, code in enumerate(self.codes) if code == INPUT and self.groups[node] == group]
+
+    def packing_of(self, node: int) -> int | None:
+        """How an input is packed; None for an operation."""
+        return self.packing[self.groups[node]] if self.codes[node] == INPUT else None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which operations share an instruction, and in which lanes.
+
+    packs      in an order in which operands come before their uses
+    lanes      of every operation and of every input of a grouped vector, else -1
+    exchanged  of every node: whether a commutative operation reads its operands in the other order
+    epochs     of every node, -1 for inputs; () where they are not known
+    """
+
+    packs: tuple[Pack, ...]
+    lanes: tuple[int, ...]
+    exchanged: tuple[bool, ...]
+    epochs: tuple[int, ...] = ()
+
+    @classmethod
+    def from_dict(cls, schedule: Mapping[str, Any]) -> Schedule:
+        """From the dict of the compiled search."""
+        return cls(
+            packs=tuple((code, tuple(nodes)) for code, nodes in schedule["packs"]),
+            lanes=tuple(schedule["lane"]),
+            exchanged=tuple(bool(one) for one in schedule["exchanged"]),
+            epochs=tuple(schedule.get("epoch", ())),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The form that the compiled search takes."""
+        return {
+            "packs": [(code, list(nodes)) for code, nodes in self.packs],
+            "lane": list(self.lanes),
+            "exchanged": list(self.exchanged),
+            "epoch": list(self.epochs),
+        }
+
+
+def asap_packs(circuit: Circuit) -> tuple[Pack, ...]:
+    """Operations of one code and one depth together, as early as possible; at most `width` in a pack."""
+    depth: list[int] = []
+    members: dict[tuple[int, int], list[int]] = {}
+    for node, code in enumerate(circuit.codes):
+        depth.append(1 + max((depth[operand] for operand in circuit.operands[node]), default=-1))
+        if code != INPUT:
+            members.setdefault((depth[node], code), []).append(node)
+    return tuple(
+        (code, tuple(nodes[first : first + circuit.width]))
+        for (_, code), nodes in sorted(members.items())
+        for first in range(0, len(nodes), circuit.width)
+    )

@@ -1,0 +1,155 @@
+"""BFV chains: a plaintext modulus, and as large a modulus as is secure for its number of primes.
+
+Every prime of Q is a level, of scale 1: a level is only left to make a ciphertext smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import log2
+
+from latticework import _core
+from latticework.errors import LevelError, RangeError
+from latticework.params.chain import ModulusChain, Track
+from latticework.params.fingerprint import core_parameters
+from latticework.params.security import modulus_limit_bits
+from latticework.params.select import MAX_PRIME_BITS, PrimeSupply
+
+MIN_PLAIN_BITS = 13
+SWITCH_BITS = 2.0  # a special prime has so many bits more than one of the modulus, where there is room
+
+
+def bfv_chain(
+    ring_degree: int,
+    plain_modulus: int,
+    q_bits: Sequence[float],
+    p_bits: Sequence[float],
+    *,
+    security_bits: int = 128,
+    insecure: bool = False,
+) -> ModulusChain:
+    """Primes of stated sizes, each the largest unused one below 2^bits.
+
+    raises  LevelError where there are too few
+    """
+    supply = PrimeSupply(2 * ring_degree)
+    supply.used.add(plain_modulus)
+    special = tuple(supply.group(2.0**bits, 1, below=True)[0] for bits in p_bits)
+    primes = tuple(supply.group(2.0**bits, 1, below=True)[0] for bits in q_bits)
+    digits = equal_digits(primes, sum(log2(p) for p in special) + 1)
+    track = Track(tuple((i,) for i in range(len(primes))), (1.0,) * len(primes))
+    return ModulusChain(
+        ring_degree, primes, special, digits, (track,), security_bits, insecure, plain_modulus=plain_modulus
+    )
+
+
+def largest_bfv_chain(
+    ring_degree: int, plain_modulus: int, limbs: int, special: int, *, security_bits: int = 128, insecure: bool = False
+) -> ModulusChain | None:
+    """The chain of so many primes with as large a modulus as is secure; None if there is none.
+
+    insecure  any modulus: the chain is marked where it is not secure
+    """
+    secure = modulus_limit_bits(ring_degree, security_bits)
+    sizes = prime_bits(ring_degree, limbs, special, None if insecure else secure)
+    if sizes is None or (secure is None and not insecure):
+        return None
+    q_bits, p_bits = sizes
+    over = secure is None or limbs * q_bits + special * p_bits > secure
+    try:
+        return bfv_chain(
+            ring_degree, plain_modulus, [q_bits] * limbs, [p_bits] * special,
+            security_bits=security_bits, insecure=over,
+        )  # fmt: skip
+    except LevelError:
+        return None
+
+
+def prime_bits(ring_degree: int, limbs: int, special: int, limit: int | None) -> tuple[float, float] | None:
+    """Bits of each prime of Q and of P, as many as `limit` bits in all allow; None if primes would be scarce."""
+    q_bits = float(MAX_PRIME_BITS)
+    if limit is not None:
+        q_bits = min(q_bits, max((limit - special * SWITCH_BITS) / (limbs + special), (limit - special * 49.0) / limbs))
+    if q_bits < (2 * ring_degree).bit_length() + 6:
+        return None
+    return q_bits, min(float(MAX_PRIME_BITS), q_bits + SWITCH_BITS)
+
+
+class ChainShape:
+    """What the noise model asks of parameters, of a chain."""
+
+    def __init__(self, chain: ModulusChain) -> None:
+        self.chain = chain
+        self.ring_degree, self.plain_modulus = chain.ring_degree, chain.plain_modulus
+        self.levels = chain.main.top
+
+    @cached_property
+    def log2_p(self) -> float:
+        """The special primes."""
+        return sum(log2(p) for p in self.chain.special)
+
+    @cached_property
+    def log2_special(self) -> float:
+        """The first special prime."""
+        return log2(self.chain.special[0])
+
+    def log2_q(self, level: int) -> float:
+        """The modulus of a level."""
+        return sum(log2(p) for p in self.chain.primes[: level + 1])
+
+    def log2_extension(self, level: int) -> float:
+        """The basis B of a level."""
+        return sum(log2(p) for p in extension_primes(self.chain, level))
+
+    def digit_bits(self, level: int) -> tuple[float, ...]:
+        """The digits of a key switch at a level."""
+        kept = ([self.chain.primes[i] for i in digit if i <= level] for digit in self.chain.digits)
+        return tuple(sum(log2(p) for p in digit) for digit in kept if digit)
+
+
+def extension_primes(chain: ModulusChain, level: int) -> tuple[int, ...]:
+    """Primes of the basis beside Q that products at a level are computed in."""
+    return tuple(int(p) for p in core_parameters(chain).extension_primes((0, level)))
+
+
+def equal_digits(q: Sequence[int], limit_bits: float) -> tuple[tuple[int, ...], ...]:
+    """The primes cut into as few digits of equal length as stay below 2^limit_bits; single ones if none do."""
+    for size in range(len(q), 1, -1):
+        digits = [tuple(range(i, min(i + size, len(q)))) for i in range(0, len(q), size)]
+        if all(sum(log2(q[limb]) for limb in digit) <= limit_bits for digit in digits):
+            return tuple(digits)
+    return tuple((i,) for i in range(len(q)))
+
+
+def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None) -> int:
+    """The plaintext modulus asked for: itself, or the largest prime of so many bits that allows batching.
+
+    raises  RangeError if not exactly one of the two is given, or there is no such prime
+    """
+    if (plain_bits is None) == (plain_modulus is None):
+        raise RangeError("Parameters: give one of plain_bits and plain_modulus")
+    if plain_modulus is not None:
+        return _batching_prime(ring_degree, plain_modulus)
+    assert plain_bits is not None
+    two_n = 2 * ring_degree
+    if MIN_PLAIN_BITS <= plain_bits <= MAX_PRIME_BITS and 2**plain_bits > two_n:
+        for candidate in range((2**plain_bits - 1) // two_n * two_n + 1, 2 ** (plain_bits - 1), -two_n):
+            if candidate < 2**plain_bits and _core.primes_near(candidate, two_n, 1)[0] == candidate:
+                return candidate
+    raise RangeError(
+        f"Parameters: there is no plaintext modulus of {plain_bits} bits: a prime that is 1 modulo 2N = {two_n}; "
+        f"plain_bits may be {max(MIN_PLAIN_BITS, two_n.bit_length() + 1)} to {MAX_PRIME_BITS}, or give a plain_modulus"
+    )
+
+
+def _batching_prime(ring_degree: int, modulus: int) -> int:
+    """The plaintext modulus; RangeError, naming ones that would do, unless it is a prime that is 1 modulo 2N."""
+    two_n = 2 * ring_degree
+    if two_n < modulus < 1 << MAX_PRIME_BITS and _core.primes_near(modulus, two_n, 1)[0] == modulus:
+        return modulus
+    near = _core.primes_near(min(max(modulus, two_n + 1), 1 << MAX_PRIME_BITS), two_n, 2)
+    raise RangeError(
+        f"Parameters: plain_modulus={modulus} is not a prime that is 1 modulo 2N = {two_n} and below "
+        f"2^{MAX_PRIME_BITS}; {' and '.join(str(int(p)) for p in near)} are the nearest"
+    )

@@ -1,0 +1,105 @@
+"""BFV parameters for one program: the smallest ring and the cheapest primes in which its own code keeps its noise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from latticework.errors import LayoutError, LevelError, RangeError
+from latticework.params import ModulusChain, modulus_limit_bits
+from latticework.params.bfv_chain import ChainShape, extension_primes, largest_bfv_chain, plain_prime
+from latticework.params.bfv_noise import NoiseModel
+from latticework.params.select import MAX_RING_LOG2
+from latticework.plan.code import Executable
+from latticework.plan.noise_walk import noise_of_outputs, reliable
+
+MIN_RING_LOG2 = 12  # below, no secure modulus has room for a product
+MAX_LIMBS, MAX_SPECIAL = 30, 6
+MARGIN_BITS = 1.0  # of noise, beyond what the model's own margin for rare events and the decryptor's 2 bits ask for
+
+
+def select_bfv(
+    code_of: Callable[[ModulusChain], Executable],
+    slots: int,
+    *,
+    plain_bits: int = 20,
+    plain_modulus: int | None = None,
+    ring_degree: int | None = None,
+    security_bits: int = 128,
+    insecure: bool = False,
+) -> ModulusChain:
+    """The chain in which a program's outputs decrypt, but for a probability of about 2^-117.
+
+    code_of  the program's code for a chain; its operations do not depend on the number of primes
+    slots    width of its vectors
+    raises   LevelError if there is no such chain; LayoutError if the vectors do not fit; RangeError for a plaintext
+             modulus that is none
+    """
+    degrees = [1 << k for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)] if ring_degree is None else [ring_degree]
+    fitting = [degree for degree in degrees if 2 * slots <= degree]
+    if not fitting:
+        raise LayoutError(
+            f"the vectors need {slots} slots, but the two rows of ring_degree={degrees[-1]} have {degrees[-1] // 2} "
+            f"each; use ring_degree={2 * slots} or more, or leave it out"
+        )
+    unlimited = insecure and ring_degree is not None
+    for degree in fitting:
+        if not unlimited and modulus_limit_bits(degree, security_bits) is None:
+            continue
+        try:
+            plain = plain_prime(degree, None if plain_modulus is not None else plain_bits, plain_modulus)
+        except RangeError:
+            if degree == fitting[-1] or plain_modulus is not None:
+                raise
+            continue
+        found = _smallest(code_of, degree, plain, security_bits, unlimited)
+        if found is not None:
+            return found
+    size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
+    where = f"N=2^{MAX_RING_LOG2}, the largest ring," if ring_degree is None else f"ring_degree={ring_degree}"
+    raise LevelError(
+        f"the noise of this program, with a plaintext modulus of {size} bits, does not fit {where} at "
+        f"{security_bits}-bit security; use a larger ring_degree, a smaller plaintext modulus or fewer products in a "
+        "row"
+    )
+
+
+def _smallest(
+    code_of: Callable[[ModulusChain], Executable], degree: int, plain: int, security_bits: int, insecure: bool
+) -> ModulusChain | None:
+    """Of one ring: as few primes as there have to be, and the number of special ones that is cheapest."""
+    code: Executable | None = None
+    for limbs in range(1, MAX_LIMBS + 1):
+        chains = [
+            largest_bfv_chain(degree, plain, limbs, special, security_bits=security_bits, insecure=insecure)
+            for special in range(1, min(limbs, MAX_SPECIAL) + 1)
+        ]
+        known = [chain for chain in chains if chain is not None]
+        if not known:
+            return None
+        code = code_of(known[0]) if code is None else code
+        keeping = [chain for chain in known if _keeps(code, chain)]
+        if keeping:
+            work = _operations(code)
+            return min(keeping, key=lambda chain: transforms(chain, work))
+    return None
+
+
+def _keeps(code: Executable, chain: ModulusChain) -> bool:
+    model = NoiseModel(ChainShape(chain))
+    return all(reliable(model, noise, MARGIN_BITS) for noise in noise_of_outputs(code, chain))
+
+
+def _operations(code: Executable) -> Counter[str]:
+    return Counter(instruction.op for block in code.blocks for instruction in block.code)
+
+
+def transforms(chain: ModulusChain, operations: Counter[str]) -> int:
+    """NTTs that so many operations take at the top level: the measure by which numbers of primes are chosen."""
+    limbs, special, digits = len(chain.primes), len(chain.special), len(chain.digits)
+    extra = len(extension_primes(chain, chain.main.top))
+    switch = digits * (limbs + special) + 2 * special + 2 * limbs
+    product = 7 * (limbs + extra)
+    switches = sum(operations[op] for op in ("rotate", "relinearize", "key_product", "mul_relinearize", "diag_sums"))
+    products = sum(operations[op] for op in ("mul", "square", "dot", "mul_relinearize"))
+    return switch * max(switches, 1) + product * products

@@ -1,0 +1,85 @@
+"""The meaning of BFV plans: integers modulo t, exact, as their representatives nearest to zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from latticework.plan.arrays import sum_vectors
+from latticework.plan.constants import ConstRef
+from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
+from latticework.plan.simulation import Item, OnValue, Simulation, Slots
+
+DIGIT_BITS = 13  # of a factor: times a residue of 49 bits, and as much carried over, it fits in 63 bits
+
+
+def centred(x: Slots, modulus: int) -> Slots:
+    """Representatives nearest to zero."""
+    rest = np.mod(x, modulus)
+    return np.where(rest > modulus // 2, rest - modulus, rest)
+
+
+def mul_mod(a: Slots, b: Slots, modulus: int) -> Slots:
+    """Centred products of centred int64 residues modulo t < 2^49, without a wider type."""
+    if modulus < 1 << 32:
+        return centred(a * b, modulus)
+    total: Slots = np.zeros(np.broadcast_shapes(a.shape, b.shape), dtype=np.int64)
+    rest = np.mod(a, modulus)
+    for shift in range(modulus.bit_length() // DIGIT_BITS * DIGIT_BITS, -1, -DIGIT_BITS):
+        digit = (rest >> shift) & ((1 << DIGIT_BITS) - 1)
+        total = centred((total << DIGIT_BITS) + digit * b, modulus)
+    return total
+
+
+class BfvSimulation(Simulation):
+    """A run on int64 arrays; nothing is ever too large or rounded."""
+
+    def __init__(self, plan: Plan, on_value: OnValue | None) -> None:
+        super().__init__(plan, None, on_value)
+        self.dtype = np.int64
+        self.modulus = plan.chain.plain_modulus
+
+    def write(self, register: int, value: Item) -> None:
+        """Set a register, reduced."""
+        if isinstance(value, np.ndarray):
+            value = centred(value, self.modulus)
+        self.registers[register] = value
+        kind = self.plan.kind(register)
+        if self.on_value is not None and isinstance(kind, CipherKind) and kind.basis == 0:
+            assert isinstance(value, np.ndarray)
+            self.report(register, value)
+
+    def decoded(self, tensor: Any) -> Any:
+        """As integers; float64 held them exactly."""
+        return tensor.astype(np.int64)
+
+    def encoded(self, constant: ConstRef, scale: float) -> Slots:
+        """Public integers."""
+        return centred(np.rint(constant.evaluate(self.plan.sources)).astype(np.int64), self.modulus)
+
+    def product(self, a: Slots, b: Slots) -> Slots:
+        """Slot by slot, reduced, so that thousands of them can be added up."""
+        return mul_mod(a, b, self.modulus)
+
+    def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Slots:
+        """What products and constants mean here; all else is as for other schemes."""
+        a = np.asarray(x[0])
+        match instruction.op:
+            case "mul" | "mul_plain" | "mul_relinearize":
+                return self.product(a, np.asarray(x[1]))
+            case "square":
+                return self.product(a, a)
+            case "dot":
+                return sum_vectors(self.product(a, np.asarray(x[1])), instruction.immediate[0])
+            case "mul_int":
+                return self.product(a, np.array(instruction.immediate[0] % self.modulus))
+            case "add_int":
+                return a + instruction.immediate[0] % self.modulus
+        return super().cipher_step(instruction, kind, x)
+
+    def expected_scale(
+        self, instruction: Instruction, kind: CipherKind, held: list[CipherKind | PlainKind | DigitsKind]
+    ) -> float | None:
+        """Always 1."""
+        return 1.0

@@ -1,0 +1,155 @@
+"""How the values of a scheme get into plaintexts and out of ciphertexts, and which it takes: one class a scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework import _core
+from latticework.errors import DtypeError, RangeError
+from latticework.params import ModulusChain
+from latticework.plan.arrays import as_value
+from latticework.plan.schema import Output, SecretInput
+from latticework.runtime.owner import OwnerValue
+
+MAGNITUDE_MARGIN = 2.0  # results larger than this times calibration's have no known error bound
+Slots = npt.NDArray[Any]
+
+
+class Coding(Protocol):
+    """What a client asks of a scheme."""
+
+    def check_dtype(self, where: str, array: npt.NDArray[Any]) -> None:
+        """DtypeError for an array that can hold no values of an input."""
+
+    def checked(self, where: str, spec: SecretInput, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """The values of an input as float64; DtypeError or RangeError for ones that are not taken."""
+
+    def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
+        """A slot vector of an input, to be encrypted."""
+
+    def decryptor(self, secret: _core.SecretKey) -> Decryptor:
+        """What decrypts under a key."""
+
+    def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
+        """An output from its slot vectors."""
+
+
+class Decryptor(Protocol):
+    """Decrypts under one key."""
+
+    def decrypt(self, ciphertext: _core.Ciphertext) -> Slots:
+        """The slots of a ciphertext."""
+
+
+def coding_of(chain: ModulusChain, context: _core.Context) -> Coding:
+    """The coding of a chain's scheme."""
+    return BfvCoding(chain, context) if chain.scheme == "bfv" else CkksCoding(context)
+
+
+class CkksCoding:
+    """Real numbers at a scale."""
+
+    def __init__(self, context: _core.Context) -> None:
+        self._context = context
+        self._encoder = _core.Encoder(context)
+
+    def check_dtype(self, where: str, array: npt.NDArray[Any]) -> None:
+        """Real numbers."""
+        if array.dtype.kind not in "fiub":
+            raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers (float or integer)")
+
+    def checked(self, where: str, spec: SecretInput, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Finite real numbers in the calibrated range."""
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
+        if not np.isfinite(array).all():
+            bad = int(np.count_nonzero(~np.isfinite(array)))
+            raise RangeError(f"{where}: {bad} of {array.size} values are NaN or infinite; replace them first")
+        if array.min() < spec.low or array.max() > spec.high:
+            raise RangeError(
+                f"{where} reaches from {array.min():.6g} to {array.max():.6g}; the program was calibrated for "
+                f"{spec.low:.6g} to {spec.high:.6g}, and its approximations are wrong outside: "
+                "scale the input, or compile with calibrate= data that cover it"
+            )
+        return array
+
+    def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
+        """At the input's scale."""
+        return self._encoder.encode(vector, (0, spec.level), spec.scale)
+
+    def decryptor(self, secret: _core.SecretKey) -> Decryptor:
+        """The core's own."""
+        return _core.Decryptor(self._context, secret)
+
+    def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
+        """With the error bound of the noise model, where the value is no larger than those it was made for."""
+        value = output.pack.unpack(as_value(np.real(np.stack(vectors))))
+        is_known = float(np.max(np.abs(value))) <= MAGNITUDE_MARGIN * output.magnitude + output.error_bound
+        return OwnerValue(value, output.error_bound if is_known else inf)
+
+
+class BfvCoding:
+    """Integers modulo t, in two rows that are alike; read as the representatives nearest to zero."""
+
+    def __init__(self, chain: ModulusChain, context: _core.Context) -> None:
+        self._context, self._row, self._modulus = context, chain.slots, chain.plain_modulus
+        self._encoder = _core.BfvEncoder(context)
+
+    def check_dtype(self, where: str, array: npt.NDArray[Any]) -> None:
+        """Integers; floats and Python's own integers too, which may be whole."""
+        if array.dtype.kind not in "fiub" and not all(type(v) is int for v in array.reshape(-1)):
+            raise DtypeError(f"{where} has dtype {array.dtype}; give integers: this program computes exactly")
+
+    def checked(self, where: str, spec: SecretInput, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Integers in the declared range."""
+        if array.dtype.kind == "O":
+            _refuse_outside(where, spec, min(array.reshape(-1)), max(array.reshape(-1)))
+            array = array.astype(np.int64)
+        if array.dtype.kind == "f" and not (array == np.rint(array)).all():  # NaN is not equal to itself
+            first = array[array != np.rint(array)].reshape(-1)[0]
+            raise DtypeError(
+                f"{where} holds {first:.17g}, which is no integer; this program computes exactly on integers modulo "
+                f"{self._modulus}: round the values, or scale them to integers"
+            )
+        _refuse_outside(where, spec, array.min(), array.max())
+        return array.astype(np.float64)
+
+    def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
+        """Repeated in both rows."""
+        residues = np.mod(np.rint(vector).astype(np.int64), self._modulus).astype(np.uint64)
+        message = self._encoder.encode(np.tile(residues, 2 * self._row // len(residues)))
+        return self._encoder.addend(message, (0, spec.level), spec.pack.slots)
+
+    def decryptor(self, secret: _core.SecretKey) -> Decryptor:
+        """Gives centred integers."""
+        return _BfvDecryptor(self._context, secret, self._encoder, self._modulus)
+
+    def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
+        """Exact: int64."""
+        value = output.pack.unpack(as_value(np.stack(vectors)))
+        return OwnerValue(value.astype(np.int64), 0.0)
+
+
+class _BfvDecryptor:
+    def __init__(
+        self, context: _core.Context, secret: _core.SecretKey, encoder: _core.BfvEncoder, modulus: int
+    ) -> None:
+        self._core, self._encoder, self._modulus = _core.BfvDecryptor(context, secret), encoder, modulus
+
+    def decrypt(self, ciphertext: _core.Ciphertext) -> Slots:
+        """The first row's period, int64; DecryptionError where the noise is too large."""
+        residues = self._encoder.decode(self._core.decrypt(ciphertext))[: ciphertext.slots].astype(np.int64)
+        return np.where(residues > self._modulus // 2, residues - self._modulus, residues)
+
+
+def _refuse_outside(where: str, spec: SecretInput, low: Any, high: Any) -> None:
+    if low < spec.low or high > spec.high:
+        raise RangeError(
+            f"{where} reaches from {int(low)} to {int(high)}; the program was compiled for {int(spec.low)} to "
+            f"{int(spec.high)}: give values in this range, or compile with a larger one"
+        )

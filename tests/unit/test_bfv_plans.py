@@ -1,0 +1,135 @@
+"""BFV plans: every op, encrypted and simulated, against Python's integers modulo t."""
+
+import numpy as np
+import pytest
+from bfv_plans import draw, encrypted, meaning, plan_of
+from vec_cases import SLOTS, Vectors
+
+from latticework.errors import DtypeError, LevelError, RangeError, UnsupportedError
+from latticework.plan.simulate import simulate
+
+WEIGHTS = np.arange(SLOTS) - 7.0
+MATRIX = np.random.default_rng(1).integers(-9, 10, (SLOTS, SLOTS)).astype(float)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def one(build, secrets=2, **options):
+    v = Vectors(secrets, **options)
+    made = build(v, *v.x)
+    return v.done(*(made if isinstance(made, tuple) else (made,)))
+
+
+CASES = {
+    "add": lambda v, x, y: v.op("add", x, y),
+    "sub": lambda v, x, y: v.op("sub", x, y),
+    "neg": lambda v, x, y: v.op("neg", x),
+    "mul": lambda v, x, y: v.op("mul", x, y),
+    "square": lambda v, x, y: v.op("mul", x, x),
+    "rotate": lambda v, x, y: v.op("rotate", x, steps=-3),
+    "rotate none": lambda v, x, y: v.op("rotate", x, steps=SLOTS),
+    "rotations": lambda v, x, y: v.op("add", v.op("rotate", x, steps=1), v.op("rotate", x, steps=5)),
+    "add number": lambda v, x, y: v.op("add", x, v.splat(123456789)),
+    "number minus": lambda v, x, y: v.op("sub", v.splat(-5), x),
+    "mul number": lambda v, x, y: v.op("mul", v.splat(-1234567), x),
+    "add vector": lambda v, x, y: v.op("add", x, v.constant(WEIGHTS)),
+    "sub vector": lambda v, x, y: v.op("sub", x, v.constant(WEIGHTS * 2.0**30)),
+    "vector minus": lambda v, x, y: v.op("sub", v.constant(WEIGHTS), x),
+    "mul vector": lambda v, x, y: v.op("mul", x, v.constant(WEIGHTS)),
+    "trivial": lambda v, x, y: v.op("add", v.op("trivial", v.constant(WEIGHTS)), x),
+    "trivial output": lambda v, x, y: (v.op("trivial", v.splat(-4)), v.op("add", x, y)),
+    "sum of products": lambda v, x, y: v.op("rotate", v.op("add", v.op("mul", x, y), v.op("mul", x, x)), steps=2),
+    "product used twice": lambda v, x, y: v.op("mul", (p := v.op("mul", x, y)), v.op("add", p, x)),
+    "public factor of a product": lambda v, x, y: v.op("mul", v.op("mul", x, y), v.constant(WEIGHTS)),
+    "product times product": lambda v, x, y: v.op("mul", v.op("mul", x, x), v.op("mul", y, y)),
+    "matrix": lambda v, x, y: v.matrix(x, MATRIX),
+    "matrix of a product": lambda v, x, y: v.op("add", v.matrix(v.op("mul", x, y), MATRIX), x),
+    "zero matrix": lambda v, x, y: v.op("add", v.matrix(x, 0 * MATRIX), y),
+}
+ARRAYS = {
+    "take": lambda v, x, y: v.op("take", x, vectors=(2, 0)),
+    "concat": lambda v, x, y: v.op("concat", x, y),
+    "concat of degrees": lambda v, x, y: v.op("concat", v.op("mul", x, y), y),
+    "sum": lambda v, x, y: v.op("sum", x, groups=1),
+    "dot": lambda v, x, y: v.op("sum", v.op("mul", x, y), groups=1),
+    "squares": lambda v, x, y: v.op("sum", v.op("mul", x, x), groups=3),
+    "dot by vectors": lambda v, x, y: v.op("sum", v.op("mul", x, v.constant(MATRIX[:3])), groups=1),
+    "add vectors": lambda v, x, y: v.op("add", x, v.constant(MATRIX[:3])),
+    "one with each": lambda v, x, y: v.op("mul", x, y),
+    "rotate": lambda v, x, y: v.op("rotate", v.op("mul", x, y), steps=4),
+    "rotations": lambda v, x, y: v.op("sub", v.op("rotate", x, steps=4), v.op("rotate", x, steps=1)),
+    "matrix": lambda v, x, y: v.matrix(x, MATRIX),
+}
+
+
+@pytest.mark.parametrize("bits", [20, 45], ids="t={} bits".format)
+@pytest.mark.parametrize("name", CASES)
+def test_every_op_is_exact(name, bits, rng):
+    module = one(CASES[name])
+    plan = plan_of(module, plain_bits=bits)
+    inputs = draw(rng, plan)
+    wanted = meaning(module, inputs, plan.chain.plain_modulus)
+    for found in (encrypted(plan, inputs), simulate(plan, inputs)):
+        for have, want in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(have, want)
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_every_op_on_arrays_is_exact(name, rng):
+    module = one(ARRAYS[name], counts=(3, 1))
+    plan = plan_of(module)
+    inputs = draw(rng, plan)
+    wanted = meaning(module, inputs, plan.chain.plain_modulus)
+    for found in (encrypted(plan, inputs), simulate(plan, inputs)):
+        np.testing.assert_array_equal(found[0], wanted[0])
+
+
+def test_a_full_row_is_one_vector(rng):
+    module = one(lambda v, x: v.op("mul", v.op("rotate", x, steps=1), x), 1, slots=1024)
+    plan = plan_of(module)
+    inputs = draw(rng, plan)
+    np.testing.assert_array_equal(encrypted(plan, inputs)[0], meaning(module, inputs, plan.chain.plain_modulus)[0])
+
+
+def opcodes(plan):
+    return [i.op for _, _, i in plan.walk() if i.op not in ("key", "encode", "yield")]
+
+
+def test_products_are_relinearized_as_late_as_that_is_cheapest():
+    assert opcodes(plan_of(one(CASES["sum of products"]))) == ["mul", "square", "add", "relinearize", "rotate"]
+    assert opcodes(plan_of(one(CASES["mul"]))) == ["mul_relinearize"]
+    assert opcodes(plan_of(one(CASES["product used twice"]))) == ["mul_relinearize", "add", "mul_relinearize"]
+    assert opcodes(plan_of(one(ARRAYS["dot"], counts=(3, 1)))) == ["dot", "relinearize"]
+
+
+def test_rotations_of_one_value_share_its_decomposition():
+    assert opcodes(plan_of(one(CASES["rotations"]))).count("hoist") == 1
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"),
+    [
+        (lambda v, x: v.polynomial(x, [0, 1, 2]), UnsupportedError, "vec.polynomial: BFV"),
+        (lambda v, x: v.op("conjugate", x), UnsupportedError, "vec.conjugate: BFV"),
+        (lambda v, x: v.op("mul", x, v.splat(0.5)), DtypeError, "a constant is 0.5; slots hold integers"),
+        (lambda v, x: v.op("mul", x, v.constant(WEIGHTS / 4)), DtypeError, "scale it to an integer"),
+        (lambda v, x: v.matrix(x, MATRIX + 0.25), DtypeError, "compile for CKKS"),
+        (lambda v, x: v.op("add", x, v.splat(2.0**60)), RangeError, "give it reduced modulo t"),
+    ],
+)
+def test_what_bfv_has_not_is_refused(build, error, message):
+    with pytest.raises(error, match=message):
+        plan_of(one(build, 1))
+
+
+def test_noise_that_fits_no_modulus_is_refused():
+    def power(v, x):
+        for _ in range(8):
+            x = v.op("mul", x, x)
+        return x
+
+    with pytest.raises(LevelError, match="does not fit ring_degree=4096 at 128-bit security"):
+        plan_of(one(power, 1), ring_degree=4096, insecure=False)

@@ -52,9 +52,7 @@ def to_arrays(
         polynomials.module, on_event,
         costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second, techniques=techniques,
     )  # fmt: skip
-    record = recorded_tensors(
-        scalars.written.as_dict(vectors.slots), formulas=program.formulas, written=traced.written
-    )
+    record = recorded_tensors(scalars.written.as_dict(vectors.slots), formulas=program.formulas, written=traced.written)
     arguments = tuple(
         replace(a, input=number, elements=tuple(range(len(a.elements)))) for number, a in enumerate(traced.arguments)
     )

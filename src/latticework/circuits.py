@@ -23,6 +23,7 @@ from latticework.precision import Search
 from latticework.stages import Traced, Vectors
 from latticework.techniques import Techniques
 
+LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
 MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
 WEIGHTS = (1.0, 2.0, 0.15, 0.05, 0.02, 0.02)  # of vector operations on BFV ciphertexts, relative to a rotation
 
@@ -50,19 +51,9 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on real numbers."""
     scalars = to_scalars(circuit, options.weights, exact=False)
     given = _samples(circuit, scalars, options.calibrate)
-    width = min(WIDTH, options.ring_degree // 2) if options.ring_degree else WIDTH
-    depth = scalars.graph.depth()
-    degree = options.ring_degree or least_ring_degree(depth)
-    prices = vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
-    prices_of = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), prices.addition(0))
-    weights = (*prices_of, prices_of[-1], prices_of[-1])
-    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
     arrays = _arrays(circuit, scalars, given, options)
-    if arrays is not None and options.algorithm == "tensors":
-        vectors = arrays
-    else:
-        vectors = to_lanes(scalars, width, lanes, samples=given, on_event=options.on_event)
-        vectors = vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)
+    vectors = arrays if _is_settled(scalars, options) else None
+    vectors = vectors or _lanes(scalars, given, arrays, options)
     samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
     samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
     vectors = _with_ranges(vectors, scalars, given)
@@ -72,6 +63,24 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     )
     plan = search.best(options.ring_degree, options.security_bits, options.insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+
+
+def _lanes(scalars: Scalars, samples: list[Sample], arrays: Vectors | None, options: CircuitOptions) -> Vectors:
+    """The circuit on lanes, or as arrays, if that is cheaper."""
+    width = min(WIDTH, options.ring_degree // 2) if options.ring_degree else WIDTH
+    depth = scalars.graph.depth()
+    degree = options.ring_degree or least_ring_degree(depth)
+    prices = vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
+    prices_of = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), prices.addition(0))
+    weights = (*prices_of, prices_of[-1], prices_of[-1])
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    vectors = to_lanes(scalars, width, lanes, samples=samples, on_event=options.on_event)
+    return vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)
+
+
+def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
+    """Whether a circuit that is regular is compiled as arrays without a look at lanes."""
+    return options.algorithm == "tensors" or (options.effort != "max" and len(scalars.written.nodes) > LARGE)
 
 
 def _arrays(circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CircuitOptions) -> Vectors | None:
@@ -87,8 +96,8 @@ def _arrays(circuit: Circuit, scalars: Scalars, samples: list[Sample], options: 
     )  # fmt: skip
     if found is None and options.algorithm == "tensors":
         raise UserError(
-            f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its inputs '
-            'have lanes= or share ciphertexts; leave algorithm="search", or write it as an lw.program',
+            f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its '
+            'inputs have lanes= or share ciphertexts; leave algorithm="search", or write it as an lw.program',
             at=circuit.loc,
         )
     return found

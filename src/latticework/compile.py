@@ -61,7 +61,8 @@ def compile(
                     inputs and outputs take fewer ciphertexts, if need be for more work
     on_event        called after every pass
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
-                    "scalar" (one operation at a time);  effort  "fast", "normal" or "max";  seed  of its random choices
+                    "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
+                    where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
     raises          UserError and its kinds, naming the line of the program, before any key is made
     """
     if not isinstance(program, Program | Circuit):

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import latticework as lw
 import latticework.lifting.program as program_of
 from latticework.circuit.graph import graph_of
 from latticework.circuit.nests import loops_in_shape, loops_of, replayed
+from latticework.errors import UserError
 from latticework.frontend.circuit import circuit, trace_circuit
 from latticework.frontend.circuit_inputs import matrix, scalar, vector
 from latticework.ir import interpret, verify
@@ -231,3 +233,54 @@ def test_a_large_product_is_recognised():
     program, _, graph = lifted(large)
     assert graph.num_products == 4096
     assert [op.name for op in program.module.body.ops[:-1]] == ["tensor.matmul"]
+
+
+SHARED = {"ring_degree": 1024, "insecure": True, "precision_bits": 8}
+
+
+def inputs_of(function):
+    return {p.name: RNG.uniform(-1, 1, p.kind.shape) for p in function.inputs}
+
+
+@pytest.mark.parametrize("function", [product, complex_product, matrix_vector, scaled], ids=lambda f: f.name)
+def test_models_of_arrays_compute_the_circuit_encrypted(function):
+    model = lw.compile(function, algorithm="tensors", **SHARED)
+    given = inputs_of(function)
+    wanted = function(**given)
+    assert model.plan.circuit.method == "tensors"
+    client = model.client()
+    found = client.decrypt(model.server(client.keygen().public())(client.encrypt(**given)))
+    for got, expected in pairs(found, wanted):
+        assert np.allclose(got.reveal(), np.array(expected, dtype=float), atol=2**-5)
+    for got, expected in [*pairs(model.plaintext(**given), wanted), *pairs(model.simulate(**given), wanted)]:
+        assert np.allclose(got, np.array(expected, dtype=float), atol=2**-5)
+
+
+def pairs(found, wanted):
+    if isinstance(wanted, dict):
+        return [(found[name], wanted[name]) for name in wanted]
+    return list(zip(found, wanted, strict=True)) if isinstance(wanted, tuple) else [(found, wanted)]
+
+
+def test_the_cheaper_of_lanes_and_arrays_is_compiled():
+    model = lw.compile(dense, **SHARED)
+    ways = {way.name: way for way in model.plan.circuit.ways}
+    assert set(ways) == {"search", "tensors"}
+    chosen = next(way for way in ways.values() if way.chosen)
+    assert chosen.seconds == min(way.seconds for way in ways.values())
+    assert model.plan.circuit.method == chosen.name
+    assert "predicted time" in model.report().html()
+    assert lw.compile(decisions, **SHARED).plan.circuit.method == "search"
+
+
+def test_circuits_that_cannot_be_arrays_are_refused_if_they_have_to_be():
+    with pytest.raises(UserError, match="no regular arithmetic"):
+        lw.compile(decisions, algorithm="tensors", **SHARED)
+
+    @circuit
+    def fixed(x: vector(4, lanes=[0, 2, 4, 6]), y: vector(4)):
+        return x * y
+
+    with pytest.raises(UserError, match="lanes="):
+        lw.compile(fixed, algorithm="tensors", **SHARED)
+    assert lw.compile(fixed, **SHARED).plan.circuit.method == "search"

@@ -55,8 +55,9 @@ def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
 
     The error bound of a result is that of the worst output which holds a part of it.
     """
-    held = np.concatenate([np.ravel(value.reveal()) for value in outputs])
-    owner = np.concatenate([np.full(value.size, i) for i, value in enumerate(outputs)])
+    arrays = [np.ravel(value.reveal()) for value in outputs]
+    held = np.concatenate(arrays)
+    owner = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
 
     def make(result: Result) -> OwnerValue:
         numbers = list(result.elements)

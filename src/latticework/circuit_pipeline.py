@@ -110,19 +110,19 @@ def to_lanes(
     options: LaneOptions,
     *,
     samples: Sequence[Sample] = (),
-    modulus: int | None = None,
+    exact: bool = False,
     dirty: frozenset[int] = frozenset(),
     on_event: OnEvent | None = None,
 ) -> Vectors:
     """Find lanes and emit vector code.
 
     samples  arrays of all groups by name, of which the sizes of outputs are learnt
-    modulus  of integers; None: real numbers
+    exact    on integers, else on real numbers
     """
     graph = scalars.graph
     program = vectorized(graph, width, options)
-    emitted = emit_vectors(graph, program, width, modulus=modulus, dirty=dirty)
-    placed = reference(graph, emitted.groups, emitted.places, scalars.line, exact=modulus is not None)
+    emitted = emit_vectors(graph, program, width, dirty=dirty)
+    placed = reference(graph, emitted.groups, emitted.places, scalars.line, exact=exact)
     verify(placed)
     results = _renumbered(scalars.traced.results, emitted)
     tensors, positions = [], {}

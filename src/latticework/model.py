@@ -93,6 +93,9 @@ class Model:
         results = self.plan.client.results
         if not results:
             return outputs
+        modulus = self.plan.chain.plain_modulus
+        if modulus:
+            outputs = [(array + modulus // 2) % modulus - modulus // 2 for array in outputs]
         ends = zip(outputs, self.plan.client.outputs, strict=True)
         flat = [np.reshape(array, (*array.shape[: array.ndim - len(o.shape)], -1)) for array, o in ends]
         arrays = dict(zip((r.name for r in results), scattered(results, flat), strict=True))

@@ -66,7 +66,8 @@ def compile(
     plain_bits      of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond;
                     plain_modulus  t itself
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
-                    "scalar" (one operation at a time);  effort  "fast", "normal" or "max";  seed  of its random choices
+                    "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
+                    where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
     raises          UserError and its kinds, naming the line of the program, before any key is made
     """
     if not isinstance(program, Program | Circuit):

@@ -122,17 +122,17 @@ class Search {
   void anneal(Candidate candidate, double budget, double warm) {
     const Moves moves(candidate.circuit->circuit);
     const double begun = work_, first = warm * weights_.rotate, last = options_.cold * weights_.rotate;
-    Candidate best = candidate;
+    Candidate best = candidate, next = candidate;
     while (work_ - begun < budget) {
       const double done = (work_ - begun) / budget;
       const double temperature = first * std::pow(last / first, done);
-      Candidate next = candidate;
+      next = candidate;
       work_ += 8 + static_cast<double>(next.schedule.lane.size()) / 8;
       if (!moves.change(next.schedule, random_)) continue;
       next.cost = price(next);
       const double worse = next.cost - candidate.cost;
       if (worse > 0 && random_.unit() >= std::exp(-worse / temperature)) continue;
-      candidate = std::move(next);
+      std::swap(candidate, next);
       if (candidate.cost < best.cost) best = candidate;
     }
     found_.push_back(std::move(best));

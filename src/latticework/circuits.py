@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
+from latticework.circuit_arrays import argument_samples, cheaper, is_of_arrays, to_arrays
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
 from latticework.cost import CostModel
-from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
+from latticework.errors import DtypeError, LevelError, RangeError, RangeWarning, ShapeError, TraceError, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.plain import plain_array
 from latticework.frontend.samples import ASSUMED_SAMPLES, Sample
 from latticework.model import Model, Reference
-from latticework.pipeline import OnEvent
-from latticework.placing import least_ring_degree, vector_costs
+from latticework.pipeline import OnEvent, to_bfv_plan
+from latticework.placing import ExactSeconds, least_ring_degree, vector_costs
 from latticework.plan.arguments import Argument, gathered
+from latticework.plan.schema import Plan
 from latticework.precision import Search
 from latticework.stages import Traced, Vectors
 from latticework.techniques import Techniques
 
+LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
+SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
+MAX_PLAIN_BITS = 49
 MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
 WEIGHTS = (1.0, 2.0, 0.15, 0.05, 0.02, 0.02)  # of vector operations on BFV ciphertexts, relative to a rotation
 
@@ -43,21 +50,19 @@ class CircuitOptions:
     algorithm: str
     effort: str
     seed: int
+    plain_bits: int = 20
+    plain_modulus: int | None = None
 
 
 def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on real numbers."""
     scalars = to_scalars(circuit, options.weights, exact=False)
     given = _samples(circuit, scalars, options.calibrate)
-    width = min(WIDTH, options.ring_degree // 2) if options.ring_degree else WIDTH
-    depth = scalars.graph.depth()
-    degree = options.ring_degree or least_ring_degree(depth)
-    prices = vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
-    prices_of = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), prices.addition(0))
-    weights = (*prices_of, prices_of[-1], prices_of[-1])
-    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
-    vectors = to_lanes(scalars, width, lanes, samples=given, on_event=options.on_event)
-    samples = [{name: s[name] for name in vectors.placed.input_names} for s in given]
+    arrays = _arrays(circuit, scalars, given, options)
+    vectors = arrays if _is_settled(scalars, options) else None
+    vectors = vectors or _lanes(scalars, given, arrays, options)
+    samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
+    samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
     vectors = _with_ranges(vectors, scalars, given)
     traced = Traced(vectors.placed, [], [0.0] * len(vectors.placed.outputs))
     search = Search(
@@ -65,6 +70,117 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     )
     plan = search.best(options.ring_degree, options.security_bits, options.insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+
+
+def _lanes(scalars: Scalars, samples: list[Sample], arrays: Vectors | None, options: CircuitOptions) -> Vectors:
+    """The circuit on lanes, or as arrays, if that is cheaper."""
+    depth = scalars.graph.depth()
+    prices = vector_costs(
+        options.costs, options.ring_degree or least_ring_degree(depth), depth, options.bits_a_second, options.techniques
+    )
+    addition = prices.addition(0)
+    weights = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), addition, addition, addition)
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    vectors = to_lanes(scalars, _width(WIDTH, options), lanes, samples=samples, on_event=options.on_event)
+    return vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)[0]
+
+
+def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
+    """Whether a circuit that is regular is compiled as arrays without a look at lanes."""
+    return options.algorithm == "tensors" or (options.effort != "max" and len(scalars.written.nodes) > LARGE)
+
+
+def _arrays(
+    circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CircuitOptions, *, exact: bool = False
+) -> Vectors | None:
+    """The circuit as operations on arrays, if that may be and if it is regular.
+
+    raises  UserError if it has to be
+    """
+    if options.algorithm not in ("search", "tensors"):
+        return None
+    techniques = replace(options.techniques, complex_packing=False) if exact else options.techniques
+    found = to_arrays(
+        scalars, samples, options.costs, techniques, options.bits_a_second,
+        ring_degree=options.ring_degree, on_event=options.on_event,
+    )  # fmt: skip
+    if found is None and options.algorithm == "tensors":
+        raise UserError(
+            f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its '
+            'inputs have lanes= or share ciphertexts; leave algorithm="search", or write it as an lw.program',
+            at=circuit.loc,
+        )
+    return found
+
+
+def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
+    """A circuit on integers modulo t, exactly; RangeWarning where its results may not fit them."""
+    if options.calibrate is not None:
+        raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
+    scalars = to_scalars(circuit, options.weights, exact=True)
+    arrays = _arrays(circuit, scalars, _samples(circuit, scalars, None), options, exact=True)
+    if arrays is not None and _is_settled(scalars, options):
+        vectors, plan = arrays, _bfv_plan(circuit, arrays, options)
+    else:
+        vectors, plan = _exact_lanes(circuit, scalars, arrays, options)
+    _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
+    return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+
+
+def _exact_lanes(
+    circuit: Circuit, scalars: Scalars, arrays: Vectors | None, options: CircuitOptions
+) -> tuple[Vectors, Plan]:
+    """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
+    depth = scalars.graph.depth()
+    width = _width(SHALLOW_WIDTH if depth <= 1 else WIDTH, options)
+    vectors = to_lanes(scalars, width, lanes, exact=True, on_event=options.on_event)
+    if arrays is None:
+        return vectors, _bfv_plan(circuit, vectors, options)
+    degree = options.ring_degree or least_ring_degree(depth)
+    prices = ExactSeconds(options.costs, degree, depth, options.techniques, options.bits_a_second)
+    better, other = cheaper(vectors, arrays, prices, options.techniques)
+    try:
+        return better, _bfv_plan(circuit, better, options)
+    except LevelError:
+        return other, _bfv_plan(circuit, other, options)
+
+
+def _bfv_plan(circuit: Circuit, vectors: Vectors, options: CircuitOptions) -> Plan:
+    return to_bfv_plan(
+        circuit.name, vectors, plain_bits=options.plain_bits, plain_modulus=options.plain_modulus,
+        ring_degree=options.ring_degree, security_bits=options.security_bits, insecure=options.insecure,
+        costs=options.costs, techniques=options.techniques, on_event=options.on_event,
+    )  # fmt: skip
+
+
+def _width(usual: int, options: CircuitOptions) -> int:
+    return min(usual, options.ring_degree // 2) if options.ring_degree else usual
+
+
+def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:
+    """Warn of results that may wrap around, for inputs in their ranges; those without one are taken as -1 to 1."""
+    traced = scalars.traced
+    boxes: list[list[Interval]] = [[(-1, 1)] * len(group.labels) for group in scalars.graph.groups]
+    for a in traced.arguments:
+        for element in a.elements if a.low is not None and a.high is not None else ():
+            boxes[a.input][element] = (int(a.low or 0), int(a.high or 0))
+    found = overflowing(scalars.graph, boxes, modulus)
+    if not found:
+        return
+    number, (low, high) = max(found, key=lambda f: max(-f[1][0], f[1][1]))
+    name = next(r.name for r in traced.results if number in r.elements)
+    bits = bits_that_hold((low, high))
+    remedy = f"plain_bits={bits} would hold it" if bits <= MAX_PLAIN_BITS else "no plaintext modulus would hold it"
+    assumed = [a.name for a in traced.arguments if a.low is None]
+    taken = f" ({', '.join(assumed)} without low= and high= taken as -1 to 1)" if assumed else ""
+    warnings.warn(
+        f"{circuit.loc}: circuit {circuit.name}: result {name} may lie between {low} and {high} for inputs in their "
+        f"ranges{taken}; integers modulo {modulus} hold {-(modulus // 2)} to {modulus // 2}, beyond which it wraps "
+        f"around: {remedy}, or declare narrower ranges",
+        RangeWarning,
+        stacklevel=4,
+    )
 
 
 def check_lane_options(algorithm: Any, effort: Any, seed: Any) -> None:

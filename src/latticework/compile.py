@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.circuits import CircuitOptions, check_lane_options, compile_ckks
+from latticework.circuits import CircuitOptions, check_lane_options, compile_bfv, compile_ckks
 from latticework.cost import CostModel
 from latticework.errors import PrecisionError, TraceError, UserError
 from latticework.frontend import Circuit, Program
@@ -21,6 +21,7 @@ from latticework.precision import Search
 from latticework.techniques import ALL, Techniques
 
 MAX_PRECISION_BITS = 40
+SCHEMES = ("ckks", "bfv")
 
 
 def compile(
@@ -38,6 +39,8 @@ def compile(
     techniques: Techniques = ALL,
     network: str | float = "lan",
     on_event: OnEvent | None = None,
+    plain_bits: int = 20,
+    plain_modulus: int | None = None,
     algorithm: str = "search",
     effort: str = "normal",
     seed: int = 0,
@@ -60,8 +63,11 @@ def compile(
     network         between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow
                     inputs and outputs take fewer ciphertexts, if need be for more work
     on_event        called after every pass
+    plain_bits      of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond;
+                    plain_modulus  t itself
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
-                    "scalar" (one operation at a time);  effort  "fast", "normal" or "max";  seed  of its random choices
+                    "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
+                    where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
     raises          UserError and its kinds, naming the line of the program, before any key is made
     """
     if not isinstance(program, Program | Circuit):
@@ -69,6 +75,7 @@ def compile(
             f"compile: {program!r} is not a program; decorate the function with @lw.program, or with @lw.circuit"
         )
     _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
+    _check_scheme(program, scheme)
     check_lane_options(algorithm, effort, seed)
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table)
@@ -76,8 +83,9 @@ def compile(
         options = CircuitOptions(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
             security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
+            plain_bits, plain_modulus,
         )  # fmt: skip
-        return compile_ckks(program, options)
+        return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)
@@ -93,6 +101,17 @@ def compile(
     search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
     plan = search.best(ring_degree, security_bits, insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), costs)
+
+
+def _check_scheme(program: Program | Circuit, scheme: str) -> None:
+    if scheme not in SCHEMES:
+        raise UserError(f"compile: scheme={scheme!r}; give one of {', '.join(map(repr, SCHEMES))}")
+    if scheme != "ckks" and isinstance(program, Program):
+        raise UserError(
+            f"compile: programs on arrays run on CKKS, not {scheme!r}; write {program.name} as a circuit on numbers "
+            "(@lw.circuit) to compute exactly on integers",
+            at=program.loc,
+        )
 
 
 def _bits_a_second(network: Any) -> float:

@@ -9,19 +9,22 @@ from hypothesis import strategies as st
 from random_circuits import random_circuits
 
 import latticework as lw
+from latticework import _core
 from latticework.circuit.emit import emit_vectors
 from latticework.circuit.graph import evaluate, graph_of
 from latticework.circuit.rewrite import improved
 from latticework.circuit.scalar_code import scalar_code
-from latticework.circuit_pipeline import LaneOptions, vectorized
 from latticework.frontend import trace_circuit
 from latticework.ir import interpret, verify
 from latticework.plan.arguments import gathered, scattered
 
 WIDTH = 64
 MODULUS = (1 << 20) + 7  # any: it keeps numbers small enough for float64 slots
-OPTIONS = LaneOptions("search", "fast", 0, (1.0, 2.0, 0.15, 0.05, 0.02, 0.02))
-PROGRAMS = {"scalar": scalar_code, "search": lambda graph, width: vectorized(graph, width, OPTIONS)}
+WEIGHTS, LITTLE_WORK = [1.0, 2.0, 0.15, 0.05, 0.02, 0.02], 1e5
+PROGRAMS = {
+    "scalar": scalar_code,
+    "search": lambda graph, width: _core.lanes.vectorize(graph.as_dict(width), WEIGHTS, {"work": LITTLE_WORK}),
+}
 RELAXED = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
 
 
@@ -106,3 +109,31 @@ def test_ckks_decrypts_to_what_python_computes(random, seed):
 @given(random_circuits(60, 3), st.integers(0, 99))
 def test_ckks_decrypts_to_what_python_computes_often(random, seed):
     check_ckks(random, seed)
+
+
+def check_bfv(random, seed):
+    circuit = random.circuit
+    with secret_outputs():
+        model = lw.compile(circuit, scheme="bfv", ring_degree=4096, insecure=True, plain_bits=20, effort="fast")
+    client = model.client()
+    server = model.server(client.keygen().public())
+    values = random.values(np.random.default_rng(seed), 3)
+    modulus = model.plan.chain.plain_modulus
+    want = [(int(x) + modulus // 2) % modulus - modulus // 2 for x in circuit(**values)]
+    assert client.decrypt(server(client.encrypt(**values))).reveal().tolist() == want
+    assert model.plaintext(**values).tolist() == model.simulate(**values).tolist() == want
+
+
+@pytest.mark.filterwarnings("ignore::latticework.RangeWarning")
+@settings(max_examples=3, **RELAXED)
+@given(random_circuits(20, 2), st.integers(0, 99))
+def test_bfv_decrypts_to_exactly_what_python_computes(random, seed):
+    check_bfv(random, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::latticework.RangeWarning")
+@settings(max_examples=100, **RELAXED)
+@given(random_circuits(60, 3), st.integers(0, 99))
+def test_bfv_decrypts_to_exactly_what_python_computes_often(random, seed):
+    check_bfv(random, seed)

@@ -164,7 +164,6 @@ class _Emitter:
     def _value(self, number: int) -> float:
         value = 1 if number == ONE else self.graph.constants[number]
         if self.modulus is not None:
-            assert isinstance(value, int)
             value = (value + self.modulus // 2) % self.modulus - self.modulus // 2
         return float(value)
 

@@ -6,6 +6,7 @@ packed. Integers are exact and of any size.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ def _numbers(value: Any, dtype: str) -> Array:
     array = np.asarray(value)
     if dtype == REAL:
         return array.astype(REAL)
-    if array.dtype.kind not in "biuO" or any(int(n) != n for n in array.flat if array.dtype.kind == "O"):
+    if array.dtype.kind not in "biufO" or any(int(n) != n for n in array.flat if array.dtype.kind in "fO"):
         raise DtypeError(f"values of dtype {array.dtype} where integers are needed")
     exact = np.empty(array.shape, dtype=object)
     exact[...] = np.frompyfunc(int, 1, 1)(array)
@@ -83,7 +84,7 @@ class GroupType(Type):
         return _numbers(array, self.dtype)
 
 
-def _arithmetic(name: str, number: int, function: Callable[..., Array]) -> OpSpec:
+def _arithmetic(name: str, number: int, function: Callable[..., Any]) -> OpSpec:
     def infer(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
         types = [value.type for value in operands if isinstance(value.type, ScalarType)]
         if len(operands) != number or len(types) != number:
@@ -101,10 +102,10 @@ def _arithmetic(name: str, number: int, function: Callable[..., Array]) -> OpSpe
     return define(name, infer=infer, meaning=meaning)
 
 
-ADD = _arithmetic("scalar.add", 2, np.add)
-SUB = _arithmetic("scalar.sub", 2, np.subtract)
-MUL = _arithmetic("scalar.mul", 2, np.multiply)
-NEG = _arithmetic("scalar.neg", 1, np.negative)
+ADD = _arithmetic("scalar.add", 2, operator.add)
+SUB = _arithmetic("scalar.sub", 2, operator.sub)
+MUL = _arithmetic("scalar.mul", 2, operator.mul)
+NEG = _arithmetic("scalar.neg", 1, operator.neg)
 
 
 def _infer_constant(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:

@@ -146,6 +146,29 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
+PRODUCT = 2.0  # of two BFV ciphertexts, relinearised, relative to a rotation
+
+
+class ExactSeconds(Seconds):
+    """The same for BFV: values stay at the top level, a product extends to a second basis, nothing is rescaled."""
+
+    def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> WorkShape:
+        """The shape of an operation."""
+        return super().shape(0, p, polys, dropped)
+
+    def product(self, spent: int) -> float:
+        """Relinearised."""
+        return PRODUCT * self.rotations(1, 0)
+
+    def settled(self, spent: int) -> float:
+        """Nothing more."""
+        return 0.0
+
+    def plain_product(self, spent: int) -> float:
+        """Without a rescale."""
+        return self._price("mul_plain", 0, p=False)
+
+
 @dataclass
 class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""
@@ -226,6 +249,10 @@ class LoweringPrices:
         """The cheapest way."""
         return self._ways.way(shape, old, new)
 
+    def block(self, block: Block) -> float:
+        """Seconds of straight code."""
+        return self._priced(block, 0).seconds
+
     def sent(self, layout: Layout) -> float:
         """All vectors of a tensor."""
         return self.costs.sent(layout.count)
@@ -258,6 +285,18 @@ class LoweringPrices:
             return 0.0
         pending.discard(value)
         return _count(value) * self.costs.settled(spent)
+
+
+def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = ALL) -> float:
+    """What straight vec code takes, and sending what goes in and comes out."""
+    prices = LoweringPrices(module, costs, techniques)
+    block = Block()
+    builder = Builder(block)
+    mapping = {value: block.add_arg(value.type) for value in module.inputs}
+    for op in module.body.ops[:-1]:
+        builder.copy(op, mapping)
+    ends = dict.fromkeys(module.body.terminator.operands)
+    return prices.block(block) + costs.sent(sum(_count(v) for v in (*module.inputs, *ends)))
 
 
 def _count(value: Value) -> int:

@@ -22,7 +22,7 @@ def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.N
     values = {a.name: checked_argument(spec, a, given[a.name]) for a in spec.arguments}
     sent = [a for a in spec.arguments if a.input >= 0]
     arrays = gathered(sent, [i.pack.size for i in spec.secret_inputs], values)
-    return {i.name: array for i, array in zip(spec.secret_inputs, arrays, strict=True)}
+    return {i.name: array.reshape(i.shape) for i, array in zip(spec.secret_inputs, arrays, strict=True)}
 
 
 def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
@@ -55,8 +55,9 @@ def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
 
     The error bound of a result is that of the worst output which holds a part of it.
     """
-    held = np.concatenate([value.reveal() for value in outputs])
-    owner = np.concatenate([np.full(value.shape[0], i) for i, value in enumerate(outputs)])
+    arrays = [np.ravel(value.reveal()) for value in outputs]
+    held = np.concatenate(arrays)
+    owner = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
 
     def make(result: Result) -> OwnerValue:
         numbers = list(result.elements)

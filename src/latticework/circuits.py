@@ -11,6 +11,7 @@ import numpy as np
 
 from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
+from latticework.composition import shared_parameters
 from latticework.cost import CostModel
 from latticework.errors import DtypeError, RangeError, RangeWarning, ShapeError, TraceError, UserError
 from latticework.frontend import Circuit
@@ -49,10 +50,13 @@ class CircuitOptions:
     seed: int
     plain_bits: int = 20
     plain_modulus: int | None = None
+    spare_levels: int = 0
+    like: Model | None = None
 
 
 def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on real numbers."""
+    shared = shared_parameters(circuit, options.like, "ckks")
     scalars = to_scalars(circuit, options.weights, exact=False)
     given = _samples(circuit, scalars, options.calibrate)
     depth = scalars.graph.depth()
@@ -62,14 +66,22 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     addition = prices.addition(0)
     weights = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), addition, addition, addition)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
-    vectors = to_lanes(scalars, _width(WIDTH, options), lanes, samples=given, on_event=options.on_event)
+    width = shared.width or _width(WIDTH, options)
+    vectors = to_lanes(scalars, width, lanes, samples=given, dirty=shared.groups, on_event=options.on_event)
     samples = [{name: s[name] for name in vectors.placed.input_names} for s in given]
     vectors = _with_ranges(vectors, scalars, given)
+    if shared.chain is not None:
+        vectors = shared.placed(vectors, circuit)
+    else:
+        vectors = replace(vectors, depth=vectors.depth + options.spare_levels)
     traced = Traced(vectors.placed, [], [0.0] * len(vectors.placed.outputs))
     search = Search(
         circuit, traced, vectors, samples, options.precision_bits, options.on_event, options.costs, options.techniques
     )
-    plan = search.best(options.ring_degree, options.security_bits, options.insecure)
+    if shared.chain is not None:
+        plan = search.on(shared.chain)
+    else:
+        plan = search.best(options.ring_degree, options.security_bits, options.insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
 
 
@@ -77,14 +89,16 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on integers modulo t, exactly; RangeWarning where its results may not fit them."""
     if options.calibrate is not None:
         raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
+    shared = shared_parameters(circuit, options.like, "bfv")
     scalars = to_scalars(circuit, options.weights, exact=True)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
-    width = SHALLOW_WIDTH if scalars.graph.depth() <= 1 else WIDTH
-    vectors = to_lanes(scalars, _width(width, options), lanes, exact=True, on_event=options.on_event)
+    width = shared.width or _width(SHALLOW_WIDTH if scalars.graph.depth() <= 1 else WIDTH, options)
+    vectors = to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
     plan = to_bfv_plan(
         circuit.name, vectors, plain_bits=options.plain_bits, plain_modulus=options.plain_modulus,
         ring_degree=options.ring_degree, security_bits=options.security_bits, insecure=options.insecure,
         costs=options.costs, techniques=options.techniques, on_event=options.on_event,
+        spare_products=options.spare_levels, chain=shared.chain, noises=shared.noises(vectors),
     )  # fmt: skip
     _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)

@@ -13,8 +13,10 @@
 namespace lw::lanes {
 namespace {
 
-constexpr double kKernels = 0.3;  // of the work goes into kernels by themselves, where a circuit has several
-constexpr double kStarts = 0.3;   // of the work, at most, goes into first schedules
+constexpr double kKernels = 0.3;   // of the work goes into kernels by themselves, where a circuit has several
+constexpr double kSettled = 3000;  // schedules of one annealing after which a small circuit gains nothing more
+constexpr double kMostRounds = 24, kLast = 0.3;  // the best one found is annealed again with this part of the work
+constexpr double kStarts = 0.3;                  // of the work, at most, goes into first schedules
 
 struct Candidate {
   const Rewritten* circuit;
@@ -54,22 +56,31 @@ class Search {
     }
   }
 
-  void start(const Rewritten& rewritten, const Values& values) {
-    const Circuit& circuit = rewritten.circuit;
+  // One or more forms of the circuit, each with its values, of which the first is the most promising.
+  using Forms = std::vector<std::pair<const Rewritten*, const Values*>>;
+
+  void start(const Forms& forms) {
     for (const PackOrder packs : {PackOrder::kReady, PackOrder::kLevel, PackOrder::kLate}) {
-      for (const LaneOrder lanes : {LaneOrder::kTrees, LaneOrder::kPadded, LaneOrder::kPositions}) {
-        for (const bool is_right : {false, true}) {
-          Candidate made{&rewritten, &values, {}, 0};
-          made.schedule.packs = packs_of(circuit, packs);
-          if (is_spent()) continue;
-          split(circuit, made.schedule);
-          assign_lanes(circuit, made.schedule, lanes, is_right);
-          place_inputs(circuit, made.schedule);
-          consider(std::move(made));
+      for (const bool is_right : {false, true}) {
+        for (const LaneOrder lanes : {LaneOrder::kTrees, LaneOrder::kPadded, LaneOrder::kPositions}) {
+          for (const auto& [form, values] : forms) {
+            if (is_spent()) return;
+            Candidate made{form, values, {}, 0};
+            made.schedule.packs = packs_of(form->circuit, packs);
+            split(form->circuit, made.schedule);
+            assign_lanes(form->circuit, made.schedule, lanes, is_right);
+            place_inputs(form->circuit, made.schedule);
+            consider(std::move(made));
+          }
         }
       }
     }
-    if (!is_spent()) consider({&rewritten, &values, scalar_schedule(circuit), 0});
+  }
+
+  void start_from_scalars(const Forms& forms) {
+    for (const auto& [form, values] : forms) {
+      if (!is_spent()) consider({form, values, scalar_schedule(form->circuit), 0});
+    }
   }
 
   // Schedules put together from those of the circuit's separate parts, each computation solved once.
@@ -91,7 +102,7 @@ class Search {
       options.work =
           kKernels * options_.work * static_cast<double>(kernel.instances[0].size()) / static_cast<double>(operations);
       Search search(weights_, options);
-      search.start(own, own_values);
+      search.start({{&own, &own_values}});
       if (!search.has_found()) return;
       search.run();
       work_ += search.work_;
@@ -108,20 +119,20 @@ class Search {
   }
 
   // Anneal a candidate within a budget of work.
-  void anneal(Candidate candidate, double budget) {
+  void anneal(Candidate candidate, double budget, double warm) {
     const Moves moves(candidate.circuit->circuit);
-    const double begun = work_, first = options_.warm * weights_.rotate, last = options_.cold * weights_.rotate;
-    Candidate best = candidate;
+    const double begun = work_, first = warm * weights_.rotate, last = options_.cold * weights_.rotate;
+    Candidate best = candidate, next = candidate;
     while (work_ - begun < budget) {
       const double done = (work_ - begun) / budget;
       const double temperature = first * std::pow(last / first, done);
-      Candidate next = candidate;
+      next = candidate;
       work_ += 8 + static_cast<double>(next.schedule.lane.size()) / 8;
       if (!moves.change(next.schedule, random_)) continue;
       next.cost = price(next);
       const double worse = next.cost - candidate.cost;
       if (worse > 0 && random_.unit() >= std::exp(-worse / temperature)) continue;
-      candidate = std::move(next);
+      std::swap(candidate, next);
       if (candidate.cost < best.cost) best = candidate;
     }
     found_.push_back(std::move(best));
@@ -134,9 +145,16 @@ class Search {
                      [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
     std::vector<Candidate> starts(
         found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(std::min(options_.annealed, found_.size())));
+    // Small circuits settle early: they begin anew more often.
     const double left = options_.work - work_;
-    for (Candidate& start : starts) anneal(start, left * 0.6 / static_cast<double>(starts.size()));
-    if (left > 0) anneal(best(), left * 0.4);
+    const double rounds = left / work_ * static_cast<double>(tried_) / kSettled;
+    const int count = static_cast<int>(std::clamp(rounds, static_cast<double>(starts.size()), kMostRounds));
+    for (int round = 0; round < count; ++round) {
+      const std::size_t turn = static_cast<std::size_t>(round);
+      anneal(starts[turn % starts.size()], left * (1 - kLast) / count,
+             turn / starts.size() % 2 == 0 ? options_.warm : options_.hot);
+    }
+    if (left > 0) anneal(best(), left * kLast, options_.warm);
   }
 
   const Candidate& best() const {
@@ -191,8 +209,8 @@ Found search(const Circuit& circuit, const Weights& weights, const SearchOptions
   const Rewritten plain = rewritten(circuit, false), trees = rewritten(circuit, true);
   const Values plain_values(plain.circuit), tree_values(trees.circuit);
   Search search(weights, options);
-  search.start(trees, tree_values);
-  search.start(plain, plain_values);
+  search.start_from_scalars({{&trees, &tree_values}, {&plain, &plain_values}});
+  search.start({{&trees, &tree_values}, {&plain, &plain_values}});
   search.start_from_kernels(trees, tree_values);
   if (!search.has_found()) {
     throw Error(ErrorKind::kRange, "no schedule of " + std::to_string(circuit.nodes.size()) + " operations fits " +

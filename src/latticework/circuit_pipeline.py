@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from latticework.plan.arguments import Result
 from latticework.stages import CircuitFacts, Vectors
 
 WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
-ALGORITHMS = ("search", "annealing", "scalar")
+ALGORITHMS = ("search", "annealing", "scalar", "tensors")
 WORK = {"fast": 1.5e6, "normal": 1.2e7, "max": 1.5e8}  # lanes that the search looks at
 EFFORTS = tuple(WORK)
 PASSES = (cse.PASS, dce.PASS)
@@ -51,24 +52,28 @@ class LaneOptions:
 class Scalars:
     """A circuit as single operations.
 
-    graph  rewritten;  written  as traced, before that
+    written  as traced
     """
 
     traced: TracedCircuit
-    graph: Graph
     written: Graph
     line: Loc
 
+    @cached_property
+    def graph(self) -> Graph:
+        """Rewritten to fewer and shallower operations."""
+        return improved(self.written)
+
 
 def to_scalars(circuit: Circuit, weights: Any, *, exact: bool) -> Scalars:
-    """Trace a circuit and rewrite it.
+    """Trace a circuit.
 
     exact  on integers, else on real numbers
     """
     traced = trace_circuit(circuit, weights, dtype=INTEGER if exact else REAL)
     verify(traced.module)
     written = graph_of(traced.module)
-    return Scalars(traced, improved(written), written, circuit.loc)
+    return Scalars(traced, written, circuit.loc)
 
 
 def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
+from latticework.circuit_arrays import argument_samples, cheaper, is_of_arrays, to_arrays
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
-from latticework.composition import shared_parameters
+from latticework.composition import SharedParameters, shared_parameters
 from latticework.cost import CostModel
 from latticework.errors import DtypeError, RangeError, RangeWarning, ShapeError, TraceError, UserError
 from latticework.frontend import Circuit
@@ -25,6 +26,7 @@ from latticework.precision import Search
 from latticework.stages import Traced, Vectors
 from latticework.techniques import Techniques
 
+LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
 MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
@@ -59,16 +61,12 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     shared = shared_parameters(circuit, options.like, "ckks")
     scalars = to_scalars(circuit, options.weights, exact=False)
     given = _samples(circuit, scalars, options.calibrate)
-    depth = scalars.graph.depth()
-    prices = vector_costs(
-        options.costs, options.ring_degree or least_ring_degree(depth), depth, options.bits_a_second, options.techniques
-    )
-    addition = prices.addition(0)
-    weights = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), addition, addition, addition)
-    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
-    width = shared.width or _width(WIDTH, options)
-    vectors = to_lanes(scalars, width, lanes, samples=given, dirty=shared.groups, on_event=options.on_event)
-    samples = [{name: s[name] for name in vectors.placed.input_names} for s in given]
+    alone = shared.chain is None and not options.spare_levels
+    arrays = _arrays(circuit, scalars, given, options) if alone else None
+    vectors = arrays if _is_settled(scalars, options) else None
+    vectors = vectors or _lanes(scalars, given, arrays, shared, options)
+    samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
+    samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
     vectors = _with_ranges(vectors, scalars, given)
     if shared.chain is not None:
         vectors = shared.placed(vectors, circuit)
@@ -83,6 +81,51 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     else:
         plan = search.best(options.ring_degree, options.security_bits, options.insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+
+
+def _lanes(
+    scalars: Scalars,
+    samples: list[Sample],
+    arrays: Vectors | None,
+    shared: SharedParameters,
+    options: CircuitOptions,
+) -> Vectors:
+    """The circuit on lanes, or as arrays, if that is cheaper."""
+    depth = scalars.graph.depth()
+    prices = vector_costs(
+        options.costs, options.ring_degree or least_ring_degree(depth), depth, options.bits_a_second, options.techniques
+    )
+    addition = prices.addition(0)
+    weights = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), addition, addition, addition)
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    width = shared.width or _width(WIDTH, options)
+    vectors = to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
+    return vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)
+
+
+def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
+    """Whether a circuit that is regular is compiled as arrays without a look at lanes."""
+    return options.algorithm == "tensors" or (options.effort != "max" and len(scalars.written.nodes) > LARGE)
+
+
+def _arrays(circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CircuitOptions) -> Vectors | None:
+    """The circuit as operations on arrays, if that may be and if it is regular.
+
+    raises  UserError if it has to be
+    """
+    if options.algorithm not in ("search", "tensors"):
+        return None
+    found = to_arrays(
+        scalars, samples, options.costs, options.techniques, options.bits_a_second,
+        ring_degree=options.ring_degree, on_event=options.on_event,
+    )  # fmt: skip
+    if found is None and options.algorithm == "tensors":
+        raise UserError(
+            f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its '
+            'inputs have lanes= or share ciphertexts; leave algorithm="search", or write it as an lw.program',
+            at=circuit.loc,
+        )
+    return found
 
 
 def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:

@@ -71,7 +71,8 @@ def compile(
     spare_levels    products in a row that other circuits may go on with, on this one's results
     like            a model whose parameters are to be used, so that results of one are inputs of the other
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
-                    "scalar" (one operation at a time);  effort  "fast", "normal" or "max";  seed  of its random choices
+                    "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
+                    where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
     raises          UserError and its kinds, naming the line of the program, before any key is made
     """
     if not isinstance(program, Program | Circuit):

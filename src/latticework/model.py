@@ -107,7 +107,9 @@ class Model:
         modulus = self.plan.chain.plain_modulus
         if modulus:
             outputs = [((array + modulus // 2) % modulus - modulus // 2).astype(np.int64) for array in outputs]
-        arrays = dict(zip((r.name for r in results), scattered(results, outputs), strict=True))
+        ends = zip(outputs, self.plan.client.outputs, strict=True)
+        flat = [np.reshape(array, (*array.shape[: array.ndim - len(o.shape)], -1)) for array, o in ends]
+        arrays = dict(zip((r.name for r in results), scattered(results, flat), strict=True))
         return returned(results, lambda result: arrays[result.name])
 
     def debug(self, *inputs: npt.ArrayLike | int, client: Client | None = None, **named: Any) -> DebugReport:
@@ -212,7 +214,9 @@ def _circuit_inputs(program: ClientSpec, given: dict[str, Any], *, stacks: bool)
     if len(runs) > 1:
         raise ShapeError(f"circuit {program.name}: stacks of {sorted(runs)} runs; stack equally many of each input")
     sent = [a for a in program.arguments if a.input >= 0]
-    return list(gathered(sent, [i.pack.size for i in program.secret_inputs], values))
+    inputs = program.secret_inputs
+    arrays = gathered(sent, [i.pack.size for i in inputs], values)
+    return [array.reshape((*array.shape[:-1], *i.shape)) for array, i in zip(arrays, inputs, strict=True)]
 
 
 def _integer(program: ClientSpec, spec: IndexInput, value: Any) -> int:

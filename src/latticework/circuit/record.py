@@ -62,16 +62,17 @@ def recorded(
     for number in range(min(len(ops), MAX_STEPS)):
         op = ops[number]
         lanes = tuple(
-            (lane, labels.setdefault(texts(held[number][lane]), len(labels)))
+            (lane, labels.setdefault(texts(node), len(labels)) if node >= 0 else -1)
             for lane in sorted(read[number] & shown)
-            if lane in held[number]
+            for node in (held[number].get(lane, -1),)
         )
         left, right = int(result["left"][number]), int(result["right"][number])
         name = groups[left] if op == "input" else ""
         binary = op in ("add", "sub", "mul", "merge")
         steps.append(
             LaneStep(
-                op, -1 if op == "input" else left, right if binary else -1, int(result["steps"][number]),
+                op, -1 if op == "input" else left, right if binary else -1,
+                _signed(int(result["steps"][number]), width),
                 int(result["stage"][number]), name, lanes,
             )
         )  # fmt: skip
@@ -92,6 +93,11 @@ def recorded_tensors(
     )
 
 
+def _signed(steps: int, width: int) -> int:
+    """The shortest way round."""
+    return (steps + width // 2) % width - width // 2
+
+
 def _vector_counts(ops: Sequence[str], counts: Mapping[str, Any]) -> VectorCounts:
     n = Counter(ops)
     return VectorCounts(
@@ -101,10 +107,13 @@ def _vector_counts(ops: Sequence[str], counts: Mapping[str, Any]) -> VectorCount
 
 
 def _followed(graph: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[list[str], list[Held]]:
-    """What every instruction is, and the scalar value in each lane of its register."""
+    """What every instruction is, and the scalar value in each lane of its register, as far as that is known.
+
+    Values that the circuit has no node for get numbers below -1.
+    """
     ops: list[str] = []
     held: list[Held] = []
-    width = int(graph["width"])
+    width, unnamed = int(graph["width"]), -1
     for number, code in enumerate(result["code"]):
         op, left, right = OPS[code], int(result["left"][number]), int(result["right"][number])
         table = result["tables"][number]
@@ -118,14 +127,27 @@ def _followed(graph: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[list
             op, kept = "mask", {int(lane) for lane, _ in table}
             now = {lane: node for lane, node in held[left].items() if lane in kept}
         else:
-            now = computes
-            both = [held[left], held[right] if right >= 0 and op in ("add", "sub") else {}]
-            if op == "add" and all(node in (part.get(lane) for part in both) for lane, node in computes.items()):
+            now, sources = {}, (held[left], held[right] if right >= 0 else {})
+            for lane in sorted({*sources[0], *sources[1], *computes}):
+                node = computes.get(lane, -1)
+                alone = [source[lane] for source in sources if lane in source]
+                if op == "add" and len(alone) == 1 and (node < 0 or node == alone[0]):
+                    node = alone[0]
+                elif node < 0:
+                    node = unnamed = unnamed - 1
+                now[lane] = node
+            if op == "add" and all(_origin(node, *sources, lane) for lane, node in now.items()):
                 op = "merge"
-                now = computes or {**both[1], **both[0]}
         ops.append(op)
         held.append(now)
     return ops, held
+
+
+def _origin(node: int | None, left: Held, right: Held, lane: int) -> int:
+    """Of which operand an addition takes a lane over: 1 the left, 2 the right, 0 neither."""
+    if node is None:
+        return 0
+    return 1 if left.get(lane) == node else 2 if right.get(lane) == node else 0
 
 
 def _read(result: Mapping[str, Any], ops: Sequence[str], held: Sequence[Held], width: int) -> list[set[int]]:
@@ -141,13 +163,13 @@ def _read(result: Mapping[str, Any], ops: Sequence[str], held: Sequence[Held], w
         if op == "rotate":
             steps = int(result["steps"][number])
             read[left] |= {(lane + steps) % width for lane in lanes}
-        elif op == "merge":
-            ours = {lane for lane in lanes if held[left].get(lane, -1) == held[number].get(lane)}
-            read[left] |= ours
-            read[right] |= lanes - ours
+        elif op in ("add", "merge"):
+            sources = {lane: _origin(held[number].get(lane), held[left], held[right], lane) for lane in lanes}
+            read[left] |= {lane for lane, source in sources.items() if source != 2}
+            read[right] |= {lane for lane, source in sources.items() if source != 1}
         else:
             read[left] |= lanes
-            if op in ("add", "sub", "mul"):
+            if op in ("sub", "mul"):
                 read[right] |= lanes
     return read
 

@@ -226,6 +226,10 @@ class LoweringPrices:
         """The cheapest way."""
         return self._ways.way(shape, old, new)
 
+    def block(self, block: Block) -> float:
+        """Seconds of straight code."""
+        return self._priced(block, 0).seconds
+
     def sent(self, layout: Layout) -> float:
         """All vectors of a tensor."""
         return self.costs.sent(layout.count)
@@ -258,6 +262,18 @@ class LoweringPrices:
             return 0.0
         pending.discard(value)
         return _count(value) * self.costs.settled(spent)
+
+
+def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = ALL) -> float:
+    """What straight vec code takes, and sending what goes in and comes out."""
+    prices = LoweringPrices(module, costs, techniques)
+    block = Block()
+    builder = Builder(block)
+    mapping = {value: block.add_arg(value.type) for value in module.inputs}
+    for op in module.body.ops[:-1]:
+        builder.copy(op, mapping)
+    ends = dict.fromkeys(module.body.terminator.operands)
+    return prices.block(block) + costs.sent(sum(_count(v) for v in (*module.inputs, *ends)))
 
 
 def _count(value: Value) -> int:

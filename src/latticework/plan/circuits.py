@@ -48,7 +48,8 @@ class LaneStep:
     steps        of a rotation: lane l of the result is lane l + steps of the operand
     stage        number of the scheduled group that it computes, or brings operands to
     name         of an input: whose elements it holds
-    lanes        (lane, label) of what later steps or the outputs read there, lanes ascending
+    lanes        (lane, label) of what later steps or the outputs read there, lanes ascending; label -1: something that
+                 the circuit has no name for, such as the difference of two values of which one is chosen
     """
 
     op: str

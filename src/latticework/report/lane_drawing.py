@@ -68,7 +68,9 @@ class _Columns:
 
 def drawing(circuit: Circuit, first: int, last: int) -> str:
     """HTML with two SVGs of the instructions from `first` to before `last`: what they say, and their lanes."""
-    lanes = sorted({lane for step in circuit.steps for lane, _ in step.lanes})
+    in_use = {lane for step in circuit.steps for lane, _ in step.lanes}
+    few = 2 * len(in_use) <= circuit.width  # then the last lanes stand before the first, as rotations go round
+    lanes = sorted(in_use, key=lambda lane: lane - circuit.width * (few and 2 * lane > circuit.width))
     columns = _Columns({lane: i for i, lane in enumerate(lanes)})
     said: list[str] = []
     cells = _head(columns)
@@ -113,7 +115,7 @@ def _head(columns: _Columns) -> list[str]:
     every = max(1, -(-int((longest * 7 + 6) * columns.count) // NARROWEST))
     parts = [f'<text x="{columns.middle(lane)}" y="12" text-anchor="middle">{lane}</text>' for lane in lanes[::every]]
     for before, lane in pairwise(lanes):
-        if lane != before + 1:
+        if lane != before + 1 and lane > before:
             parts.append(f'<line class="gap" x1="{columns.left(lane)}" x2="{columns.left(lane)}" y1="2" y2="100%"/>')
     return parts
 
@@ -124,13 +126,13 @@ def _said(text: str, y: int) -> str:
 
 
 def _cells(circuit: Circuit, step: LaneStep, columns: _Columns, y: int) -> list[str]:
-    ours = dict(circuit.steps[step.left].lanes) if step.op == "merge" and step.left >= 0 else {}
+    ours = {n for n, _ in circuit.steps[step.left].lanes} if step.op == "merge" and step.left >= 0 else set()
     colour = KINDS.get(step.op, ("b-other", ""))[0].replace("b-", "f-", 1)
     found = []
     for lane, label in step.lanes:
         text = circuit.labels[label] if label >= 0 else ""
         shown = text if step.op == "input" else _GLYPHS.get(step.op, "")
-        other = " other" if step.op == "merge" and ours.get(lane) != label else ""
+        other = " other" if step.op == "merge" and lane not in ours else ""
         found.append(_cell(columns, lane, y, colour + other, shown, text))
     return found
 

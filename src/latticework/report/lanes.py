@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.plan.circuits import Circuit
+from latticework.plan.circuits import MAX_LANES, Circuit
 from latticework.report.circuit_words import count_rows, input_rows, method_text, output_rows, way_rows
 from latticework.report.lane_drawing import KINDS, drawing
 from latticework.report.markup import code, escape, section, table, whole
@@ -58,7 +58,8 @@ def _schedule(circuit: Circuit) -> str:
         if op in present
     )
     left_out = _more(circuit.num_steps - len(circuit.steps), "instructions")
-    note = "time downwards, one row a vector instruction, lanes to the right; only lanes that are read"
+    first_lanes = f"; the first {MAX_LANES} of them" if circuit.num_lanes > MAX_LANES else ""
+    note = f"time downwards, one row a vector instruction; lanes to the right, those that are read{first_lanes}"
     return section("Schedule", f'<div class="key lanes-key">{items}</div>{first}{rest}{left_out}', note)
 
 

@@ -32,7 +32,8 @@ def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.N
     sent = [a for a in spec.arguments if a.input >= 0 and a.name in given]
     arrays = gathered(sent, [i.pack.size for i in spec.secret_inputs], values)
     present = {a.input for a in sent}
-    return {i.name: array for n, (i, array) in enumerate(zip(spec.secret_inputs, arrays, strict=True)) if n in present}
+    listed = enumerate(zip(spec.secret_inputs, arrays, strict=True))
+    return {i.name: array.reshape(i.shape) for n, (i, array) in listed if n in present}
 
 
 def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
@@ -100,8 +101,9 @@ def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
 
     The error bound of a result is that of the worst output which holds a part of it.
     """
-    held = np.concatenate([value.reveal() for value in outputs])
-    owner = np.concatenate([np.full(value.shape[0], i) for i, value in enumerate(outputs)])
+    arrays = [np.ravel(value.reveal()) for value in outputs]
+    held = np.concatenate(arrays)
+    owner = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
 
     def make(result: Result) -> OwnerValue:
         numbers = list(result.elements)

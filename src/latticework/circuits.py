@@ -30,6 +30,7 @@ from latticework.techniques import Techniques
 LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
+SPARE_BITS = 4  # of precision, where other circuits go on with the results
 MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
 WEIGHTS = (1.0, 2.0, 0.15, 0.05, 0.02, 0.02)  # of vector operations on BFV ciphertexts, relative to a rotation
 
@@ -74,13 +75,13 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     else:
         vectors = replace(vectors, depth=vectors.depth + options.spare_levels)
     traced = Traced(vectors.placed, [], [0.0] * len(vectors.placed.outputs))
-    search = Search(
-        circuit, traced, vectors, samples, options.precision_bits, options.on_event, options.costs, options.techniques
-    )
+    bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
+    search = Search(circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques)
     if shared.chain is not None:
         plan = search.on(shared.chain)
     else:
         plan = search.best(options.ring_degree, options.security_bits, options.insecure)
+    plan = replace(plan, client=replace(plan.client, precision_bits=options.precision_bits))
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
 
 

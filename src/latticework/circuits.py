@@ -13,14 +13,15 @@ from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
 from latticework.circuit_arrays import argument_samples, cheaper, is_of_arrays, to_arrays
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
 from latticework.cost import CostModel
-from latticework.errors import DtypeError, RangeError, RangeWarning, ShapeError, TraceError, UserError
+from latticework.errors import DtypeError, LevelError, RangeError, RangeWarning, ShapeError, TraceError, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.plain import plain_array
 from latticework.frontend.samples import ASSUMED_SAMPLES, Sample
 from latticework.model import Model, Reference
 from latticework.pipeline import OnEvent, to_bfv_plan
-from latticework.placing import least_ring_degree, vector_costs
+from latticework.placing import ExactSeconds, least_ring_degree, vector_costs
 from latticework.plan.arguments import Argument, gathered
+from latticework.plan.schema import Plan
 from latticework.precision import Search
 from latticework.stages import Traced, Vectors
 from latticework.techniques import Techniques
@@ -81,7 +82,7 @@ def _lanes(scalars: Scalars, samples: list[Sample], arrays: Vectors | None, opti
     weights = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), addition, addition, addition)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
     vectors = to_lanes(scalars, _width(WIDTH, options), lanes, samples=samples, on_event=options.on_event)
-    return vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)
+    return vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)[0]
 
 
 def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
@@ -89,15 +90,18 @@ def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
     return options.algorithm == "tensors" or (options.effort != "max" and len(scalars.written.nodes) > LARGE)
 
 
-def _arrays(circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CircuitOptions) -> Vectors | None:
+def _arrays(
+    circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CircuitOptions, *, exact: bool = False
+) -> Vectors | None:
     """The circuit as operations on arrays, if that may be and if it is regular.
 
     raises  UserError if it has to be
     """
     if options.algorithm not in ("search", "tensors"):
         return None
+    techniques = replace(options.techniques, complex_packing=False) if exact else options.techniques
     found = to_arrays(
-        scalars, samples, options.costs, options.techniques, options.bits_a_second,
+        scalars, samples, options.costs, techniques, options.bits_a_second,
         ring_degree=options.ring_degree, on_event=options.on_event,
     )  # fmt: skip
     if found is None and options.algorithm == "tensors":
@@ -114,16 +118,40 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     if options.calibrate is not None:
         raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
     scalars = to_scalars(circuit, options.weights, exact=True)
+    arrays = _arrays(circuit, scalars, _samples(circuit, scalars, None), options, exact=True)
+    if arrays is not None and _is_settled(scalars, options):
+        vectors, plan = arrays, _bfv_plan(circuit, arrays, options)
+    else:
+        vectors, plan = _exact_lanes(circuit, scalars, arrays, options)
+    _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
+    return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+
+
+def _exact_lanes(
+    circuit: Circuit, scalars: Scalars, arrays: Vectors | None, options: CircuitOptions
+) -> tuple[Vectors, Plan]:
+    """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
-    width = SHALLOW_WIDTH if scalars.graph.depth() <= 1 else WIDTH
-    vectors = to_lanes(scalars, _width(width, options), lanes, exact=True, on_event=options.on_event)
-    plan = to_bfv_plan(
+    depth = scalars.graph.depth()
+    width = _width(SHALLOW_WIDTH if depth <= 1 else WIDTH, options)
+    vectors = to_lanes(scalars, width, lanes, exact=True, on_event=options.on_event)
+    if arrays is None:
+        return vectors, _bfv_plan(circuit, vectors, options)
+    degree = options.ring_degree or least_ring_degree(depth)
+    prices = ExactSeconds(options.costs, degree, depth, options.techniques, options.bits_a_second)
+    better, other = cheaper(vectors, arrays, prices, options.techniques)
+    try:
+        return better, _bfv_plan(circuit, better, options)
+    except LevelError:
+        return other, _bfv_plan(circuit, other, options)
+
+
+def _bfv_plan(circuit: Circuit, vectors: Vectors, options: CircuitOptions) -> Plan:
+    return to_bfv_plan(
         circuit.name, vectors, plain_bits=options.plain_bits, plain_modulus=options.plain_modulus,
         ring_degree=options.ring_degree, security_bits=options.security_bits, insecure=options.insecure,
         costs=options.costs, techniques=options.techniques, on_event=options.on_event,
     )  # fmt: skip
-    _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
-    return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
 
 
 def _width(usual: int, options: CircuitOptions) -> int:

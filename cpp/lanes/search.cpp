@@ -9,6 +9,7 @@
 #include "lanes/moves.hpp"
 #include "lanes/spans.hpp"
 #include "lanes/starts.hpp"
+#include "lanes/stencils.hpp"
 #include "math/error.hpp"
 
 namespace lw::lanes {
@@ -62,6 +63,10 @@ class Search {
   using Forms = std::vector<std::pair<const Rewritten*, const Values*>>;
 
   void start(const Forms& forms) {
+    for (const auto& [form, values] : forms) {
+      Candidate made{form, values, stencil_schedule(form->circuit), 0};
+      if (!made.schedule.packs.empty()) consider(std::move(made));
+    }
     for (const PackOrder packs : {PackOrder::kReady, PackOrder::kLevel, PackOrder::kLate}) {
       for (const bool is_right : {false, true}) {
         for (const LaneOrder lanes : {LaneOrder::kTrees, LaneOrder::kPadded, LaneOrder::kPositions}) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -84,15 +84,28 @@ def _in_order(results: Sequence[Result]) -> tuple[Result, ...]:
     )
 
 
-def cheaper(lanes: Vectors, arrays: Vectors, costs: VectorCosts, techniques: Techniques) -> Vectors:
-    """The one of two forms of a circuit that is predicted to be faster, sending included; its record names both."""
+def cheaper(lanes: Vectors, arrays: Vectors, costs: VectorCosts, techniques: Techniques) -> tuple[Vectors, Vectors]:
+    """Two forms of a circuit, first the one that is predicted to be faster, sending included.
+
+    The record of each names both, and itself as the chosen one.
+    """
     found = [(code_seconds(v.module, costs, techniques), v) for v in (lanes, arrays)]
-    fastest = min(seconds for seconds, _ in found)
-    chosen = next(v for seconds, v in found if seconds == fastest)
-    ways = tuple(
-        Way(v.circuit.record.method, seconds, v is chosen)
-        for seconds, v in found
-        if v.circuit is not None and v.circuit.record is not None
-    )
-    assert chosen.circuit is not None and chosen.circuit.record is not None
-    return replace(chosen, circuit=replace(chosen.circuit, record=replace(chosen.circuit.record, ways=ways)))
+    found.sort(key=lambda priced: priced[0])
+    prices = {_method(v): seconds for seconds, v in found}
+    first, second = (_with_ways(v, prices) for _, v in found)
+    return first, second
+
+
+def _method(vectors: Vectors) -> str:
+    facts = vectors.circuit
+    assert facts is not None
+    assert facts.record is not None
+    return facts.record.method
+
+
+def _with_ways(vectors: Vectors, prices: Mapping[str, float]) -> Vectors:
+    facts, own = vectors.circuit, _method(vectors)
+    assert facts is not None
+    assert facts.record is not None
+    ways = tuple(Way(name, seconds, name == own) for name, seconds in prices.items())
+    return replace(vectors, circuit=replace(facts, record=replace(facts.record, ways=ways)))

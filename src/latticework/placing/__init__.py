@@ -10,10 +10,18 @@ from latticework.placing.find import (
     slots_needed,
     vector_costs,
 )
-from latticework.placing.prices import LAN_BITS_A_SECOND, NETWORKS, Counted, Seconds, VectorCosts, code_seconds
+from latticework.placing.prices import (
+    LAN_BITS_A_SECOND,
+    NETWORKS,
+    Counted,
+    ExactSeconds,
+    Seconds,
+    VectorCosts,
+    code_seconds,
+)
 
 __all__ = [
-    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "Seconds", "VectorCosts", "code_seconds",
+    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "ExactSeconds", "Seconds", "VectorCosts", "code_seconds",
     "explained", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for", "slots_needed",
     "vector_costs",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ SUITES = {
     "digits": "bench.digits.suite",
     "lenet": "bench.lenet.suite",
     "rotom": "bench.rotom.suite",
+    "coyote": "bench.coyote.suite",
     "show": "bench.stored",
 }
 

@@ -11,8 +11,7 @@ from latticework import _core
 from latticework.bfv.checks import located, whole
 from latticework.errors import LevelError, RangeError, SecurityError
 from latticework.params import modulus_limit_bits, security_levels
-from latticework.params.bfv_chain import bfv_chain, equal_digits, largest_bfv_chain, plain_prime
-from latticework.params.bfv_noise import NoiseModel
+from latticework.params.bfv_chain import bfv_chain, chain_for_depth, equal_digits, plain_prime, transform_counts
 from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2, MIN_RING_LOG2
 
 MAX_LIMBS, MAX_SPECIAL = 30, 6
@@ -114,15 +113,9 @@ class Parameters:
                 limit = None
             elif limit is None:
                 continue
-            for limbs in range(1, MAX_LIMBS + 1):
-                found = [
-                    parameters
-                    for special in range(1, min(limbs, MAX_SPECIAL) + 1)
-                    if (parameters := _candidate(degree, plain, limbs, special, limit, security_bits)) is not None
-                    and NoiseModel(parameters).supports(depth)
-                ]
-                if found:
-                    return min(found, key=lambda parameters: sum(parameters.num_transforms().values()))
+            chain = chain_for_depth(depth, degree, plain, security_bits=security_bits, insecure=limit is None)
+            if chain is not None:
+                return cls(degree, plain, chain.primes, chain.special, None, security_bits, chain.insecure)
         size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
         where = "N = 2^15, the largest ring," if ring_degree is None else f"N = {ring_degree}"
         raise LevelError(
@@ -240,19 +233,3 @@ def _plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | 
     bits = None if plain_bits is None else whole("Parameters: plain_bits", plain_bits)
     modulus = None if plain_modulus is None else whole("Parameters: plain_modulus", plain_modulus)
     return plain_prime(ring_degree, bits, modulus)
-
-
-def _candidate(
-    ring_degree: int, plain: int, limbs: int, special: int, limit: int | None, security_bits: int
-) -> Parameters | None:
-    """The parameters with these numbers of primes and as large a modulus as is secure; None if there are none."""
-    chain = largest_bfv_chain(ring_degree, plain, limbs, special, security_bits=security_bits, insecure=limit is None)
-    if chain is None:
-        return None
-    return Parameters(ring_degree, plain, chain.primes, chain.special, None, security_bits, chain.insecure)
-
-
-def transform_counts(limbs: int, extra: int, special: int, digits: int) -> dict[str, int]:
-    """NTTs of the operations on `limbs` primes of Q, with as many extension primes, special primes and digits."""
-    switch = digits * (limbs + special) + 2 * special + 2 * limbs
-    return {"mul": 7 * limbs + 7 * extra + switch, "square": 5 * limbs + 7 * extra + switch, "rotate": switch}

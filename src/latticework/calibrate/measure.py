@@ -14,6 +14,7 @@ from typing import Any
 from latticework import _core
 from latticework.calibrate.machine import commit, default_backend, machine
 from latticework.calibrate.operations import Chain, operation_times
+from latticework.calibrate.operations_bfv import bfv_times
 from latticework.calibrate.timing import REPEATS, keep_memory
 from latticework.calibrate.units import UnitTimes
 from latticework.cost import CostModel, parse_table
@@ -94,6 +95,7 @@ def calibrate(
             else:
                 chain = Chain(1 << log2_degree, *limbs)
                 times += operation_times(chain, backend, count, extent.rounds)
+                times += bfv_times(chain, backend, count, extent.rounds)
             done += 1
         parts.append({"threads": count, "units": units, "ops": [op_row(*t) for t in times], "overhead": {}})
     if on_step is not None:
@@ -122,6 +124,7 @@ def op_row(op: str, shape: Shape, seconds: float) -> dict[str, Any]:
         "p_limbs": shape.p_limbs,
         "digits": len(shape.digit_limbs),
         "target": shape.target,
+        **({"b_limbs": shape.b_limbs} if shape.b_limbs else {}),
         "seconds": short(seconds),
     }
 

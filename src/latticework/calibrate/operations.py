@@ -84,13 +84,20 @@ class Operations:
         ]
 
 
+Calls = list[tuple[str, Shape, Callable[[], Any]]]
+
+
 def operation_times(chain: Chain, backend: str, threads: int, rounds: int) -> Iterator[tuple[str, Shape, float]]:
+    """(operation, shape, seconds) of every operation on a chain."""
+    return best_times(Operations(chain, backend, threads).calls(), rounds)
+
+
+def best_times(calls: Calls, rounds: int) -> Iterator[tuple[str, Shape, float]]:
     """(operation, shape, seconds): the best of some rounds of all operations in turn.
 
     In turn and with all results of a round kept, so that each operation meets caches that others have used and
     memory that is not yet mapped: a plan runs like that, with many values alive.
     """
-    calls = Operations(chain, backend, threads).calls()
     best = [float("inf")] * len(calls)
     for _ in range(rounds):
         kept = []

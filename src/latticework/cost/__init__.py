@@ -4,6 +4,7 @@ from latticework.cost.estimate import Bytes, Estimate, OperationCounts, Step, es
 from latticework.cost.memory import PeakMemory
 from latticework.cost.model import CostModel
 from latticework.cost.table import CostTable, default_table, parse_table, read_table
+from latticework.cost.weights import Weights, bfv_weights, ckks_weights
 from latticework.cost.work import UNITS, Shape, Work, work
 
 __all__ = [
@@ -16,7 +17,10 @@ __all__ = [
     "PeakMemory",
     "Shape",
     "Step",
+    "Weights",
     "Work",
+    "bfv_weights",
+    "ckks_weights",
     "default_table",
     "estimate",
     "parse_table",

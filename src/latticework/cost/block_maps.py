@@ -17,11 +17,12 @@ KEY_SHARE = (
 
 
 def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int = 0) -> Prices:
-    """Seconds of the parts of a map of vectors at `level` to vectors one level below.
+    """Seconds of the parts of a map of vectors at `level` to vectors one level below; of BFV, at the same level.
 
     A price of encoding is not among them: constants are encoded once, and kept.
     """
-    upper, lower = (_shape(chain, at, track) for at in (level, level - 1))
+    below = level if chain.scheme == "bfv" else level - 1
+    upper, lower = (_shape(chain, at, track) for at in (level, below))
     over_p = replace(upper, digit_limbs=())
     hoist = model.seconds("hoist", upper)
     divided = model.seconds("mod_down", replace(over_p, target=upper.q_limbs))

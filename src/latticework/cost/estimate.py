@@ -172,12 +172,12 @@ class _Walk:
         if instruction.op == "map_sums":
             encode, shape, count = map_encodings(self.plan, instruction)
             paid = count * self.first_encoded(instruction, times)
-            yield step(encode, [(encode, shape, paid)], paid)
+            yield step("encode", [(encode, shape, paid)], paid)
             parts = [(op, shape, n * times) for op, shape, n in map_parts(self.plan, instruction)]
             yield step(instruction.op, parts, times)
             return
         op, vectors = priced_as(self.plan, instruction)
-        paid = vectors * (self.first_encoded(instruction, times) if op == "encode" else times)
+        paid = vectors * (self.first_encoded(instruction, times) if instruction.op == "encode" else times)
         yield step(instruction.op, [(op, shape_of(self.plan, instruction), paid)], vectors * times)
 
     def price(self, op: str, shape: Shape) -> float:
@@ -241,6 +241,8 @@ def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
             return ("ciphertext_products" if product == "mul" else "plaintext_products",)
         case "mul" | "square":
             return ("ciphertext_products",)
+        case "mul_relinearize":
+            return ("ciphertext_products", "key_switches", "relinearizations")
         case "mul_plain":
             return ("plaintext_products",)
         case "mul_int":

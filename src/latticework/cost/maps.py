@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from latticework.cost.shapes import map_sums_of, shape_of
+from latticework.cost.shapes import map_sums_of, named, shape_of
 from latticework.cost.work import Shape
 from latticework.plan.schema import Instruction, Plan
 
@@ -34,4 +34,4 @@ def map_encodings(plan: Plan, instruction: Instruction) -> tuple[str, Shape, int
     """The encodings of one `map_sums`: every product has its plaintext."""
     shape, sums = shape_of(plan, instruction), map_sums_of(plan, instruction)
     encoded = Shape(shape.ring_degree, shape.q_limbs, shape.p_limbs, slots=sums.map.slots)
-    return "encode", encoded, len(sums.products.values)
+    return named(plan.chain, "encode"), encoded, len(sums.products.values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from latticework.cost.work import Shape
 from latticework.params import ModulusChain
+from latticework.params.bfv_chain import extension_primes
 from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.schema import CipherKind, DigitsKind, Instruction, Kind, PlainKind, Plan
 
@@ -11,6 +12,8 @@ WORD_BYTES = 8
 ROW_PADDING_WORDS = 8  # the core pads rows off power-of-two strides
 ROW_ALIGNMENT_BITS = 512  # stored rows are padded to 64 bytes
 Held = CipherKind | DigitsKind | PlainKind
+_OF_BFV = ("mul", "square", "encode")
+_PRODUCTS = ("mul", "square", "dot", "mul_relinearize")
 _MOVES = ("mod_down", "drop_level", "mod_raise")  # to a level that is part of their price
 
 
@@ -23,6 +26,11 @@ def digit_limbs(chain: ModulusChain, kind: Held) -> tuple[int, ...]:
     """Q limbs of each key-switching digit that a register's level has a part in."""
     basis = set(chain.tracks[kind.track].basis(kind.level))
     return tuple(len(basis & set(digit)) for digit in chain.digits if basis & set(digit))
+
+
+def b_limbs(chain: ModulusChain, kind: Held) -> int:
+    """Limbs of the basis beside Q that BFV multiplies in; CKKS has none."""
+    return len(extension_primes(chain, kind.level)) if chain.scheme == "bfv" else 0
 
 
 def row_bytes(chain: ModulusChain) -> int:
@@ -69,12 +77,18 @@ def priced_as(plan: Plan, instruction: Instruction) -> tuple[str, int]:
     if instruction.op in ("for", "if", "map_sums"):
         return instruction.op, 1
     if instruction.op not in ("sum", "dot"):
-        return instruction.op, max((vectors_of(plan.kind(r)) for r in instruction.results), default=1)
+        vectors = max((vectors_of(plan.kind(r)) for r in instruction.results), default=1)
+        return named(plan.chain, instruction.op), vectors
     counts = [vectors_of(plan.kind(o.register)) for o in instruction.operands]
     if instruction.op == "sum":
         return "add", counts[0] - instruction.immediate[0]
     is_plain = isinstance(plan.kind(instruction.operands[1].register), PlainKind)
-    return "mul_plain" if is_plain else "mul", max(counts)
+    return "mul_plain" if is_plain else named(plan.chain, "mul"), max(counts)
+
+
+def named(chain: ModulusChain, op: str) -> str:
+    """What an operation is called where prices are looked up: those that only BFV does like this have its name."""
+    return f"bfv.{op}" if chain.scheme == "bfv" and op in _OF_BFV else op
 
 
 def shape_of(plan: Plan, instruction: Instruction) -> Shape:
@@ -92,7 +106,7 @@ def shape_of(plan: Plan, instruction: Instruction) -> Shape:
     result = plan.kind(instruction.results[0]) if instruction.results else None
     if op in ("for", "if") or not isinstance(source, Held) or not isinstance(result, CipherKind | DigitsKind):
         return Shape(chain.ring_degree, 0)
-    switches = op in ("hoist", "key_product", "rotate", "relinearize", "to_sparse", "diag_sums")
+    switches = op in ("hoist", "key_product", "rotate", "relinearize", "mul_relinearize", "to_sparse", "diag_sums")
     switches |= op == "map_sums" and result.basis == 1  # type: ignore[union-attr]
     over_p = switches or op == "mod_raise" or (not isinstance(source, DigitsKind) and source.basis == 1)
     degree = 1 if isinstance(source, PlainKind) else source.degree
@@ -108,4 +122,5 @@ def shape_of(plan: Plan, instruction: Instruction) -> Shape:
         keys=instruction.immediate[0] if op == "diag_sums" else 0,
         sums=instruction.immediate[1] if op == "diag_sums" else result.count if op == "map_sums" else 0,
         terms=len(instruction.immediate) // 2 - 1 if op == "diag_sums" else 0,
+        b_limbs=b_limbs(chain, source) if op in _PRODUCTS else 0,
     )

@@ -32,6 +32,7 @@ class OpRow:
     digits: int | None
     target: int | None
     seconds: float
+    b_limbs: int = 0
 
     @property
     def is_exact(self) -> bool:
@@ -44,8 +45,9 @@ class OpRow:
         digits = self.digits or 0
         sizes = tuple(len(range(first, self.q_limbs, digits)) for first in range(digits)) if digits else ()
         polys = 3 if self.op in THREE_POLYS else 2
+        slots = self.ring_degree // 2
         return Shape(
-            self.ring_degree, self.q_limbs, self.p_limbs or 0, sizes, self.target, polys, self.ring_degree // 2
+            self.ring_degree, self.q_limbs, self.p_limbs or 0, sizes, self.target, polys, slots, b_limbs=self.b_limbs
         )
 
 
@@ -141,6 +143,7 @@ def _op_row(row: dict[str, Any]) -> OpRow:
         digits=optional("digits"),
         target=optional("target"),
         seconds=_positive(row["seconds"]),
+        b_limbs=_whole(row.get("b_limbs", 0)),
     )
 
 

@@ -34,6 +34,7 @@ class Shape:
     polys             polynomials of the operand (degree + 1)
     slots             length of the vector that is encoded
     keys, sums, terms rotated copies, results and products of `diag_sums`
+    b_limbs           limbs of the basis beside Q that a product of BFV is computed in
     """
 
     ring_degree: int
@@ -46,6 +47,7 @@ class Shape:
     keys: int = 0
     sums: int = 0
     terms: int = 0
+    b_limbs: int = 0
 
     @property
     def rows(self) -> int:
@@ -60,6 +62,8 @@ class Shape:
 
 def work(op: str, shape: Shape) -> Work:
     """Units of one plan instruction for one ciphertext of an array; of one addition of a `sum`, one product of a `dot`.
+
+    An opcode that does something else in BFV is called "bfv." and its name there.
 
     Loops and branches are free: their bodies are counted by themselves.
     """
@@ -76,6 +80,12 @@ def work(op: str, shape: Shape) -> Work:
             half = shape.ring_degree // 2
             share = shape.slots * max(log2(shape.slots), 1.0) / (half * log2(half)) if shape.slots else 0.0
             return {"fft": share, "pointwise": shape.rows, "ntt": shape.rows}
+        case "bfv.encode":
+            return {"pointwise": shape.rows, "ntt": 1 + shape.rows}
+        case "bfv.mul" | "bfv.square":
+            return add_work(_tensor(shape, is_square=op == "bfv.square"), *[_divided(shape, shape.b_limbs)] * 3)
+        case "mul_relinearize":
+            return _mul_relinearize(shape)
         case "hoist":
             return _hoist(shape)
         case "key_product":
@@ -96,6 +106,26 @@ def work(op: str, shape: Shape) -> Work:
             last = replace(shape, polys=2, target=shape.kept)
             return add_work(_hoist(shape), _key_product(shape), _mod_down(last))
     raise ValueError(f"work: there is no opcode {op!r}")
+
+
+def _tensor(shape: Shape, *, is_square: bool) -> Work:
+    """The product of two BFV ciphertexts modulo Q and B: one factor is lifted to B, the other one brought there."""
+    q, b = shape.q_limbs, shape.b_limbs
+    ends: Work = {"ntt": (2 if is_square else 4) * q + 2 * q + 7 * b, "pointwise": 4 * (q + b)}
+    return add_work(ends, *[_lift(q, b)] * 4, *[_lift(b, q)] * 2)
+
+
+def _divided(shape: Shape, by: int) -> Work:
+    """One polynomial divided by some limbs, over Q."""
+    return add_work(_lift(by, shape.q_limbs), {"ntt": shape.q_limbs, "pointwise": shape.q_limbs})
+
+
+def _mul_relinearize(shape: Shape) -> Work:
+    """The last polynomial is divided by B and switched; then one division by B and P ends the other two."""
+    switched = replace(shape, polys=3)
+    both: Work = add_work({"ntt": 2 * shape.p_limbs}, *[_divided(shape, shape.b_limbs + shape.p_limbs)] * 2)
+    first = add_work(_tensor(shape, is_square=False), _divided(shape, shape.b_limbs))
+    return add_work(first, _hoist(switched), _key_product(switched), both)
 
 
 def add_work(*parts: Work) -> Work:

@@ -5,18 +5,20 @@ Every prime of Q is a level, of scale 1: a level is only left to make a cipherte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import log2
 
 from latticework import _core
 from latticework.errors import LevelError, RangeError
+from latticework.params.bfv_noise import NoiseModel
 from latticework.params.chain import ModulusChain, Track
 from latticework.params.fingerprint import core_parameters
 from latticework.params.security import modulus_limit_bits
 from latticework.params.select import MAX_PRIME_BITS, PrimeSupply
 
 MIN_PLAIN_BITS = 13
+MAX_LIMBS, MAX_SPECIAL = 30, 6
 SWITCH_BITS = 2.0  # a special prime has so many bits more than one of the modulus, where there is room
 
 
@@ -64,6 +66,53 @@ def largest_bfv_chain(
         )  # fmt: skip
     except LevelError:
         return None
+
+
+def smallest_chain(
+    ring_degree: int,
+    plain_modulus: int,
+    keeps: Callable[[ModulusChain], bool],
+    work: Callable[[ModulusChain], float],
+    *,
+    security_bits: int = 128,
+    insecure: bool = False,
+) -> ModulusChain | None:
+    """Of the largest chains of a ring: one of as few primes as keep what has to be kept, with the least work.
+
+    keeps     whether there is room for the noise
+    insecure  any modulus
+    """
+    for limbs in range(1, MAX_LIMBS + 1):
+        chains = [
+            largest_bfv_chain(ring_degree, plain_modulus, limbs, n, security_bits=security_bits, insecure=insecure)
+            for n in range(1, min(limbs, MAX_SPECIAL) + 1)
+        ]
+        keeping = [chain for chain in chains if chain is not None and keeps(chain)]
+        if keeping:
+            return min(keeping, key=work)
+    return None
+
+
+def chain_for_depth(
+    depth: int, ring_degree: int, plain_modulus: int, *, security_bits: int = 128, insecure: bool = False
+) -> ModulusChain | None:
+    """The cheapest chain of a ring for so many products in a row, each followed by a rotation and a few sums."""
+    return smallest_chain(
+        ring_degree, plain_modulus, lambda chain: NoiseModel(ChainShape(chain)).supports(depth),
+        lambda chain: sum(chain_transforms(chain).values()), security_bits=security_bits, insecure=insecure,
+    )  # fmt: skip
+
+
+def chain_transforms(chain: ModulusChain) -> dict[str, int]:
+    """NTTs (forward and inverse, each of one prime) that operations at the top level take."""
+    extra = len(extension_primes(chain, chain.main.top))
+    return transform_counts(len(chain.primes), extra, len(chain.special), len(chain.digits))
+
+
+def transform_counts(limbs: int, extra: int, special: int, digits: int) -> dict[str, int]:
+    """NTTs of the operations on `limbs` primes of Q, with as many extension primes, special primes and digits."""
+    switch = digits * (limbs + special) + 2 * special + 2 * limbs
+    return {"mul": 7 * limbs + 7 * extra + switch, "square": 5 * limbs + 7 * extra + switch, "rotate": switch}
 
 
 def prime_bits(ring_degree: int, limbs: int, special: int, limit: int | None) -> tuple[float, float] | None:

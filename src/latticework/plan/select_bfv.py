@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from latticework.errors import LayoutError, LevelError, RangeError
 from latticework.params import ModulusChain, modulus_limit_bits
-from latticework.params.bfv_chain import ChainShape, extension_primes, largest_bfv_chain, plain_prime
-from latticework.params.bfv_noise import NoiseModel
+from latticework.params.bfv_chain import ChainShape, chain_transforms, plain_prime, smallest_chain
+from latticework.params.bfv_noise import Noise, NoiseModel
 from latticework.params.select import MAX_RING_LOG2
 from latticework.plan.code import Executable
 from latticework.plan.noise_walk import noise_of_outputs, reliable
 
 MIN_RING_LOG2 = 12  # below, no secure modulus has room for a product
-MAX_LIMBS, MAX_SPECIAL = 30, 6
 MARGIN_BITS = 1.0  # of noise, beyond what the model's own margin for rare events and the decryptor's 2 bits ask for
+_SWITCHES = ("rotate", "relinearize", "key_product", "mul_relinearize", "diag_sums")
+_PRODUCTS = ("mul", "square", "dot", "mul_relinearize")
 
 
 def select_bfv(
@@ -68,38 +69,34 @@ def _smallest(
     code_of: Callable[[ModulusChain], Executable], degree: int, plain: int, security_bits: int, insecure: bool
 ) -> ModulusChain | None:
     """Of one ring: as few primes as there have to be, and the number of special ones that is cheapest."""
-    code: Executable | None = None
-    for limbs in range(1, MAX_LIMBS + 1):
-        chains = [
-            largest_bfv_chain(degree, plain, limbs, special, security_bits=security_bits, insecure=insecure)
-            for special in range(1, min(limbs, MAX_SPECIAL) + 1)
-        ]
-        known = [chain for chain in chains if chain is not None]
-        if not known:
-            return None
-        code = code_of(known[0]) if code is None else code
-        keeping = [chain for chain in known if _keeps(code, chain)]
-        if keeping:
-            work = _operations(code)
-            return min(keeping, key=lambda chain: transforms(chain, work))
-    return None
+    codes: list[Executable] = []
+
+    def code(chain: ModulusChain) -> Executable:
+        if not codes:  # a program's operations do not depend on how many primes there are
+            codes.append(code_of(chain))
+        return codes[0]
+
+    def keeps(chain: ModulusChain) -> bool:
+        model = NoiseModel(ChainShape(chain))
+        return all(reliable(model, noise, MARGIN_BITS) for noise in noise_of_outputs(code(chain), chain))
+
+    def work(chain: ModulusChain) -> int:
+        counts, operations = chain_transforms(chain), Counter(i.op for b in code(chain).blocks for i in b.code)
+        switches = sum(operations[op] for op in _SWITCHES)
+        products = sum(operations[op] for op in _PRODUCTS)
+        return counts["rotate"] * max(switches, 1) + (counts["mul"] - counts["rotate"]) * products
+
+    return smallest_chain(degree, plain, keeps, work, security_bits=security_bits, insecure=insecure)
 
 
-def _keeps(code: Executable, chain: ModulusChain) -> bool:
+def check_noise(name: str, code: Executable, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
+    """LevelError unless a program's outputs decrypt on given parameters.
+
+    noises  of inputs that are no fresh encryptions, by number
+    """
     model = NoiseModel(ChainShape(chain))
-    return all(reliable(model, noise, MARGIN_BITS) for noise in noise_of_outputs(code, chain))
-
-
-def _operations(code: Executable) -> Counter[str]:
-    return Counter(instruction.op for block in code.blocks for instruction in block.code)
-
-
-def transforms(chain: ModulusChain, operations: Counter[str]) -> int:
-    """NTTs that so many operations take at the top level: the measure by which numbers of primes are chosen."""
-    limbs, special, digits = len(chain.primes), len(chain.special), len(chain.digits)
-    extra = len(extension_primes(chain, chain.main.top))
-    switch = digits * (limbs + special) + 2 * special + 2 * limbs
-    product = 7 * (limbs + extra)
-    switches = sum(operations[op] for op in ("rotate", "relinearize", "key_product", "mul_relinearize", "diag_sums"))
-    products = sum(operations[op] for op in ("mul", "square", "dot", "mul_relinearize"))
-    return switch * max(switches, 1) + product * products
+    if not all(reliable(model, noise, MARGIN_BITS) for noise in noise_of_outputs(code, chain, inputs=noises)):
+        raise LevelError(
+            f"{name}: the noise of its inputs and its own does not fit the parameters it was to share "
+            f"(N={chain.ring_degree}); compile the circuit whose parameters they are with a larger spare_levels="
+        )

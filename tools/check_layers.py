@@ -76,6 +76,7 @@ MAY_IMPORT = {
     "circuit_pipeline": ANYTHING,
     "circuits": ANYTHING,
     "compile": ANYTHING,
+    "composition": ANYTHING,
     "model": ANYTHING,
     "cli": "__init__ _core model compile bench calibrate cost runtime report progress",
     "__main__": "cli",

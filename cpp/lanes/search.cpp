@@ -7,6 +7,7 @@
 
 #include "lanes/kernels.hpp"
 #include "lanes/moves.hpp"
+#include "lanes/spans.hpp"
 #include "lanes/starts.hpp"
 #include "lanes/stencils.hpp"
 #include "math/error.hpp"
@@ -17,6 +18,7 @@ namespace {
 constexpr double kKernels = 0.3;   // of the work goes into kernels by themselves, where a circuit has several
 constexpr double kSettled = 3000;  // schedules of one annealing after which a small circuit gains nothing more
 constexpr double kMostRounds = 24, kLast = 0.3;  // the best one found is annealed again with this part of the work
+constexpr double kEstimates = 0.15;              // of the work goes into quick annealing
 constexpr double kStarts = 0.3;                  // of the work, at most, goes into first schedules
 
 struct Candidate {
@@ -88,6 +90,25 @@ class Search {
     }
   }
 
+  // Better lanes for the best schedules so far, by the quick estimate.
+  void estimate() {
+    sort_found();
+    const std::size_t count = std::min(options_.annealed, found_.size());
+    const double budget = kEstimates * options_.work / static_cast<double>(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Candidate made = found_[i];
+      SpanAnnealing annealing(made.circuit->circuit, made.schedule, weights_);
+      const double first = options_.hot * weights_.rotate, last = options_.cold * weights_.rotate;
+      for (double used = 0; used < budget;) {
+        const double temperature = first * std::pow(last / first, used / budget);
+        for (int step = 0; step < 64; ++step) used += static_cast<double>(annealing.step(random_, temperature));
+      }
+      work_ += budget;
+      made.schedule = annealing.schedule();
+      consider(std::move(made));
+    }
+  }
+
   // Schedules put together from those of the circuit's separate parts, each computation solved once.
   void start_from_kernels(const Rewritten& rewritten, const Values& values) {
     const Circuit& circuit = rewritten.circuit;
@@ -146,8 +167,8 @@ class Search {
   bool has_found() const { return !found_.empty(); }
 
   void run() {
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+    estimate();
+    sort_found();
     std::vector<Candidate> starts(
         found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(std::min(options_.annealed, found_.size())));
     // Small circuits settle early: they begin anew more often.
@@ -187,6 +208,11 @@ class Search {
       }
     }
     schedule.packs = std::move(packs);
+  }
+
+  void sort_found() {
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   }
 
   void consider(Candidate candidate) {

@@ -12,6 +12,7 @@ import numpy as np
 from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
 from latticework.circuit_arrays import argument_samples, cheaper, is_of_arrays, to_arrays
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
+from latticework.composition import SharedParameters, shared_parameters
 from latticework.cost import CostModel
 from latticework.errors import DtypeError, LevelError, RangeError, RangeWarning, ShapeError, TraceError, UserError
 from latticework.frontend import Circuit
@@ -29,6 +30,7 @@ from latticework.techniques import Techniques
 LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
+SPARE_BITS = 4  # of precision, where other circuits go on with the results
 MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
 WEIGHTS = (1.0, 2.0, 0.15, 0.05, 0.02, 0.02)  # of vector operations on BFV ciphertexts, relative to a rotation
 
@@ -52,27 +54,44 @@ class CircuitOptions:
     seed: int
     plain_bits: int = 20
     plain_modulus: int | None = None
+    spare_levels: int = 0
+    like: Model | None = None
 
 
 def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on real numbers."""
+    shared = shared_parameters(circuit, options.like, "ckks")
     scalars = to_scalars(circuit, options.weights, exact=False)
     given = _samples(circuit, scalars, options.calibrate)
-    arrays = _arrays(circuit, scalars, given, options)
+    alone = shared.chain is None and not options.spare_levels
+    arrays = _arrays(circuit, scalars, given, options) if alone else None
     vectors = arrays if _is_settled(scalars, options) else None
-    vectors = vectors or _lanes(scalars, given, arrays, options)
+    vectors = vectors or _lanes(scalars, given, arrays, shared, options)
     samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
     samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
     vectors = _with_ranges(vectors, scalars, given)
+    if shared.chain is not None:
+        vectors = shared.placed(vectors, circuit)
+    else:
+        vectors = replace(vectors, depth=vectors.depth + options.spare_levels)
     traced = Traced(vectors.placed, [], [0.0] * len(vectors.placed.outputs))
-    search = Search(
-        circuit, traced, vectors, samples, options.precision_bits, options.on_event, options.costs, options.techniques
-    )
-    plan = search.best(options.ring_degree, options.security_bits, options.insecure)
+    bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
+    search = Search(circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques)
+    if shared.chain is not None:
+        plan = search.on(shared.chain)
+    else:
+        plan = search.best(options.ring_degree, options.security_bits, options.insecure)
+    plan = replace(plan, client=replace(plan.client, precision_bits=options.precision_bits))
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
 
 
-def _lanes(scalars: Scalars, samples: list[Sample], arrays: Vectors | None, options: CircuitOptions) -> Vectors:
+def _lanes(
+    scalars: Scalars,
+    samples: list[Sample],
+    arrays: Vectors | None,
+    shared: SharedParameters,
+    options: CircuitOptions,
+) -> Vectors:
     """The circuit on lanes, or as arrays, if that is cheaper."""
     depth = scalars.graph.depth()
     prices = vector_costs(
@@ -81,7 +100,8 @@ def _lanes(scalars: Scalars, samples: list[Sample], arrays: Vectors | None, opti
     addition = prices.addition(0)
     weights = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), addition, addition, addition)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
-    vectors = to_lanes(scalars, _width(WIDTH, options), lanes, samples=samples, on_event=options.on_event)
+    width = shared.width or _width(WIDTH, options)
+    vectors = to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
     return vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)[0]
 
 
@@ -117,40 +137,43 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on integers modulo t, exactly; RangeWarning where its results may not fit them."""
     if options.calibrate is not None:
         raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
+    shared = shared_parameters(circuit, options.like, "bfv")
     scalars = to_scalars(circuit, options.weights, exact=True)
-    arrays = _arrays(circuit, scalars, _samples(circuit, scalars, None), options, exact=True)
+    alone = shared.chain is None and not options.spare_levels
+    arrays = _arrays(circuit, scalars, _samples(circuit, scalars, None), options, exact=True) if alone else None
     if arrays is not None and _is_settled(scalars, options):
-        vectors, plan = arrays, _bfv_plan(circuit, arrays, options)
+        vectors, plan = arrays, _bfv_plan(circuit, arrays, shared, options)
     else:
-        vectors, plan = _exact_lanes(circuit, scalars, arrays, options)
+        vectors, plan = _exact_lanes(circuit, scalars, arrays, shared, options)
     _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
     return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
 
 
 def _exact_lanes(
-    circuit: Circuit, scalars: Scalars, arrays: Vectors | None, options: CircuitOptions
+    circuit: Circuit, scalars: Scalars, arrays: Vectors | None, shared: SharedParameters, options: CircuitOptions
 ) -> tuple[Vectors, Plan]:
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
     depth = scalars.graph.depth()
-    width = _width(SHALLOW_WIDTH if depth <= 1 else WIDTH, options)
-    vectors = to_lanes(scalars, width, lanes, exact=True, on_event=options.on_event)
+    width = shared.width or _width(SHALLOW_WIDTH if depth <= 1 else WIDTH, options)
+    vectors = to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
     if arrays is None:
-        return vectors, _bfv_plan(circuit, vectors, options)
+        return vectors, _bfv_plan(circuit, vectors, shared, options)
     degree = options.ring_degree or least_ring_degree(depth)
     prices = ExactSeconds(options.costs, degree, depth, options.techniques, options.bits_a_second)
     better, other = cheaper(vectors, arrays, prices, options.techniques)
     try:
-        return better, _bfv_plan(circuit, better, options)
+        return better, _bfv_plan(circuit, better, shared, options)
     except LevelError:
-        return other, _bfv_plan(circuit, other, options)
+        return other, _bfv_plan(circuit, other, shared, options)
 
 
-def _bfv_plan(circuit: Circuit, vectors: Vectors, options: CircuitOptions) -> Plan:
+def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:
     return to_bfv_plan(
         circuit.name, vectors, plain_bits=options.plain_bits, plain_modulus=options.plain_modulus,
         ring_degree=options.ring_degree, security_bits=options.security_bits, insecure=options.insecure,
         costs=options.costs, techniques=options.techniques, on_event=options.on_event,
+        spare_products=options.spare_levels, chain=shared.chain, noises=shared.noises(vectors),
     )  # fmt: skip
 
 

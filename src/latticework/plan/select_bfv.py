@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from latticework.errors import LayoutError, LevelError, RangeError
 from latticework.params import ModulusChain, modulus_limit_bits
 from latticework.params.bfv_chain import ChainShape, chain_transforms, plain_prime, smallest_chain
-from latticework.params.bfv_noise import NoiseModel
+from latticework.params.bfv_noise import Noise, NoiseModel
 from latticework.params.select import MAX_RING_LOG2
 from latticework.plan.code import Executable
 from latticework.plan.noise_walk import noise_of_outputs, reliable
@@ -87,3 +87,16 @@ def _smallest(
         return counts["rotate"] * max(switches, 1) + (counts["mul"] - counts["rotate"]) * products
 
     return smallest_chain(degree, plain, keeps, work, security_bits=security_bits, insecure=insecure)
+
+
+def check_noise(name: str, code: Executable, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
+    """LevelError unless a program's outputs decrypt on given parameters.
+
+    noises  of inputs that are no fresh encryptions, by number
+    """
+    model = NoiseModel(ChainShape(chain))
+    if not all(reliable(model, noise, MARGIN_BITS) for noise in noise_of_outputs(code, chain, inputs=noises)):
+        raise LevelError(
+            f"{name}: the noise of its inputs and its own does not fit the parameters it was to share "
+            f"(N={chain.ring_degree}); compile the circuit whose parameters they are with a larger spare_levels="
+        )

@@ -180,13 +180,15 @@ def _exact_lanes(
         return arrays, _bfv_plan(circuit, arrays, shared, options)
     best = chosen([v for v, _ in plans], [estimate(plan, options.costs).warm_seconds for _, plan in plans])
     plan = replace(next(p for v, p in plans if v.module is best.module), circuit=record_of(best))
-    if arrays is None or cheaper(best, arrays, prices, options.techniques)[0].module is best.module:
+    if arrays is None:
         return best, plan
-    try:
-        better = cheaper(best, arrays, prices, options.techniques)[0]
-        return better, _bfv_plan(circuit, better, shared, options)
-    except LevelError:
-        return best, plan
+    better, other = cheaper(best, arrays, prices, options.techniques)
+    if better.module is arrays.module:
+        try:
+            return better, _bfv_plan(circuit, better, shared, options)
+        except LevelError:
+            better = other
+    return better, replace(plan, circuit=record_of(better))
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:

@@ -7,6 +7,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/lane_graphs.hpp"
 #include "lanes/search.hpp"
+#include "lanes/spans.hpp"
 #include "lanes/starts.hpp"
 
 namespace nb = nanobind;
@@ -97,6 +98,20 @@ nb::dict synthesize(const nb::dict& graph, const nb::dict& schedule, const nb::o
       lanes::synthesize(circuit, values, to_schedule(schedule), to_weights(weights), to_movement(options)), nullptr);
 }
 
+// A schedule after some moves at a fixed temperature, with the estimate as the moves changed it and as counted anew.
+nb::dict anneal_spans(const nb::dict& graph, const nb::dict& schedule, const nb::object& weights,
+                      const nb::dict& options) {
+  const lanes::Circuit circuit = to_circuit(graph);
+  lanes::SpanAnnealing annealing(circuit, to_schedule(schedule), to_weights(weights));
+  lanes::Random random(option(options, "seed", std::uint64_t{0}));
+  const double temperature = option(options, "temperature", 0.1);
+  for (int move = option(options, "moves", 1000); move > 0; --move) annealing.step(random, temperature);
+  nb::dict result = from_schedule(annealing.schedule());
+  result["estimate"] = annealing.cost();
+  result["recounted"] = annealing.recount();
+  return result;
+}
+
 // An equal circuit with equal operations once, and `origin`: which node of the first one each of its nodes is.
 nb::dict rewritten(const nb::dict& graph, bool reassociate) {
   const lanes::Rewritten made = lanes::rewritten(to_circuit(graph), reassociate);
@@ -116,6 +131,18 @@ void bind_lanes(nb::module_& m) {
   m.def(
       "scalar_schedule", [](const nb::dict& graph) { return from_schedule(lanes::scalar_schedule(to_circuit(graph))); },
       "graph"_a, "Every operation an instruction of its own, all in lane 0.");
+  m.def("anneal_spans", &anneal_spans, "graph"_a, "schedule"_a, "weights"_a, "options"_a = nb::dict(),
+        "The lanes of a schedule after quick annealing, and its estimate. Options: moves, seed, temperature.");
+  m.def(
+      "first_schedule",
+      [](const nb::dict& graph) {
+        const lanes::Circuit circuit = to_circuit(graph);
+        lanes::Schedule schedule{lanes::packs_of(circuit, lanes::PackOrder::kReady), {}, {}};
+        lanes::assign_lanes(circuit, schedule, lanes::LaneOrder::kTrees, false);
+        lanes::place_inputs(circuit, schedule);
+        return from_schedule(schedule);
+      },
+      "graph"_a, "A regular schedule, from which a search may start.");
   m.def("rewritten", &rewritten, "graph"_a, "reassociate"_a,
         "An equal circuit: equal operations once, long sums and products in trees of powers of two.");
 }

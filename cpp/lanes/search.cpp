@@ -7,6 +7,7 @@
 
 #include "lanes/kernels.hpp"
 #include "lanes/moves.hpp"
+#include "lanes/spans.hpp"
 #include "lanes/starts.hpp"
 #include "lanes/stencils.hpp"
 #include "math/error.hpp"
@@ -17,6 +18,9 @@ namespace {
 constexpr double kKernels = 0.3;   // of the work goes into kernels by themselves, where a circuit has several
 constexpr double kSettled = 3000;  // schedules of one annealing after which a small circuit gains nothing more
 constexpr double kMostRounds = 24, kLast = 0.3;  // the best one found is annealed again with this part of the work
+constexpr double kHopeless = 12;                 // temperatures by which a schedule is dearer that will not be accepted
+constexpr double kFar = 3;                       // first schedules that cost so many times the cheapest are of no use
+constexpr double kEstimates = 0.15;              // of the work goes into quick annealing
 constexpr double kStarts = 0.3;                  // of the work, at most, goes into first schedules
 
 struct Candidate {
@@ -43,13 +47,15 @@ class Search {
   Search(const Weights& weights, const SearchOptions& options)
       : weights_(weights), options_(options), random_(options.seed) {}
 
-  // Infinite if the copies of inputs do not fit.
-  double price(const Candidate& candidate) {
+  // Infinite if the copies of inputs do not fit, or where it exceeds the limit.
+  double price(const Candidate& candidate, double limit) {
     ++tried_;
+    SynthesisBudget budget{.limit = limit};
     try {
-      return synthesize(candidate.circuit->circuit, *candidate.values, candidate.schedule, weights_, options_.movement,
-                        &work_)
-          .cost;
+      const VectorProgram made = synthesize(candidate.circuit->circuit, *candidate.values, candidate.schedule, weights_,
+                                            options_.movement, &budget);
+      work_ += budget.work;
+      return made.cost;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kRange) throw;
       work_ += static_cast<double>(candidate.schedule.lane.size());
@@ -85,6 +91,27 @@ class Search {
   void start_from_scalars(const Forms& forms) {
     for (const auto& [form, values] : forms) {
       if (!is_spent()) consider({form, values, scalar_schedule(form->circuit), 0});
+    }
+  }
+
+  // Better lanes for the best schedules so far, by the quick estimate.
+  void estimate() {
+    sort_found();
+    const std::size_t count = std::min(options_.annealed, found_.size());
+    const double budget = kEstimates * options_.work / static_cast<double>(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Candidate made = found_[i];
+      SpanAnnealing annealing(made.circuit->circuit, made.schedule, weights_);
+      const double before = annealing.cost();
+      const double first = options_.hot * weights_.rotate, last = options_.cold * weights_.rotate;
+      for (double used = 0; used < budget;) {
+        const double temperature = first * std::pow(last / first, used / budget);
+        for (int step = 0; step < 64; ++step) used += static_cast<double>(annealing.step(random_, temperature));
+      }
+      work_ += budget;
+      if (annealing.cost() >= before) continue;
+      made.schedule = annealing.schedule();
+      consider(std::move(made));
     }
   }
 
@@ -134,7 +161,7 @@ class Search {
       next = candidate;
       work_ += 8 + static_cast<double>(next.schedule.lane.size()) / 8;
       if (!moves.change(next.schedule, random_)) continue;
-      next.cost = price(next);
+      next.cost = price(next, candidate.cost + kHopeless * temperature);
       const double worse = next.cost - candidate.cost;
       if (worse > 0 && random_.unit() >= std::exp(-worse / temperature)) continue;
       std::swap(candidate, next);
@@ -146,8 +173,8 @@ class Search {
   bool has_found() const { return !found_.empty(); }
 
   void run() {
-    std::stable_sort(found_.begin(), found_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+    estimate();
+    sort_found();
     std::vector<Candidate> starts(
         found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(std::min(options_.annealed, found_.size())));
     // Small circuits settle early: they begin anew more often.
@@ -189,8 +216,14 @@ class Search {
     schedule.packs = std::move(packs);
   }
 
+  void sort_found() {
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  }
+
   void consider(Candidate candidate) {
-    candidate.cost = price(candidate);
+    candidate.cost = price(candidate, found_.empty() ? std::numeric_limits<double>::infinity() : kFar * lowest_);
+    lowest_ = found_.empty() ? candidate.cost : std::min(lowest_, candidate.cost);
     if (!std::isfinite(candidate.cost)) return;
     const bool is_new = std::none_of(found_.begin(), found_.end(), [&](const Candidate& other) {
       return other.circuit == candidate.circuit && other.cost == candidate.cost &&
@@ -203,6 +236,7 @@ class Search {
   SearchOptions options_;
   Random random_;
   std::vector<Candidate> found_;
+  double lowest_ = 0;  // cost of the candidates
   double work_ = 0;
   std::int64_t tried_ = 0;
 };

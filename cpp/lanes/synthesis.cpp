@@ -17,10 +17,15 @@ class Synthesis {
             const MovementOptions& options)
       : circuit_(circuit), schedule_(schedule), options_(options), builder_(circuit, values, weights) {}
 
-  VectorProgram run() {
+  VectorProgram run(double limit) {
     for (std::size_t i = 0; i < schedule_.packs.size(); ++i) plan(i);
     lay_out_inputs();
-    for (std::size_t i = 0; i < schedule_.packs.size(); ++i) compute(i);
+    for (std::size_t i = 0; i < schedule_.packs.size(); ++i) {
+      compute(i);
+      if (builder_.cost() <= limit) continue;
+      builder_.program().cost = std::numeric_limits<double>::infinity();
+      return std::move(builder_.program());
+    }
     Number depth = 0;
     for (const Number output : circuit_.outputs) depth = std::max(depth, builder_.depth(find_output(output)));
     builder_.program().depth = depth;
@@ -207,10 +212,12 @@ class Synthesis {
 }  // namespace
 
 VectorProgram synthesize(const Circuit& circuit, const Values& values, const Schedule& schedule, const Weights& weights,
-                         const MovementOptions& options, double* work) {
+                         const MovementOptions& options, SynthesisBudget* budget) {
+  SynthesisBudget none;
+  if (budget == nullptr) budget = &none;
   Synthesis synthesis(circuit, values, schedule, weights, options);
-  VectorProgram program = synthesis.run();
-  if (work != nullptr) *work += synthesis.work();
+  VectorProgram program = synthesis.run(budget->limit);
+  budget->work += synthesis.work();
   return program;
 }
 

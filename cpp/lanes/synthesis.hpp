@@ -1,14 +1,23 @@
 // From a schedule to vector code.
 #pragma once
 
+#include <limits>
+
 #include "lanes/movement.hpp"
 #include "lanes/schedule.hpp"
 
 namespace lw::lanes {
 
-// The vector program that computes every pack of a schedule in its lanes; `work`, if given, is increased by the lanes
-// looked at. Throws kValue for a schedule that is not one of the circuit.
+// What synthesis is given and gives beside the program.
+struct SynthesisBudget {
+  double limit =
+      std::numeric_limits<double>::infinity();  // give up where the cost exceeds it: the cost is infinite then
+  double work = 0;                              // increased by the lanes looked at
+};
+
+// The vector program that computes every pack of a schedule in its lanes. Throws kValue for a schedule that is not one
+// of the circuit, kRange where the copies of inputs do not fit.
 VectorProgram synthesize(const Circuit& circuit, const Values& values, const Schedule& schedule, const Weights& weights,
-                         const MovementOptions& options, double* work = nullptr);
+                         const MovementOptions& options, SynthesisBudget* budget = nullptr);
 
 }  // namespace lw::lanes

@@ -21,6 +21,7 @@ from latticework.precision import Search
 from latticework.techniques import ALL, Techniques
 
 MAX_PRECISION_BITS = 40
+MAX_SPARE = 64
 SCHEMES = ("ckks", "bfv")
 
 
@@ -41,6 +42,8 @@ def compile(
     on_event: OnEvent | None = None,
     plain_bits: int = 20,
     plain_modulus: int | None = None,
+    spare_levels: int = 0,
+    like: Model | None = None,
     algorithm: str = "search",
     effort: str = "normal",
     seed: int = 0,
@@ -65,6 +68,8 @@ def compile(
     on_event        called after every pass
     plain_bits      of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond;
                     plain_modulus  t itself
+    spare_levels    products in a row that other circuits may go on with, on this one's results
+    like            a model whose parameters are to be used, so that results of one are inputs of the other
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
                     "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
                     where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
@@ -83,7 +88,7 @@ def compile(
         options = CircuitOptions(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
             security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
-            plain_bits, plain_modulus,
+            plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like,
         )  # fmt: skip
         return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
     module = to_tensors(program, weights, example)
@@ -101,6 +106,12 @@ def compile(
     search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
     plan = search.best(ring_degree, security_bits, insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), costs)
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_SPARE:
+        raise UserError(f"compile: {name}={value!r}; give a whole number from 0 to {MAX_SPARE}")
+    return int(value)
 
 
 def _check_scheme(program: Program | Circuit, scheme: str) -> None:

@@ -17,12 +17,15 @@ from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend.plain import plain_array
 from latticework.ir import Module, Value, interpret
-from latticework.plan.arguments import gathered, returned, scattered
+from latticework.plan.arguments import OutputLanes, gathered, returned, scattered
+from latticework.plan.output_lanes import output_lanes
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
 from latticework.report import Report, build_report
-from latticework.runtime import Client, PublicKeys, Server
+from latticework.report.lanes_text import lanes_text
+from latticework.report.text import WIDTH
+from latticework.runtime import Client, Keys, PublicKeys, Server
 from latticework.runtime.arguments import checked_argument
 from latticework.runtime.server import DEFAULT_MEMORY
 
@@ -46,9 +49,17 @@ class Model:
         self._reference = reference
         self._costs = costs
 
-    def client(self, *, threads: int = 0) -> Client:
-        """A client: makes keys, encrypts, decrypts. Holds no weights."""
-        return Client(self.plan.client, threads=threads)
+    def client(self, *, keys: Keys | None = None, threads: int = 0) -> Client:
+        """A client: makes keys, encrypts, decrypts. Holds no weights.
+
+        keys    of a client of another model with the same parameters, whose secret key is used: `public_keys()` then
+                makes what this program needs
+        raises  ParameterMismatchError if they are of other parameters
+        """
+        client = Client(self.plan.client, threads=threads)
+        if keys is not None:
+            client.share_keys(keys)
+        return client
 
     def server(
         self, keys: PublicKeys, *, memory: str | int = DEFAULT_MEMORY, device: str = "cpu", threads: int = 0
@@ -95,7 +106,7 @@ class Model:
             return outputs
         modulus = self.plan.chain.plain_modulus
         if modulus:
-            outputs = [(array + modulus // 2) % modulus - modulus // 2 for array in outputs]
+            outputs = [((array + modulus // 2) % modulus - modulus // 2).astype(np.int64) for array in outputs]
         ends = zip(outputs, self.plan.client.outputs, strict=True)
         flat = [np.reshape(array, (*array.shape[: array.ndim - len(o.shape)], -1)) for array, o in ends]
         arrays = dict(zip((r.name for r in results), scattered(results, flat), strict=True))
@@ -117,6 +128,22 @@ class Model:
             )
         reference = None if self._reference is None else (self._reference.module, self._reference.positions)
         return debug_run(self.plan, client, inputs, named, reference)
+
+    def lanes(self, name: str = "result") -> OutputLanes:
+        """Where a result of a circuit lies: `lanes=` of an input of another circuit that goes on with it.
+
+        raises  TraceError if there is no such result; LayoutError if it lies in several ciphertexts
+        """
+        return output_lanes(self.plan, name)
+
+    def schedule(self) -> str:
+        """The vector instructions of a circuit, with the lanes that are read, as text.
+
+        raises  TraceError if the program is no circuit
+        """
+        if self.plan.circuit is None:
+            raise TraceError(f"program {self.plan.client.name} is no circuit: it has layouts, which report() tells")
+        return "\n".join(lanes_text(self.plan.circuit, WIDTH))
 
     def save(self, path: str | Path) -> None:
         """Write the plan file, which a server needs; the client's part of it can be read too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,13 @@ from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Module, Pass, PassEvent, Value, interpret, run_passes, verify
+from latticework.ir import Builder, Module, Pass, PassEvent, Value, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
 from latticework.levels import manage_bfv, manage_levels, program_depth
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import MAX_SLOTS, ModulusChain
+from latticework.params.bfv_noise import Noise
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 from latticework.placing import (
     LAN_BITS_A_SECOND,
@@ -33,9 +35,10 @@ from latticework.placing import (
     slots_needed,
     vector_costs,
 )
+from latticework.plan.code import Executable
 from latticework.plan.emit import emit_code
 from latticework.plan.schema import Plan
-from latticework.plan.select_bfv import select_bfv
+from latticework.plan.select_bfv import check_noise, select_bfv
 from latticework.stages import Lowered, Traced, Vectors
 from latticework.techniques import ALL, UNPACKED, Techniques
 
@@ -155,7 +158,7 @@ def to_primitives(
     """
     if chain.main.top < vectors.depth:
         raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
-    managed = manage_levels(vectors.module, chain, techniques)
+    managed = manage_levels(vectors.module, chain, techniques, vectors.starts)
     return _to_code(managed, chain, on_event, costs, techniques)
 
 
@@ -171,6 +174,20 @@ def _to_code(
     return Lowered(module, emit_code(module, chain, keys), manifest(module, keys, chain))
 
 
+def with_squares(module: Module, count: int) -> Module:
+    """The module with every output squared so many times: what going on computing with them would take."""
+    if not count:
+        return module
+    deeper = module.clone()
+    end = deeper.body.terminator
+    builder = Builder(deeper.body, end.loc).before(end)
+    for number, value in enumerate(list(end.operands)):
+        for _ in range(count):
+            value = builder.build("vec.mul", [value, value])
+        end.set_operand(number, value)
+    return deeper
+
+
 def to_bfv_plan(
     name: str,
     vectors: Vectors,
@@ -184,6 +201,9 @@ def to_bfv_plan(
     costs: CostModel | None = None,
     techniques: Techniques = ALL,
     on_event: OnEvent | None = None,
+    spare_products: int = 0,
+    chain: ModulusChain | None = None,
+    noises: Mapping[int, Noise] = {},
 ) -> Plan:
     """A plan that computes vectors exactly, on integers modulo t, under BFV, with parameters for its own noise.
 
@@ -191,6 +211,8 @@ def to_bfv_plan(
     plain_bits   bits of t, unless `plain_modulus` gives it
     ring_degree  the smallest that fits if not given
     insecure     allow a ring_degree that is too small for security_bits
+    spare_products  in a row, for which outputs keep room
+    chain        the parameters, if they are given;  noises  then: of inputs that are no fresh encryptions, by number
     raises       as `manage_bfv` for what BFV has not; LevelError where no ring has room for the noise
     """
     verify(vectors.module)
@@ -198,8 +220,17 @@ def to_bfv_plan(
     def lowered(chain: ModulusChain) -> Lowered:
         return _to_code(manage_bfv(vectors.module, chain), chain, on_event, costs, techniques)
 
+    if chain is not None:
+        code = lowered(chain)
+        check_noise(name, code.code, chain, noises)
+        return to_exact_plan(name, vectors, code, ranges)
+    deeper = replace(vectors, module=with_squares(vectors.module, spare_products))
+
+    def of_deeper(chain: ModulusChain) -> Executable:
+        return _to_code(manage_bfv(deeper.module, chain), chain, on_event, costs, techniques).code
+
     chain = select_bfv(
-        lambda chain: lowered(chain).code, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,
+        of_deeper, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,
         ring_degree=ring_degree, security_bits=security_bits, insecure=insecure,
     )  # fmt: skip
     return to_exact_plan(name, vectors, lowered(chain), ranges)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from latticework.assemble import accepted_ranges
 from latticework.cost import CostModel
-from latticework.errors import PrecisionError, UserError
+from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import Sample
 from latticework.levels.ranges import Interval, Ranges, ranges
@@ -109,6 +109,31 @@ class Search:
             f"2^{scale_bits - missing}; ask for less",
             at=self.program.loc,
         )
+
+    def on(self, chain: ModulusChain) -> Plan:
+        """The plan on given parameters.
+
+        raises  LevelError or PrecisionError if they do not do
+        """
+        plan = self.plan(chain)
+        sizes = Sizes(plan)
+        measured = self.measure.measured(plan, sizes.note)
+        missing = self.missing_bits(measured)
+        room = log2(chain.modulus(0) / chain.main.scales[0])
+        wanted = self.headroom_bits(plan, sizes.largest)
+        if wanted > room + 1:
+            raise LevelError(
+                f"compile: values of {wanted} bits do not fit the parameters that are shared, whose lowest level has "
+                f"room for {room:.0f}; scale the outputs down, or compile the first circuit for larger values",
+                at=self.program.loc,
+            )
+        if missing > 0:
+            raise PrecisionError(
+                f"compile: precision_bits={self.precision_bits:g} is not reached on the parameters that are shared: "
+                f"{missing} bits are missing; ask for less here, or for more of the first circuit",
+                at=self.program.loc,
+            )
+        return self.finished(plan, measured)
 
     def plan(self, chain: ModulusChain) -> Plan:
         """The plan for a chain, without error bounds."""

@@ -49,6 +49,7 @@ class Vectors:
     depth      levels it spends
     placing    why its tensors lie where they do;  lines  what the locations in that number
     circuit    of a circuit: what users call its inputs and outputs, and how it was vectorised
+    starts     levels of the inputs, counted down from the top of the chain, where they are not to be chosen
     """
 
     placed: Module
@@ -62,6 +63,7 @@ class Vectors:
     placing: Placing | None = None
     lines: tuple[Loc, ...] = ()
     circuit: CircuitFacts | None = None
+    starts: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

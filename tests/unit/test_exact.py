@@ -27,7 +27,7 @@ from circuit_graphs import (
 
 from latticework._core import lanes
 from latticework.circuit.exact.alignment import align, fewest_packs
-from latticework.circuit.exact.bounds import rotation_cuts, rotations_needed
+from latticework.circuit.exact.bounds import rotation_cuts, rotations_needed, rotations_of_any
 from latticework.circuit.exact.forms import COMMUTATIVE, Circuit, Schedule, asap_packs
 from latticework.circuit.exact.joint import Weights, place
 from latticework.errors import LayoutError, MissingPackageError, ShapeError
@@ -100,25 +100,26 @@ def test_optimum_is_that_of_all_schedules(seed: int, width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("graph", "rotations"),
+    ("graph", "rotations", "of_any"),
     [
-        (dot(3), 2),
-        (dot(6), 3),
-        pytest.param(dot(10), 4, marks=pytest.mark.slow),
-        (matmul(2), 3),
-        (matmul(2, REPLICATED), 2),
-        (matmul(2, FREE, FREE), 1),
-        (convolution(4, 2), 4),
-        (convolution(4, 2, GROUPED, REPLICATED), 2),
+        (dot(3), 2, 2),
+        (dot(6), 3, 3),
+        pytest.param(dot(10), 4, 4, marks=pytest.mark.slow),
+        (matmul(2), 3, 1),
+        (matmul(2, REPLICATED), 2, 1),
+        (matmul(2, FREE, FREE), 1, 1),
+        (convolution(4, 2), 4, 2),
+        (convolution(4, 2, GROUPED, REPLICATED), 2, 1),
     ],
     ids=["dot.3", "dot.6", "dot.10", "mm.2", "mm.2 half", "mm.2 free", "conv.4.2", "conv.4.2 half"],
 )
-def test_fewest_rotations_of_small_kernels(graph: dict[str, Any], rotations: int) -> None:
-    """Found, and proved by counting for any number of lanes."""
+def test_fewest_rotations_of_small_kernels(graph: dict[str, Any], rotations: int, of_any: int) -> None:
+    """Found, and proved by counting for any number of lanes; some for any movement of data."""
     found = place(Circuit.from_dict(graph), WEIGHTS)
     assert found is not None
     assert found.is_optimal
     assert found.rotations == found.rotations_needed == rotations
+    assert found.rotations_of_any == of_any
     check_schedule(graph, found.schedule.as_dict())
 
 
@@ -148,6 +149,15 @@ def test_annealing_does_not_beat_the_optimum(seed: int) -> None:
     assert found.schedule.packs == start.packs
     assert found.rotations_needed <= found.rotations <= movement(circuit, start)[0]
     check_schedule(graph, found.schedule.as_dict())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_code_has_fewer_rotations_than_sums_need(seed: int) -> None:
+    graph = dot(2 + 3 * seed, REPLICATED, [GROUPED, FREE][seed % 2])
+    circuit = Circuit.from_dict(graph)
+    code = lanes.vectorize(graph, list(WEIGHTS), {"work": 1e5})
+    assert code["counts"]["rotations"] >= rotations_of_any(circuit) == (1 + 3 * seed).bit_length()
+    assert rotations_of_any(circuit, asap_packs(circuit)) == rotations_of_any(circuit)
 
 
 def test_contested_copies_take_rotations() -> None:

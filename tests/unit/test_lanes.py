@@ -68,6 +68,17 @@ def test_scalar_schedules_and_any_means_of_movement_are_exact(graph, spread, joi
 
 
 @settings(max_examples=60, deadline=None)
+@given(graphs(), st.integers(0, 9), st.sampled_from([0.01, 1.0]))
+def test_the_quick_estimate_is_kept_up_by_its_moves(graph, seed, temperature):
+    graph = _core.lanes.rewritten(graph, False)
+    first = _core.lanes.first_schedule(graph)
+    options = {"moves": 300, "seed": seed, "temperature": temperature}
+    moved = _core.lanes.anneal_spans(graph, first, WEIGHTS, options)
+    assert moved["estimate"] == pytest.approx(moved["recounted"], abs=1e-9)
+    check(graph, _core.lanes.synthesize(graph, moved, WEIGHTS))
+
+
+@settings(max_examples=60, deadline=None)
 @given(graphs())
 def test_trees_of_sums_and_products_keep_the_meaning(graph):
     values = np.random.default_rng(1).integers(-9, 9, len(graph["code"])).tolist()

@@ -124,7 +124,7 @@ class _Emitter:
         vector = array
         if array.type.count > 1:  # type: ignore[attr-defined]
             vector = self.builder.build("vec.take", [array], vectors=(self.right[i],))
-        if self.left[i] in self.dirty:
+        if self.left[i] in self.dirty and not self.read[i] <= {lane for lane, _ in self.tables[i]}:
             mask = self._vector([(lane, ONE) for lane, _ in self.tables[i]])
             vector = self.builder.build("vec.mul", [vector, mask])
         return vector

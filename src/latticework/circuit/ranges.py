@@ -55,23 +55,3 @@ def overflowing(graph: Graph, inputs: Sequence[Sequence[Interval]], modulus: int
 def bits_that_hold(interval: Interval) -> int:
     """Bits of a plaintext modulus by which an interval is represented."""
     return int(max(-interval[0], interval[1])).bit_length() + 1
-
-
-def largest_input(graph: Graph, inputs: Sequence[Sequence[Interval | None]], modulus: int, most: int) -> int:
-    """The largest magnitude, up to `most`, that inputs without a range (None) may all have so that every output fits;
-    0 if there is none."""
-
-    def fits(bound: int) -> bool:
-        filled = [[(-bound, bound) if i is None else i for i in group] for group in inputs]
-        return not overflowing(graph, filled, modulus)
-
-    low, high = 0, most
-    if not fits(1):
-        return 0
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -150,7 +150,8 @@ def trace_circuit(
         for p in shared.members:
             own: Input = p.kind
             elements = tuple(range(first, first + own.size))
-            arguments.append(Argument(p.name, own.shape, number, elements, own.low, own.high))
+            link = own.source.link if own.source is not None else None
+            arguments.append(Argument(p.name, own.shape, number, elements, own.low, own.high, link))
             first += own.size
             given[p.name] = _array(tracer, circuit, p, group, elements)
     bound = circuit.signature.bind_partial()

@@ -14,6 +14,7 @@ from latticework.errors import DtypeError, LayoutError, RangeError, ShapeError, 
 from latticework.frontend.annotations import Kinds, Parameter
 from latticework.frontend.location import user_loc
 from latticework.ir.location import Loc
+from latticework.plan.arguments import OutputLanes
 
 MAX_LANES = 1 << 16
 _NAMES = ("scalar", "vector", "matrix")
@@ -29,6 +30,7 @@ class Input:
     lanes      slot of every element, in C order; () where the compiler chooses
     secret     encrypted; else public, known when the circuit is compiled
     low, high  between which its values lie, or None
+    source     the result of another compiled circuit that it is, or None
     """
 
     shape: tuple[int, ...]
@@ -38,6 +40,7 @@ class Input:
     secret: bool = True
     low: float | None = None
     high: float | None = None
+    source: OutputLanes | None = None
 
     @property
     def is_free(self) -> bool:
@@ -135,7 +138,13 @@ def _input(
             raise RangeError(f"lw.{name}: low={low!r}, high={high!r}; give two finite numbers", at=at)
     if (low is None) != (high is None) or (low is not None and not low < high):
         raise RangeError(f"lw.{name}: low={low!r}, high={high!r}; give both, low below high", at=at)
-    return Input(shape, replicate, group, fixed, secret, low, high)
+    source = lanes if isinstance(lanes, OutputLanes) else None
+    if source is not None and group:
+        raise LayoutError(
+            f"lw.{name}: what {source.link.circuit} computes is a ciphertext of its own; leave out group={group!r}",
+            at=at,
+        )
+    return Input(shape, replicate, group, fixed, secret, low, high, source)
 
 
 def _lanes(name: str, shape: tuple[int, ...], lanes: Any, at: Loc) -> tuple[int, ...]:
@@ -174,6 +183,12 @@ class Shared:
     packing: str
     members: tuple[Parameter, ...]
     lanes: tuple[int, ...]
+
+    @property
+    def source(self) -> OutputLanes | None:
+        """The result of another circuit that it is."""
+        source: OutputLanes | None = self.members[0].kind.source
+        return source
 
     @property
     def size(self) -> int:

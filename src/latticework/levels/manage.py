@@ -12,7 +12,7 @@ Cost: O(ops), times the copies of loops that spend levels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,16 +41,19 @@ class Public:
 Managed = Value | Public
 
 
-def manage_levels(module: Module, chain: ModulusChain, techniques: Techniques = ALL) -> Module:
-    """Rewrite a verified `vec` module for a chain of at least `program_depth(module)` levels.
+def manage_levels(
+    module: Module, chain: ModulusChain, techniques: Techniques = ALL, starts: Sequence[int] | None = None
+) -> Module:
+    """Rewrite a verified `vec` module for a chain of at least `program_depth(module, starts)` levels.
 
     techniques  whether products are relinearised and rescaled lazily
+    starts      level of each input, counted down from the top; the lowest that do if not given
     """
     body = Block()
     result = Module(body, list(module.input_names), list(module.outputs), dict(module.sources))
     emitter = _Emitter(Builder(body), chain, techniques)
     env: dict[Value, Managed] = {}
-    for arg, start in zip(module.body.args, input_levels(module), strict=True):
+    for arg, start in zip(module.body.args, input_levels(module) if starts is None else starts, strict=True):
         kind = INDEX if arg.type is INDEX else emitter.settled_type(_vectors(arg), chain.main.top + start)
         env[arg] = body.add_arg(kind, arg.origin)
     outputs = emitter.block(module.body, env)

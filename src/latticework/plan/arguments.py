@@ -18,12 +18,25 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """An encrypted output of a compiled circuit.
+
+    interface  of the compilation (`interface_id`), in hexadecimal
+    """
+
+    circuit: str
+    output: str
+    interface: str
+
+
+@dataclass(frozen=True, slots=True)
 class Argument:
     """One value that the user gives.
 
     input      number of the encrypted input that holds it
     elements   which of that input's elements it is, in C order of `shape`
     low, high  what is accepted; None: anything that the input accepts
+    linked     the output of another circuit that it is; the client need not give it then
     """
 
     name: str
@@ -32,6 +45,37 @@ class Argument:
     elements: tuple[int, ...]
     low: float | None = None
     high: float | None = None
+    linked: Link | None = None
+
+
+@dataclass(frozen=True)
+class OutputLanes:
+    """Where a result of a compiled circuit lies, for `lanes=` of an input of another circuit that goes on with it.
+
+    link   the encrypted output that holds all of it;  lanes  slots there, in C order of `shape`
+    slots, level, scale, parameters  of that ciphertext
+    noise  under BFV, as the noise model has it
+    """
+
+    link: Link
+    shape: tuple[int, ...]
+    lanes: tuple[int, ...]
+    slots: int
+    level: int
+    scale: float
+    parameters: bytes
+    noise: Any = None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The slots, in the result's shape."""
+        return np.array(self.lanes, dtype=dtype or np.int64).reshape(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.lanes)
+
+    def tolist(self) -> Any:
+        """The slots, nested as the result is."""
+        return np.asarray(self).tolist()
 
 
 @dataclass(frozen=True, slots=True)

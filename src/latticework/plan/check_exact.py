@@ -19,9 +19,7 @@ def check_exact(plan: Plan) -> None:
         return
     for name, source in plan.sources.items():
         if not (np.abs(source) <= MAX_INTEGER).all() or (source != np.rint(source)).any():
-            raise FormatError(
-                f"plan: source {name} holds more than integers of 53 bits; the file was altered"
-            )
+            raise FormatError(f"plan: source {name} holds more than integers of 53 bits; the file was altered")
     for number, constant in enumerate(plan.constants):
         for factor in _factors(constant):
             if isinstance(factor, complex) or not abs(factor) <= MAX_INTEGER or factor != round(factor):

@@ -7,7 +7,7 @@ source are as good as independent of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import inf, log2
@@ -29,16 +29,22 @@ _SILENT = {"encode", "key"}
 
 
 def noise_of_outputs(
-    code: Executable, chain: ModulusChain, *, public_key: bool = True, on_noise: OnNoise | None = None
+    code: Executable,
+    chain: ModulusChain,
+    *,
+    public_key: bool = True,
+    on_noise: OnNoise | None = None,
+    inputs: Mapping[int, Noise] = {},
 ) -> list[Noise]:
     """The noise of every ciphertext that a plan gives out.
 
     chain       may have another number of primes than that of the code: places are counted from the top
     public_key  inputs are encrypted under the public key, which is noisier than under the secret key
+    inputs      noise of those that are no fresh encryptions, by number
     on_noise    called with (register, noises) for every array of ciphertexts over Q
     raises      UnsupportedError for loops, whose noise grows with every turn
     """
-    return _Walk(code, chain, on_noise).run(public_key)
+    return _Walk(code, chain, on_noise).run(public_key, inputs)
 
 
 def output_budgets(plan: Plan, *, public_key: bool = True) -> list[float]:
@@ -62,16 +68,17 @@ class _Walk:
         self.square = lru_cache(maxsize=4096)(self.model.square)
         self.switching = lru_cache(maxsize=64)(lambda level: self.model.rotate(nothing(level)))
 
-    def run(self, public_key: bool) -> list[Noise]:
+    def run(self, public_key: bool, inputs: Mapping[int, Noise]) -> list[Noise]:
         """Follow the code."""
         body = self.code.blocks[0]
         kinds = [self.kind(r) for r in body.arguments]
         top = max((k.level for k in kinds if isinstance(k, CipherKind)), default=0)
         self.shift = self.model.parameters.levels - top
-        for register, kind in zip(body.arguments, kinds, strict=True):
+        for number, (register, kind) in enumerate(zip(body.arguments, kinds, strict=True)):
             if not isinstance(kind, CipherKind):
                 raise UnsupportedError("BFV plans have no run-time integers")
-            fresh = replace(self.model.fresh(public=public_key), level=kind.level + self.shift)
+            given = inputs.get(number) or self.model.fresh(public=public_key)
+            fresh = replace(given, level=kind.level + self.shift)
             self.write(register, tuple(self.new(fresh) for _ in range(kind.count)))
         for instruction in body.code:
             if instruction.op == "yield":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf
 
 from latticework.errors import LayoutError, LevelError, RangeError
@@ -16,7 +16,7 @@ from latticework.params.bfv_chain import (
     plain_prime,
     smallest_chain,
 )
-from latticework.params.bfv_noise import NoiseModel
+from latticework.params.bfv_noise import Noise, NoiseModel
 from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2
 from latticework.plan.code import Executable
 from latticework.plan.noise_walk import noise_of_outputs
@@ -105,3 +105,16 @@ def _smallest(code: Executable, roomy: ModulusChain, security_bits: int, insecur
         roomy.ring_degree, roomy.plain_modulus, lambda chain: spare(chain) >= 0, work,
         least_bits=least_bits, security_bits=security_bits, insecure=insecure,
     )  # fmt: skip
+
+
+def check_noise(name: str, code: Executable, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
+    """LevelError unless a program's outputs decrypt on given parameters.
+
+    noises  of inputs that are no fresh encryptions, by number
+    """
+    model = NoiseModel(ChainShape(chain))
+    if any(model.spare_bits(noise) < MARGIN_BITS for noise in noise_of_outputs(code, chain, inputs=noises)):
+        raise LevelError(
+            f"{name}: the noise of its inputs and its own does not fit the parameters it was to share "
+            f"(N={chain.ring_degree}); compile the circuit whose parameters they are with a larger spare_levels="
+        )

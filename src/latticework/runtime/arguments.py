@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import DtypeError, RangeError, ShapeError
+from latticework.errors import (
+    DtypeError,
+    FormatError,
+    ParameterMismatchError,
+    RangeError,
+    ShapeError,
+    TraceError,
+)
 from latticework.plan.arguments import Argument, Result, gathered, returned
 from latticework.plan.schema import ClientSpec
+from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role
 from latticework.runtime.owner import OwnerValue
 
 
@@ -19,10 +28,12 @@ def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.N
 
     raises  ShapeError, DtypeError or RangeError for values that do not fit
     """
-    values = {a.name: checked_argument(spec, a, given[a.name]) for a in spec.arguments}
-    sent = [a for a in spec.arguments if a.input >= 0]
+    values = {a.name: checked_argument(spec, a, given[a.name]) for a in spec.arguments if a.name in given}
+    sent = [a for a in spec.arguments if a.input >= 0 and a.name in given]
     arrays = gathered(sent, [i.pack.size for i in spec.secret_inputs], values)
-    return {i.name: array.reshape(i.shape) for i, array in zip(spec.secret_inputs, arrays, strict=True)}
+    present = {a.input for a in sent}
+    listed = enumerate(zip(spec.secret_inputs, arrays, strict=True))
+    return {i.name: array.reshape(i.shape) for n, (i, array) in listed if n in present}
 
 
 def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
@@ -48,6 +59,41 @@ def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks
             f"{high:.6g}: declare low= and high= of the input, or compile with calibrate= data that cover it"
         )
     return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def with_results(
+    spec: ClientSpec, interface: bytes, encrypted: Encrypted | None, outputs: Mapping[str, Encrypted]
+) -> Encrypted:
+    """Encrypted inputs together with output ciphertexts of other circuits.
+
+    raises  TraceError, FormatError or ParameterMismatchError for results that are not those of an input
+    """
+    linked = {a.name: a for a in spec.arguments if a.linked is not None}
+    tensors = {}
+    if encrypted is not None:
+        check_role(encrypted, spec, INPUTS)
+        tensors = dict(encrypted.tensors)
+    for name, results in outputs.items():
+        if name not in linked:
+            raise TraceError(
+                f"circuit {spec.name}: {name} is no input that another circuit computes; such are "
+                f"{', '.join(linked) or 'none'}"
+            )
+        argument = linked[name]
+        link = argument.linked
+        assert link is not None
+        if not isinstance(results, Encrypted) or results.role != OUTPUTS or results.program != link.circuit:
+            raise FormatError(
+                f"circuit {spec.name}: input {name} takes the encrypted outputs of circuit {link.circuit}"
+            )
+        if results.interface.hex() != link.interface:
+            raise ParameterMismatchError(
+                f"circuit {spec.name}: input {name} is of another compilation of circuit {link.circuit}; use the model "
+                "whose lanes it was declared with"
+            )
+        if argument.input >= 0:
+            tensors[spec.secret_inputs[argument.input].name] = results.tensors[link.output]
+    return Encrypted(INPUTS, spec.name, interface, tensors, {})
 
 
 def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:

@@ -117,6 +117,20 @@ class Client:
         self._decryptor = self._coding.decryptor(secret)
         self._secret = secret
 
+    def share_keys(self, keys: Keys) -> None:
+        """Encrypt and decrypt under the secret key of a client of another program with the same parameters.
+
+        raises  ParameterMismatchError if they are of other parameters
+        """
+        if not isinstance(keys, Keys):
+            raise UserError(f"share_keys takes the Keys that keygen() made, got {type(keys).__name__}")
+        if keys._secret.parameters != self.context.parameters.fingerprint:
+            raise ParameterMismatchError(
+                f"client of {self.spec.name}: the keys are of other parameters; compile with like= the model that they "
+                "are of"
+            )
+        self.use_secret_key(keys._secret)
+
     def use_public_key(self, key: _core.PublicKey) -> None:
         """Encrypt for the owner of this key; such a client cannot decrypt."""
         if not isinstance(key, _core.PublicKey):
@@ -150,6 +164,8 @@ class Client:
             raise SecretKeyError("the client has no key: call keygen(), or load_keys(folder), first")
         tensors, integers = {}, {}
         for spec in self.spec.inputs:
+            if spec.name not in checked:
+                continue
             value = checked[spec.name]
             if isinstance(spec, IndexInput):
                 assert isinstance(value, int)
@@ -224,7 +240,8 @@ class Client:
         given = self._by_name(arrays, named)
         if self.spec.arguments:
             given = encrypted_inputs(self.spec, given)
-        return {i.name: _checked(self.spec, i, given[i.name], self._coding) for i in self.spec.inputs}
+        sent = [i for i in self.spec.inputs if i.name in given]  # the server has those that another circuit computes
+        return {i.name: _checked(self.spec, i, given[i.name], self._coding) for i in sent}
 
     def _by_name(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         names = [i.name for i in self.spec.arguments or self.spec.inputs]
@@ -234,7 +251,8 @@ class Client:
         given = dict(zip(names, arrays, strict=False))
         unknown = [n for n in named if n not in names or n in given]
         given.update(named)
-        missing = [n for n in names if n not in given]
+        linked = {a.name for a in self.spec.arguments if a.linked is not None}
+        missing = [n for n in names if n not in given and n not in linked]
         if unknown or missing:
             raise TraceError(
                 f"program {self.spec.name} has the inputs {listed}; missing: {', '.join(missing) or 'none'}; "

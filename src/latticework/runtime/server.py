@@ -16,6 +16,7 @@ from latticework.plan.code import encode_code
 from latticework.plan.constants import MapSums, slot_vectors
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
+from latticework.runtime.arguments import with_results
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in
@@ -110,6 +111,15 @@ class Server:
         arrays = (tuple(value) if isinstance(value, list) else (value,) for value in outputs)
         named = dict(zip([o.name for o in spec.outputs], arrays, strict=True))
         return Encrypted(OUTPUTS, spec.name, self._interface, named, {})
+
+    def inputs(self, encrypted: Encrypted | None = None, **outputs: Encrypted) -> Encrypted:
+        """Inputs of which some are results of other circuits.
+
+        encrypted  the inputs that the client encrypted, if there are any
+        outputs    by input: what the server of the other circuit returned
+        raises     TraceError, FormatError or ParameterMismatchError for results that are not those of an input
+        """
+        return with_results(self.plan.client, self._interface, encrypted, outputs)
 
     def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
         """Read encrypted inputs."""

@@ -1,18 +1,20 @@
 """How many rotations and sources a circuit needs once it is known which operations share an instruction.
 
-A *register* is the vector of a pack, or of an input group that is packed. The arguments hold for any number of lanes:
+A *register* is the vector of a pack, or of an input group that is packed. Two arguments, for any number of lanes:
 
 - In one instruction, several operations read one value over different distances, and so does one operation two values
   of one register: distances colour the edges between values and operations. So as many distances are needed as the
-  largest degree, and one of them may be 0.
-- A value that depends on n values of one register (a sum of n lanes) is reached from n different lanes. By k rotations
-  there are at most 2^k distances, one for each subset of them, so k >= log2 n. They are rotations of that register,
-  and of those between it and the value.
+  largest degree, and one of them may be 0. Each other one is a rotation of that register, if what an instruction reads
+  are merges of registers rotated once each (*direct* movement). Rotating copies that were rotated or merged before
+  can take fewer.
+- A value that depends on n values of one register (a sum of n lanes) is reached from n different lanes. By k rotations,
+  of whatever vectors, there are at most 2^k distances, one for each subset of them, so k >= log2 n. Of direct movement
+  they are rotations of that register and of those between it and the value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from latticework.circuit.exact.forms import FREE, GROUPED, INPUT, Circuit, Pack
@@ -61,11 +63,28 @@ def distances(circuit: Circuit, packs: Sequence[Pack]) -> dict[tuple[int, Regist
 
 
 def rotation_cuts(circuit: Circuit, packs: Sequence[Pack]) -> list[RotationCut]:
-    """Both arguments above; of equal sets of registers the strongest."""
+    """What both arguments say of direct movement; of equal sets of registers the strongest."""
     cuts: dict[frozenset[Register], int] = {}
     for (_, register), needed in distances(circuit, packs).items():
         one = frozenset([register])
         cuts[one] = max(cuts.get(one, 0), needed - 1)
+    for values, between in _dependences(circuit, packs):
+        cuts[between] = max(cuts.get(between, 0), (values - 1).bit_length())
+    return [RotationCut(between, number) for between, number in cuts.items() if number > 0]
+
+
+def rotations_of_any(circuit: Circuit, packs: Sequence[Pack] = ()) -> int:
+    """Rotations that any vector program needs in which these packs are instructions; without packs: any at all.
+
+    So many distances, of one value to the lanes that read it or of values to the one that depends on them, that fewer
+    rotations do not combine to them. Holds unless what a value depends on cancels.
+    """
+    apart = [*distances(circuit, packs).values(), *(values for values, _ in _dependences(circuit, packs))]
+    return max(((number - 1).bit_length() for number in apart), default=0)
+
+
+def _dependences(circuit: Circuit, packs: Sequence[Pack]) -> Iterator[tuple[int, frozenset[Register]]]:
+    """For each operation and register: on how many of its values it depends, and the registers on the way to them."""
     where = registers(circuit, packs)
     # Of each node and each register that it depends on: values it depends on, registers on the way to them.
     reach: list[dict[Register, tuple[frozenset[int], frozenset[Register]]]] = []
@@ -75,18 +94,16 @@ def rotation_cuts(circuit: Circuit, packs: Sequence[Pack]) -> list[RotationCut]:
             for register, (values, between) in reach[operand].items():
                 here = found.get(register, (frozenset[int](), frozenset[Register]()))
                 found[register] = here[0] | values, here[1] | between
-        for values, between in found.values():
-            cuts[between] = max(cuts.get(between, 0), (len(values) - 1).bit_length())
+        yield from ((len(values), between) for values, between in found.values())
         if node in where:
             own = frozenset([where[node]])
             found = {register: (values, between | own) for register, (values, between) in found.items()}
             found[where[node]] = frozenset([node]), own
         reach.append(found)
-    return [RotationCut(between, number) for between, number in cuts.items() if number > 0]
 
 
 def rotations_needed(cuts: Sequence[RotationCut]) -> int:
-    """A number of rotations that all cuts together prove: those of single registers, and one more set."""
+    """Rotations that direct movement needs by all cuts together: those of single registers, and one more set."""
     single = {next(iter(cut.registers)): cut.at_least for cut in cuts if len(cut.registers) == 1}
     missing = [cut.at_least - sum(single.get(register, 0) for register in cut.registers) for cut in cuts]
     return sum(single.values()) + max([0, *missing])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple
 
-from latticework.circuit.exact.bounds import rotation_cuts, rotations_needed
+from latticework.circuit.exact.bounds import rotation_cuts, rotations_needed, rotations_of_any
 from latticework.circuit.exact.forms import (
     ADD_CONSTANT,
     MUL,
@@ -54,7 +54,8 @@ class Placement:
 
     cost, bound       of all instructions, masks included; no placement of these packs on as many lanes is below `bound`
     rotations         distinct pairs of a register and a distance
-    rotations_needed  on any number of lanes, by counting (`bounds`)
+    rotations_needed  of such a placement on any number of lanes, by counting (`bounds`)
+    rotations_of_any  of any vector code with these packs, by counting
     merges, masks     additions of sources, and products with 0/1 vectors before them
     """
 
@@ -64,6 +65,7 @@ class Placement:
     is_optimal: bool
     rotations: int
     rotations_needed: int
+    rotations_of_any: int
     merges: int
     masks: int
 
@@ -115,6 +117,7 @@ def place(
         is_optimal=price <= answer.bound,
         rotations=len(rotations),
         rotations_needed=rotations_needed(rotation_cuts(circuit, packs)),
+        rotations_of_any=rotations_of_any(circuit, packs),
         merges=merges,
         masks=masks,
     )

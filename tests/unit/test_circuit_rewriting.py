@@ -1,0 +1,134 @@
+"""Each rewriting rule applies where it should, keeps every output, and never adds a product."""
+
+import numpy as np
+import pytest
+
+from latticework.circuit.graph import (
+    ADD,
+    ADD_CONSTANT,
+    MUL,
+    MUL_CONSTANT,
+    NEG,
+    SUB,
+    Constant,
+    GraphBuilder,
+    Group,
+    evaluate,
+)
+from latticework.circuit.ranges import bits_that_hold, intervals, overflowing
+from latticework.circuit.rewrite import RULES, balanced, factor, improved, minus, rewritten, select
+
+ONE = Constant(1)
+
+
+def graph_of(compute, size=5):
+    """The graph of a function of a builder and its inputs."""
+    builder = GraphBuilder([Group("x", "grouped", (), tuple(f"x[{i}]" for i in range(size)))])
+    outputs = compute(builder, [builder.input(0, i) for i in range(size)])
+    return builder.finished(outputs if isinstance(outputs, list) else [outputs])
+
+
+def mux(b, bit, one, zero):
+    return b.add(b.mul(bit, one), b.mul(b.sub(ONE, bit), zero))
+
+
+CASES = {
+    "select": (select, lambda b, x: mux(b, x[0], x[1], x[2]), {MUL: 1, ADD: 1, SUB: 1}),
+    "factors": (factor, lambda b, x: b.add(b.mul(x[0], x[1]), b.mul(x[2], x[0])), {MUL: 1, ADD: 1}),
+    "difference": (factor, lambda b, x: b.sub(b.mul(x[0], x[1]), b.mul(x[2], x[0])), {MUL: 1, SUB: 1}),
+    "constants": (factor, lambda b, x: b.add(b._times(x[0], 3), b._times(x[1], 3)), {ADD: 1, MUL_CONSTANT: 1}),
+    "plus minus": (minus, lambda b, x: b.add(x[0], b.neg(x[1])), {SUB: 1}),
+    "minus plus": (minus, lambda b, x: b.add(b.neg(x[0]), x[1]), {SUB: 1}),
+    "minus minus": (minus, lambda b, x: b.sub(x[0], b.neg(x[1])), {ADD: 1}),
+    "times": (minus, lambda b, x: b.mul(b.neg(x[0]), b.neg(x[1])), {MUL: 1}),
+    "turned": (minus, lambda b, x: b.neg(b.sub(x[0], x[1])), {SUB: 1}),
+}
+
+
+def counts(graph):
+    codes = [node.code for node in graph.nodes if node.code]
+    return {code: codes.count(code) for code in codes}
+
+
+def assert_equal(a, b):
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        x = [[int(n) for n in rng.integers(-99, 99, 5)]]
+        assert evaluate(a, x) == evaluate(b, x)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_rule_makes_what_it_says(case):
+    rule, compute, want = CASES[case]
+    graph = graph_of(compute)
+    new = rewritten(graph, (rule,))
+    assert counts(new) == want
+    assert_equal(graph, new)
+
+
+@pytest.mark.parametrize("case", ["select", "factors"])
+def test_products_that_something_else_reads_are_kept(case):
+    rule, compute, _ = CASES[case]
+
+    def shared(b, x):
+        return [compute(b, x), b.add(b.mul(x[0], x[1]), x[4])]
+
+    graph = graph_of(shared)
+    assert counts(rewritten(graph, (rule,)))[MUL] == counts(graph)[MUL]
+
+
+def random_graph(rng, operations=40):
+    def compute(b, x):
+        made = list(x)
+        for _ in range(operations):
+            i, j = rng.integers(0, len(made), 2)
+            op = [b.add, b.sub, b.mul, lambda p, _: b.neg(p), lambda p, q: mux(b, p, q, x[0])][rng.integers(5)]
+            new = op(made[i], made[j])
+            made += [new] if isinstance(new, int) and new not in made else []
+        return made[-3:]
+
+    return graph_of(compute)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rewriting_keeps_outputs_and_adds_no_product(seed):
+    graph = random_graph(np.random.default_rng(seed))
+    for new in (*(rewritten(graph, (rule,)) for rule in RULES), balanced(graph), improved(graph)):
+        assert_equal(graph, new)
+        assert new.num_products <= graph.num_products
+
+
+def test_sums_and_products_become_trees():
+    def chain(b, x):
+        total, product = x[0], x[0]
+        for y in (*x[1:], *x[:3]):
+            total, product = b.sub(total, b.neg(y)), b.mul(product, y)
+        return [b.add(total, ONE), product]
+
+    graph = balanced(rewritten(graph_of(chain)))
+    assert graph.depth() == 3 and counts(graph)[ADD_CONSTANT] == 1
+    assert_equal(graph_of(chain), graph)
+
+
+def test_negations_leave_sums():
+    graph = improved(graph_of(lambda b, x: b.neg(b.add(b.neg(x[0]), b.neg(x[1])))))
+    assert counts(graph) == {ADD: 1} or NEG not in counts(graph)
+
+
+def test_ranges_hold_every_value_that_inputs_in_theirs_give():
+    rng = np.random.default_rng(1)
+    for seed in range(10):
+        graph = random_graph(np.random.default_rng(seed), 12)
+        box = [[(-int(a), int(b)) for a, b in rng.integers(0, 9, (5, 2))]]
+        found = intervals(graph, box)
+        for _ in range(20):
+            x = [[int(rng.integers(low, high + 1)) for low, high in box[0]]]
+            for output, value in zip(graph.outputs, evaluate(graph, x), strict=True):
+                assert found[output][0] <= value <= found[output][1]
+
+
+def test_squares_and_bits():
+    graph = graph_of(lambda b, x: [b.mul(x[0], x[0]), b.mul(x[0], x[1])])
+    assert [intervals(graph, [[(-3, 2)] * 5])[o] for o in graph.outputs] == [(0, 9), (-6, 9)]
+    assert overflowing(graph, [[(-3, 2)] * 5], 17) == [(0, (0, 9)), (1, (-6, 9))]
+    assert overflowing(graph, [[(-3, 2)] * 5], 19) == [] and bits_that_hold((0, 9)) == 5

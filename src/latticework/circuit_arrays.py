@@ -92,7 +92,7 @@ def cheaper(lanes: Vectors, arrays: Vectors, costs: VectorCosts, techniques: Tec
     found = [(code_seconds(v.module, costs, techniques), v) for v in (lanes, arrays)]
     found.sort(key=lambda priced: priced[0])
     prices = {_method(v): seconds for seconds, v in found}
-    first, second = (_with_ways(v, prices) for _, v in found)
+    first, second = (with_ways(v, prices) for _, v in found)
     return first, second
 
 
@@ -103,7 +103,8 @@ def _method(vectors: Vectors) -> str:
     return facts.record.method
 
 
-def _with_ways(vectors: Vectors, prices: Mapping[str, float]) -> Vectors:
+def with_ways(vectors: Vectors, prices: Mapping[str, float]) -> Vectors:
+    """The same with a record of what was compared, seconds by method, itself the chosen one."""
     facts, own = vectors.circuit, _method(vectors)
     assert facts is not None
     assert facts.record is not None

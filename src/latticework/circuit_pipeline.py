@@ -46,6 +46,7 @@ class LaneOptions:
     effort: str
     seed: int
     weights: tuple[float, ...]
+    share: float = 1.0  # of the work that the effort stands for
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,9 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
         schedule = _core.lanes.anneal(arrays, {"weights": weights, "seed": options.seed})
         found = _core.lanes.synthesize(arrays, schedule, weights)
     else:
-        found = _core.lanes.vectorize(arrays, weights, {"work": WORK[options.effort], "seed": options.seed})
+        found = _core.lanes.vectorize(
+            arrays, weights, {"work": WORK[options.effort] * options.share, "seed": options.seed}
+        )
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,17 +10,17 @@ import numpy as np
 
 from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
 from latticework.circuit_arrays import argument_samples, cheaper, is_of_arrays, to_arrays
+from latticework.circuit_choice import candidates, chosen, record_of
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
+from latticework.circuit_samples import circuit_samples, with_ranges
 from latticework.composition import SharedParameters, shared_parameters
-from latticework.cost import CostModel
-from latticework.errors import DtypeError, LevelError, RangeError, RangeWarning, ShapeError, TraceError, UserError
+from latticework.cost import CostModel, estimate
+from latticework.errors import LevelError, RangeWarning, UserError
 from latticework.frontend import Circuit
-from latticework.frontend.plain import plain_array
-from latticework.frontend.samples import ASSUMED_SAMPLES, Sample
+from latticework.frontend.samples import Sample
 from latticework.model import Model, Reference
 from latticework.pipeline import OnEvent, to_bfv_plan
-from latticework.placing import ExactSeconds, least_ring_degree, vector_costs
-from latticework.plan.arguments import Argument, gathered
+from latticework.placing import ExactSeconds, VectorCosts, code_seconds, least_ring_degree, vector_costs
 from latticework.plan.schema import Plan
 from latticework.precision import Search
 from latticework.stages import Traced, Vectors
@@ -31,8 +30,7 @@ LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
-MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
-WEIGHTS = (1.0, 2.0, 0.15, 0.05, 0.02, 0.02)  # of vector operations on BFV ciphertexts, relative to a rotation
+WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, relative to a rotation
 
 
 @dataclass(frozen=True)
@@ -62,14 +60,14 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on real numbers."""
     shared = shared_parameters(circuit, options.like, "ckks")
     scalars = to_scalars(circuit, options.weights, exact=False)
-    given = _samples(circuit, scalars, options.calibrate)
+    given = circuit_samples(circuit, scalars, options.calibrate)
     alone = shared.chain is None and not options.spare_levels
     arrays = _arrays(circuit, scalars, given, options) if alone else None
     vectors = arrays if _is_settled(scalars, options) else None
     vectors = vectors or _lanes(scalars, given, arrays, shared, options)
     samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
     samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
-    vectors = _with_ranges(vectors, scalars, given)
+    vectors = with_ranges(vectors, scalars, given)
     if shared.chain is not None:
         vectors = shared.placed(vectors, circuit)
     else:
@@ -93,16 +91,22 @@ def _lanes(
     options: CircuitOptions,
 ) -> Vectors:
     """The circuit on lanes, or as arrays, if that is cheaper."""
-    depth = scalars.graph.depth()
-    prices = vector_costs(
-        options.costs, options.ring_degree or least_ring_degree(depth), depth, options.bits_a_second, options.techniques
-    )
-    addition = prices.addition(0)
-    weights = (prices.rotations(1, 0), prices.product(0), prices.plain_product(0), addition, addition, addition)
-    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
     width = shared.width or _width(WIDTH, options)
-    vectors = to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
-    return vectors if arrays is None else cheaper(vectors, arrays, prices, options.techniques)[0]
+
+    def prices(depth: int) -> VectorCosts:
+        degree = options.ring_degree or least_ring_degree(depth)
+        return vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
+
+    def made(lanes: LaneOptions) -> Vectors:
+        return to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
+
+    own = prices(scalars.graph.depth())
+    addition = own.addition(0)
+    weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition)
+    found = candidates(scalars, LaneOptions(options.algorithm, options.effort, options.seed, weights), made)
+    seconds = [code_seconds(v.module, prices(v.depth), options.techniques, sending=False) for v in found]
+    vectors = chosen(found, seconds)
+    return vectors if arrays is None else cheaper(vectors, arrays, own, options.techniques)[0]
 
 
 def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
@@ -140,7 +144,7 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     shared = shared_parameters(circuit, options.like, "bfv")
     scalars = to_scalars(circuit, options.weights, exact=True)
     alone = shared.chain is None and not options.spare_levels
-    arrays = _arrays(circuit, scalars, _samples(circuit, scalars, None), options, exact=True) if alone else None
+    arrays = _arrays(circuit, scalars, circuit_samples(circuit, scalars, None), options, exact=True) if alone else None
     if arrays is not None and _is_settled(scalars, options):
         vectors, plan = arrays, _bfv_plan(circuit, arrays, shared, options)
     else:
@@ -153,19 +157,38 @@ def _exact_lanes(
     circuit: Circuit, scalars: Scalars, arrays: Vectors | None, shared: SharedParameters, options: CircuitOptions
 ) -> tuple[Vectors, Plan]:
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
-    lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
     depth = scalars.graph.depth()
     width = shared.width or _width(SHALLOW_WIDTH if depth <= 1 else WIDTH, options)
-    vectors = to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
-    if arrays is None:
-        return vectors, _bfv_plan(circuit, vectors, shared, options)
+
+    def made(lanes: LaneOptions) -> Vectors:
+        return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
+
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
+    plans: list[tuple[Vectors, Plan]] = []
+    refused: LevelError | None = None
+    for vectors in candidates(scalars, lanes, made):
+        try:
+            plans.append((vectors, _bfv_plan(circuit, vectors, shared, options)))
+        except LevelError as error:
+            refused = error
     degree = options.ring_degree or least_ring_degree(depth)
     prices = ExactSeconds(options.costs, degree, depth, options.techniques, options.bits_a_second)
-    better, other = cheaper(vectors, arrays, prices, options.techniques)
-    try:
-        return better, _bfv_plan(circuit, better, shared, options)
-    except LevelError:
-        return other, _bfv_plan(circuit, other, shared, options)
+    if not plans:
+        assert refused is not None
+        if arrays is None:
+            raise refused
+        return arrays, _bfv_plan(circuit, arrays, shared, options)
+    best = chosen([v for v, _ in plans], [estimate(plan, options.costs).warm_seconds for _, plan in plans])
+    plan = replace(next(p for v, p in plans if v.module is best.module), circuit=record_of(best))
+    if arrays is None:
+        return best, plan
+    better, other = cheaper(best, arrays, prices, options.techniques)
+    if better.module is arrays.module:
+        try:
+            return better, _bfv_plan(circuit, better, shared, options)
+        except LevelError:
+            better = other
+    return better, replace(plan, circuit=record_of(better))
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:
@@ -214,76 +237,3 @@ def check_lane_options(algorithm: Any, effort: Any, seed: Any) -> None:
         raise UserError(f"compile: effort={effort!r}; give one of {', '.join(map(repr, EFFORTS))}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 63:
         raise UserError(f"compile: seed={seed!r}; give a whole number of at least 0")
-
-
-# -- what inputs are like ---------------------------------------------------------------------
-
-
-def _samples(circuit: Circuit, scalars: Scalars, data: Any) -> list[Sample]:
-    """Arrays of all groups by name: the data given, and the corners of the declared ranges."""
-    arguments = scalars.traced.arguments
-    rng = np.random.default_rng(0)
-    if data is None:
-        drawn = [{a.name: rng.uniform(*_bounds(a), a.shape) for a in arguments} for _ in range(ASSUMED_SAMPLES)]
-    else:
-        drawn = _given(circuit, arguments, data)
-    first = drawn[0]
-    for end in (0, 1):
-        declared = [a.name for a in arguments if a.low is not None or data is None]
-        corner = {a.name: np.full(a.shape, _bounds(a)[end]) if a.name in declared else first[a.name] for a in arguments}
-        drawn.append(corner)
-    names = scalars.traced.module.input_names
-    sizes = [len(group.labels) for group in scalars.graph.groups]
-    return [dict(zip(names, gathered(arguments, sizes, values), strict=True)) for values in drawn]
-
-
-def _bounds(argument: Argument) -> tuple[float, float]:
-    if argument.low is None or argument.high is None:
-        return -1.0, 1.0
-    return float(argument.low), float(argument.high)
-
-
-def _given(circuit: Circuit, arguments: Sequence[Argument], data: Any) -> list[dict[str, Any]]:
-    """Calibration data by the user's names, one dictionary per run."""
-    names = ", ".join(a.name for a in arguments)
-    if not isinstance(data, Mapping):
-        if len(arguments) != 1:
-            raise TraceError(f"calibrate: give a dictionary by name for the inputs {names}", at=circuit.loc)
-        data = {arguments[0].name: data}
-    if set(data) != {a.name for a in arguments}:
-        raise TraceError(f"calibrate: the inputs are {names}; got {', '.join(map(str, data))}", at=circuit.loc)
-    stacks = {}
-    for a in arguments:
-        try:
-            array = plain_array(data[a.name])
-        except (DtypeError, RangeError) as error:
-            raise type(error)(f"calibrate: data for {a.name}: {error.message}", at=circuit.loc) from None
-        if array.shape == a.shape:
-            array = array[None]
-        if array.shape[1:] != a.shape or not array.size:
-            raise ShapeError(
-                f"calibrate: data for {a.name} have shape {array.shape}; the input has shape {a.shape}: give that, or "
-                "a stack (samples, ...) of such",
-                at=circuit.loc,
-            )
-        stacks[a.name] = array
-    if len({len(s) for s in stacks.values()}) > 1:
-        listed = ", ".join(f"{name}: {len(s)}" for name, s in stacks.items())
-        raise ShapeError(f"calibrate: different numbers of samples ({listed}); give equally many", at=circuit.loc)
-    count = len(next(iter(stacks.values())))
-    return [{name: stack[i] for name, stack in stacks.items()} for i in range(count)]
-
-
-def _with_ranges(vectors: Vectors, scalars: Scalars, samples: Sequence[Sample]) -> Vectors:
-    """Arguments that have no declared range accept what samples reached, widened a little."""
-    assert vectors.circuit is not None
-    names = scalars.traced.module.input_names
-    ranged = []
-    for here, there in zip(vectors.circuit.arguments, scalars.traced.arguments, strict=True):
-        if here.low is None:
-            held = [np.asarray(s[names[there.input]])[list(there.elements)] for s in samples]
-            low, high = float(min(x.min() for x in held)), float(max(x.max() for x in held))
-            margin = MARGIN * ((high - low) or max(abs(high), 1.0))
-            here = replace(here, low=low - margin, high=high + margin)
-        ranged.append(here)
-    return replace(vectors, circuit=replace(vectors.circuit, arguments=tuple(ranged)))

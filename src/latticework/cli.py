@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from latticework import Program, __version__, _core
+from latticework import Circuit, Program, __version__, _core
 from latticework.bench import suites
 from latticework.calibrate import FULL, QUICK, default_place, write_table
 from latticework.calibrate import calibrate as measure_costs
@@ -79,9 +79,14 @@ def compile(
         Path | None, typer.Option(help="Table of `calibrate`; the one that comes with the package if not given.")
     ] = None,
     network: Annotated[str, typer.Option(help="lan, wan or bits per second: what sending costs.")] = "lan",
+    scheme: Annotated[str, typer.Option(help="ckks, or bfv for circuits on exact integers.")] = "ckks",
+    plain_bits: Annotated[int, typer.Option(help="Of the plaintext modulus of BFV.")] = 20,
+    algorithm: Annotated[str, typer.Option(help="Of circuits: search, annealing, scalar or tensors.")] = "search",
+    effort: Annotated[str, typer.Option(help="Of the search for lanes: fast, normal or max.")] = "normal",
+    seed: Annotated[int, typer.Option(help="Of the search for lanes.")] = 0,
     report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
 ) -> None:
-    """Compile a program: writes the server's plan, and beside it the client file (no weights in it)."""
+    """Compile a program or a circuit: writes the server's plan, and beside it the client file (no weights in it)."""
     found = load_program(program)
     with ProgressBar("compiling") as bar:
         model = compile_program(
@@ -95,6 +100,11 @@ def compile(
             cost_table=cost_table,
             network=read_network(network),
             on_event=bar,
+            scheme=scheme,
+            plain_bits=plain_bits,
+            algorithm=algorithm,
+            effort=effort,
+            seed=seed,
         )
     client_file = output.with_suffix(".lwclient")
     model.save(output)
@@ -266,8 +276,8 @@ def read_network(text: str) -> str | float:
         return text
 
 
-def load_program(argument: str) -> Program:
-    """The program of FILE.py[:NAME].
+def load_program(argument: str) -> Program | Circuit:
+    """The program or circuit of FILE.py[:NAME].
 
     raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed
     """
@@ -292,13 +302,15 @@ def load_program(argument: str) -> Program:
         ) from None
     finally:
         sys.path.pop(0)
-    programs = {k: v for k, v in vars(module).items() if isinstance(v, Program)}
+    programs = {k: v for k, v in vars(module).items() if isinstance(v, Program | Circuit)}
     if name and name in programs:
         return programs[name]
     if not name and len(programs) == 1:
         return next(iter(programs.values()))
     listed = ", ".join(programs) or "none"
-    raise TraceError(f"{path} has these programs: {listed}; name one as {path}:NAME (decorated with @lw.program)")
+    raise TraceError(
+        f"{path} has these programs: {listed}; name one as {path}:NAME (decorated with @lw.program or @lw.circuit)"
+    )
 
 
 def _place(file: str, error: BaseException) -> str:
@@ -337,7 +349,7 @@ def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[st
 
     raises  TraceError for several arrays as one input; FileNotFoundError naming the inputs there are
     """
-    names = [i.name for i in owner.spec.inputs]
+    names = [i.name for i in owner.spec.arguments or owner.spec.inputs]
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for word in arguments:
@@ -383,8 +395,13 @@ def named_arrays(values: Any) -> dict[str, np.ndarray[Any, Any]]:
     if isinstance(values, OwnerValue):
         return {"result": values.reveal()}
     if isinstance(values, tuple):
-        return {f"result{i}": v.reveal() for i, v in enumerate(values)}
-    return {name: v.reveal() for name, v in values.items()}
+        values = {f"result{i}": value for i, value in enumerate(values)}
+    nested = {name: named_arrays(value) for name, value in values.items()}  # of circuits, whose results may be nested
+    return {
+        name if inner == "result" else f"{name}.{inner}": array
+        for name, arrays in nested.items()
+        for inner, array in arrays.items()
+    }
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray[Any, Any]]) -> None:

@@ -166,3 +166,11 @@ def test_reports_are_json(capsys):
     assert content["suite"] == "coyote" and content["rows"]
     suite.show_all([found(ALL["dot.6.un"], 3)], How(), {}, json=False)
     assert "dot.6.un" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["dot.3.un", "sort[3]", "mm.2.fully", "box blur", "gx", "linear.64"])
+def test_cases_compile_and_give_what_integers_give(name):
+    outcome = measure(ALL[name], How(effort="fast", runs=0))
+    assert outcome.failure is None and outcome.is_right
+    assert outcome.moves <= ALL[name].published.rotations + ALL[name].published.blends
+    assert outcome.ciphertexts <= ALL[name].ciphertexts and outcome.slots <= ALL[name].slots

@@ -1,5 +1,6 @@
 """Circuits in plans and reports: what lanes hold, what is stored, what is drawn."""
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -233,3 +234,31 @@ def test_tensors_are_told_by_formulas():
 def test_lanes_in_words():
     assert runs([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
     assert holdings([(0, "a"), (1, "b"), (4, "c")]) == "0-1: a b; 4: c"
+
+
+@lw.circuit
+def two_results(x: lw.vector(3), y: lw.vector(3)):
+    return {"total": x[0] * y[0] + x[1] * y[1] + x[2] * y[2], "first": x[0] * y[1]}
+
+
+def test_reports_of_models_name_results_and_draw_lanes():
+    model = lw.compile(two_results, precision_bits=8, ring_degree=1024, insecure=True)
+    report = model.report()
+    assert sorted(", ".join(o.name for o in report.outputs).split(", ")) == ["first", "total"]
+    page = report.html()
+    assert "Schedule" in page
+    assert 'class="cell f-end"' in page
+    assert "<h2>Layouts" not in page  # lanes are told with the schedule
+    assert "Lanes of outputs" in report.text()
+    assert max(map(len, report.text().splitlines())) <= 100
+
+
+def test_lanes_at_the_end_stand_before_the_first():
+    circuit, graph, result = schedule_cases.two_products()
+    turned = {**result, "tables": [[((lane - 1) % 8, n) for lane, n in t] for t in result["tables"]]}
+    turned["computes"] = [[((lane - 1) % 8, n) for lane, n in t] for t in result["computes"]]
+    turned["outputs"] = [(r, (lane - 1) % 8) for r, lane in result["outputs"]]
+    made = record((circuit, graph, turned), ["result"], ["scalars"])
+    page = build_report(replace(loop_plan(), circuit=made)).html()
+    heads = re.findall(r'text-anchor="middle">(\d+)</text>', page[page.index('class="lanes"') :])
+    assert heads[:2] == ["7", "0"]

@@ -15,7 +15,8 @@ import numpy as np
 from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
 from latticework.circuit.nests import Numbers, Reals
 
-MAX_TERMS = 1 << 22
+MAX_TERMS = 1 << 22  # and, where sums share parts, so many for each node of the circuit:
+TERMS_A_NODE, LEAST_TERMS = 16, 1 << 12
 EXACT = 2.0**53  # public numbers are kept as floats
 
 
@@ -41,6 +42,7 @@ class Flattener:
         nodes = np.array(graph.nodes, dtype=np.int64).reshape(-1, 3)
         self.code, self.left, self.right = nodes[:, 0], nodes[:, 1], nodes[:, 2]
         self.constants = np.array(graph.constants, dtype=np.float64)
+        self.most = min(MAX_TERMS, TERMS_A_NODE * len(nodes) + LEAST_TERMS)
 
     def stripped(self, nodes: Numbers) -> tuple[Numbers, Reals]:
         """What is behind negations and products with public numbers, and the factor that these are."""
@@ -91,7 +93,7 @@ class Flattener:
                     ]
                 ),
             )
-            if count + len(node) > MAX_TERMS:
+            if count + len(node) > self.most:
                 return None
         columns = [np.concatenate(parts) for parts in zip(*done, strict=True)] if done else []
         found = Terms(*columns)
@@ -109,7 +111,7 @@ def flattened(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, Terms] | N
         if terms is None:
             return None
         total += len(terms.owner)
-        if total > MAX_TERMS:
+        if total > flattener.most:
             return None
         parts.append(Terms(wanted[terms.owner], terms.left, terms.right, terms.coefficient))
         known = np.union1d(known, wanted)

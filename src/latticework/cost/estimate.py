@@ -238,7 +238,7 @@ def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
             return ("mod_downs" if isinstance(source, CipherKind) and source.basis else "rescales",)
         case "dot":
             product = priced_as(plan, instruction)[0]
-            return ("ciphertext_products" if product == "mul" else "plaintext_products",)
+            return ("plaintext_products" if product == "mul_plain" else "ciphertext_products",)
         case "mul" | "square":
             return ("ciphertext_products",)
         case "mul_relinearize":

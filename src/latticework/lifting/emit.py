@@ -169,11 +169,12 @@ def _dims(shape: Shape, start: int, walked: list[tuple[int, int]]) -> list[tuple
     for strides in (sorted({*steps, *own, 1}, reverse=True), sorted({*steps, 1}, reverse=True)):
         dims, whole = [], prod(shape)
         for stride in strides:
+            if whole % stride:
+                break
             dims.append((whole // stride, stride))
-            whole = stride if whole % stride == 0 else 0
-        if whole == 0:
-            continue
-        reach = {stride: sum(n - 1 for s, n in walked if s == stride) for _, stride in dims}
-        if all(start // stride % extent + reach[stride] < extent for extent, stride in dims):
-            return [(extent, stride) for extent, stride in dims if extent > 1]
+            whole = stride
+        else:
+            reach = {stride: sum(n - 1 for s, n in walked if s == stride) for _, stride in dims}
+            if all(start // stride % extent + reach[stride] < extent for extent, stride in dims):
+                return [(extent, stride) for extent, stride in dims if extent > 1]
     return None

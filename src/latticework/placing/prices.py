@@ -287,7 +287,7 @@ class LoweringPrices:
         return _count(value) * self.costs.settled(spent)
 
 
-def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = ALL) -> float:
+def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = ALL, *, sending: bool = True) -> float:
     """What straight vec code takes, and sending what goes in and comes out."""
     prices = LoweringPrices(module, costs, techniques)
     block = Block()
@@ -295,6 +295,8 @@ def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = AL
     mapping = {value: block.add_arg(value.type) for value in module.inputs}
     for op in module.body.ops[:-1]:
         builder.copy(op, mapping)
+    if not sending:
+        return prices.block(block)
     ends = dict.fromkeys(module.body.terminator.operands)
     return prices.block(block) + costs.sent(sum(_count(v) for v in (*module.inputs, *ends)))
 

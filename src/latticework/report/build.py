@@ -34,6 +34,7 @@ from latticework.report.families import family_of
 from latticework.report.quantities import duration
 from latticework.report.report import Report
 
+MAX_NAMES = 4  # of results in one output
 MAX_FOLLOWED_TRIPS = 4096  # bounds are carried through loops turn by turn
 
 
@@ -143,10 +144,10 @@ def _report(
         tuple(_input(chain, spec) for spec in client.inputs),
         tuple(
             OutputRow(
-                o.name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
+                name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
                 o.error_bound, o.magnitude, o.shift, worst, o.pack.count,
             )
-            for o, worst in zip(client.outputs, worst_cases, strict=True)
+            for name, o, worst in zip(_output_names(client), client.outputs, worst_cases, strict=True)
         ),
         tuple(
             KeyRow(
@@ -159,6 +160,18 @@ def _report(
         execution,
         notes,
     )  # fmt: skip
+
+
+def _output_names(client: ClientSpec) -> list[str]:
+    """Outputs by the names of the user's results that they hold; of circuits these may be several."""
+    names, start = [], 0
+    for output in client.outputs:
+        held = range(start, start + output.pack.size)
+        start = held.stop
+        found = [r.name for r in client.results if any(element in held for element in r.elements)]
+        more = ["..."] if len(found) > MAX_NAMES else []
+        names.append(", ".join(found[:MAX_NAMES] + more) or output.name)
+    return names
 
 
 def _key_kind(kind: str, steps: int | None) -> str:
@@ -229,13 +242,14 @@ def _approximations(plan: Plan) -> list[ApproximationRow]:
 
 
 def _layouts(plan: Plan) -> list[LayoutGroup]:
-    """Layouts in order of first appearance, each with the tensors that have it."""
+    """Layouts in order of first appearance, each with the tensors that have it; not tables of single places."""
     named = [(spec.name, spec.pack) for spec in plan.client.secret_inputs]
     named += [(tensor.name, tensor.pack) for tensor in plan.tensors]
     named += [(output.name, output.pack) for output in plan.client.outputs]
     tensors: dict[PackMap, list[str]] = defaultdict(list)
     for name, pack in named:
-        tensors[pack].append(name)
+        if not pack.table:
+            tensors[pack].append(name)
     return [LayoutGroup(tuple(dict.fromkeys(names)), pack.shape, str(pack), pack) for pack, names in tensors.items()]
 
 

@@ -109,7 +109,10 @@ def holdings(named: Sequence[tuple[int, str]]) -> str:
 def input_rows(circuit: Circuit) -> list[tuple[str, str]]:
     """(vector, what lies in its lanes) of the inputs that are kept."""
     return [
-        (f"v{number}, {step.name}", holdings([(lane, circuit.labels[label]) for lane, label in step.lanes]))
+        (
+            f"v{number}, {step.name}",
+            holdings([(lane, circuit.labels[label]) for lane, label in step.lanes if label >= 0]),
+        )
         for number, step in enumerate(circuit.steps)
         if step.op == "input"
     ]

@@ -157,11 +157,12 @@ def _execution(execution: Execution) -> list[str]:
         parts.append(
             section("Approximations", table(head, rows, numbers=(3, 4, 5)), "functions replaced by polynomials")
         )
-    if execution.choice is not None:
-        parts.append(layout_choice(execution.choice))
     if execution.circuit is not None:
         parts.append(lanes(execution.circuit))
-    parts.append(_layouts(execution))
+    if execution.choice is not None:
+        parts.append(layout_choice(execution.choice))
+    if execution.layouts:
+        parts.append(_layouts(execution))
     operations = table(
         ("operation", "count"), [[escape(n), count(v)] for n, v in operation_rows(execution.estimate.counts)],
         numbers=(1,),

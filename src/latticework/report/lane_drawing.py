@@ -68,9 +68,7 @@ class _Columns:
 
 def drawing(circuit: Circuit, first: int, last: int) -> str:
     """HTML with two SVGs of the instructions from `first` to before `last`: what they say, and their lanes."""
-    in_use = {lane for step in circuit.steps for lane, _ in step.lanes}
-    few = 2 * len(in_use) <= circuit.width  # then the last lanes stand before the first, as rotations go round
-    lanes = sorted(in_use, key=lambda lane: lane - circuit.width * (few and 2 * lane > circuit.width))
+    lanes = _in_order(circuit)
     columns = _Columns({lane: i for i, lane in enumerate(lanes)})
     said: list[str] = []
     cells = _head(columns)
@@ -99,6 +97,13 @@ def drawing(circuit: Circuit, first: int, last: int) -> str:
         f'<svg width="100%" height="{y}" style="max-width:{most}px" role="img" aria-label="{label}">'
         f"{''.join(cells)}</svg></div>"
     )
+
+
+def _in_order(circuit: Circuit) -> list[int]:
+    """Lanes in use; those at the end stand before the first ones if all lie in one half, as rotations go round."""
+    lanes = sorted({lane for step in circuit.steps for lane, _ in step.lanes})
+    gap, after = max(((b - a, i) for i, (a, b) in enumerate(pairwise(lanes), start=1)), default=(0, 0))
+    return lanes[after:] + lanes[:after] if 2 * gap >= circuit.width else lanes
 
 
 def _lane_pixels(circuit: Circuit) -> int:
@@ -130,7 +135,7 @@ def _cells(circuit: Circuit, step: LaneStep, columns: _Columns, y: int) -> list[
     colour = KINDS.get(step.op, ("b-other", ""))[0].replace("b-", "f-", 1)
     found = []
     for lane, label in step.lanes:
-        text = circuit.labels[label] if label >= 0 else ""
+        text = circuit.labels[label] if label >= 0 else "0" if step.op == "input" else ""
         shown = text if step.op == "input" else _GLYPHS.get(step.op, "")
         other = " other" if step.op == "merge" and lane not in ours else ""
         found.append(_cell(columns, lane, y, colour + other, shown, text))

@@ -17,7 +17,7 @@ def layout_choice(choice: LayoutChoice) -> str:
     for step in choice.steps:
         here = (step.where, step.text)
         where = "" if here == line or step.operation == INPUT else f"{escape(step.where)}<br>{code(step.text)}"
-        line = here
+        line = line if step.operation == INPUT else here
         rows.append([where, _tensor(step), _lying(step), duration(step.total), str(step.levels or ""), _other(step)])
     head = ("line", "tensor", "layout", "time, moves included", "levels", "best other layout")
     steps = f'<div class="choice">{table(head, rows, numbers=(3, 4))}</div>'

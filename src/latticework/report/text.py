@@ -128,7 +128,7 @@ def _execution(execution: Execution) -> list[str]:
         lines += lanes_text(execution.circuit, WIDTH)
     if execution.choice is not None:
         lines += _choice(execution.choice)
-    else:
+    elif execution.layouts:
         rows = [[clip(", ".join(g.tensors), 60), shape_text(g.shape), clip(g.layout, 40)] for g in execution.layouts]
         lines += ["", "Layouts", *columns(("tensors", "shape", "layout"), rows, left=3)]
     operations = [[name, count(value)] for name, value in operation_rows(cost.counts)]

@@ -19,7 +19,7 @@ struct AnnealOptions {
   enum class Start { kEnumerated, kMatched };
 
   Weights weights{.rotate = 1, .mul = 1, .mul_constant = 1, .add_constant = 0.1, .add = 0.1, .neg = 0.1};
-  int rounds = 150;  // quotients that are placed, besides the first
+  int rounds = 150;                                       // quotients that are placed, besides the first
   double work = std::numeric_limits<double>::infinity();  // arcs looked at, after which no more are placed
   Cooling cooling;
   Contraction contraction = Contraction::kArc;

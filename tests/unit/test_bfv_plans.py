@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
-from bfv_plans import draw, encrypted, meaning, plan_of
+from bfv_plans import centred, draw, encrypted, meaning, plan_of
+from gather_cases import random_gather
 from vec_cases import SLOTS, Vectors
 
 from latticework.errors import DtypeError, LevelError, RangeError, UnsupportedError
+from latticework.plan.constants import LinearMap
+from latticework.plan.noise_walk import output_budgets
+from latticework.plan.predict import Magnitude, predict
 from latticework.plan.simulate import simulate
+from latticework.plan.simulation_bfv import mul_mod
+from latticework.techniques import Techniques
 
 WEIGHTS = np.arange(SLOTS) - 7.0
 MATRIX = np.random.default_rng(1).integers(-9, 10, (SLOTS, SLOTS)).astype(float)
@@ -166,3 +172,54 @@ def relinearizations(build):
 )
 def test_relinearizations_are_as_few_as_can_be(build, wanted):
     assert relinearizations(build) == wanted
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("hoisting", [True, False])
+def test_maps_of_arrays_are_exact(seed, hoisting):
+    rng = np.random.default_rng(seed)
+    gather, sources = random_gather(rng)
+    linear_map = LinearMap.of(gather)
+    v = Vectors(1, slots=linear_map.slots, counts=(linear_map.count_in,))
+    module = v.done(v.op("linear_transform", v.x[0], map=linear_map))
+    module.sources.update({name: np.rint(100 * array) for name, array in sources.items()})
+    plan = plan_of(module, techniques=Techniques(hoisting=hoisting))
+    inputs = draw(rng, plan)
+    wanted = meaning(module, inputs, plan.chain.plain_modulus)
+    for found in (encrypted(plan, inputs), simulate(plan, inputs)):
+        np.testing.assert_array_equal(found[0], wanted[0])
+    assert min(output_budgets(plan)) > 2
+
+
+def test_what_is_left_out_changes_no_result(rng):
+    def build(v, x, y):
+        product = v.op("mul", x, y)
+        turned = [v.op("rotate", product, steps=k) for k in (1, 2)]
+        return v.op("add", v.op("add", *turned), v.op("mul", x, x))
+
+    module = one(build)
+    plain = plan_of(module, techniques=Techniques(lazy_relinearization=False, hoisting=False))
+    best = plan_of(module)
+    assert opcodes(plain).count("mul_relinearize") == 2 and "hoist" not in opcodes(plain)
+    assert opcodes(best).count("hoist") == 1
+    inputs = draw(rng, best)
+    np.testing.assert_array_equal(encrypted(plain, inputs)[0], encrypted(best, inputs)[0])
+
+
+def test_errors_of_exact_plans_are_not_predicted():
+    with pytest.raises(UnsupportedError, match="results of this plan are exact"):
+        predict(plan_of(one(CASES["add"])), [Magnitude(1, 1)] * 2)
+
+
+def test_noise_never_changes_a_simulation(rng):
+    plan = plan_of(one(CASES["sum of products"]))
+    inputs = draw(rng, plan)
+    exact, noisy = simulate(plan, inputs), simulate(plan, inputs, noise=np.random.default_rng(1), public_key=True)
+    np.testing.assert_array_equal(exact[0], noisy[0])
+
+
+@pytest.mark.parametrize("modulus", [65537, 1032193, 2**33 - 9, 2**49 - 69631])
+def test_products_modulo_t_are_those_of_python(modulus, rng):
+    a, b = (centred(rng.integers(0, modulus, 200), modulus) for _ in range(2))
+    found = mul_mod(a.astype(np.int64), b.astype(np.int64), modulus)
+    assert (found == centred(a * b, modulus)).all()

@@ -57,7 +57,8 @@ def test_users_deal_in_their_own_names_and_shapes(model, tmp_path):
         np.testing.assert_allclose(values["b"], want["b"].astype(float), atol=1e-3)
     stacked = model.simulate(c=[VALUES["c"]] * 3, s=7, m=VALUES["m"], unused=0)
     assert np.shape(stacked["b"]) == (3, 2, 1)
-    assert model.debug(**VALUES).first_off is None
+    debugged = model.debug(**VALUES)
+    assert debugged.first_off is None and {"products", "b"} <= {row.name for row in debugged.rows}
 
 
 def test_inputs_are_checked_by_name(model):

@@ -159,7 +159,9 @@ def _exact_lanes(
 ) -> tuple[Vectors, Plan]:
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
     depth = scalars.graph.depth()
-    width = shared.width or _width(SHALLOW_WIDTH if depth <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH else WIDTH, options)
+    width = shared.width or _width(
+        SHALLOW_WIDTH if depth <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH else WIDTH, options
+    )
 
     def made(lanes: LaneOptions) -> Vectors:
         return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)

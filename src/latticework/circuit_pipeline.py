@@ -31,6 +31,7 @@ from latticework.stages import CircuitFacts, Vectors
 WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
 ALGORITHMS = ("search", "annealing", "scalar", "tensors")
 WORK = {"fast": 1.5e6, "normal": 1.2e7, "max": 1.5e8}  # lanes that the search looks at
+STARTS = {"fast": 1, "normal": 4, "max": 8}  # searches that share the work: several short ones find more
 EFFORTS = tuple(WORK)
 PASSES = (cse.PASS, dce.PASS)
 
@@ -39,14 +40,16 @@ PASSES = (cse.PASS, dce.PASS)
 class LaneOptions:
     """How lanes are found.
 
-    weights  predicted seconds of a rotation, product, product by public numbers, sum with them, sum, negation
+    weights  predicted seconds of a rotation, product, product by public numbers, sum with them, sum, negation; and the
+             part by which everything becomes dearer for one more product in a row
+    share    of the work that the effort stands for
     """
 
     algorithm: str
     effort: str
     seed: int
     weights: tuple[float, ...]
-    share: float = 1.0  # of the work that the effort stands for
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,13 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
         schedule = _core.lanes.anneal(arrays, {"weights": weights, "seed": options.seed})
         found = _core.lanes.synthesize(arrays, schedule, weights)
     else:
-        found = _core.lanes.vectorize(
-            arrays, weights, {"work": WORK[options.effort] * options.share, "seed": options.seed}
+        starts = STARTS[options.effort]
+        work = WORK[options.effort] * options.share / starts
+        runs = (
+            _core.lanes.vectorize(arrays, weights, {"work": work, "seed": starts * options.seed + i})
+            for i in range(starts)
         )
+        found = min(runs, key=lambda run: float(run["cost"]))
     return found
 
 

@@ -30,7 +30,8 @@ LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
-WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, relative to a rotation
+LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included
+WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05, LEVEL)  # of vector operations on BFV ciphertexts, in rotations
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _lanes(
 
     own = prices(scalars.graph.depth())
     addition = own.addition(0)
-    weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition)
+    weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition, LEVEL)
     found = candidates(scalars, LaneOptions(options.algorithm, options.effort, options.seed, weights), made)
     seconds = [code_seconds(v.module, prices(v.depth), options.techniques, sending=False) for v in found]
     vectors = chosen(found, seconds)

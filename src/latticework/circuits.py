@@ -159,7 +159,7 @@ def _exact_lanes(
 ) -> tuple[Vectors, Plan]:
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
     depth = scalars.graph.depth()
-    width = shared.width or _width(SHALLOW_WIDTH if depth <= 1 else WIDTH, options)
+    width = shared.width or _width(SHALLOW_WIDTH if depth <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH else WIDTH, options)
 
     def made(lanes: LaneOptions) -> Vectors:
         return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
@@ -202,7 +202,7 @@ def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, opti
 
 
 def _width(usual: int, options: CircuitOptions) -> int:
-    return min(usual, options.ring_degree // 2) if options.ring_degree else usual
+    return options.ring_degree // 2 if options.ring_degree else usual
 
 
 def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:

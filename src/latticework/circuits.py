@@ -20,7 +20,7 @@ from latticework.frontend import Circuit
 from latticework.frontend.samples import Sample
 from latticework.model import Model, Reference
 from latticework.pipeline import OnEvent, to_bfv_plan
-from latticework.placing import ExactSeconds, VectorCosts, code_seconds, least_ring_degree, vector_costs
+from latticework.placing import VectorCosts, code_seconds, least_ring_degree, vector_costs
 from latticework.plan.schema import Plan
 from latticework.precision import Search
 from latticework.stages import Traced, Vectors
@@ -157,11 +157,12 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
 def _exact_lanes(
     circuit: Circuit, scalars: Scalars, arrays: Vectors | None, shared: SharedParameters, options: CircuitOptions
 ) -> tuple[Vectors, Plan]:
-    """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
-    depth = scalars.graph.depth()
-    width = shared.width or _width(
-        SHALLOW_WIDTH if depth <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH else WIDTH, options
-    )
+    """The circuit on lanes, or as arrays: whichever plan is predicted to be the fastest.
+
+    raises  LevelError if no ring has room for any of them
+    """
+    small = scalars.graph.depth() <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH
+    width = shared.width or _width(SHALLOW_WIDTH if small else WIDTH, options)
 
     def made(lanes: LaneOptions) -> Vectors:
         return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
@@ -169,29 +170,17 @@ def _exact_lanes(
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
     plans: list[tuple[Vectors, Plan]] = []
     refused: LevelError | None = None
-    for vectors in candidates(scalars, lanes, made):
+    for vectors in (*candidates(scalars, lanes, made), *([] if arrays is None else [arrays])):
         try:
             plans.append((vectors, _bfv_plan(circuit, vectors, shared, options)))
         except LevelError as error:
             refused = error
-    degree = options.ring_degree or least_ring_degree(depth)
-    prices = ExactSeconds(options.costs, degree, depth, options.techniques, options.bits_a_second)
     if not plans:
         assert refused is not None
-        if arrays is None:
-            raise refused
-        return arrays, _bfv_plan(circuit, arrays, shared, options)
+        raise refused
     best = chosen([v for v, _ in plans], [estimate(plan, options.costs).warm_seconds for _, plan in plans])
-    plan = replace(next(p for v, p in plans if v.module is best.module), circuit=record_of(best))
-    if arrays is None:
-        return best, plan
-    better, other = cheaper(best, arrays, prices, options.techniques)
-    if better.module is arrays.module:
-        try:
-            return better, _bfv_plan(circuit, better, shared, options)
-        except LevelError:
-            better = other
-    return better, replace(plan, circuit=record_of(better))
+    plan = next(plan for vectors, plan in plans if vectors.module is best.module)
+    return best, replace(plan, circuit=record_of(best))
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:

@@ -107,7 +107,10 @@ def _lanes(
     found = candidates(scalars, LaneOptions(options.algorithm, options.effort, options.seed, weights), made)
     seconds = [code_seconds(v.module, prices(v.depth), options.techniques, sending=False) for v in found]
     vectors = chosen(found, seconds)
-    return vectors if arrays is None else cheaper(vectors, arrays, own, options.techniques)[0]
+    if arrays is None:
+        return vectors
+    priced = [(code_seconds(v.module, own, options.techniques), v) for v in (vectors, arrays)]
+    return cheaper(*priced)[0]
 
 
 def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
@@ -157,12 +160,11 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
 def _exact_lanes(
     circuit: Circuit, scalars: Scalars, arrays: Vectors | None, shared: SharedParameters, options: CircuitOptions
 ) -> tuple[Vectors, Plan]:
-    """The circuit on lanes, or as arrays: whichever plan is predicted to be the fastest.
-
-    raises  LevelError if no ring has room for any of them
-    """
-    small = scalars.graph.depth() <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH
-    width = shared.width or _width(SHALLOW_WIDTH if small else WIDTH, options)
+    """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
+    depth = scalars.graph.depth()
+    width = shared.width or _width(
+        SHALLOW_WIDTH if depth <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH else WIDTH, options
+    )
 
     def made(lanes: LaneOptions) -> Vectors:
         return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
@@ -170,17 +172,33 @@ def _exact_lanes(
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
     plans: list[tuple[Vectors, Plan]] = []
     refused: LevelError | None = None
-    for vectors in (*candidates(scalars, lanes, made), *([] if arrays is None else [arrays])):
+    for vectors in candidates(scalars, lanes, made):
         try:
             plans.append((vectors, _bfv_plan(circuit, vectors, shared, options)))
         except LevelError as error:
             refused = error
     if not plans:
         assert refused is not None
-        raise refused
+        if arrays is None:
+            raise refused
+        return arrays, _bfv_plan(circuit, arrays, shared, options)
     best = chosen([v for v, _ in plans], [estimate(plan, options.costs).warm_seconds for _, plan in plans])
-    plan = next(plan for vectors, plan in plans if vectors.module is best.module)
-    return best, replace(plan, circuit=record_of(best))
+    plan = replace(next(p for v, p in plans if v.module is best.module), circuit=record_of(best))
+    if arrays is None:
+        return best, plan
+    try:
+        arrays_plan = _bfv_plan(circuit, arrays, shared, options)
+    except LevelError:
+        return best, plan
+    priced = [(_plan_seconds(p, options), v) for p, v in ((plan, best), (arrays_plan, arrays))]
+    better = cheaper(*priced)[0]
+    return better, replace(arrays_plan if better.module is arrays.module else plan, circuit=record_of(better))
+
+
+def _plan_seconds(plan: Plan, options: CircuitOptions) -> float:
+    """Predicted seconds of a run, with what is sent."""
+    found = estimate(plan, options.costs)
+    return found.warm_seconds + 8 * (found.bytes.inputs_fresh + found.bytes.outputs) / options.bits_a_second
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:

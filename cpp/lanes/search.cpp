@@ -46,8 +46,20 @@ void check_groups(const Circuit& circuit) {
   }
 }
 
+// The same with every input of a replicated vector in one lane alone.
+Rewritten without_copies(const Rewritten& rewritten) {
+  Rewritten made = rewritten;
+  for (Group& group : made.circuit.groups) {
+    if (group.packing == Packing::kReplicated) group.packing = Packing::kGrouped;
+  }
+  return made;
+}
+
 class Search {
  public:
+  // One or more forms of the circuit, each with its values, of which the first is the most promising.
+  using Forms = std::vector<std::pair<const Rewritten*, const Values*>>;
+
   Search(const Weights& weights, const SearchOptions& options)
       : weights_(weights), options_(options), random_(options.seed) {}
 
@@ -67,14 +79,8 @@ class Search {
     }
   }
 
-  // One or more forms of the circuit, each with its values, of which the first is the most promising.
-  using Forms = std::vector<std::pair<const Rewritten*, const Values*>>;
-
+  // The most promising ones first: large circuits leave no time for the others.
   void start(const Forms& forms) {
-    for (const auto& [form, values] : forms) {
-      Candidate made{form, values, stencil_schedule(form->circuit), 0};
-      if (!made.schedule.packs.empty()) consider(std::move(made));
-    }
     for (const PackOrder packs : {PackOrder::kReady, PackOrder::kLevel, PackOrder::kLate}) {
       for (const bool is_right : {false, true}) {
         for (const LaneOrder lanes : {LaneOrder::kTrees, LaneOrder::kPadded, LaneOrder::kPositions}) {
@@ -82,13 +88,20 @@ class Search {
             if (is_spent()) return;
             Candidate made{form, values, {}, 0};
             made.schedule.packs = packs_of(form->circuit, packs);
-            split(form->circuit, made.schedule);
             assign_lanes(form->circuit, made.schedule, lanes, is_right);
             place_inputs(form->circuit, made.schedule);
             consider(std::move(made));
           }
         }
+        if (packs == PackOrder::kReady && !is_right) start_from_stencils(forms);
       }
+    }
+  }
+
+  void start_from_stencils(const Forms& forms) {
+    for (const auto& [form, values] : forms) {
+      Candidate made{form, values, stencil_schedule(form->circuit), 0};
+      if (!made.schedule.packs.empty()) consider(std::move(made));
     }
   }
 
@@ -271,10 +284,15 @@ Found search(const Circuit& circuit, const Weights& weights, const SearchOptions
   check_groups(circuit);
   const Rewritten plain = rewritten(circuit, false), trees = rewritten(circuit, true);
   const Values plain_values(plain.circuit), tree_values(trees.circuit);
+  const Rewritten single = without_copies(trees);
   Search search(weights, options);
-  search.start_from_scalars({{&trees, &tree_values}, {&plain, &plain_values}});
-  search.start({{&trees, &tree_values}, {&plain, &plain_values}});
-  search.start_from_quotients({{&trees, &tree_values}, {&plain, &plain_values}});
+  Search::Forms forms = {{&trees, &tree_values}, {&plain, &plain_values}};
+  // Copies of replicated inputs may not fit where operations hardly do.
+  if (circuit.nodes.size() > static_cast<std::size_t>(circuit.width))
+    forms.insert(forms.begin() + 1, {&single, &tree_values});
+  search.start(forms);
+  search.start_from_scalars(forms);
+  search.start_from_quotients(forms);
   search.start_from_kernels(trees, tree_values);
   if (!search.has_found()) {
     throw Error(ErrorKind::kRange, "no schedule of " + std::to_string(circuit.nodes.size()) + " operations fits " +

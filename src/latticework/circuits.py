@@ -30,7 +30,8 @@ LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
-WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, relative to a rotation
+LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included
+WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05, LEVEL)  # of vector operations on BFV ciphertexts, in rotations
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _lanes(
 
     own = prices(scalars.graph.depth())
     addition = own.addition(0)
-    weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition)
+    weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition, LEVEL)
     found = candidates(scalars, LaneOptions(options.algorithm, options.effort, options.seed, weights), made)
     seconds = [code_seconds(v.module, prices(v.depth), options.techniques, sending=False) for v in found]
     vectors = chosen(found, seconds)
@@ -158,7 +159,7 @@ def _exact_lanes(
 ) -> tuple[Vectors, Plan]:
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
     depth = scalars.graph.depth()
-    width = shared.width or _width(SHALLOW_WIDTH if depth <= 1 else WIDTH, options)
+    width = shared.width or _width(SHALLOW_WIDTH if depth <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH else WIDTH, options)
 
     def made(lanes: LaneOptions) -> Vectors:
         return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
@@ -201,7 +202,7 @@ def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, opti
 
 
 def _width(usual: int, options: CircuitOptions) -> int:
-    return min(usual, options.ring_degree // 2) if options.ring_degree else usual
+    return options.ring_degree // 2 if options.ring_degree else usual
 
 
 def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:

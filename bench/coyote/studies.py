@@ -1,4 +1,4 @@
-"""The paper's studies: effort of annealing, data layouts, random polynomials; and the spread over seeds."""
+"""The paper's studies: effort of annealing, alignment, data layouts, random polynomials; and the spread over seeds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from bench.coyote.cases import FIGURE_8, TABLE_1, Case, cases
-from bench.coyote.exact import alignment, placement
+from bench.coyote.exact_studies import alignment, optimum
 from bench.coyote.graphs import graph
 from bench.coyote.means import geometric_mean
 from bench.coyote.measuring import RING_DEGREE, How, compiled, measure
@@ -125,9 +125,9 @@ def _gates(case: Case) -> int:
 
 STUDIES: dict[str, Study] = {
     "effort": effort,
-    "alignment": alignment,
-    "placement": placement,
     "seeds": seeds_study,
     "layouts": layouts,
     "polynomials": random_polynomials,
+    "alignment": alignment,
+    "optimum": optimum,
 }

@@ -33,6 +33,7 @@ WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, 
 ALGORITHMS = ("search", "annealing", "scalar", "tensors")
 WORK = {"fast": 1.5e6, "normal": 1.2e7, "max": 1.5e8}  # lanes that the search looks at
 STARTS = {"fast": 1, "normal": 4, "max": 8}  # searches that share the work: several short ones find more
+MANY = 1000  # nodes of a circuit for which one search takes long enough
 EFFORTS = tuple(WORK)
 MAX_WATCHED = 64  # vector instructions whose values debugging compares, beside the outputs
 _OPERATIONS = {"vec.add": "sums", "vec.sub": "differences", "vec.mul": "products", "vec.neg": "negations"}
@@ -107,7 +108,7 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
         schedule = _core.lanes.anneal(arrays, {"weights": weights, "seed": options.seed})
         found = _core.lanes.synthesize(arrays, schedule, weights)
     else:
-        starts = STARTS[options.effort]
+        starts = STARTS[options.effort] if len(graph.nodes) <= MANY else 1
         work = WORK[options.effort] * options.share / starts
         runs = (
             _core.lanes.vectorize(arrays, weights, {"work": work, "seed": starts * options.seed + i})

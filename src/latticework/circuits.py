@@ -20,7 +20,7 @@ from latticework.frontend import Circuit
 from latticework.frontend.samples import Sample
 from latticework.model import Model, Reference
 from latticework.pipeline import OnEvent, to_bfv_plan
-from latticework.placing import ExactSeconds, VectorCosts, code_seconds, least_ring_degree, vector_costs
+from latticework.placing import VectorCosts, code_seconds, least_ring_degree, vector_costs
 from latticework.plan.schema import Plan
 from latticework.precision import Search
 from latticework.stages import Traced, Vectors
@@ -107,7 +107,10 @@ def _lanes(
     found = candidates(scalars, LaneOptions(options.algorithm, options.effort, options.seed, weights), made)
     seconds = [code_seconds(v.module, prices(v.depth), options.techniques, sending=False) for v in found]
     vectors = chosen(found, seconds)
-    return vectors if arrays is None else cheaper(vectors, arrays, own, options.techniques)[0]
+    if arrays is None:
+        return vectors
+    priced = [(code_seconds(v.module, own, options.techniques), v) for v in (vectors, arrays)]
+    return cheaper(*priced)[0]
 
 
 def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
@@ -174,8 +177,6 @@ def _exact_lanes(
             plans.append((vectors, _bfv_plan(circuit, vectors, shared, options)))
         except LevelError as error:
             refused = error
-    degree = options.ring_degree or least_ring_degree(depth)
-    prices = ExactSeconds(options.costs, degree, depth, options.techniques, options.bits_a_second)
     if not plans:
         assert refused is not None
         if arrays is None:
@@ -185,13 +186,19 @@ def _exact_lanes(
     plan = replace(next(p for v, p in plans if v.module is best.module), circuit=record_of(best))
     if arrays is None:
         return best, plan
-    better, other = cheaper(best, arrays, prices, options.techniques)
-    if better.module is arrays.module:
-        try:
-            return better, _bfv_plan(circuit, better, shared, options)
-        except LevelError:
-            better = other
-    return better, replace(plan, circuit=record_of(better))
+    try:
+        arrays_plan = _bfv_plan(circuit, arrays, shared, options)
+    except LevelError:
+        return best, plan
+    priced = [(_plan_seconds(p, options), v) for p, v in ((plan, best), (arrays_plan, arrays))]
+    better = cheaper(*priced)[0]
+    return better, replace(arrays_plan if better.module is arrays.module else plan, circuit=record_of(better))
+
+
+def _plan_seconds(plan: Plan, options: CircuitOptions) -> float:
+    """Predicted seconds of a run, with what is sent."""
+    found = estimate(plan, options.costs)
+    return found.warm_seconds + 8 * (found.bytes.inputs_fresh + found.bytes.outputs) / options.bits_a_second
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:

@@ -89,15 +89,16 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
 
     raises  LayoutError where a fixed lane is outside a vector of this width
     """
-    for group in graph.groups:
+    for number, group in enumerate(graph.groups):
+        used = sum(node.code == INPUT and node.left == number for node in graph.nodes)
         if group.lanes and max(group.lanes) >= width:
             raise LayoutError(
                 f"group {group.name}: lane {max(group.lanes)} is outside the {width} slots of a vector; give smaller "
                 "lanes, or a larger ring_degree"
             )
-        if group.packing != "free" and len(group.labels) > width:
+        if group.packing != "free" and used > width:
             raise LayoutError(
-                f"group {group.name} has {len(group.labels)} numbers, a vector has {width} slots; split it, or give a "
+                f"{used} numbers of group {group.name} are used, a vector has {width} slots; split it, or give a "
                 "larger ring_degree"
             )
     if options.algorithm == "scalar":

@@ -2,7 +2,8 @@
 
 Moeller and Trumbore's test (1997) on an encrypted ray and an encrypted triangle with whole coordinates: two cross
 products and four scalar products, which leave four integers. The owner divides: the ray meets the triangle at
-t / det if det is not 0 and u / det, v / det and their sum lie between 0 and 1.
+t / det if det is not 0 and u / det, v / det and their sum lie between 0 and 1. Every coordinate is read several times,
+so the client lays copies of it out in the slots of its three ciphertexts (`replicate=True`), which costs it nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ PLAIN_BITS = 20
 
 @lw.circuit
 def intersect(
-    origin: lw.vector(3, low=-COORDINATE, high=COORDINATE),
-    direction: lw.vector(3, low=-COORDINATE, high=COORDINATE),
-    triangle: lw.matrix(3, 3, low=-COORDINATE, high=COORDINATE),
+    origin: lw.vector(3, low=-COORDINATE, high=COORDINATE, replicate=True),
+    direction: lw.vector(3, low=-COORDINATE, high=COORDINATE, replicate=True),
+    triangle: lw.matrix(3, 3, low=-COORDINATE, high=COORDINATE, replicate=True),
 ):
     """det, u, v and t of a ray and a triangle whose corners are the rows of a matrix."""
     first, second = difference(triangle[1], triangle[0]), difference(triangle[2], triangle[0])

@@ -27,6 +27,7 @@ from latticework.plan.schema import Plan
 RING_DEGREE, PLAIN_BITS = 8192, 20
 SEED = 1  # of the inputs
 SHORT_SECONDS, MOST_RUNS = 0.2, 40  # short runs are repeated until they took so long together
+LONG_SECONDS = 2.0  # scalar code that takes longer runs once
 
 
 @dataclass(frozen=True)
@@ -173,12 +174,25 @@ def has_experts(name: str) -> bool:
 
 
 def in_turns(sides: list[Callable[[], Any]], runs: int) -> tuple[list[Any], list[float]]:
-    """Last results and median seconds of the sides, which take turns after a first run each that does not count."""
-    results = [side() for side in sides]
-    times: list[list[float]] = [[] for _ in sides]
-    while len(times[0]) < runs or (sum(map(sum, times)) < SHORT_SECONDS and len(times[0]) < MOST_RUNS):
-        for number, side in enumerate(sides):
-            started = time.perf_counter()
-            results[number] = side()
-            times[number].append(time.perf_counter() - started)
+    """Last results and median seconds of the sides, which take turns after a first run each.
+
+    The first runs do not count, except of a side after the first one that takes long, which then is its only run.
+    """
+    results, times = [], []
+    for number, side in enumerate(sides):
+        seconds, result = timed(side)
+        results.append(result)
+        times.append([seconds] if number and seconds > LONG_SECONDS else [])
+    short = [number for number, column in enumerate(times) if not column]
+    while len(times[0]) < runs or (sum(sum(times[i]) for i in short) < SHORT_SECONDS and len(times[0]) < MOST_RUNS):
+        for number in short:
+            seconds, results[number] = timed(sides[number])
+            times[number].append(seconds)
     return results, [median(column) for column in times]
+
+
+def timed(action: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, and the result."""
+    started = time.perf_counter()
+    result = action()
+    return time.perf_counter() - started, result

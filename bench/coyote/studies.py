@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from bench.coyote.cases import FIGURE_8, TABLE_1, Case, cases
+from bench.coyote.exact_studies import alignment, optimum
 from bench.coyote.graphs import graph
 from bench.coyote.means import geometric_mean
 from bench.coyote.measuring import RING_DEGREE, How, compiled, measure
@@ -127,4 +128,6 @@ STUDIES: dict[str, Study] = {
     "seeds": seeds_study,
     "layouts": layouts,
     "polynomials": random_polynomials,
+    "alignment": alignment,
+    "optimum": optimum,
 }

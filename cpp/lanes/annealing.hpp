@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "lanes/placement.hpp"
@@ -18,7 +19,8 @@ struct AnnealOptions {
   enum class Start { kEnumerated, kMatched };
 
   Weights weights{.rotate = 1, .mul = 1, .mul_constant = 1, .add_constant = 0.1, .add = 0.1, .neg = 0.1};
-  int rounds = 150;  // quotients that are placed, besides the first
+  int rounds = 150;                                       // quotients that are placed, besides the first
+  double work = std::numeric_limits<double>::infinity();  // arcs looked at, after which no more are placed
   Cooling cooling;
   Contraction contraction = Contraction::kArc;
   Start start = Start::kEnumerated;
@@ -28,6 +30,7 @@ struct AnnealOptions {
 struct AnnealTrace {
   std::vector<double> tried;  // cost of the first quotient, then of each round's
   std::vector<double> best;   // the least until then
+  double work = 0;            // arcs looked at
   double cost = 0;            // of the result: rotations * weights.rotate + height
   Number rotations = 0;
   double height = 0;

@@ -26,7 +26,7 @@ class Search {
       trace.best.push_back(known[best].cost);
     };
     add(place(singletons(circuit_)));
-    for (int round = 0; round < options_.rounds && !open.empty(); ++round) {
+    for (int round = 0; round < options_.rounds && work_ < options_.work && !open.empty(); ++round) {
       std::optional<Quotient> next;
       while (!next && !open.empty()) {
         next = contraction_of(known[open.begin()->second]);
@@ -34,6 +34,7 @@ class Search {
       }
       if (next) add(place(std::move(*next)));
     }
+    trace.work = work_;
     return std::move(known[best]);
   }
 
@@ -47,6 +48,7 @@ class Search {
                                     : enumerated_lanes(result.epochs);
     Placement placement(result.epochs, circuit_.width, std::move(first));
     result.lane = anneal_lanes(placement, result.epochs, options_.cooling, random_, &result.rotations);
+    work_ += static_cast<double>(placement.num_looked_at());
     result.cost = result.rotations * options_.weights.rotate + result.epochs.height;
     find_untried(result);
     return result;
@@ -83,6 +85,7 @@ class Search {
   const Circuit& circuit_;
   const AnnealOptions& options_;
   Random random_;
+  double work_ = 0;
   std::set<std::vector<Number>> seen_;
 };
 

@@ -33,6 +33,7 @@ Placement::Placement(const Epochs& epochs, Number width, std::vector<Number> lan
 }
 
 void Placement::count(Number place, Number change) {
+  looked_at_ += first_[place + 1] - first_[place];
   for (std::size_t i = first_[place]; i < first_[place + 1]; ++i) {
     const auto [other, is_read] = neighbours_[i];
     if (lane_[other] == lane_[place]) continue;

@@ -22,6 +22,7 @@ class Placement {
 
   const std::vector<Number>& lanes() const { return lane_; }
   Number num_rotations() const { return rotations_; }
+  std::uint64_t num_looked_at() const { return looked_at_; }  // arcs, in all moves
 
  private:
   struct Neighbour {
@@ -44,6 +45,7 @@ class Placement {
   std::vector<std::size_t> first_;  // of each place in neighbours_
   std::vector<Number> uses_;        // [epoch][distance]: arcs
   Number rotations_ = 0;
+  std::uint64_t looked_at_ = 0;
 };
 
 /// The places of each epoch in order, apart from those whose lanes are fixed (Coyote, section 5).

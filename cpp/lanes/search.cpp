@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "lanes/annealing.hpp"
 #include "lanes/kernels.hpp"
 #include "lanes/moves.hpp"
 #include "lanes/spans.hpp"
@@ -21,6 +22,8 @@ constexpr double kMostRounds = 24, kLast = 0.3;  // the best one found is anneal
 constexpr double kHopeless = 12;                 // temperatures by which a schedule is dearer that will not be accepted
 constexpr double kFar = 3;                       // first schedules that cost so many times the cheapest are of no use
 constexpr double kEstimates = 0.15;              // of the work goes into quick annealing
+constexpr double kQuotients = 0.2, kArcs = 10;   // of the work; arcs that are looked at in the time of one lane
+constexpr std::size_t kMostQuotiented = 512;     // nodes of a circuit for which that is of use
 constexpr double kStarts = 0.3;                  // of the work, at most, goes into first schedules
 
 struct Candidate {
@@ -28,6 +31,7 @@ struct Candidate {
   const Values* values;
   Schedule schedule;
   double cost;
+  bool is_quotient = false;  // annealed further in any case
 };
 
 void check_groups(const Circuit& circuit) {
@@ -42,8 +46,20 @@ void check_groups(const Circuit& circuit) {
   }
 }
 
+// The same with every input of a replicated vector in one lane alone.
+Rewritten without_copies(const Rewritten& rewritten) {
+  Rewritten made = rewritten;
+  for (Group& group : made.circuit.groups) {
+    if (group.packing == Packing::kReplicated) group.packing = Packing::kGrouped;
+  }
+  return made;
+}
+
 class Search {
  public:
+  // One or more forms of the circuit, each with its values, of which the first is the most promising.
+  using Forms = std::vector<std::pair<const Rewritten*, const Values*>>;
+
   Search(const Weights& weights, const SearchOptions& options)
       : weights_(weights), options_(options), random_(options.seed) {}
 
@@ -63,14 +79,8 @@ class Search {
     }
   }
 
-  // One or more forms of the circuit, each with its values, of which the first is the most promising.
-  using Forms = std::vector<std::pair<const Rewritten*, const Values*>>;
-
+  // The most promising ones first: large circuits leave no time for the others.
   void start(const Forms& forms) {
-    for (const auto& [form, values] : forms) {
-      Candidate made{form, values, stencil_schedule(form->circuit), 0};
-      if (!made.schedule.packs.empty()) consider(std::move(made));
-    }
     for (const PackOrder packs : {PackOrder::kReady, PackOrder::kLevel, PackOrder::kLate}) {
       for (const bool is_right : {false, true}) {
         for (const LaneOrder lanes : {LaneOrder::kTrees, LaneOrder::kPadded, LaneOrder::kPositions}) {
@@ -78,19 +88,43 @@ class Search {
             if (is_spent()) return;
             Candidate made{form, values, {}, 0};
             made.schedule.packs = packs_of(form->circuit, packs);
-            split(form->circuit, made.schedule);
             assign_lanes(form->circuit, made.schedule, lanes, is_right);
             place_inputs(form->circuit, made.schedule);
             consider(std::move(made));
           }
         }
+        if (packs == PackOrder::kReady && !is_right) start_from_stencils(forms);
       }
+    }
+  }
+
+  void start_from_stencils(const Forms& forms) {
+    for (const auto& [form, values] : forms) {
+      Candidate made{form, values, stencil_schedule(form->circuit), 0};
+      if (!made.schedule.packs.empty()) consider(std::move(made));
     }
   }
 
   void start_from_scalars(const Forms& forms) {
     for (const auto& [form, values] : forms) {
       if (!is_spent()) consider({form, values, scalar_schedule(form->circuit), 0});
+    }
+  }
+
+  // Schedules of the search over quotients, which has other packs: more of them, where that saves rotations.
+  void start_from_quotients(const Forms& forms) {
+    for (const auto& [form, values] : forms) {
+      if (form->circuit.nodes.size() > kMostQuotiented) continue;
+      AnnealOptions options;
+      options.weights = weights_;
+      options.work = kQuotients * options_.work * kArcs / static_cast<double>(forms.size());
+      options.contraction = AnnealOptions::Contraction::kClass;
+      options.start = AnnealOptions::Start::kMatched;
+      options.seed = options_.seed;
+      AnnealTrace trace;
+      Candidate made{form, values, lanes::anneal(form->circuit, options, &trace), 0, true};
+      work_ += trace.work / kArcs;
+      consider(std::move(made));
     }
   }
 
@@ -177,6 +211,9 @@ class Search {
     sort_found();
     std::vector<Candidate> starts(
         found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(std::min(options_.annealed, found_.size())));
+    for (std::size_t i = starts.size(); i < found_.size(); ++i) {
+      if (found_[i].is_quotient) starts.push_back(found_[i]);
+    }
     // Small circuits settle early: they begin anew more often.
     const double left = options_.work - work_;
     const double rounds = left / work_ * static_cast<double>(tried_) / kSettled;
@@ -247,9 +284,15 @@ Found search(const Circuit& circuit, const Weights& weights, const SearchOptions
   check_groups(circuit);
   const Rewritten plain = rewritten(circuit, false), trees = rewritten(circuit, true);
   const Values plain_values(plain.circuit), tree_values(trees.circuit);
+  const Rewritten single = without_copies(trees);
   Search search(weights, options);
-  search.start_from_scalars({{&trees, &tree_values}, {&plain, &plain_values}});
-  search.start({{&trees, &tree_values}, {&plain, &plain_values}});
+  Search::Forms forms = {{&trees, &tree_values}, {&plain, &plain_values}};
+  // Copies of replicated inputs may not fit where operations hardly do.
+  if (circuit.nodes.size() > static_cast<std::size_t>(circuit.width))
+    forms.insert(forms.begin() + 1, {&single, &tree_values});
+  search.start(forms);
+  search.start_from_scalars(forms);
+  search.start_from_quotients(forms);
   search.start_from_kernels(trees, tree_values);
   if (!search.has_found()) {
     throw Error(ErrorKind::kRange, "no schedule of " + std::to_string(circuit.nodes.size()) + " operations fits " +

@@ -114,6 +114,22 @@ class LaneWalk {
     return leaves;
   }
 
+  // Where lanes run on beyond the width, the operations there are packs of their own.
+  void wrap() {
+    std::vector<Pack> packs;
+    for (const Pack& pack : schedule_.packs) {
+      std::map<Number, Pack> waves;
+      for (const Number node : pack.nodes) {
+        Pack& wave = waves[schedule_.lane[node] / circuit_.width];
+        wave.code = pack.code;
+        wave.nodes.push_back(node);
+      }
+      for (auto& [number, wave] : waves) packs.push_back(std::move(wave));
+    }
+    schedule_.packs = std::move(packs);
+    for (Number& lane : schedule_.lane) lane = lane < 0 ? lane : lane % circuit_.width;
+  }
+
   template <class LaneOfLeaf>
   void place(Number output, LaneOfLeaf lane_of_leaf) {
     Number position = 0;
@@ -160,7 +176,7 @@ class LaneWalk {
 
   void put(Number node, Number lane) {
     std::set<Number>& taken = taken_[pack_[node]];
-    while (!taken.insert(lane).second) lane = modulo(lane + 1, circuit_.width);
+    while (!taken.insert(lane).second) ++lane;
     schedule_.lane[node] = lane;
   }
 
@@ -189,11 +205,11 @@ void assign_lanes(const Circuit& circuit, Schedule& schedule, LaneOrder order, b
   Number first = 0;
   for (Number i = 0; i < count; ++i) {
     walk.place(circuit.outputs[i], [&](Number position) {
-      if (order == LaneOrder::kPositions) return modulo(position * count + i, circuit.width);
-      return modulo(first + position, circuit.width);
+      return order == LaneOrder::kPositions ? position * count + i : first + position;
     });
     first += order == LaneOrder::kPadded ? padded : leaves[i];
   }
+  walk.wrap();
 }
 
 void place_inputs(const Circuit& circuit, Schedule& schedule) {

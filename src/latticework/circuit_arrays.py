@@ -13,7 +13,6 @@ from latticework.cost import CostModel
 from latticework.frontend.samples import Sample
 from latticework.lifting import lift
 from latticework.pipeline import OnEvent, to_polynomials, to_vectors
-from latticework.placing import VectorCosts, code_seconds
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.circuits import Way
 from latticework.stages import CircuitFacts, Vectors
@@ -84,13 +83,12 @@ def _in_order(results: Sequence[Result]) -> tuple[Result, ...]:
     )
 
 
-def cheaper(lanes: Vectors, arrays: Vectors, costs: VectorCosts, techniques: Techniques) -> tuple[Vectors, Vectors]:
-    """Two forms of a circuit, first the one that is predicted to be faster, sending included.
+def cheaper(lanes: tuple[float, Vectors], arrays: tuple[float, Vectors]) -> tuple[Vectors, Vectors]:
+    """Two forms of a circuit with their predicted seconds, sending included; first the faster one.
 
     The record of each names both, and itself as the chosen one.
     """
-    found = [(code_seconds(v.module, costs, techniques), v) for v in (lanes, arrays)]
-    found.sort(key=lambda priced: priced[0])
+    found = sorted((lanes, arrays), key=lambda priced: priced[0])
     prices = {_method(v): seconds for seconds, v in found}
     first, second = (with_ways(v, prices) for _, v in found)
     return first, second

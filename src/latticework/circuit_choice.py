@@ -1,7 +1,7 @@
 """Which vector programs of a circuit are worth comparing as whole programs, and which of them is taken.
 
 What a mask costs in levels or noise depends on where it stands, and no price of one instruction says it. So where the
-search uses masks, others avoid them; and code for one number at a time, which has none, is looked at too.
+search uses masks, another one avoids them; and code for one number at a time, which has none, is looked at too.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from latticework.circuit_pipeline import LaneOptions, Scalars
 from latticework.plan.circuits import Circuit
 from latticework.stages import Vectors
 
-FIRST_SHARE = 0.4  # of the effort, for the first search
-DEARER = (1.0, 4.0)  # prices of a mask in the others, in products of two ciphertexts
+FIRST_SHARE = 0.7  # of the effort, for the first search
 MAX_SCALAR = 400  # nodes of a circuit for which code for one number at a time is looked at
 
 
@@ -29,9 +28,8 @@ def candidates(scalars: Scalars, lanes: LaneOptions, made: Callable[[LaneOptions
     found = [made(replace(lanes, share=FIRST_SHARE))]
     counts = record_of(found[0]).vector
     rotate, mul, _, *rest = lanes.weights
-    for price in DEARER if counts is not None and counts.masks else ():
-        share = (1.0 - FIRST_SHARE) / len(DEARER)
-        found.append(made(replace(lanes, share=share, weights=(rotate, mul, price * mul, *rest))))
+    if counts is not None and counts.masks:
+        found.append(made(replace(lanes, share=1.0 - FIRST_SHARE, weights=(rotate, mul, mul, *rest))))
     if len(scalars.graph.nodes) <= MAX_SCALAR:
         found.append(made(replace(lanes, algorithm="scalar")))
     return found

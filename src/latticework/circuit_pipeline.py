@@ -26,12 +26,17 @@ from latticework.ops.lower import PlacedTensor
 from latticework.passes import cse, dce
 from latticework.pipeline import OnEvent
 from latticework.plan.arguments import Result
+from latticework.plan.pack import PackMap
 from latticework.stages import CircuitFacts, Vectors
 
 WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
 ALGORITHMS = ("search", "annealing", "scalar", "tensors")
 WORK = {"fast": 1.5e6, "normal": 1.2e7, "max": 1.5e8}  # lanes that the search looks at
+STARTS = {"fast": 1, "normal": 4, "max": 8}  # searches that share the work: several short ones find more
+MANY = 1000  # nodes of a circuit for which one search takes long enough
 EFFORTS = tuple(WORK)
+MAX_WATCHED = 64  # vector instructions whose values debugging compares, beside the outputs
+_OPERATIONS = {"vec.add": "sums", "vec.sub": "differences", "vec.mul": "products", "vec.neg": "negations"}
 PASSES = (cse.PASS, dce.PASS)
 
 
@@ -39,14 +44,16 @@ PASSES = (cse.PASS, dce.PASS)
 class LaneOptions:
     """How lanes are found.
 
-    weights  predicted seconds of a rotation, product, product by public numbers, sum with them, sum, negation
+    weights  predicted seconds of a rotation, product, product by public numbers, sum with them, sum, negation; and the
+             part by which everything becomes dearer for one more product in a row
+    share    of the work that the effort stands for
     """
 
     algorithm: str
     effort: str
     seed: int
     weights: tuple[float, ...]
-    share: float = 1.0  # of the work that the effort stands for
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -101,9 +108,13 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
         schedule = _core.lanes.anneal(arrays, {"weights": weights, "seed": options.seed})
         found = _core.lanes.synthesize(arrays, schedule, weights)
     else:
-        found = _core.lanes.vectorize(
-            arrays, weights, {"work": WORK[options.effort] * options.share, "seed": options.seed}
+        starts = STARTS[options.effort] if len(graph.nodes) <= MANY else 1
+        work = WORK[options.effort] * options.share / starts
+        runs = (
+            _core.lanes.vectorize(arrays, weights, {"work": work, "seed": starts * options.seed + i})
+            for i in range(starts)
         )
+        found = min(runs, key=lambda run: float(run["cost"]))
     return found
 
 
@@ -125,19 +136,29 @@ def to_lanes(
     graph = scalars.graph
     program = vectorized(graph, width, options)
     emitted = emit_vectors(graph, program, width, dirty=dirty)
-    placed = reference(graph, emitted.groups, emitted.places, scalars.line, exact=exact)
+    ends = set(emitted.module.body.terminator.operands)
+    watched = [(v, table) for v, table in emitted.computed if v not in ends][:MAX_WATCHED]
+    nodes = [[node for _, node in table] for _, table in watched]
+    placed, seen = reference(graph, emitted.groups, emitted.places, scalars.line, exact=exact, watched=nodes)
     verify(placed)
     results = _renumbered(scalars.traced.results, emitted)
     tensors, positions = [], {}
     largest = _magnitudes(graph, samples, emitted.places) if samples else {}
-    ends = emitted.module.body.terminator.operands, placed.body.terminator.operands, emitted.output_packs
-    for number, (value, stacked, pack) in enumerate(zip(*ends, strict=True)):
+    outputs = emitted.module.body.terminator.operands, placed.body.terminator.operands, emitted.output_packs
+    for number, (value, stacked, pack) in enumerate(zip(*outputs, strict=True)):
         name = ", ".join(_names(scalars.traced.results, emitted, number)) or f"out{number}"
-        tensors.append(PlacedTensor(name, scalars.line, pack))
+        tensors.append(PlacedTensor(name, value.owner.loc if isinstance(value.owner, Op) else scalars.line, pack))
         positions[stacked] = number
         stacked.origin = Origin(name, scalars.line, largest.get(number))
         if isinstance(value.owner, Op) and value.origin is None:
             value.origin = Origin(name, value.owner.loc, None, (number,))
+    for (value, table), stacked in zip(watched, seen, strict=True):
+        assert isinstance(value.owner, Op)
+        name, line = _OPERATIONS.get(value.owner.name, value.owner.name), value.owner.loc
+        value.origin = Origin(name, line, None, (len(tensors),))
+        positions[stacked] = len(tensors)
+        pack = PackMap.of_table(len(table), width, ((lane, i) for i, (lane, _) in enumerate(table)))
+        tensors.append(PlacedTensor(name, line, pack))
     module = run_passes(emitted.module, PASSES, on_event=on_event)
     at = {group: i for i, group in enumerate(emitted.groups)}
     arguments = tuple(replace(a, input=at.get(a.input, -1)) for a in scalars.traced.arguments)

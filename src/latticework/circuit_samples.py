@@ -33,7 +33,7 @@ def circuit_samples(circuit: Circuit, scalars: Scalars, data: Any) -> list[Sampl
         corner = {a.name: np.full(a.shape, _bounds(a)[end]) if a.name in declared else first[a.name] for a in arguments}
         drawn.append(corner)
     names = scalars.traced.module.input_names
-    sizes = [len(group.labels) for group in scalars.graph.groups]
+    sizes = [len(group.labels) for group in scalars.written.groups]
     return [dict(zip(names, gathered(arguments, sizes, values), strict=True)) for values in drawn]
 
 

@@ -20,17 +20,18 @@ from latticework.frontend import Circuit
 from latticework.frontend.samples import Sample
 from latticework.model import Model, Reference
 from latticework.pipeline import OnEvent, to_bfv_plan
-from latticework.placing import ExactSeconds, VectorCosts, code_seconds, least_ring_degree, vector_costs
+from latticework.placing import VectorCosts, code_seconds, least_ring_degree, vector_costs
 from latticework.plan.schema import Plan
 from latticework.precision import Search
 from latticework.stages import Traced, Vectors
 from latticework.techniques import Techniques
 
-LARGE = 20_000  # nodes of a circuit from which the search for lanes takes long
+LARGE = 5_000  # nodes of a circuit from which the search for lanes takes long
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
-WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, relative to a rotation
+LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included
+WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05, LEVEL)  # of vector operations on BFV ciphertexts, in rotations
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,14 @@ def _lanes(
 
     own = prices(scalars.graph.depth())
     addition = own.addition(0)
-    weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition)
+    weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition, LEVEL)
     found = candidates(scalars, LaneOptions(options.algorithm, options.effort, options.seed, weights), made)
     seconds = [code_seconds(v.module, prices(v.depth), options.techniques, sending=False) for v in found]
     vectors = chosen(found, seconds)
-    return vectors if arrays is None else cheaper(vectors, arrays, own, options.techniques)[0]
+    if arrays is None:
+        return vectors
+    priced = [(code_seconds(v.module, own, options.techniques), v) for v in (vectors, arrays)]
+    return cheaper(*priced)[0]
 
 
 def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
@@ -158,7 +162,9 @@ def _exact_lanes(
 ) -> tuple[Vectors, Plan]:
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
     depth = scalars.graph.depth()
-    width = shared.width or _width(SHALLOW_WIDTH if depth <= 1 else WIDTH, options)
+    width = shared.width or _width(
+        SHALLOW_WIDTH if depth <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH else WIDTH, options
+    )
 
     def made(lanes: LaneOptions) -> Vectors:
         return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
@@ -171,8 +177,6 @@ def _exact_lanes(
             plans.append((vectors, _bfv_plan(circuit, vectors, shared, options)))
         except LevelError as error:
             refused = error
-    degree = options.ring_degree or least_ring_degree(depth)
-    prices = ExactSeconds(options.costs, degree, depth, options.techniques, options.bits_a_second)
     if not plans:
         assert refused is not None
         if arrays is None:
@@ -182,13 +186,19 @@ def _exact_lanes(
     plan = replace(next(p for v, p in plans if v.module is best.module), circuit=record_of(best))
     if arrays is None:
         return best, plan
-    better, other = cheaper(best, arrays, prices, options.techniques)
-    if better.module is arrays.module:
-        try:
-            return better, _bfv_plan(circuit, better, shared, options)
-        except LevelError:
-            better = other
-    return better, replace(plan, circuit=record_of(better))
+    try:
+        arrays_plan = _bfv_plan(circuit, arrays, shared, options)
+    except LevelError:
+        return best, plan
+    priced = [(_plan_seconds(p, options), v) for p, v in ((plan, best), (arrays_plan, arrays))]
+    better = cheaper(*priced)[0]
+    return better, replace(arrays_plan if better.module is arrays.module else plan, circuit=record_of(better))
+
+
+def _plan_seconds(plan: Plan, options: CircuitOptions) -> float:
+    """Predicted seconds of a run, with what is sent."""
+    found = estimate(plan, options.costs)
+    return found.warm_seconds + 8 * (found.bytes.inputs_fresh + found.bytes.outputs) / options.bits_a_second
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:
@@ -201,7 +211,7 @@ def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, opti
 
 
 def _width(usual: int, options: CircuitOptions) -> int:
-    return min(usual, options.ring_degree // 2) if options.ring_degree else usual
+    return options.ring_degree // 2 if options.ring_degree else usual
 
 
 def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:

@@ -19,15 +19,19 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from bfv_plans import draw, plan_of
 from plan_assembler import Assembler, Last, cipher
 from rlwe_cases import SCALE, galois, plain_parameters, shared_case, spec
 from test_plan_files import PLAN
+from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.errors import UserError
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
+from latticework.plan.constants import slot_vectors
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.runtime import Client
 
 SPARE_BYTES = 8 << 20  # of address space, beyond what the unaltered object needed
 SECONDS_PER_FILE = 3.0  # of a machine that may be busy
@@ -205,6 +209,19 @@ def mutants(data, count, rng, is_container):
 # Objects, and what users do with them
 
 
+def exact_plan():
+    """Every kind of instruction that BFV has."""
+    v = Vectors(2)
+    x, y = v.x
+    weights = v.constant(np.arange(float(SLOTS)))
+    product = v.op("mul", x, y)
+    total = v.op("add", product, v.op("mul", v.op("rotate", x, steps=1), v.op("rotate", x, steps=2)))
+    turned = v.op("rotate", v.op("mul", total, weights), steps=3)
+    pair = v.op("concat", v.op("sub", turned, v.op("add", weights, x)), v.op("mul", x, x))
+    last = v.op("sum", v.op("mul", pair, v.op("take", pair, vectors=(1, 0))), groups=1)
+    return plan_of(v.done(v.matrix(v.op("add", last, v.splat(3)), np.eye(SLOTS, k=1))), ring_degree=1024)
+
+
 class Objects:
     """One unaltered object of each kind, and its reading; `use` returns what was read in its written form."""
 
@@ -321,6 +338,25 @@ class Objects:
         _core.Plan(core_parameters(plan.chain), encode_code(plan))
         return write_plan(plan)
 
+    def bfv_plan(self):
+        self.exact = exact_plan()
+        owner = Client(self.exact.client, threads=1)
+        self.keys, self.owner_context = owner.keygen().public(), owner.context
+        encrypted = owner.encrypt(*draw(np.random.default_rng(0), self.exact))
+        self.inputs = [ciphertext for (ciphertext,) in encrypted.tensors.values()]
+        return write_plan(self.exact), self.use_bfv_plan
+
+    def use_bfv_plan(self, data):
+        """As a server does with a plan that it was given."""
+        plan = read_plan(data)
+        if plan.client == self.exact.client:
+            code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
+            _core.Executor(
+                self.owner_context, code, self.keys.evaluation,
+                lambda number, product=None: slot_vectors(plan.constants[number], plan.sources, product),
+            ).run(self.inputs)  # fmt: skip
+        return write_plan(plan)
+
     def client(self):
         return write_client(PLAN.client), self.use_client
 
@@ -333,7 +369,7 @@ class Objects:
 
 KINDS = (
     *("secret_key", "public_key", "evaluation_keys", "evaluation_key_file", "mapped_keys", "ciphertexts"),
-    *("ciphertext_reader", "plaintexts", "plan", "client", "parameters"),
+    *("ciphertext_reader", "plaintexts", "plan", "bfv_plan", "client", "parameters"),
 )
 
 

@@ -15,6 +15,7 @@ bench_suites = suites()  # puts the source tree on the path
 from bench.coyote import suite  # noqa: E402
 from bench.coyote.by_hand import ByHand  # noqa: E402
 from bench.coyote.cases import TABLE_1, cases  # noqa: E402
+from bench.coyote.exact_studies import alignment, optimum  # noqa: E402
 from bench.coyote.graphs import ADD_CONSTANT, INPUT, MUL, NEG, SUB, graph  # noqa: E402
 from bench.coyote.means import Means  # noqa: E402
 from bench.coyote.measuring import How, flat, has_experts, in_turns, measure  # noqa: E402
@@ -174,3 +175,22 @@ def test_cases_compile_and_give_what_integers_give(name):
     assert outcome.failure is None and outcome.is_right
     assert outcome.moves <= ALL[name].published.rotations + ALL[name].published.blends
     assert outcome.ciphertexts <= ALL[name].ciphertexts and outcome.slots <= ALL[name].slots
+
+
+def test_long_scalar_code_runs_once(monkeypatch):
+    monkeypatch.setattr("bench.coyote.measuring.LONG_SECONDS", 0.0)
+    ran = []
+    _, times = in_turns([lambda: ran.append("vector"), lambda: ran.append("scalar")], runs=3)
+    assert ran.count("scalar") == 1 and ran.count("vector") >= 4 and len(times) == 2
+
+
+def test_scalar_products_take_the_fewest_rotations():
+    pytest.importorskip("ortools")
+    (row,) = optimum([ALL["dot.3.un"]], How(), 1, str)
+    assert row.ours == row.reference == 2 and row.details["solver proved its placement"]
+
+
+def test_exact_alignment_is_never_longer():
+    pytest.importorskip("ortools")
+    (row,) = alignment([ALL["conv.4.2.un"]], How(), 1, str)
+    assert row.ours <= row.reference and row.details["proved to be the fewest"]

@@ -133,3 +133,36 @@ def test_noise_that_fits_no_modulus_is_refused():
 
     with pytest.raises(LevelError, match="does not fit ring_degree=4096 at 128-bit security"):
         plan_of(one(power, 1), ring_degree=4096, insecure=False)
+
+
+def relinearizations(build):
+    return sum(op in ("relinearize", "mul_relinearize") for op in opcodes(plan_of(one(build))))
+
+
+@pytest.mark.parametrize(
+    ("build", "wanted"),
+    [
+        # one product under two masks that are turned: once, where it is made
+        (
+            lambda v, x, y: (
+                v.op("rotate", v.op("mul", (p := v.op("mul", x, y)), v.constant(WEIGHTS)), steps=1),
+                v.op("rotate", v.op("mul", p, v.constant(WEIGHTS + 1)), steps=2),
+            ),
+            1,
+        ),
+        # two sums that share a product, each with one of its own: two sums, not three products
+        (
+            lambda v, x, y: (
+                v.op("add", (p := v.op("mul", x, y)), v.op("mul", x, x)),
+                v.op("sub", p, v.op("mul", y, y)),
+            ),
+            2,
+        ),
+        # one product in three sums with inputs
+        (lambda v, x, y: tuple(v.op("add", p, z) for p in [v.op("mul", x, y)] for z in (x, y, v.splat(1))), 1),
+        # a product that has to be relinearised anyway takes the sum with it
+        (lambda v, x, y: (v.op("mul", (p := v.op("mul", x, y)), x), v.op("add", p, y)), 2),
+    ],
+)
+def test_relinearizations_are_as_few_as_can_be(build, wanted):
+    assert relinearizations(build) == wanted

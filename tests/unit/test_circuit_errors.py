@@ -59,6 +59,14 @@ def remainder(x):
     return x % 2  # here
 
 
+def relu(x):
+    return lw.relu(x)  # here
+
+
+def absolute(x):
+    return abs(x)  # here
+
+
 def index(x):
     return [1, 2, 3][x]  # here
 
@@ -97,6 +105,8 @@ REFUSED = [
     (text, DtypeError, "a str meets an encrypted number"),
     (root, UnsupportedError, "sqrt has no encrypted counterpart"),
     (remainder, TraceError, "// and % and bit operations"),
+    (relu, UnsupportedError, "functions that are approximated belong to programs on arrays"),
+    (absolute, TraceError, "cannot be compared"),
     (index, TraceError, "used where its value has to be known"),
     (endless, TraceError, "more than 1,000 operations here; a loop without end"),
     (endless_and_equal, TraceError, "more than 1,000 operations here"),

@@ -60,6 +60,18 @@ def test_users_deal_in_their_own_names_and_shapes(model, tmp_path):
     assert model.debug(**VALUES).first_off is None
 
 
+def test_debugging_names_the_lines_of_operations():
+    @lw.circuit
+    def steps(x: lw.vector(2), y: lw.scalar()):
+        total = x[0] + y
+        product = total * x[1]
+        return product - y
+
+    rows = lw.compile(steps, **SMALL).debug(x=[0.5, 0.25], y=-1).rows
+    assert {row.location.text for row in rows} >= {"total = x[0] + y", "product = total * x[1]", "return product - y"}
+    assert all(row.error <= row.bound for row in rows)
+
+
 def test_inputs_are_checked_by_name(model):
     client = model.client()
     for change, error, message in [

@@ -87,6 +87,14 @@ def test_public_operands_become_constants():
     assert evaluate(graph, [[8.0]]) == [-3.0, 31.0, 2.0]
 
 
+def test_polynomials_of_numbers_and_arrays():
+    @lw.circuit
+    def f(x: lw.scalar(), y: lw.vector(2)):
+        return lw.polynomial(x, [1, 0, 2, 1]), lw.polynomial(y, [0, 3]), lw.square(x)
+
+    assert traced_values(f, {"x": 3, "y": [1, 2]}) == (1 + 18 + 27, [3, 6], 9)
+
+
 def test_unused_and_returned_inputs():
     @lw.circuit
     def f(x: lw.vector(3), unused: lw.scalar()):

@@ -45,6 +45,7 @@ class EmittedCircuit:
     input_packs   where their elements lie: tables over the vectors of each
     output_packs  where the numbers lie that are read from each output register
     places        of every output of the circuit: (output register, which of its numbers)
+    computed      values that hold results of operations: the value, and (lane, node) of each
     """
 
     module: Module
@@ -52,6 +53,7 @@ class EmittedCircuit:
     input_packs: tuple[PackMap, ...]
     output_packs: tuple[PackMap, ...]
     places: tuple[tuple[int, int], ...]
+    computed: tuple[tuple[Value, tuple[tuple[int, int], ...]], ...]
 
 
 def emit_vectors(
@@ -108,7 +110,9 @@ class _Emitter:
             for held in lanes.values()
         ]
         places = tuple((registers.index(r), lanes[r].index(lane)) for r, lane in self.outputs)
-        return EmittedCircuit(self.module, tuple(used), tuple(packs), tuple(packings), places)
+        held = (tuple((lane, node) for lane, node in table if node >= 0) for table in self.computes)
+        computed = tuple((value, entries) for value, entries in zip(made, held, strict=True) if entries)
+        return EmittedCircuit(self.module, tuple(used), tuple(packs), tuple(packings), places, computed)
 
     def _input_pack(self, number: int) -> PackMap:
         places, count = [], 1

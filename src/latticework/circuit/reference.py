@@ -13,12 +13,20 @@ _SPECS = {ADD: scalar.ADD, SUB: scalar.SUB, MUL: scalar.MUL, NEG: scalar.NEG}
 
 
 def reference(
-    graph: Graph, groups: Sequence[int], places: Sequence[tuple[int, int]], line: Loc, *, exact: bool
-) -> Module:
+    graph: Graph,
+    groups: Sequence[int],
+    places: Sequence[tuple[int, int]],
+    line: Loc,
+    *,
+    exact: bool,
+    watched: Sequence[Sequence[int]] = (),
+) -> tuple[Module, list[Value]]:
     """A module whose inputs are these groups and whose outputs are arrays of the circuit's outputs.
 
-    places  of every output of the circuit: which array, which of its numbers
-    exact   on integers, else on float64
+    places   of every output of the circuit: which array, which of its numbers
+    exact    on integers, else on float64
+    watched  lists of nodes
+    returns  the module, and its arrays of those nodes
     """
     module = Module()
     builder = Builder(module.body)
@@ -42,6 +50,7 @@ def reference(
             public = builder.build(scalar.CONSTANT, value=int(constant) if exact else float(constant))
             made.append(builder.build(scalar.ADD if code == ADD_CONSTANT else scalar.MUL, [made[left], public]))
     builder.loc = line
+    seen = [builder.build(scalar.STACK, [made[node] for node in nodes]) for nodes in watched]
     arrays: dict[int, dict[int, Value]] = {}
     for output, (array, element) in zip(graph.outputs, places, strict=True):
         arrays.setdefault(array, {})[element] = made[output]
@@ -50,4 +59,4 @@ def reference(
         stacked.append(builder.build(scalar.STACK, [arrays[array][i] for i in sorted(arrays[array])]))
         module.outputs.append(f"out{array}")
     builder.create(loop.YIELD, stacked)
-    return module
+    return module, seen

@@ -182,9 +182,10 @@ class Number:
     def __bool__(self) -> NoReturn:
         raise TraceError(_BRANCH, at=user_loc())
 
-    def _compared(self, _other: Any) -> NoReturn:
+    def _compared(self, *_other: Any) -> NoReturn:
         raise TraceError(_COMPARE, at=user_loc())
 
+    __abs__ = _compared
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared
     __hash__ = object.__hash__
 
@@ -204,7 +205,7 @@ class Number:
             at=user_loc(),
         )
 
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __abs__ = __rpow__ = _refused
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rpow__ = _refused
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __lshift__ = __rshift__ = _refused
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
@@ -323,3 +324,10 @@ def select(bit: Any, if_one: Any, if_zero: Any) -> Any:
     operands = [np.asarray(x, dtype=object) if isinstance(x, list | tuple) else x for x in (bit, if_one, if_zero)]
     bit, if_one, if_zero = operands
     return if_zero + bit * (if_one - if_zero)
+
+
+def holds_numbers(operand: object) -> bool:
+    """Whether an operand is an encrypted number of a circuit, or an array that begins with one."""
+    if isinstance(operand, np.ndarray) and operand.dtype == object and operand.size:
+        operand = operand.flat[0]
+    return isinstance(operand, Number)

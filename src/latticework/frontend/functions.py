@@ -13,6 +13,7 @@ import numpy.typing as npt
 from latticework.approx.chebyshev import check_interval
 from latticework.approx.functions import ACTIVATIONS
 from latticework.errors import RangeError
+from latticework.frontend.circuit_values import holds_numbers
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, user_line
 from latticework.ops import apply as applying
@@ -63,6 +64,8 @@ def polynomial(x: Any, coefficients: npt.ArrayLike) -> Any:
         chosen = Polynomial(tuple(float(c) for c in kept), (-1.0, 1.0), "power")
         if isinstance(x, Traced):
             return x._tracer.call(polynomials.trace, x, chosen)
+        if holds_numbers(x):
+            return sum(c * x**k for k, c in enumerate(chosen.coefficients))
         return chosen(plain_array(x))
 
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import DtypeError, RangeError
+from latticework.errors import DtypeError, RangeError, UnsupportedError
+from latticework.frontend.circuit_values import holds_numbers
 
 
 def plain_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:
     """The operand of a function as float64.
 
-    raises  DtypeError for what is not real numbers, RangeError for NaN and infinity, naming the function if it is given
+    raises  DtypeError for what is not real numbers, RangeError for NaN and infinity, UnsupportedError for numbers of a
+            circuit, naming the function if it is given
     """
     of = f"{function}: " if function else ""
+    if holds_numbers(operand):
+        raise UnsupportedError(
+            f"{of}functions that are approximated belong to programs on arrays (@lw.program); in a circuit write a "
+            "polynomial of the encrypted numbers"
+        )
     try:
         array = np.asarray(operand)
     except ValueError as error:

@@ -1,9 +1,8 @@
 """manage-bfv: ciphertexts of exact integers modulo t for every vector, products relinearised where something needs it.
 
 In:  vec IR (scheme-free) and a modulus chain with a plaintext modulus.
-Out: rlwe + bfv IR, all of it at the top level: no product takes one. A product stays at degree 2 if nothing reads it,
-or the sums it goes into, but sums and public factors; else it is relinearised where it is made. Constants are integers,
-which are read modulo t.
+Out: rlwe + bfv IR, all of it at the top level: no product takes one. Products are relinearised where that takes the
+fewest operations (`lazy_bfv`). Constants are integers, which are read modulo t.
 Meaning kept: the same slot vectors modulo t, exactly.
 Cost: O(ops).
 """
@@ -21,12 +20,12 @@ from latticework.dialects.vec import VecType
 from latticework.errors import DtypeError, RangeError, UnsupportedError
 from latticework.ir import Block, Builder, Module, Op, Value
 from latticework.levels.depth import is_public
+from latticework.levels.lazy_bfv import relinearized
 from latticework.levels.manage import Managed, Public
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, LinearMap, splat
 
 MAX_INTEGER = 2.0**53  # of constants, which are stored as float64
-_SUMS = {"vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take", "vec.concat", "vec.trivial"}  # of any degree
 
 
 def manage_bfv(module: Module, chain: ModulusChain) -> Module:
@@ -38,6 +37,7 @@ def manage_bfv(module: Module, chain: ModulusChain) -> Module:
     body = Block()
     result = Module(body, list(module.input_names), list(module.outputs), dict(module.sources))
     emitter = _Emitter(Builder(body), chain, module.sources)
+    settled = relinearized(module)
     env: dict[Value, Managed] = {}
     for arg in module.body.args:
         if not isinstance(arg.type, VecType):
@@ -51,20 +51,11 @@ def manage_bfv(module: Module, chain: ModulusChain) -> Module:
             return result
         made = emitter.op(op, [env[v] for v in op.operands])
         if isinstance(made, Value):
-            if _degree(made) > 1 and _needs_linear(op.result):
+            if op.result in settled:
                 made = emitter.settle(made)
             made.origin = op.result.origin
         env[op.result] = made
     raise AssertionError("a module ends in loop.yield")
-
-
-def _needs_linear(value: Value) -> bool:
-    """Whether something reads a value that takes no ciphertext of degree 2."""
-    return any(op.name not in (*_SUMS, "loop.yield") and not _is_public_factor(op) for op, _ in value.uses)
-
-
-def _is_public_factor(op: Op) -> bool:
-    return op.name == "vec.mul" and not all(v.is_secret for v in op.operands)
 
 
 class _Emitter:
@@ -132,11 +123,8 @@ class _Emitter:
         return self.build("rlwe.mul_int", [a], factor=self.integer(op, b.value), scale=SCALE)
 
     def concat(self, *arrays: Managed) -> Value:
-        """Join arrays; ones of degree 2 stay so if all are."""
-        values = [self.encrypted(a) for a in arrays]
-        if len({_degree(v) for v in values}) > 1:
-            values = [self.settle(v) for v in values]
-        return self.build("rlwe.concat", values)
+        """Join arrays, of degree 1."""
+        return self.build("rlwe.concat", [self.settle(self.encrypted(a)) for a in arrays])
 
     def linear_transform(self, op: Op, a: Managed) -> Value:
         """Kept symbolic until it is expanded."""

@@ -74,22 +74,27 @@ def smallest_chain(
     keeps: Callable[[ModulusChain], bool],
     work: Callable[[ModulusChain], float],
     *,
+    least_bits: float = 0.0,
     security_bits: int = 128,
     insecure: bool = False,
 ) -> ModulusChain | None:
     """Of the largest chains of a ring: one of as few primes as keep what has to be kept, with the least work.
 
-    keeps     whether there is room for the noise
-    insecure  any modulus
+    keeps       whether there is room for the noise
+    least_bits  of the modulus, below which there certainly is none
+    insecure    any modulus
     """
     for limbs in range(1, MAX_LIMBS + 1):
+        if limbs * MAX_PRIME_BITS < least_bits:
+            continue
         chains = [
             largest_bfv_chain(ring_degree, plain_modulus, limbs, n, security_bits=security_bits, insecure=insecure)
             for n in range(1, min(limbs, MAX_SPECIAL) + 1)
         ]
-        keeping = [chain for chain in chains if chain is not None and keeps(chain)]
-        if keeping:
-            return min(keeping, key=work)
+        possible = (c for c in chains if c is not None and ChainShape(c).log2_q(limbs - 1) >= least_bits)
+        found = next((chain for chain in sorted(possible, key=work) if keeps(chain)), None)
+        if found is not None:
+            return found
     return None
 
 

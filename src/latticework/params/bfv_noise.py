@@ -117,8 +117,12 @@ class NoiseModel:
 
     def is_reliable(self, x: Noise) -> bool:
         """Whether decryption succeeds but for a probability of about 2^-117 (0 if the worst case allows it)."""
+        return self.spare_bits(x) >= 0
+
+    def spare_bits(self, x: Noise) -> float:
+        """Bits by which the modulus is larger than what `is_reliable` asks for (negative: missing ones)."""
         largest = min(self.variance(x) / 2 + log2(FAILURE_DEVIATIONS), x.worst)
-        return self._room(x.level) - largest >= MIN_BUDGET_BITS
+        return self._room(x.level) - largest - MIN_BUDGET_BITS
 
     def supports(self, depth: int) -> bool:
         """Whether a circuit of so many products in a row is reliable, on fresh public-key encryptions.

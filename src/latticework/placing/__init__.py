@@ -14,14 +14,13 @@ from latticework.placing.prices import (
     LAN_BITS_A_SECOND,
     NETWORKS,
     Counted,
-    ExactSeconds,
     Seconds,
     VectorCosts,
     code_seconds,
 )
 
 __all__ = [
-    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "ExactSeconds", "Seconds", "VectorCosts", "code_seconds",
+    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "Seconds", "VectorCosts", "code_seconds",
     "explained", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for", "slots_needed",
     "vector_costs",
 ]  # fmt: skip

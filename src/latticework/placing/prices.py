@@ -146,29 +146,6 @@ class Seconds:
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
 
-PRODUCT = 2.0  # of two BFV ciphertexts, relinearised, relative to a rotation
-
-
-class ExactSeconds(Seconds):
-    """The same for BFV: values stay at the top level, a product extends to a second basis, nothing is rescaled."""
-
-    def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> WorkShape:
-        """The shape of an operation."""
-        return super().shape(0, p, polys, dropped)
-
-    def product(self, spent: int) -> float:
-        """Relinearised."""
-        return PRODUCT * self.rotations(1, 0)
-
-    def settled(self, spent: int) -> float:
-        """Nothing more."""
-        return 0.0
-
-    def plain_product(self, spent: int) -> float:
-        """Without a rescale."""
-        return self._price("mul_plain", 0, p=False)
-
-
 @dataclass
 class Counted:
     """Rotom's prices: by kind of operation alone, nothing hoisted, 1 for a unit of its network model."""

@@ -124,15 +124,23 @@ def scattered(results: Sequence[Result], outputs: Iterable[Array]) -> list[Array
 
 
 def returned(results: Sequence[Result], make: Callable[[Result], Any]) -> Any:
-    """What the user's function returned, with `make` of every result in its place."""
+    """What the user's function returned, with `make` of every result in its place.
+
+    raises  ValueError if two results have the same place, or one stands inside another
+    """
     return _returned([(r.path, make(r)) for r in results])
 
 
 def _returned(items: list[tuple[tuple[Branch, ...], Any]]) -> Any:
     if len(items) == 1 and not items[0][0]:
         return items[0][1]
+    if any(not path for path, _ in items):
+        raise ValueError("a result stands where others do")
     heads = list(dict.fromkeys(path[0] for path, _ in items))
     parts = [_returned([(path[1:], value) for path, value in items if path[0] == head]) for head in heads]
+    keys = [head.key for head in heads]
+    if keys.count(None) not in (0, len(keys)) or len(set(keys) - {None}) < len(keys) - keys.count(None):
+        raise ValueError("results stand both in a tuple and in a dictionary")
     if heads[0].key is None:
         return tuple(parts)
     return {head.key: part for head, part in zip(heads, parts, strict=True)}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
+from latticework.plan.arguments import returned
 from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import Access, ConstRef, Gather, MapSums
 from latticework.plan.gathers.sides import open_loops
@@ -36,6 +37,7 @@ MAX_ITERATIONS_PER_ITEM = 256  # a constant that is packed uses every element of
 MAX_MAP_ITERATIONS = 1 << 36
 MAX_OPEN_ITERATIONS = 1 << 16  # of the loops of a linear map whose counters the two elements do not tell
 MAX_STAGES = 32
+MAX_NESTING = 64  # of a circuit's results
 MAX_VECTORS = 1 << 16  # of an array
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
 
@@ -64,6 +66,7 @@ def check_client(spec: ClientSpec) -> None:
     for names in ([i.name for i in spec.inputs], [o.name for o in spec.outputs]):
         if len(set(names)) != len(names):
             raise FormatError(f"plan: a name stands twice in {', '.join(names)}")
+    check_arguments(spec)
     manifest = spec.manifest
     for use in manifest.uses:
         key = use.spec
@@ -251,6 +254,28 @@ def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain) -> None:
     if not 0 <= tensor.level <= chain.main.top or not tensor.scale > 0:
         raise FormatError(f"{path} lies at level {tensor.level}, scale {tensor.scale}; the chain has {chain.main.top}")
     check_pack(tensor.pack, path)
+
+
+def check_arguments(spec: ClientSpec) -> None:
+    """FormatError unless a circuit's arguments and results are elements that its inputs and outputs have."""
+    sizes = [i.pack.size for i in spec.secret_inputs]
+    total = sum(o.pack.size for o in spec.outputs)
+    for a in spec.arguments:
+        known = a.input == -1 or (0 <= a.input < len(sizes) and all(0 <= e < sizes[a.input] for e in a.elements))
+        if not known or len(a.elements) != prod(a.shape) or min(a.shape, default=1) < 1:
+            raise FormatError(f"plan: argument {a.name!r} is no part of input {a.input}")
+        if (a.low is None) != (a.high is None) or (a.low is not None and a.high is not None and a.low > a.high):
+            raise FormatError(f"plan: argument {a.name!r} ranges from {a.low} to {a.high}")
+    for r in spec.results:
+        if not all(0 <= e < total for e in r.elements) or len(r.elements) != prod(r.shape) or len(r.path) > MAX_NESTING:
+            raise FormatError(f"plan: result {r.name!r} is no part of the outputs")
+    for names in ([a.name for a in spec.arguments], [r.name for r in spec.results]):
+        if len(set(names)) != len(names):
+            raise FormatError(f"plan: a name stands twice in {', '.join(names)}")
+    try:
+        returned(spec.results, lambda result: result) if spec.results else None
+    except ValueError as error:
+        raise FormatError(f"plan: {error}") from None
 
 
 def _check_read(output: Output) -> None:

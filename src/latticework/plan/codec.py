@@ -18,6 +18,7 @@ from typing import Any
 from latticework.errors import FormatError
 
 MAX_ITEMS = 1 << 22
+_FLOATS = (float, float | None)
 
 
 def to_data(value: Any) -> Any:
@@ -35,7 +36,7 @@ def to_data(value: Any) -> Any:
     while stored and _is_left_out(value, stored[-1][0]):
         stored.pop()
     items = ((hint, getattr(value, name)) for name, hint in stored)
-    return [to_data(float(item) if hint is float else item) for hint, item in items]
+    return [to_data(float(item) if item is not None and hint in _FLOATS else item) for hint, item in items]
 
 
 def _is_left_out(value: Any, name: str) -> bool:

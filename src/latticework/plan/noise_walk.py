@@ -19,7 +19,7 @@ from latticework.params.bfv_noise import Noise, NoiseModel, log_sum
 from latticework.plan.code import Executable
 from latticework.plan.constants import MapSums
 from latticework.plan.keys import galois_action
-from latticework.plan.schema import CipherKind, DigitsKind, Instruction, KeyKind, PlainKind
+from latticework.plan.schema import CipherKind, DigitsKind, Instruction, KeyKind, PlainKind, Plan
 
 MAX_SOURCES = 2048  # of one value; more are taken for one that is as large as if all were the same
 Source = tuple[int, int]  # its number, and by how many steps it is turned
@@ -45,6 +45,15 @@ def noise_of_outputs(
     raises      UnsupportedError for loops, whose noise grows with every turn
     """
     return _Walk(code, chain, on_noise).run(public_key, inputs)
+
+
+def output_budgets(plan: Plan, *, public_key: bool = True) -> list[float]:
+    """The noise budget in bits to be expected of each output: that of the noisiest of its ciphertexts."""
+    model = NoiseModel(ChainShape(plan.chain))
+    left = [model.budget(noise) for noise in noise_of_outputs(plan, plan.chain, public_key=public_key)]
+    counts = [output.pack.count for output in plan.client.outputs]
+    starts = [sum(counts[:i]) for i in range(len(counts))]
+    return [min(left[start : start + size]) for start, size in zip(starts, counts, strict=True)]
 
 
 class _Walk:
@@ -293,9 +302,3 @@ class _Walk:
 def nothing(level: int) -> Noise:
     """No noise."""
     return Noise(level, (-inf,), -inf)
-
-
-def reliable(model: NoiseModel, noise: Noise, margin_bits: float) -> bool:
-    """Whether decryption succeeds with this noise, and with so many bits more."""
-    more = tuple(v + 2 * margin_bits for v in noise.variances)
-    return model.is_reliable(replace(noise, variances=more, worst=noise.worst + margin_bits))

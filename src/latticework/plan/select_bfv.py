@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from math import inf
 
 from latticework.errors import LayoutError, LevelError, RangeError
 from latticework.params import ModulusChain, modulus_limit_bits
-from latticework.params.bfv_chain import ChainShape, chain_transforms, plain_prime, smallest_chain
+from latticework.params.bfv_chain import (
+    MAX_LIMBS,
+    ChainShape,
+    bfv_chain,
+    chain_transforms,
+    plain_prime,
+    smallest_chain,
+)
 from latticework.params.bfv_noise import Noise, NoiseModel
-from latticework.params.select import MAX_RING_LOG2
+from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2
 from latticework.plan.code import Executable
-from latticework.plan.noise_walk import noise_of_outputs, reliable
+from latticework.plan.noise_walk import noise_of_outputs
 
 MIN_RING_LOG2 = 12  # below, no secure modulus has room for a product
 MARGIN_BITS = 1.0  # of noise, beyond what the model's own margin for rare events and the decryptor's 2 bits ask for
+SLACK_BITS = 3.0  # by which the noise under other special primes may be less than with many primes
 _SWITCHES = ("rotate", "relinearize", "key_product", "mul_relinearize", "diag_sums")
 _PRODUCTS = ("mul", "square", "dot", "mul_relinearize")
 
@@ -31,7 +40,7 @@ def select_bfv(
 ) -> ModulusChain:
     """The chain in which a program's outputs decrypt, but for a probability of about 2^-117.
 
-    code_of  the program's code for a chain; its operations do not depend on the number of primes
+    code_of  the program's code for a chain; its operations do not depend on which
     slots    width of its vectors
     raises   LevelError if there is no such chain; LayoutError if the vectors do not fit; RangeError for a plaintext
              modulus that is none
@@ -44,6 +53,7 @@ def select_bfv(
             f"each; use ring_degree={2 * slots} or more, or leave it out"
         )
     unlimited = insecure and ring_degree is not None
+    code: Executable | None = None
     for degree in fitting:
         if not unlimited and modulus_limit_bits(degree, security_bits) is None:
             continue
@@ -53,7 +63,9 @@ def select_bfv(
             if degree == fitting[-1] or plain_modulus is not None:
                 raise
             continue
-        found = _smallest(code_of, degree, plain, security_bits, unlimited)
+        roomy = _roomy_chain(degree, plain, security_bits)
+        code = code_of(roomy) if code is None else code
+        found = _smallest(code, roomy, security_bits, unlimited)
         if found is not None:
             return found
     size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
@@ -65,28 +77,34 @@ def select_bfv(
     )
 
 
-def _smallest(
-    code_of: Callable[[ModulusChain], Executable], degree: int, plain: int, security_bits: int, insecure: bool
-) -> ModulusChain | None:
-    """Of one ring: as few primes as there have to be, and the number of special ones that is cheapest."""
-    codes: list[Executable] = []
+def _roomy_chain(degree: int, plain: int, security_bits: int) -> ModulusChain:
+    """More primes than any program needs, secure or not: what noise is looked at in first."""
+    size = float(MAX_PRIME_BITS)
+    return bfv_chain(degree, plain, [size] * MAX_LIMBS, [size] * 2, security_bits=security_bits, insecure=True)
 
-    def code(chain: ModulusChain) -> Executable:
-        if not codes:  # a program's operations do not depend on how many primes there are
-            codes.append(code_of(chain))
-        return codes[0]
 
-    def keeps(chain: ModulusChain) -> bool:
+def _smallest(code: Executable, roomy: ModulusChain, security_bits: int, insecure: bool) -> ModulusChain | None:
+    """Of the ring of a roomy chain: as few primes as there have to be, and the cheapest number of special ones."""
+    operations = Counter(i.op for b in code.blocks for i in b.code)
+    switches, products = (sum(operations[op] for op in ops) for ops in (_SWITCHES, _PRODUCTS))
+
+    def spare(chain: ModulusChain) -> float:
         model = NoiseModel(ChainShape(chain))
-        return all(reliable(model, noise, MARGIN_BITS) for noise in noise_of_outputs(code(chain), chain))
+        return min(map(model.spare_bits, noise_of_outputs(code, chain)), default=inf) - MARGIN_BITS
+
+    most = spare(roomy)  # noise is hardly less where there is less room
+    if most < 0:
+        return None
+    least_bits = ChainShape(roomy).log2_q(roomy.main.top) - most - SLACK_BITS
 
     def work(chain: ModulusChain) -> int:
-        counts, operations = chain_transforms(chain), Counter(i.op for b in code(chain).blocks for i in b.code)
-        switches = sum(operations[op] for op in _SWITCHES)
-        products = sum(operations[op] for op in _PRODUCTS)
+        counts = chain_transforms(chain)
         return counts["rotate"] * max(switches, 1) + (counts["mul"] - counts["rotate"]) * products
 
-    return smallest_chain(degree, plain, keeps, work, security_bits=security_bits, insecure=insecure)
+    return smallest_chain(
+        roomy.ring_degree, roomy.plain_modulus, lambda chain: spare(chain) >= 0, work,
+        least_bits=least_bits, security_bits=security_bits, insecure=insecure,
+    )  # fmt: skip
 
 
 def check_noise(name: str, code: Executable, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
@@ -95,7 +113,7 @@ def check_noise(name: str, code: Executable, chain: ModulusChain, noises: Mappin
     noises  of inputs that are no fresh encryptions, by number
     """
     model = NoiseModel(ChainShape(chain))
-    if not all(reliable(model, noise, MARGIN_BITS) for noise in noise_of_outputs(code, chain, inputs=noises)):
+    if any(model.spare_bits(noise) < MARGIN_BITS for noise in noise_of_outputs(code, chain, inputs=noises)):
         raise LevelError(
             f"{name}: the noise of its inputs and its own does not fit the parameters it was to share "
             f"(N={chain.ring_degree}); compile the circuit whose parameters they are with a larger spare_levels="

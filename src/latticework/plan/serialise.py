@@ -21,6 +21,7 @@ from latticework.plan.check import (
     check_map,
     check_references,
 )
+from latticework.plan.check_exact import check_exact
 from latticework.plan.circuits import Circuit
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
@@ -121,6 +122,7 @@ def read_plan(source: Path | bytes) -> Plan:
         from_data(Circuit | None, debug.get("circuit"), "circuit"),
     )  # fmt: skip
     check_references(plan)
+    check_exact(plan)
     return plan
 
 

@@ -12,6 +12,7 @@ from latticework.cost.shapes import stored_bytes
 from latticework.errors import UnsupportedError
 from latticework.params import ModulusChain
 from latticework.plan.keys import KeyUse
+from latticework.plan.noise_walk import output_budgets
 from latticework.plan.pack import PackMap
 from latticework.plan.placing import INPUT
 from latticework.plan.predict import Magnitude, predict
@@ -57,16 +58,27 @@ def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str,
         sum(len(block.code) for block in plan.blocks),
         table_text(model),
     )
-    return _report(plan.client, execution, cost.key_uses, tuple(_plan_notes(plan, cost, model)), _worst_cases(plan))
+    worst = _worst_cases(plan)
+    return _report(plan.client, execution, cost.key_uses, tuple(_plan_notes(plan, cost, model)), worst, _budgets(plan))
+
+
+def _budgets(plan: Plan) -> list[float | None]:
+    """The noise budgets to be expected of exact outputs."""
+    if plan.chain.scheme != "bfv":
+        return [None] * len(plan.client.outputs)
+    return list(output_budgets(plan))
 
 
 def build_client_report(spec: ClientSpec) -> Report:
     """The report of a client file: parameters, inputs, outputs and keys."""
-    return _report(spec, None, {}, (_BOUND_NOTE,), [None] * len(spec.outputs))
+    unknown = [None] * len(spec.outputs)
+    return _report(spec, None, {}, (_error_note(spec),), unknown, unknown)
 
 
 def _worst_cases(plan: Plan) -> list[float | None]:
     """What noise cannot exceed, for inputs anywhere in their ranges and as many iterations as are allowed."""
+    if plan.chain.scheme == "bfv":
+        return [None] * len(plan.client.outputs)
     known: list[Magnitude | int] = []
     for spec in plan.client.inputs:
         if isinstance(spec, IndexInput):
@@ -99,6 +111,18 @@ _BOUND_NOTE = (
 )
 
 
+_BUDGET_NOTE = (
+    "Results are exact modulo t as long as the noise in a ciphertext leaves some budget; decryption refuses what is "
+    "less than 2 bits from being wrong. The budgets are what the noise model expects for inputs encrypted under the "
+    "public key; parameters were chosen so that the chance of a refusal is about 2^-117. Whether results fit the "
+    "integers modulo t is for the program to see to."
+)
+
+
+def _error_note(spec: ClientSpec) -> str:
+    return _BUDGET_NOTE if spec.chain.scheme == "bfv" else _BOUND_NOTE
+
+
 def _plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
     notes = [
         f"Times are predicted, not measured: work counted from the plan, priced by the cost table {table_text(model)} "
@@ -108,7 +132,7 @@ def _plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
         f"Loading the keys takes {duration(cost.key_load_seconds)} once.",
         "Peak memory is live ciphertexts at the worst moment with that operation's scratch, plus all keys and all "
         "encoded constants; the process itself and the weights come on top.",
-        _BOUND_NOTE,
+        _error_note(plan.client),
     ]
     for a in plan.approximations:
         if a.may_leave:
@@ -132,6 +156,7 @@ def _report(
     uses: dict[int, int],
     notes: tuple[str, ...],
     worst_cases: Sequence[float | None],
+    budgets: Sequence[float | None],
 ) -> Report:
     chain, manifest = client.chain, client.manifest
     return Report(
@@ -145,9 +170,9 @@ def _report(
         tuple(
             OutputRow(
                 name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
-                o.error_bound, o.magnitude, o.shift, worst, o.pack.count,
+                o.error_bound, o.magnitude, o.shift, worst, o.pack.count, budget,
             )
-            for name, o, worst in zip(_output_names(client), client.outputs, worst_cases, strict=True)
+            for name, o, worst, budget in zip(_output_names(client), client.outputs, worst_cases, budgets, strict=True)
         ),
         tuple(
             KeyRow(
@@ -159,6 +184,7 @@ def _report(
         ),
         execution,
         notes,
+        chain.plain_modulus,
     )  # fmt: skip
 
 

@@ -58,6 +58,7 @@ class OutputRow:
 
     shift       what approximating functions changed at most, in calibration
     worst_case  what noise cannot exceed for any accepted input; None if unknown (a client file holds no code)
+    budget_bits of an exact output: bits by which the noise is expected to stay below what would make it wrong
     """
 
     name: str
@@ -71,6 +72,7 @@ class OutputRow:
     shift: float
     worst_case: float | None
     vectors: int = 1
+    budget_bits: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,7 @@ class Contents:
 
     execution  None for a client file, which holds no code
     notes      what the numbers rest on
+    plain_modulus  of exact integers; 0: approximate numbers
     """
 
     name: str
@@ -211,3 +214,4 @@ class Contents:
     keys: tuple[KeyRow, ...]
     execution: Execution | None
     notes: tuple[str, ...]
+    plain_modulus: int = 0

@@ -15,7 +15,7 @@ LABELS = {
 _MEMBERS = {
     "switch": ("hoist", "key_product", "rotate", "relinearize", "diag_sums", "map_sums", "to_sparse", "mod_raise"),
     "divide": ("mod_down",),
-    "product": ("mul", "square", "dot"),
+    "product": ("mul", "square", "dot", "mul_relinearize"),
     "plain": ("mul_plain", "mul_int", "mul_monomial", "extend"),
     "add": ("add", "sub", "neg", "sum", "add_plain", "sub_plain", "add_int"),
     "encode": ("encode", "trivial"),

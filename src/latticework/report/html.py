@@ -25,7 +25,15 @@ from latticework.report.quantities import (
 )
 from latticework.report.slot_grid import slot_grid
 from latticework.report.timeline import timeline
-from latticework.report.wording import insecure_warning, key_text, operation_rows, worst_case
+from latticework.report.wording import (
+    error_heads,
+    error_text,
+    insecure_warning,
+    key_text,
+    operation_rows,
+    precision_text,
+    worst_case,
+)
 
 MAX_LISTED_KEYS = 12
 
@@ -72,7 +80,7 @@ def _figures(report: Contents) -> str:
     verdict = "INSECURE" if security.insecure else f"{security.bits}-bit"
     items = [
         ("Security", verdict, f"N = {count(security.ring_degree)}, log₂ QP = {security.log2_qp:.1f}, {limit}"),
-        ("Precision", _worst_bits(report), f"{report.precision_bits:g} bits asked"),
+        ("Precision", "exact" if report.plain_modulus else _worst_bits(report), precision_text(report)),
     ]
     if report.execution is not None:
         cost = report.execution.estimate
@@ -119,8 +127,8 @@ def _interface(report: Contents) -> str:
     for o in report.outputs:
         bits = relative_bits(o.error_bound, o.magnitude)
         outputs.append(
-            [code(o.name), whole(shape(o.shape)), layout(o.layout), slots(o), str(o.level), small(o.error_bound),
-             worst_case(o),
+            [code(o.name), whole(shape(o.shape)), layout(o.layout), slots(o), str(o.level),
+             error_text(report, o), worst_case(report, o),
              "" if bits is None else f"{bits:.1f} bits of {real(o.magnitude)}",
              small(o.shift) if o.shift else "none", size(o.bytes)]
         )  # fmt: skip
@@ -130,8 +138,7 @@ def _interface(report: Contents) -> str:
         "layout",
         "slots",
         "level",
-        "error at most",
-        "worst case",
+        *error_heads(report),
         "relative",
         "by approximation",
         "sent",

@@ -14,10 +14,13 @@ from latticework.report.quantities import shape as shape_text
 from latticework.report.wording import (
     behind_text,
     choice_text,
+    error_heads,
+    error_text,
     insecure_warning,
     key_text,
     made_text,
     operation_rows,
+    precision_text,
     security_text,
     vectors_text,
     worst_case,
@@ -68,13 +71,13 @@ def _head(report: Contents) -> list[str]:
     if report.security.insecure:
         lines += ["", "!" * WIDTH, *wrap(insecure_warning(report.security), WIDTH), "!" * WIDTH]
     facts = [("security", security_text(report.security))]
-    for output in report.outputs:
+    for output in () if report.plain_modulus else report.outputs:
         bits = relative_bits(output.error_bound, output.magnitude)
         held = "" if bits is None else f" = {bits:.1f} bits of {real(output.magnitude)}"
         facts.append((f"error {clip(output.name, 20)}", f"at most {small(output.error_bound)}{held}"))
         if output.shift:
             facts.append(("", f"and up to {small(output.shift)} from approximating functions (on calibration data)"))
-    facts.append(("precision", f"{report.precision_bits:g} bits asked"))
+    facts.append(("precision", precision_text(report)))
     if report.execution is not None:
         cost = report.execution.estimate
         facts += [
@@ -103,13 +106,13 @@ def _interface(report: Contents) -> list[str]:
             shape_text(o.shape),
             clip(o.layout, 28),
             str(o.level),
-            small(o.error_bound),
-            worst_case(o),
+            error_text(report, o),
+            worst_case(report, o),
             size(o.bytes),
         ]
         for o in report.outputs
     ]
-    head = ("name", "shape", "layout", "level", "error bound", "worst case", "bytes")
+    head = ("name", "shape", "layout", "level", *error_heads(report), "bytes")
     return [*lines, "", "Outputs", *columns(head, outputs, left=3)]
 
 

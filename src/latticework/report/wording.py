@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from latticework.cost import OperationCounts
-from latticework.report.data import KeyRow, LayoutChoice, LayoutStep, OutputRow, Security
+from latticework.report.data import Contents, KeyRow, LayoutChoice, LayoutStep, OutputRow, Security
 from latticework.report.quantities import count, duration, rate, small
 
 _OPERATIONS = (
@@ -76,6 +76,25 @@ def key_text(key: KeyRow) -> str:
     return key.kind if key.steps is None else f"{key.kind} {key.steps:+d}"
 
 
-def worst_case(output: OutputRow) -> str:
-    """The worst case of an output's error, where the code that makes it is at hand."""
+def precision_text(report: Contents) -> str:
+    """What was asked of outputs."""
+    if report.plain_modulus:
+        return f"exact, on integers modulo {count(report.plain_modulus)} (BFV)"
+    return f"{report.precision_bits:g} bits asked"
+
+
+def error_heads(report: Contents) -> tuple[str, str]:
+    """What stands over the two columns on errors."""
+    return ("error", "noise budget left") if report.plain_modulus else ("error bound", "worst case")
+
+
+def error_text(report: Contents, output: OutputRow) -> str:
+    """How far off an output may be."""
+    return "none" if report.plain_modulus else small(output.error_bound)
+
+
+def worst_case(report: Contents, output: OutputRow) -> str:
+    """The worst case of an output's error, or how far it is from being wrong, if the code that makes it is at hand."""
+    if report.plain_modulus:
+        return "not known" if output.budget_bits is None else f"{output.budget_bits:.0f} bits"
     return "not known" if output.worst_case is None else small(output.worst_case)

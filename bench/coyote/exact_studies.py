@@ -1,0 +1,77 @@
+"""Studies with exact models: alignment of the instructions of an epoch, and how few rotations there can be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from bench.coyote.cases import Case, cases
+from bench.coyote.graphs import graph
+from bench.coyote.measuring import RING_DEGREE, How
+from bench.rows import Row
+from latticework import _core
+from latticework.circuit.exact.alignment import align
+from latticework.circuit.exact.forms import Circuit, Schedule
+from latticework.circuit.exact.joint import Weights, place
+
+WEIGHTS = Weights(rotate=1.0, mul=2.5, mul_constant=0.14, add_constant=0.05, add=0.05, neg=0.05)  # as measured
+ALIGN_EFFORT, PLACE_EFFORT = 5.0, 3.0  # of the solver: about seconds, an epoch and a case
+WIDTH = 64  # lanes of the joint model, which is over all of them
+PROVABLE = ("dot.3.", "dot.6.", "dot.10.", "mm.2.", "mm.3.un", "mm.3.partially", "mm.3.fully")
+
+
+def alignment(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callable[[str], None]) -> Iterator[Row]:
+    """Annealing's schedules with instructions aligned by a list and exactly; of Table 3 if no cases are named."""
+    for case in chosen or [case for case in cases() if case.published is not None and case.published.speedup]:
+        tell(case.name)
+        circuit = shared(graph(case, RING_DEGREE // 2), reassociate=False)
+        started = time.perf_counter()
+        listed = _core.lanes.anneal(circuit, {"seed": how.seed})
+        between = time.perf_counter()
+        found = align(Circuit.from_dict(circuit), Schedule.from_dict(listed), effort=ALIGN_EFFORT)
+        seconds = (between - started, time.perf_counter() - between)
+        by_list = _core.lanes.synthesize(circuit, listed, WEIGHTS)
+        exact = _core.lanes.synthesize(circuit, found.schedule.as_dict(), WEIGHTS)
+        details = {
+            "cost, list and exact, in rotations": [round(by_list["cost"], 3), round(exact["cost"], 3)],
+            "rotations + blends": [made["counts"]["rotations"] + made["counts"]["blends"] for made in (by_list, exact)],
+            "seconds of the search": round(seconds[0], 3),
+            "seconds of exact alignment": round(seconds[1], 3),
+            "proved to be the fewest": found.is_optimal,
+        }
+        lengths = [float(len(packs)) for packs in (found.schedule.packs, listed["packs"])]
+        yield Row(case.name, "instructions, aligned exactly", "", *lengths, "aligned by a list", details=details)
+
+
+def optimum(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callable[[str], None]) -> Iterator[Row]:
+    """Rotations of our search beside how few any code with its number of instructions needs, by counting, and beside
+    the best placement of a solver, which knows no lanes that hold sums of what nobody reads."""
+    for case in chosen or [case for case in cases() if case.name.startswith(PROVABLE)]:
+        tell(case.name)
+        circuit = shared(graph(case, WIDTH), reassociate=True)
+        ours = _core.lanes.vectorize(circuit, WEIGHTS, {"seed": how.seed})
+        started = time.perf_counter()
+        solved = place(Circuit.from_dict(circuit), WEIGHTS, effort=PLACE_EFFORT)
+        seconds = time.perf_counter() - started
+        if solved is None:
+            yield Row(case.name, "rotations", "", float(ours["counts"]["rotations"]), note="the solver found nothing")
+            continue
+        details = {
+            "blends": ours["counts"]["blends"],
+            "cost, ours and the solver's": [round(ours["cost"], 3), round(solved.cost, 3)],
+            "solver's rotations, merges, masks": [solved.rotations, solved.merges, solved.masks],
+            "solver proved its placement": solved.is_optimal,
+            "solver's seconds": round(seconds, 2),
+            "rotations of a placement, by counting": solved.rotations_needed,
+        }
+        yield Row(
+            case.name, "rotations", "", float(ours["counts"]["rotations"]), float(solved.rotations_of_any),
+            "the least of any vector code, by counting", details=details,
+        )  # fmt: skip
+
+
+def shared(circuit: dict[str, Any], *, reassociate: bool) -> dict[str, Any]:
+    """The circuit with equal operations once, as both searches start from it."""
+    made: dict[str, Any] = _core.lanes.rewritten(circuit, reassociate)
+    return {name: column for name, column in made.items() if name != "origin"}

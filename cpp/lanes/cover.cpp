@@ -22,9 +22,8 @@ struct Bundle {
 };
 
 std::vector<Bundle> bundles_of(std::vector<Offer>& offers) {
-  std::sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) {
-    return a.key() != b.key() ? a.key() < b.key() : a.want < b.want;
-  });
+  std::sort(offers.begin(), offers.end(),
+            [](const Offer& a, const Offer& b) { return a.key() != b.key() ? a.key() < b.key() : a.want < b.want; });
   std::vector<Bundle> bundles;
   for (std::size_t i = 0; i < offers.size();) {
     std::size_t end = i;
@@ -58,8 +57,8 @@ std::vector<Bundle> ranked(const Builder& builder, const std::vector<Offer>& off
   return result;
 }
 
-// Greedily the bundle that holds most of what is missing, ties by rank. Counts only fall: those that are thought to hold
-// `count` are looked at once, in order, and go where they belong by then if they hold less.
+// Greedily the bundle that holds most of what is missing, ties by rank. Counts only fall: those that are thought to
+// hold `count` are looked at once, in order, and go where they belong by then if they hold less.
 std::vector<Part> chosen(Builder& builder, std::vector<Offer> offers, const std::vector<Want>& wants) {
   builder.add_work(static_cast<double>(offers.size()));
   const std::vector<Bundle> bundles = ranked(builder, offers, bundles_of(offers));

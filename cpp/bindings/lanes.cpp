@@ -87,6 +87,10 @@ nb::dict vectorize(const nb::dict& graph, const nb::object& weights, const nb::d
   }
   nb::dict result = from_program(found.program, &found.circuit.origin);
   result["tried"] = found.tried;
+  if (option(options, "schedule", false)) {
+    result["circuit"] = from_circuit(found.circuit.circuit);
+    result["schedule"] = from_schedule(found.schedule);
+  }
   return result;
 }
 
@@ -125,7 +129,7 @@ nb::dict rewritten(const nb::dict& graph, bool reassociate) {
 void bind_lanes(nb::module_& m) {
   m.def("vectorize", &vectorize, "graph"_a, "weights"_a, "options"_a = nb::dict(),
         "The cheapest vector program found for a circuit. Options: work (lanes to look at), seed, spread, joined, "
-        "zero_lanes (what data movement may use).");
+        "zero_lanes (what data movement may use), schedule (whether to give it, with the circuit that it is one of).");
   m.def("synthesize", &synthesize, "graph"_a, "schedule"_a, "weights"_a, "options"_a = nb::dict(),
         "The vector program of a schedule.");
   m.def(

@@ -106,8 +106,8 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
     arrays, weights = graph.as_dict(width), list(options.weights)
     found: dict[str, Any]
     if options.algorithm == "annealing":
-        schedule = _core.lanes.anneal(arrays, {"weights": weights, "seed": options.seed})
-        found = _core.lanes.synthesize(arrays, schedule, weights)
+        schedule = _core.lanes.anneal(arrays, {"seed": options.seed})  # at Coyote's own weights
+        found = _core.lanes.synthesize(arrays, schedule, weights, {"spread": False, "joined": False})
     else:
         starts = STARTS[options.effort] if len(graph.nodes) <= MANY else 1
         work = WORK[options.effort] * options.share / starts
@@ -134,7 +134,7 @@ def to_lanes(
     samples  arrays of all groups by name, of which the sizes of outputs are learnt
     exact    on integers, else on real numbers
     """
-    graph = scalars.graph
+    graph = scalars.written if options.algorithm == "annealing" else scalars.graph  # Coyote rewrites nothing
     program = vectorized(graph, width, options)
     emitted = emit_vectors(graph, program, width, dirty=dirty)
     ends = set(emitted.module.body.terminator.operands)

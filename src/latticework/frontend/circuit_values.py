@@ -179,6 +179,9 @@ class Number:
     def __repr__(self) -> str:
         return f"<encrypted number of circuit {self._tracer.name}>"
 
+    def __format__(self, spec: str) -> str:
+        return repr(self) if not spec else self._converted()
+
     def __bool__(self) -> NoReturn:
         raise TraceError(_BRANCH, at=user_loc())
 
@@ -209,8 +212,8 @@ class Number:
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __lshift__ = __rshift__ = _refused
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
-        if name.startswith("_"):
-            raise AttributeError(name)
+        if name not in _FUNCTIONS:
+            raise AttributeError(f"an encrypted number has no attribute {name!r}")
 
         def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
             raise UnsupportedError(
@@ -222,6 +225,13 @@ class Number:
         return refuse
 
 
+# What NumPy's functions call on the elements of an array of objects.
+_FUNCTIONS = {
+    "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "floor", "ceil", "rint", "trunc", "fabs",
+    "reciprocal", "degrees", "radians", "deg2rad", "rad2deg", "arctan2", "hypot", "logical_and", "logical_or",
+    "logical_not", "logical_xor", "isnan", "isfinite", "isinf",
+}  # fmt: skip
 _INVERSE = (
     "no circuit can: compute with the inverse as an input of its own, or approximate it by a polynomial or by "
     "iterations y = y * (2 - x * y)"

@@ -109,7 +109,7 @@ def _lanes(
     vectors = chosen(found, seconds)
     if arrays is None:
         return vectors
-    priced = [(code_seconds(v.module, own, options.techniques), v) for v in (vectors, arrays)]
+    priced = [(code_seconds(v.module, prices(v.depth), options.techniques), v) for v in (vectors, arrays)]
     return cheaper(*priced)[0]
 
 

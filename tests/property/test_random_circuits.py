@@ -21,7 +21,17 @@ from latticework.plan.arguments import gathered, scattered
 WIDTH = 64
 MODULUS = (1 << 20) + 7  # any: it keeps numbers small enough for float64 slots
 WEIGHTS, LITTLE_WORK = [1.0, 2.0, 0.15, 0.05, 0.02, 0.02], 1e5
+
+
+def annealed(graph, width):
+    """Coyote's search, hardly any of it."""
+    arrays = graph.as_dict(width)
+    schedule = _core.lanes.anneal(arrays, {"weights": WEIGHTS, "rounds": 2, "moves": 50})
+    return _core.lanes.synthesize(arrays, schedule, WEIGHTS)
+
+
 PROGRAMS = {
+    "annealing": annealed,
     "scalar": scalar_code,
     "search": lambda graph, width: _core.lanes.vectorize(graph.as_dict(width), WEIGHTS, {"work": LITTLE_WORK}),
 }

@@ -1,59 +1,98 @@
 #include "lanes/cover.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 namespace lw::lanes {
 namespace {
 
 struct Offer {
   Number source, steps, want;
+
+  // Ascending by register, then by rotation; wants are ascending as they are offered.
+  std::uint64_t key() const {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 | static_cast<std::uint32_t>(steps);
+  }
 };
 
-bool is_cheaper(const Builder& builder, const Offer& a, const Offer& b) {
-  const auto price = [&](const Offer& offer) {
-    return offer.steps == 0 ? 0 : builder.is_rotated(offer.source, offer.steps) ? 1 : 2;
-  };
-  if (price(a) != price(b)) return price(a) < price(b);
-  return a.source > b.source;  // later registers hold less that is not wanted
+// All offers of one register by one rotation.
+struct Bundle {
+  std::size_t begin, end;
+};
+
+std::vector<Bundle> bundles_of(std::vector<Offer>& offers) {
+  std::sort(offers.begin(), offers.end(),
+            [](const Offer& a, const Offer& b) { return a.key() != b.key() ? a.key() < b.key() : a.want < b.want; });
+  std::vector<Bundle> bundles;
+  for (std::size_t i = 0; i < offers.size();) {
+    std::size_t end = i;
+    while (end < offers.size() && offers[end].key() == offers[i].key()) ++end;
+    bundles.push_back({i, end});
+    i = end;
+  }
+  return bundles;
 }
 
+// Bundles in the order in which those that hold equally many are taken: without a rotation, by one that there is, by a
+// new one; of these later registers first, which hold less that is not wanted.
+std::vector<Bundle> ranked(const Builder& builder, const std::vector<Offer>& offers, std::vector<Bundle> bundles) {
+  std::vector<std::size_t> firsts;  // bundle where each register begins
+  std::vector<unsigned char> prices;
+  for (std::size_t i = 0; i < bundles.size(); ++i) {
+    const Offer& offer = offers[bundles[i].begin];
+    if (i == 0 || offers[bundles[i - 1].begin].source != offer.source) firsts.push_back(i);
+    prices.push_back(offer.steps == 0 ? 0 : builder.is_rotated(offer.source, offer.steps) ? 1 : 2);
+  }
+  std::vector<Bundle> result;
+  result.reserve(bundles.size());
+  for (const unsigned char price : {0, 1, 2}) {
+    for (std::size_t group = firsts.size(); group-- > 0;) {
+      const std::size_t end = group + 1 < firsts.size() ? firsts[group + 1] : bundles.size();
+      for (std::size_t i = firsts[group]; i < end; ++i) {
+        if (prices[i] == price) result.push_back(bundles[i]);
+      }
+    }
+  }
+  return result;
+}
+
+// Greedily the bundle that holds most of what is missing, ties by rank. Counts only fall: those that are thought to
+// hold `count` are looked at once, in order, and go where they belong by then if they hold less.
 std::vector<Part> chosen(Builder& builder, std::vector<Offer> offers, const std::vector<Want>& wants) {
-  std::sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) {
-    return a.source != b.source ? a.source < b.source : a.steps != b.steps ? a.steps < b.steps : a.want < b.want;
-  });
+  builder.add_work(static_cast<double>(offers.size()));
+  const std::vector<Bundle> bundles = ranked(builder, offers, bundles_of(offers));
+  std::vector<std::vector<std::size_t>> holding;  // bundles by how many wants they hold at most
+  for (std::size_t i = 0; i < bundles.size(); ++i) {
+    const std::size_t count = bundles[i].end - bundles[i].begin;
+    if (count >= holding.size()) holding.resize(count + 1);
+    holding[count].push_back(i);
+  }
   std::vector<unsigned char> is_held(wants.size(), 0);
   std::size_t missing = wants.size();
   std::vector<Part> parts;
-  while (missing > 0) {
-    builder.add_work(static_cast<double>(offers.size()) / 2);
-    std::size_t best = 0, best_end = 0;
-    Number most = 0;
-    for (std::size_t i = 0; i < offers.size();) {
-      std::size_t end = i;
-      Number count = 0;
-      for (; end < offers.size() && offers[end].source == offers[i].source && offers[end].steps == offers[i].steps;
-           ++end) {
-        count += is_held[offers[end].want] == 0;
+  for (std::size_t count = holding.size(); count-- > 1 && missing > 0;) {
+    std::sort(holding[count].begin(), holding[count].end());
+    for (const std::size_t number : holding[count]) {
+      if (missing == 0) break;
+      const Bundle& bundle = bundles[number];
+      std::size_t held = 0;
+      for (std::size_t i = bundle.begin; i < bundle.end; ++i) held += is_held[offers[i].want] == 0;
+      if (held < count) {
+        holding[held].push_back(number);
+        continue;
       }
-      if (count > most || (count == most && count > 0 && is_cheaper(builder, offers[i], offers[best]))) {
-        best = i;
-        best_end = end;
-        most = count;
+      std::vector<Number> lanes;
+      lanes.reserve(held);
+      for (std::size_t i = bundle.begin; i < bundle.end; ++i) {
+        if (std::exchange(is_held[offers[i].want], 1) == 0) lanes.push_back(wants[offers[i].want].lane);
       }
-      i = end;
+      std::sort(lanes.begin(), lanes.end());
+      missing -= lanes.size();
+      parts.push_back({offers[bundle.begin].source, offers[bundle.begin].steps, std::move(lanes)});
     }
-    if (most == 0) return {};
-    Part part{offers[best].source, offers[best].steps, {}};
-    for (std::size_t i = best; i < best_end; ++i) {
-      unsigned char& held = is_held[offers[i].want];
-      if (held != 0) continue;
-      held = 1;
-      part.lanes.push_back(wants[offers[i].want].lane);
-    }
-    std::sort(part.lanes.begin(), part.lanes.end());
-    missing -= part.lanes.size();
-    parts.push_back(std::move(part));
   }
+  if (missing > 0) return {};
   return parts;
 }
 

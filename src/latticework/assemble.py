@@ -47,7 +47,7 @@ def to_plan(
 def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping[str, tuple[float, float]]) -> Plan:
     """A plan of integers modulo t, whose outputs are exact.
 
-    ranges  between which the elements of an input lie; any integers modulo t where nothing is said
+    ranges  between which the elements of an input lie; any integers modulo t where nothing is said, and no others
     """
     modulus = lowered.code.chain.plain_modulus
     reach = float(modulus // 2)
@@ -56,7 +56,8 @@ def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping
         kind: Any = lowered.module.inputs[number].type
         assert pack is not None
         low, high = ranges.get(input_name, (-reach, reach))
-        inputs.append(SecretInput(input_name, pack.shape, pack, kind.level.index, kind.scale, float(low), float(high)))
+        span = max(float(low), -reach), min(float(high), reach)
+        inputs.append(SecretInput(input_name, pack.shape, pack, kind.level.index, kind.scale, *span))
     outputs = tuple(
         replace(output, magnitude=reach) for output in _outputs(vectors, lowered, [0.0] * len(vectors.outputs))
     )

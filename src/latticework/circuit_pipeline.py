@@ -89,15 +89,16 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
 
     raises  LayoutError where a fixed lane is outside a vector of this width
     """
-    for group in graph.groups:
+    for number, group in enumerate(graph.groups):
+        used = sum(node.code == INPUT and node.left == number for node in graph.nodes)
         if group.lanes and max(group.lanes) >= width:
             raise LayoutError(
                 f"group {group.name}: lane {max(group.lanes)} is outside the {width} slots of a vector; give smaller "
                 "lanes, or a larger ring_degree"
             )
-        if group.packing != "free" and len(group.labels) > width:
+        if group.packing != "free" and used > width:
             raise LayoutError(
-                f"group {group.name} has {len(group.labels)} numbers, a vector has {width} slots; split it, or give a "
+                f"{used} numbers of group {group.name} are used, a vector has {width} slots; split it, or give a "
                 "larger ring_degree"
             )
     if options.algorithm == "scalar":
@@ -105,13 +106,16 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
     arrays, weights = graph.as_dict(width), list(options.weights)
     found: dict[str, Any]
     if options.algorithm == "annealing":
-        schedule = _core.lanes.anneal(arrays, {"weights": weights, "seed": options.seed})
-        found = _core.lanes.synthesize(arrays, schedule, weights)
+        schedule = _core.lanes.anneal(arrays, {"seed": options.seed})  # at Coyote's own weights
+        found = _core.lanes.synthesize(arrays, schedule, weights, {"spread": False, "joined": False})
     else:
         starts = STARTS[options.effort] if len(graph.nodes) <= MANY else 1
         work = WORK[options.effort] * options.share / starts
+        with_copies = options.effort == "max"  # of operations, every other time: they take more slots of the inputs
         runs = (
-            _core.lanes.vectorize(arrays, weights, {"work": work, "seed": starts * options.seed + i})
+            _core.lanes.vectorize(
+                arrays, weights, {"work": work, "seed": starts * options.seed + i, "copies": with_copies and i % 2 == 1}
+            )
             for i in range(starts)
         )
         found = min(runs, key=lambda run: float(run["cost"]))
@@ -133,7 +137,7 @@ def to_lanes(
     samples  arrays of all groups by name, of which the sizes of outputs are learnt
     exact    on integers, else on real numbers
     """
-    graph = scalars.graph
+    graph = scalars.written if options.algorithm == "annealing" else scalars.graph  # Coyote rewrites nothing
     program = vectorized(graph, width, options)
     emitted = emit_vectors(graph, program, width, dirty=dirty)
     ends = set(emitted.module.body.terminator.operands)

@@ -13,6 +13,7 @@ from latticework.cost import CostModel
 from latticework.errors import PrecisionError, TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import assumed_samples, samples_of
+from latticework.frontend.tracing import user_line
 from latticework.model import Model, Reference
 from latticework.params import modulus_limit_bits, security_levels
 from latticework.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
@@ -90,7 +91,8 @@ def compile(
             security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
             plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like,
         )  # fmt: skip
-        return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
+        with user_line(program.loc):
+            return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)

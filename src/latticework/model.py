@@ -163,10 +163,8 @@ class Model:
     def __repr__(self) -> str:
         chain = self.plan.chain
         bits = f"{chain.security_bits}-bit security" if not chain.insecure else "INSECURE"
-        return (
-            f"Model({self.plan.client.name}: N={chain.ring_degree}, {chain.main.top} levels, "
-            f"{len(self.plan.keys)} keys, {bits})"
-        )
+        held = f"integers modulo {chain.plain_modulus}" if chain.plain_modulus else f"{chain.main.top} levels"
+        return f"Model({self.plan.client.name}: N={chain.ring_degree}, {held}, {len(self.plan.keys)} keys, {bits})"
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()

@@ -218,7 +218,7 @@ def to_bfv_plan(
     verify(vectors.module)
 
     def lowered(chain: ModulusChain) -> Lowered:
-        return _to_code(manage_bfv(vectors.module, chain), chain, on_event, costs, techniques)
+        return _to_code(manage_bfv(vectors.module, chain, techniques), chain, on_event, costs, techniques)
 
     if chain is not None:
         code = lowered(chain)
@@ -227,7 +227,7 @@ def to_bfv_plan(
     deeper = replace(vectors, module=with_squares(vectors.module, spare_products))
 
     def of_deeper(chain: ModulusChain) -> Executable:
-        return _to_code(manage_bfv(deeper.module, chain), chain, on_event, costs, techniques).code
+        return _to_code(manage_bfv(deeper.module, chain, techniques), chain, on_event, costs, techniques).code
 
     chain = select_bfv(
         of_deeper, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,

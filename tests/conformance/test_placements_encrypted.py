@@ -43,7 +43,10 @@ def planned(module, arrays, decisions, slots):
     placed = assign_layouts(module, decisions)
     lowered, tensors, positions = lower_to_vectors(placed)
     made = run_passes(lowered, VECTOR_PASSES)
-    vectors = Vectors(placed, made, tensors, positions, program_depth(made), slots, Placing(0, 1e9, (), ()), ())
+    ends = placed.inputs, placed.body.terminator.operands
+    packs = (tuple(v.type.layout.pack_map(v.type.shape) for v in values) for values in ends)
+    why = Placing(0, 1e9, (), ())
+    vectors = Vectors(placed, made, tensors, positions, program_depth(made), slots, *packs, why)
     need = Need(vectors.depth, slots, SCALE_BITS, HEADROOM_BITS)
     chain = build_chain(RING_DEGREE, need, 2, insecure=True)
     samples = [dict(zip(module.input_names, arrays, strict=True))]

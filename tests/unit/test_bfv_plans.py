@@ -2,11 +2,23 @@
 
 import numpy as np
 import pytest
-from bfv_plans import draw, encrypted, meaning, plan_of
+from bfv_plans import centred, draw, encrypted, meaning, plan_of
+from gather_cases import random_gather
+from plan_assembler import Assembler, cipher, plain
+from rlwe_cases import SCALE, plain_parameters, spec
 from vec_cases import SLOTS, Vectors
 
-from latticework.errors import DtypeError, LevelError, RangeError, UnsupportedError
+from latticework import _core
+from latticework.errors import DtypeError, FormatError, LevelError, RangeError, UnsupportedError
+from latticework.params.fingerprint import core_parameters
+from latticework.plan.code import encode_code
+from latticework.plan.constants import LinearMap, slot_vectors
+from latticework.plan.noise_walk import output_budgets
+from latticework.plan.predict import Magnitude, predict
 from latticework.plan.simulate import simulate
+from latticework.plan.simulation_bfv import mul_mod
+from latticework.runtime import Client
+from latticework.techniques import Techniques
 
 WEIGHTS = np.arange(SLOTS) - 7.0
 MATRIX = np.random.default_rng(1).integers(-9, 10, (SLOTS, SLOTS)).astype(float)
@@ -166,3 +178,116 @@ def relinearizations(build):
 )
 def test_relinearizations_are_as_few_as_can_be(build, wanted):
     assert relinearizations(build) == wanted
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("hoisting", [True, False])
+def test_maps_of_arrays_are_exact(seed, hoisting):
+    rng = np.random.default_rng(seed)
+    gather, sources = random_gather(rng)
+    linear_map = LinearMap.of(gather)
+    v = Vectors(1, slots=linear_map.slots, counts=(linear_map.count_in,))
+    module = v.done(v.op("linear_transform", v.x[0], map=linear_map))
+    module.sources.update({name: np.rint(100 * array) for name, array in sources.items()})
+    plan = plan_of(module, techniques=Techniques(hoisting=hoisting))
+    inputs = draw(rng, plan)
+    wanted = meaning(module, inputs, plan.chain.plain_modulus)
+    for found in (encrypted(plan, inputs), simulate(plan, inputs)):
+        np.testing.assert_array_equal(found[0], wanted[0])
+    assert min(output_budgets(plan)) > 2
+
+
+def test_what_is_left_out_changes_no_result(rng):
+    def build(v, x, y):
+        product = v.op("mul", x, y)
+        turned = [v.op("rotate", product, steps=k) for k in (1, 2)]
+        return v.op("add", v.op("add", *turned), v.op("mul", x, x))
+
+    module = one(build)
+    plain = plan_of(module, techniques=Techniques(lazy_relinearization=False, hoisting=False))
+    best = plan_of(module)
+    assert opcodes(plain).count("mul_relinearize") == 2 and "hoist" not in opcodes(plain)
+    assert opcodes(best).count("hoist") == 1
+    inputs = draw(rng, best)
+    np.testing.assert_array_equal(encrypted(plain, inputs)[0], encrypted(best, inputs)[0])
+
+
+def test_errors_of_exact_plans_are_not_predicted():
+    with pytest.raises(UnsupportedError, match="results of this plan are exact"):
+        predict(plan_of(one(CASES["add"])), [Magnitude(1, 1)] * 2)
+
+
+def test_noise_never_changes_a_simulation(rng):
+    plan = plan_of(one(CASES["sum of products"]))
+    inputs = draw(rng, plan)
+    exact, noisy = simulate(plan, inputs), simulate(plan, inputs, noise=np.random.default_rng(1), public_key=True)
+    np.testing.assert_array_equal(exact[0], noisy[0])
+
+
+@pytest.mark.parametrize("modulus", [65537, 1032193, 2**33 - 9, 2**49 - 69631])
+def test_products_modulo_t_are_those_of_python(modulus, rng):
+    a, b = (centred(rng.integers(0, modulus, 200), modulus) for _ in range(2))
+    found = mul_mod(a.astype(np.int64), b.astype(np.int64), modulus)
+    assert (found == centred(a * b, modulus)).all()
+
+
+def test_backends_and_threads_give_the_same_bytes(rng):
+    def build(v, x, y):
+        total = v.op("add", v.op("mul", x, y), v.op("mul", x, v.constant(WEIGHTS)))
+        return v.matrix(v.op("mul", v.op("rotate", total, steps=3), v.op("sub", x, v.constant(WEIGHTS))), MATRIX)
+
+    plan = plan_of(one(build), ring_degree=1024)
+    client = Client(plan.client, threads=1)
+    keys = _core.save_evaluation_keys(None, client.keygen().public().evaluation)
+    given = [c for (c,) in client.encrypt(*draw(rng, plan)).tensors.values()]
+    inputs = _core.save_ciphertexts(None, given, ["x", "y"], {})
+    parameters = core_parameters(plan.chain)
+    found = []
+    for backend, threads in [("ref", 1), ("auto", 1), ("auto", 3)]:
+        context = _core.Context(parameters, backend, threads)
+        executor = _core.Executor(
+            context, _core.Plan(parameters, encode_code(plan)), _core.load_evaluation_keys(keys, context),
+            lambda number, product=None: slot_vectors(plan.constants[number], plan.sources, product),
+        )  # fmt: skip
+        values, _, _ = _core.load_ciphertexts(inputs, context)
+        found.append(bytes(_core.save_ciphertexts(None, executor.run(values), ["z"], {})))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("types", "op", "message"),
+    [
+        (("cipher", "plain"), "add_plain", "takes no plaintext of this form"),
+        (("cipher", "addend"), "mul_plain", "takes no plaintext of this form"),
+        (("cipher",), "drop_level", "BFV has no such operation"),
+        (("cipher",), "mul_monomial", "BFV has no such operation"),
+        (("cipher scale",), "neg", "the scale of BFV is 1"),
+    ],
+)
+def test_code_that_mixes_the_schemes_is_refused(types, op, message):
+    parameters = core_parameters(plan_of(one(CASES["mul"])).chain)
+    a = Assembler(constants=1)
+    known = {"cipher": cipher(0, 16, 1.0), "cipher scale": cipher(0, 16, 2.0), "plain": plain(0, 16, 1.0)}
+    known["addend"] = ["addend", *known["plain"][1:]]
+    block = a.block(known[types[0]])
+    operands = [block.args[0], *(block.op("encode", [], known[t], 0) for t in types[1:])]
+    immediate = (1,) if op == "mul_monomial" else ()
+    block.yield_(block.op(op, operands, known[types[0]], *immediate))
+    with pytest.raises(FormatError, match=message):
+        a.plan(parameters)
+
+
+def test_ckks_plans_have_no_addends_and_no_bfv_operations():
+    a = Assembler([spec("relin", 0, 2)], constants=1)
+    block = a.block(cipher(2))
+    key = block.op("key", [], ["key", 0], 0)
+    block.yield_(block.op("mul_relinearize", [block.args[0], block.args[0], key], cipher(2, scale=SCALE**2)))
+    with pytest.raises(FormatError, match="only BFV has this operation"):
+        a.plan(plain_parameters())
+    a = Assembler(constants=1)
+    block = a.block(cipher(2))
+    block.yield_(
+        block.op("add_plain", [block.args[0], block.op("encode", [], ["addend", *plain(2)[1:]], 0)], cipher(2))
+    )
+    with pytest.raises(FormatError, match="there is no such addend"):
+        a.plan(plain_parameters())

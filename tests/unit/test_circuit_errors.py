@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.errors import DtypeError, RangeError, TraceError, UnsupportedError, UserError
+from latticework.errors import DtypeError, LevelError, RangeError, TraceError, UnsupportedError, UserError
 from latticework.frontend import trace_circuit
 
 
@@ -67,6 +67,14 @@ def absolute(x):
     return abs(x)  # here
 
 
+def huge(x):
+    return x + 10**400  # here
+
+
+def formatted(x):
+    return f"{x:.2f}"  # here
+
+
 def index(x):
     return [1, 2, 3][x]  # here
 
@@ -105,6 +113,8 @@ REFUSED = [
     (text, DtypeError, "a str meets an encrypted number"),
     (root, UnsupportedError, "sqrt has no encrypted counterpart"),
     (remainder, TraceError, "// and % and bit operations"),
+    (huge, RangeError, "a public integer of 1329 bits; at most 2\\^53"),
+    (formatted, TraceError, "used where its value has to be known"),
     (relu, UnsupportedError, "functions that are approximated belong to programs on arrays"),
     (absolute, TraceError, "cannot be compared"),
     (index, TraceError, "used where its value has to be known"),
@@ -130,6 +140,18 @@ def test_real_numbers_may_be_divided_by_public_ones():
     half.__annotations__ = fraction.__annotations__ = {"x": lw.scalar()}
     for function in (half, fraction):
         assert trace_circuit(lw.circuit(function), dtype="float64").written.mul_constants == 1
+
+
+def test_what_fits_no_ring_names_the_circuit():
+    @lw.circuit
+    def deep(x: lw.scalar()):
+        for _ in range(40):
+            x = x * x
+        return x
+
+    with pytest.raises(LevelError) as caught:
+        lw.compile(deep, scheme="bfv", algorithm="scalar")
+    assert str(caught.value).startswith(f"{deep.loc}: ")
 
 
 def test_numbers_of_an_earlier_run_are_refused():

@@ -87,6 +87,28 @@ def test_public_operands_become_constants():
     assert evaluate(graph, [[8.0]]) == [-3.0, 31.0, 2.0]
 
 
+def test_numpy_functions_of_arrays_of_numbers():
+    def f(x):
+        outer = np.outer(x, x)
+        return (
+            np.concatenate([x + np.array([1, 2]), np.roll(x, 1), np.cumsum(x)]),
+            np.trace(outer),
+            np.einsum("ij,j->i", outer, x),
+        )
+
+    f.__annotations__ = {"x": lw.vector(2)}
+    got = traced_values(lw.circuit(f), {"x": [3, 4]})
+    assert got == ([4, 6, 4, 3, 3, 7], 25, [75, 100])
+
+
+def test_means_of_real_numbers():
+    @lw.circuit
+    def f(x: lw.vector(4)):
+        return np.mean(x)
+
+    assert traced_values(f, {"x": [1.0, 2.0, 3.0, 6.0]}, dtype="float64") == 3.0
+
+
 def test_polynomials_of_numbers_and_arrays():
     @lw.circuit
     def f(x: lw.scalar(), y: lw.vector(2)):

@@ -54,6 +54,15 @@ def test_the_same_value_twice_adds_up_coherently_and_other_values_do_not():
     assert apart - once == pytest.approx(2, abs=0.1)
 
 
+def test_products_with_nearly_the_same_factor_add_up_coherently():
+    once = variance(lambda v, x, y: v.op("mul", x, y))
+    shifted = variance(lambda v, x, y: sum_of(v, *(v.op("mul", x, v.op("add", y, v.splat(k))) for k in range(1, 9))))
+    turned = variance(lambda v, x, y: sum_of(v, *(v.op("mul", v.op("rotate", x, steps=k), y) for k in range(1, 9))))
+    one_turned = variance(lambda v, x, y: v.op("mul", v.op("rotate", x, steps=1), y))
+    assert shifted - once == pytest.approx(6, abs=0.1)  # 8^2
+    assert turned - one_turned == pytest.approx(3, abs=0.2)
+
+
 def test_numbers_multiply_the_noise():
     once = variance(lambda v, x, y: v.op("add", x, y))
     many = variance(lambda v, x, y: v.op("mul", v.op("add", x, y), v.splat(-1000)))
@@ -65,6 +74,7 @@ PROGRAMS = {
     "cube": lambda v, x, y: v.op("mul", v.op("mul", x, x), x),
     "matrix": lambda v, x, y: v.matrix(v.op("mul", x, y), MATRIX),
     "masks": lambda v, x, y: v.op("add", v.op("mul", x, v.constant(np.arange(SLOTS) % 2.0)), y),
+    "shifted factors": lambda v, x, y: sum_of(v, *(v.op("mul", x, v.op("add", y, v.splat(k))) for k in range(1, 17))),
     "power of a difference": lambda v, x, y: v.op("mul", (d := v.op("sub", x, y)), v.op("rotate", d, steps=1)),
 }
 

@@ -25,6 +25,7 @@ from latticework.plan.circuits import ScalarCounts
 
 MAX_OPERATIONS = 1_000_000
 MAX_POWER = 1 << 10
+MAX_INTEGER = 1 << 53  # of public numbers, which become float64
 Public = int | float
 _COMMUTES = {"scalar.add", "scalar.mul"}
 _COMPARE = (
@@ -78,6 +79,12 @@ class CircuitTracer:
         if not isinstance(number, int | float | np.integer | np.floating):
             raise DtypeError(
                 f"a {type(number).__name__} meets an encrypted number; circuits compute on whole and real numbers",
+                at=user_loc(),
+            )
+        if isinstance(number, int | np.integer) and abs(int(number)) > MAX_INTEGER:
+            raise RangeError(
+                f"a public integer of {int(number).bit_length()} bits; at most 2^53 is possible: reduce it modulo the "
+                "plaintext modulus first, or scale the values down",
                 at=user_loc(),
             )
         if not np.isfinite(number):
@@ -179,6 +186,9 @@ class Number:
     def __repr__(self) -> str:
         return f"<encrypted number of circuit {self._tracer.name}>"
 
+    def __format__(self, spec: str) -> str:
+        return repr(self) if not spec else self._converted()
+
     def __bool__(self) -> NoReturn:
         raise TraceError(_BRANCH, at=user_loc())
 
@@ -209,8 +219,8 @@ class Number:
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __lshift__ = __rshift__ = _refused
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
-        if name.startswith("_"):
-            raise AttributeError(name)
+        if name not in _FUNCTIONS:
+            raise AttributeError(f"an encrypted number has no attribute {name!r}")
 
         def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
             raise UnsupportedError(
@@ -222,6 +232,13 @@ class Number:
         return refuse
 
 
+# What NumPy's functions call on the elements of an array of objects.
+_FUNCTIONS = {
+    "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "floor", "ceil", "rint", "trunc", "fabs",
+    "reciprocal", "degrees", "radians", "deg2rad", "rad2deg", "arctan2", "hypot", "logical_and", "logical_or",
+    "logical_not", "logical_xor", "isnan", "isfinite", "isinf",
+}  # fmt: skip
 _INVERSE = (
     "no circuit can: compute with the inverse as an input of its own, or approximate it by a polynomial or by "
     "iterations y = y * (2 - x * y)"

@@ -14,9 +14,11 @@ from latticework.ir import Module, Op, Value
 _SUMS = {"vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take"}  # of any degree
 
 
-def relinearized(module: Module) -> set[Value]:
-    """The values of degree 2 that are relinearised where they are made."""
+def relinearized(module: Module, *, lazy: bool = True) -> set[Value]:
+    """The values of degree 2 that are relinearised where they are made; all products if not `lazy`."""
     made = [op for op in module.body.ops if op.results]
+    if not lazy:
+        return {op.result for op in made if _is_product(op)}
     chosen = {op.result for op in made if any(not keeps_degree(reader, op.result) for reader, _ in op.result.uses)}
     quadratic: set[Value] = set()  # if only those are relinearised that have to be
     for op in made:

@@ -24,20 +24,22 @@ from latticework.levels.lazy_bfv import relinearized
 from latticework.levels.manage import Managed, Public
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, LinearMap, splat
+from latticework.techniques import ALL, Techniques
 
 MAX_INTEGER = 2.0**53  # of constants, which are stored as float64
 
 
-def manage_bfv(module: Module, chain: ModulusChain) -> Module:
+def manage_bfv(module: Module, chain: ModulusChain, techniques: Techniques = ALL) -> Module:
     """Rewrite a verified `vec` module of straight-line code.
 
+    techniques  whether products are relinearised lazily
     raises  UnsupportedError for what BFV has not (polynomials, conjugates, loops), DtypeError for constants that are
             no integers, RangeError for ones that float64 does not hold exactly; all at the user's line
     """
     body = Block()
     result = Module(body, list(module.input_names), list(module.outputs), dict(module.sources))
     emitter = _Emitter(Builder(body), chain, module.sources)
-    settled = relinearized(module)
+    settled = relinearized(module, lazy=techniques.lazy_relinearization)
     env: dict[Value, Managed] = {}
     for arg in module.body.args:
         if not isinstance(arg.type, VecType):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import groupby
 from math import log2
 
 from latticework import _core
@@ -37,8 +38,12 @@ def bfv_chain(
     """
     supply = PrimeSupply(2 * ring_degree)
     supply.used.add(plain_modulus)
-    special = tuple(supply.group(2.0**bits, 1, below=True)[0] for bits in p_bits)
-    primes = tuple(supply.group(2.0**bits, 1, below=True)[0] for bits in q_bits)
+
+    def largest(sizes: Sequence[float]) -> tuple[int, ...]:
+        groups = (supply.group(2.0**bits, len(list(same)), below=True) for bits, same in groupby(sizes))
+        return tuple(prime for group in groups for prime in group)
+
+    special, primes = largest(p_bits), largest(q_bits)
     digits = equal_digits(primes, sum(log2(p) for p in special) + 1)
     track = Track(tuple((i,) for i in range(len(primes))), (1.0,) * len(primes))
     return ModulusChain(

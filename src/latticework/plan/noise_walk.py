@@ -2,7 +2,9 @@
 
 What a ciphertext holds is followed as a sum of independent sources: a fresh encryption, a product, a rounding. Sums of
 values that share sources add them up coherently, so that x + x counts twice, and not sqrt(2) times; turned copies of a
-source are as good as independent of it.
+source are as good as independent of it. What a product multiplies the noise of one factor with is the other one as an
+integer polynomial, its phase, which a public number added leaves nearly as it is: a * (b + 1) and a * (b + 2) have the
+same noise, and are one source.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count, islice
 from math import inf, log2
 
 from latticework.errors import UnsupportedError
@@ -26,6 +29,7 @@ Source = tuple[int, int]  # its number, and by how many steps it is turned
 Held = dict[Source, float]  # log2 of the factor that it stands in a value with
 OnNoise = Callable[[int, tuple[Noise, ...]], None]
 _SILENT = {"encode", "key"}
+_OF_ONE_PHASE = {"neg", "add_plain", "sub_plain", "add_int", "mul_int", "hoist", "extend", "mod_down"}
 
 
 def noise_of_outputs(
@@ -64,6 +68,10 @@ class _Walk:
         self.shift = 0
         self.sources: list[Noise] = []
         self.registers: dict[int, tuple[Held, ...]] = {}
+        self.phases: dict[int, tuple[int, ...]] = {}
+        self.unused_phases = count()
+        self.turned_phases: dict[tuple[int, int], int] = {}
+        self.of_phases: dict[tuple[int, int], int] = {}  # source of the products of two phases
         self.product = lru_cache(maxsize=4096)(self.model.mul)
         self.square = lru_cache(maxsize=4096)(self.model.square)
         self.switching = lru_cache(maxsize=64)(lambda level: self.model.rotate(nothing(level)))
@@ -79,6 +87,7 @@ class _Walk:
                 raise UnsupportedError("BFV plans have no run-time integers")
             given = inputs.get(number) or self.model.fresh(public=public_key)
             fresh = replace(given, level=kind.level + self.shift)
+            self.phases[register] = tuple(islice(self.unused_phases, kind.count))
             self.write(register, tuple(self.new(fresh) for _ in range(kind.count)))
         for instruction in body.code:
             if instruction.op == "yield":
@@ -86,6 +95,7 @@ class _Walk:
             if instruction.op not in _SILENT:
                 results = self.step(instruction)
                 for register, held in zip(instruction.results, results, strict=True):
+                    self.phases[register] = self.phases_of(instruction, len(held))
                     self.write(register, held)
         raise AssertionError("a block ends in yield")
 
@@ -103,6 +113,23 @@ class _Walk:
     def noises(self, register: int) -> tuple[Noise, ...]:
         """What a register holds, as noise."""
         return tuple(self.noise(held, register) for held in self.registers[register])
+
+    def phases_of(self, instruction: Instruction, size: int) -> tuple[int, ...]:
+        """Numbers that are equal where phases are nearly so, of each ciphertext of an instruction's results."""
+        known = [self.phases[o.register] for o in instruction.operands if o.register in self.phases]
+        if instruction.op == "take":
+            return tuple(known[0][number] for number in instruction.immediate)
+        if instruction.op == "concat":
+            return tuple(phase for array in known for phase in array)
+        key = self.kind(instruction.operands[-1].register) if instruction.operands else None
+        if instruction.op in ("rotate", "key_product") and isinstance(key, KeyKind):
+            element = self.code.keys[key.key].galois_element
+            return tuple(
+                self.turned_phases.setdefault((phase, element), next(self.unused_phases)) for phase in known[0]
+            )
+        if instruction.op in _OF_ONE_PHASE:
+            return known[0] if len(known[0]) == size else known[0] * size
+        return tuple(islice(self.unused_phases, size))
 
     # -- values as sums of sources -----------------------------------------------------------
 
@@ -248,8 +275,19 @@ class _Walk:
                 noise = self.product(first, second, relinearized=relinearized)
             else:  # as if both were the noisier of the two
                 noise = self.square(max(first, second, key=lambda n: n.worst), relinearized=relinearized)
-            results.append(self.new(noise))
+            phases = (self.phases[r][i if len(self.phases[r]) > 1 else 0] for r in (a, b))
+            results.append(self.of_same_phases(noise, *sorted(phases)))
         return tuple(results)
+
+    def of_same_phases(self, noise: Noise, first: int, second: int) -> Held:
+        """The product of two phases: the source that an earlier one is, as often as the noise says."""
+        number = self.of_phases.get((first, second))
+        if number is None:
+            held = self.new(noise)
+            self.of_phases[first, second] = len(self.sources) - 1
+            return held
+        more = (self.model.variance(noise) - self.model.variance(self.sources[number])) / 2
+        return {(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)}
 
     def sums(self, array: Sequence[Held], groups: int) -> tuple[Held, ...]:
         """Neighbours added up."""

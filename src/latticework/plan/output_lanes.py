@@ -24,9 +24,10 @@ def output_lanes(plan: Plan, name: str) -> OutputLanes:
         raise TraceError(f"lanes: {spec.name} has no result {name!r}; its results are {listed}")
     starts = [0, *accumulate(o.pack.size for o in spec.outputs)]
     numbers = {next(i for i in range(len(spec.outputs)) if e < starts[i + 1]) for e in found.elements}
-    if len(numbers) > 1:
+    count = sum(spec.outputs[number].pack.count for number in numbers)
+    if count > 1:
         raise LayoutError(
-            f"lanes: result {name} of {spec.name} lies in {len(numbers)} ciphertexts, and an input is one; return its "
+            f"lanes: result {name} of {spec.name} lies in {count} ciphertexts, and an input is one; return its "
             "parts as results of their own, or compile with effort='max' or another seed"
         )
     number = numbers.pop()

@@ -60,8 +60,10 @@ def predict(
     public_key  inputs are encrypted under the public key
     on_bound    called with (register, bound) for every ciphertext; for arrays, vector after vector
     raises      RangeError for a trip count out of bounds, UnsupportedError for a bootstrap, whose error is not linear
-                in its input's
+                in its input's, and for BFV, which has none
     """
+    if plan.chain.scheme != "ckks":
+        raise UnsupportedError("predict: results of this plan are exact; output_budgets says how much noise is left")
     run = _Prediction(plan, ErrorModel(plan.chain), plan.sources, on_bound)
     items: list[Item] = []
     for spec, known in zip(plan.client.inputs, inputs, strict=True):

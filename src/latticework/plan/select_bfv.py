@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import inf
 
 from latticework.errors import LayoutError, LevelError, RangeError
@@ -77,6 +78,7 @@ def select_bfv(
     )
 
 
+@lru_cache(maxsize=64)
 def _roomy_chain(degree: int, plain: int, security_bits: int) -> ModulusChain:
     """More primes than any program needs, secure or not: what noise is looked at in first."""
     size = float(MAX_PRIME_BITS)

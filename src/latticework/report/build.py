@@ -77,8 +77,6 @@ def build_client_report(spec: ClientSpec) -> Report:
 
 def _worst_cases(plan: Plan) -> list[float | None]:
     """What noise cannot exceed, for inputs anywhere in their ranges and as many iterations as are allowed."""
-    if plan.chain.scheme == "bfv":
-        return [None] * len(plan.client.outputs)
     known: list[Magnitude | int] = []
     for spec in plan.client.inputs:
         if isinstance(spec, IndexInput):

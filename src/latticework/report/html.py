@@ -91,8 +91,8 @@ def _figures(report: Contents) -> str:
     stored, resident = (sum(k.stored_bytes for k in report.keys), sum(k.resident_bytes for k in report.keys))
     items += [
         ("Evaluation keys", str(len(report.keys)), f"{size(stored)} to send, {size(resident)} in memory"),
-        ("Levels", str(len(report.levels) - 1), f"{sum(len(r.limbs) for r in report.levels)} primes and "
-         f"{len(report.special_bits)} special"),
+        ("Modulus" if report.plain_modulus else "Levels", str(len(report.levels) - (not report.plain_modulus)),
+         f"{sum(len(r.limbs) for r in report.levels)} primes and {len(report.special_bits)} special"),
     ]  # fmt: skip
     return facts(items)
 

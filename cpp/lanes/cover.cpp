@@ -35,19 +35,29 @@ std::vector<Bundle> bundles_of(std::vector<Offer>& offers) {
 }
 
 // Bundles in the order in which those that hold equally many are taken: without a rotation, by one that there is, by a
-// new one; of these later registers first, which hold less that is not wanted.
+// new one; of these the registers first that hold least, so that little is in the way of others, and later ones.
 std::vector<Bundle> ranked(const Builder& builder, const std::vector<Offer>& offers, std::vector<Bundle> bundles) {
   std::vector<std::size_t> firsts;  // bundle where each register begins
   std::vector<unsigned char> prices;
   for (std::size_t i = 0; i < bundles.size(); ++i) {
     const Offer& offer = offers[bundles[i].begin];
     if (i == 0 || offers[bundles[i - 1].begin].source != offer.source) firsts.push_back(i);
-    prices.push_back(offer.steps == 0 ? 0 : builder.is_rotated(offer.source, offer.steps) ? 1 : 2);
+    prices.push_back(static_cast<unsigned char>(offer.steps == 0                                ? 0
+                                                : builder.is_rotated(offer.source, offer.steps) ? 1
+                                                                                                : 2));
   }
+  std::vector<std::size_t> order(firsts.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = order.size() - 1 - i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto size = [&](std::size_t group) {
+      return builder.content(offers[bundles[firsts[group]].begin].source).size();
+    };
+    return size(a) < size(b);
+  });
   std::vector<Bundle> result;
   result.reserve(bundles.size());
-  for (const unsigned char price : {0, 1, 2}) {
-    for (std::size_t group = firsts.size(); group-- > 0;) {
+  for (unsigned char price = 0; price < 3; ++price) {
+    for (const std::size_t group : order) {
       const std::size_t end = group + 1 < firsts.size() ? firsts[group + 1] : bundles.size();
       for (std::size_t i = firsts[group]; i < end; ++i) {
         if (prices[i] == price) result.push_back(bundles[i]);

@@ -122,6 +122,10 @@ Number assembled(Builder& builder, std::vector<Part> parts, const MovementOption
   return merged(builder, std::move(turned), options);
 }
 
+std::ptrdiff_t turns(const std::vector<Part>& parts) {
+  return std::count_if(parts.begin(), parts.end(), [](const Part& part) { return part.steps != 0; });
+}
+
 // Add a vector to itself rotated, as long as fewer and fewer parts of it hold what is wanted; false if that is of no
 // use.
 bool spread(Builder& builder, Number source, const std::vector<Want>& wants) {
@@ -148,7 +152,8 @@ bool spread(Builder& builder, Number source, const std::vector<Want>& wants) {
       const Content sum = combined(Code::kAdd, now, rotated(now, difference, width), builder.values());
       builder.add_work(static_cast<double>(sum.size()));
       std::vector<Part> left = cover_from(builder, source, sum, wants);
-      if (!left.empty() && left.size() < fewest.size()) {
+      if (left.empty() || left.size() >= parts.size()) continue;
+      if (best == 0 || left.size() < fewest.size() || (left.size() == fewest.size() && turns(left) < turns(fewest))) {
         best = difference;
         fewest = std::move(left);
       }

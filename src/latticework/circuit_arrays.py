@@ -18,6 +18,8 @@ from latticework.plan.circuits import Way
 from latticework.stages import CircuitFacts, Vectors
 from latticework.techniques import Techniques
 
+MARGIN = 1.1  # times faster that arrays must be than lanes
+
 
 def to_arrays(
     scalars: Scalars,
@@ -86,9 +88,10 @@ def _in_order(results: Sequence[Result]) -> tuple[Result, ...]:
 def cheaper(lanes: tuple[float, Vectors], arrays: tuple[float, Vectors]) -> tuple[Vectors, Vectors]:
     """Two forms of a circuit with their predicted seconds, sending included; first the faster one.
 
+    Arrays must be faster by a margin: they take more rotations, and so more keys, which the time of a run does not tell.
     The record of each names both, and itself as the chosen one.
     """
-    found = sorted((lanes, arrays), key=lambda priced: priced[0])
+    found = [lanes, arrays] if lanes[0] < MARGIN * arrays[0] else [arrays, lanes]
     prices = {_method(v): seconds for seconds, v in found}
     first, second = (with_ways(v, prices) for _, v in found)
     return first, second

@@ -16,7 +16,7 @@ from latticework.circuit.graph import (
     evaluate,
 )
 from latticework.circuit.ranges import bits_that_hold, intervals, overflowing
-from latticework.circuit.rewrite import RULES, balanced, factor, improved, minus, rewritten, select
+from latticework.circuit.rewrite import RULES, balanced, cancel, factor, improved, minus, rewritten, select
 
 ONE = Constant(1)
 
@@ -37,6 +37,10 @@ CASES = {
     "factors": (factor, lambda b, x: b.add(b.mul(x[0], x[1]), b.mul(x[2], x[0])), {MUL: 1, ADD: 1}),
     "difference": (factor, lambda b, x: b.sub(b.mul(x[0], x[1]), b.mul(x[2], x[0])), {MUL: 1, SUB: 1}),
     "constants": (factor, lambda b, x: b.add(b._times(x[0], 3), b._times(x[1], 3)), {ADD: 1, MUL_CONSTANT: 1}),
+    "same terms": (cancel, lambda b, x: b.sub(b.add(x[0], x[1]), b.sub(x[0], x[2])), {ADD: 1}),
+    "terms turned": (cancel, lambda b, x: b.sub(b.sub(x[0], x[1]), b.add(x[2], x[0])), {NEG: 1, SUB: 1}),
+    "a part": (cancel, lambda b, x: b.mul(b.sub(b.add(x[0], x[1]), x[0]), x[2]), {MUL: 1}),
+    "taken and given": (cancel, lambda b, x: b.mul(b.add(b.sub(x[0], x[1]), x[1]), x[2]), {MUL: 1}),
     "plus minus": (minus, lambda b, x: b.add(x[0], b.neg(x[1])), {SUB: 1}),
     "minus plus": (minus, lambda b, x: b.add(b.neg(x[0]), x[1]), {SUB: 1}),
     "minus minus": (minus, lambda b, x: b.sub(x[0], b.neg(x[1])), {ADD: 1}),
@@ -107,6 +111,19 @@ def test_sums_and_products_become_trees():
 
     graph = balanced(rewritten(graph_of(chain)))
     assert graph.depth() == 3 and counts(graph)[ADD_CONSTANT] == 1
+    assert_equal(graph_of(chain), graph)
+
+
+def test_choices_between_sums_add_no_depth():
+    def chain(b, x):
+        total = x[0]
+        for y in (*x[2:], *x[2:]):
+            total = mux(b, x[1], b.add(total, y), b.sub(total, y))
+        return total
+
+    assert graph_of(chain).depth() == 6
+    graph = improved(graph_of(chain))
+    assert graph.depth() == 1
     assert_equal(graph_of(chain), graph)
 
 

@@ -65,6 +65,7 @@ class Match:
 
 
 Rule = Callable[[Match], Operand | None]
+_SUMS = (ADD, SUB, NEG, ADD_CONSTANT)
 
 
 def select(match: Match) -> Operand | None:
@@ -118,7 +119,43 @@ def minus(match: Match) -> Operand | None:
     return None
 
 
-RULES: tuple[Rule, ...] = (select, factor, minus)
+def cancel(match: Match) -> Operand | None:
+    """(a + x) - (a + y) -> x - y, and whatever else meets its opposite in a sum of two sums.
+
+    So lw.select(b, t + x, t - x), which is t - x + b * 2x then, is no deeper than t.
+    """
+    if match.code not in (ADD, SUB):
+        return None
+    sign = 1 if match.code == ADD else -1
+    terms = [*_summands(match, match.left, 1), *_summands(match, match.right, sign)]
+    for i, (first, a) in enumerate(terms):
+        for j in range(i):
+            second, b = terms[j]
+            if first == -second and a == b and isinstance(a, int):
+                return _sum_of(match.builder, [term for k, term in enumerate(terms) if k not in (i, j)])
+    return None
+
+
+def _summands(match: Match, operand: Operand, sign: int) -> list[tuple[int, Operand]]:
+    """An operand as signed terms, one level deep."""
+    node = match.node(operand)
+    if node is None or node.code not in _SUMS:
+        return [(sign, operand)]
+    if node.code == ADD_CONSTANT:
+        return [(sign, node.left), (sign, Constant(match.builder.constants[node.right]))]
+    if node.code == NEG:
+        return [(-sign, node.left)]
+    return [(sign, node.left), (sign if node.code == ADD else -sign, node.right)]
+
+
+def _sum_of(builder: GraphBuilder, terms: list[tuple[int, Operand]]) -> Operand:
+    total: Operand = Constant(0)
+    for sign, term in sorted(terms, key=lambda item: -item[0]):
+        total = builder.add(total, term) if sign > 0 else builder.sub(total, term)
+    return total
+
+
+RULES: tuple[Rule, ...] = (select, factor, cancel, minus)
 
 
 def rewritten(graph: Graph, rules: tuple[Rule, ...] = RULES) -> Graph:
@@ -178,9 +215,6 @@ def balanced(graph: Graph) -> Graph:
                     total = builder.sub(total, joined([made[i] for i in less], builder.add))
                 made.append(builder.add(total, Constant(constant)))
     return _finished(builder, graph, made)
-
-
-_SUMS = (ADD, SUB, NEG, ADD_CONSTANT)
 
 
 def _inner_terms(graph: Graph, uses: list[int]) -> list[bool]:

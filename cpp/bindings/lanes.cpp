@@ -79,6 +79,7 @@ nb::dict vectorize(const nb::dict& graph, const nb::object& weights, const nb::d
   lanes::SearchOptions searched;
   searched.work = option(options, "work", searched.work);
   searched.seed = option(options, "seed", searched.seed);
+  searched.copies = option(options, "copies", searched.copies);
   searched.movement = to_movement(options);
   lanes::Found found;
   {
@@ -128,7 +129,8 @@ nb::dict rewritten(const nb::dict& graph, bool reassociate) {
 
 void bind_lanes(nb::module_& m) {
   m.def("vectorize", &vectorize, "graph"_a, "weights"_a, "options"_a = nb::dict(),
-        "The cheapest vector program found for a circuit. Options: work (lanes to look at), seed, spread, joined, "
+        "The cheapest vector program found for a circuit. Options: work (lanes to look at), seed, copies (of "
+        "operations too), spread, joined, "
         "zero_lanes (what data movement may use), schedule (whether to give it, with the circuit that it is one of).");
   m.def("synthesize", &synthesize, "graph"_a, "schedule"_a, "weights"_a, "options"_a = nb::dict(),
         "The vector program of a schedule.");

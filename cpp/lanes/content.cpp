@@ -15,9 +15,11 @@ std::uint64_t key(Code code, Number left, Number right) {
 Values::Values(const Circuit& circuit) {
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {
     const Node& node = circuit.nodes[i];
+    first_.push_back(static_cast<Number>(i));
     if (node.code == Code::kInput) continue;
-    numbers_.emplace(key(node.code, node.left, node.right), static_cast<Number>(i));
-    if (is_commutative(node.code)) numbers_.emplace(key(node.code, node.right, node.left), static_cast<Number>(i));
+    const Number left = first_[node.left], right = is_binary(node.code) ? first_[node.right] : node.right;
+    first_[i] = numbers_.emplace(key(node.code, left, right), static_cast<Number>(i)).first->second;
+    if (is_commutative(node.code)) numbers_.emplace(key(node.code, right, left), first_[i]);
   }
 }
 

@@ -21,9 +21,12 @@ class Values {
  public:
   explicit Values(const Circuit& circuit);
   Number find(Code code, Number left, Number right) const;
+  // The first node that computes the same as this one: what contents name.
+  Number first(Number node) const { return node < 0 ? node : first_[node]; }
 
  private:
   std::unordered_map<std::uint64_t, Number> numbers_;
+  std::vector<Number> first_;
 };
 
 Content rotated(const Content& content, Number steps, Number width);

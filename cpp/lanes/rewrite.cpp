@@ -123,6 +123,69 @@ class Rewriter {
 
 }  // namespace
 
+namespace {
+
+class Copier {
+ public:
+  explicit Copier(const Rewritten& shared) : from_(shared), input_(shared.circuit.nodes.size(), -1) {}
+
+  // Nodes that the outputs take if nothing is shared, or more than `most`.
+  std::size_t count(std::size_t most) const {
+    const std::vector<Node>& nodes = from_.circuit.nodes;
+    std::vector<std::size_t> sizes(nodes.size(), 0);
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = nodes[i];
+      if (node.code == Code::kInput) continue;
+      sizes[i] = 1 + sizes[node.left] + (is_binary(node.code) ? sizes[node.right] : 0);
+      sizes[i] = std::min(sizes[i], most + 1);
+    }
+    for (const Number output : from_.circuit.outputs) total = std::min(total + sizes[output], most + 1);
+    return total;
+  }
+
+  Rewritten run() {
+    made_.circuit.groups = from_.circuit.groups;
+    made_.circuit.width = from_.circuit.width;
+    for (std::size_t i = 0; i < input_.size(); ++i) {
+      if (from_.circuit.nodes[i].code == Code::kInput) input_[i] = add(from_.circuit.nodes[i], from_.origin[i]);
+    }
+    for (const Number output : from_.circuit.outputs) made_.circuit.outputs.push_back(copied(output));
+    return std::move(made_);
+  }
+
+ private:
+  Number copied(Number number) {
+    Node node = from_.circuit.nodes[number];
+    if (node.code == Code::kInput) return input_[number];
+    node.left = copied(node.left);
+    if (is_binary(node.code)) node.right = copied(node.right);
+    return add(node, from_.origin[number]);
+  }
+
+  Number add(const Node& node, Number origin) {
+    made_.circuit.nodes.push_back(node);
+    made_.origin.push_back(origin);
+    return static_cast<Number>(made_.circuit.nodes.size()) - 1;
+  }
+
+  const Rewritten& from_;
+  Rewritten made_;
+  std::vector<Number> input_;  // number of every input among the copies
+};
+
+}  // namespace
+
+Rewritten unshared(const Rewritten& shared, std::size_t most) {
+  const std::vector<Node>& nodes = shared.circuit.nodes;
+  const auto inputs = static_cast<std::size_t>(
+      std::count_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.code == Code::kInput; }));
+  Copier copier(shared);
+  const std::size_t count = copier.count(most);
+  if (count > most || count <= nodes.size() - inputs) return {};
+  return copier.run();
+}
+
 Rewritten rewritten(const Circuit& circuit, bool reassociate) { return Rewriter(circuit, reassociate).run(); }
 
 }  // namespace lw::lanes

@@ -17,4 +17,9 @@ struct Rewritten {
 // by rotations by 1, 2, 4..., which all such trees share.
 Rewritten rewritten(const Circuit& circuit, bool reassociate);
 
+// The same with every operation once for each use of it, so that each may lie where it is read: computing copies of it
+// in other lanes of the same instructions is free where its inputs may lie there. No nodes if nothing has several uses,
+// or if there would be more than `most` nodes.
+Rewritten unshared(const Rewritten& shared, std::size_t most);
+
 }  // namespace lw::lanes

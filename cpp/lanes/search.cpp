@@ -19,6 +19,7 @@ namespace {
 constexpr double kKernels = 0.3;   // of the work goes into kernels by themselves, where a circuit has several
 constexpr double kSettled = 3000;  // schedules of one annealing after which a small circuit gains nothing more
 constexpr double kMostRounds = 24, kLast = 0.3;  // the best one found is annealed again with this part of the work
+constexpr std::size_t kMostCopies = 1000;        // operations of a circuit in which none is shared
 constexpr double kHopeless = 12;                 // temperatures by which a schedule is dearer that will not be accepted
 constexpr double kFar = 3;                       // first schedules that cost so many times the cheapest are of no use
 constexpr double kEstimates = 0.15;              // of the work goes into quick annealing
@@ -44,6 +45,12 @@ void check_groups(const Circuit& circuit) {
     throw Error(ErrorKind::kRange, "group " + std::to_string(group) + " has " + std::to_string(inputs[group]) +
                                        " inputs, a vector has " + std::to_string(circuit.width) + " lanes");
   }
+}
+
+// Whether some inputs may lie in several lanes.
+bool has_copies(const Circuit& circuit) {
+  return std::any_of(circuit.groups.begin(), circuit.groups.end(),
+                     [](const Group& group) { return group.packing != Packing::kGrouped && group.fixed.empty(); });
 }
 
 // The same with every input of a replicated vector in one lane alone.
@@ -285,8 +292,11 @@ Found search(const Circuit& circuit, const Weights& weights, const SearchOptions
   const Rewritten plain = rewritten(circuit, false), trees = rewritten(circuit, true);
   const Values plain_values(plain.circuit), tree_values(trees.circuit);
   const Rewritten single = without_copies(trees);
+  const Rewritten copies = options.copies && has_copies(circuit) ? unshared(trees, kMostCopies) : Rewritten{};
+  const Values copy_values(copies.circuit);
   Search search(weights, options);
   Search::Forms forms = {{&trees, &tree_values}, {&plain, &plain_values}};
+  if (!copies.circuit.nodes.empty()) forms.insert(forms.begin(), {&copies, &copy_values});
   // Copies of replicated inputs may not fit where operations hardly do.
   if (circuit.nodes.size() > static_cast<std::size_t>(circuit.width))
     forms.insert(forms.begin() + 1, {&single, &tree_values});

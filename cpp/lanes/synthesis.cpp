@@ -47,7 +47,7 @@ class Synthesis {
       const Node& own = circuit_.nodes[node];
       const bool crosses = is_binary(own.code) && schedule_.exchanged[node] != 0;
       const Number value = is_right != crosses ? own.right : own.left;
-      made.wants.push_back({schedule_.lane[node], value});
+      made.wants.push_back({schedule_.lane[node], builder_.values().first(value)});
     }
     std::sort(made.wants.begin(), made.wants.end(), [](const Want& a, const Want& b) { return a.lane < b.lane; });
     for (std::size_t i = 1; i < made.wants.size(); ++i) {
@@ -184,7 +184,7 @@ class Synthesis {
     auto held = content.begin();
     for (const auto& [lane, node] : builder_.instruction(made).computes) {
       while (held != content.end() && held->lane < lane) ++held;
-      if (held == content.end() || held->lane != lane || held->value != node) {
+      if (held == content.end() || held->lane != lane || held->value != builder_.values().first(node)) {
         throw Error(ErrorKind::kValue, "schedule: node " + std::to_string(node) + " is not computed in lane " +
                                            std::to_string(lane) + "; are its operands computed before it?");
       }
@@ -192,7 +192,7 @@ class Synthesis {
   }
 
   Number find_output(Number output) {
-    const std::vector<Place>& places = builder_.places(output);
+    const std::vector<Place>& places = builder_.places(builder_.values().first(output));
     if (places.empty())
       throw Error(ErrorKind::kValue, "schedule: output " + std::to_string(output) + " is not computed");
     builder_.program().outputs.push_back({places[0].instruction, places[0].lane});

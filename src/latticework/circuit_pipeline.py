@@ -111,8 +111,11 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
     else:
         starts = STARTS[options.effort] if len(graph.nodes) <= MANY else 1
         work = WORK[options.effort] * options.share / starts
+        with_copies = options.effort == "max"  # of operations, every other time: they take more slots of the inputs
         runs = (
-            _core.lanes.vectorize(arrays, weights, {"work": work, "seed": starts * options.seed + i})
+            _core.lanes.vectorize(
+                arrays, weights, {"work": work, "seed": starts * options.seed + i, "copies": with_copies and i % 2 == 1}
+            )
             for i in range(starts)
         )
         found = min(runs, key=lambda run: float(run["cost"]))

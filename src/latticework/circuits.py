@@ -26,7 +26,7 @@ from latticework.precision import Search
 from latticework.stages import Traced, Vectors
 from latticework.techniques import Techniques
 
-LARGE = 5_000  # nodes of a circuit from which the search for lanes takes long
+LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
@@ -115,7 +115,8 @@ def _lanes(
 
 def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
     """Whether a circuit that is regular is compiled as arrays without a look at lanes."""
-    return options.algorithm == "tensors" or (options.effort != "max" and len(scalars.written.nodes) > LARGE)
+    most = LARGE.get(options.effort, len(scalars.written.nodes))
+    return options.algorithm == "tensors" or len(scalars.written.nodes) > most
 
 
 def _arrays(

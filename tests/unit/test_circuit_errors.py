@@ -67,6 +67,10 @@ def absolute(x):
     return abs(x)  # here
 
 
+def huge(x):
+    return x + 10**400  # here
+
+
 def formatted(x):
     return f"{x:.2f}"  # here
 
@@ -109,6 +113,7 @@ REFUSED = [
     (text, DtypeError, "a str meets an encrypted number"),
     (root, UnsupportedError, "sqrt has no encrypted counterpart"),
     (remainder, TraceError, "// and % and bit operations"),
+    (huge, RangeError, "a public integer of 1329 bits; at most 2\\^53"),
     (formatted, TraceError, "used where its value has to be known"),
     (relu, UnsupportedError, "functions that are approximated belong to programs on arrays"),
     (absolute, TraceError, "cannot be compared"),

@@ -16,7 +16,8 @@ from latticework.circuit.graph import (
     evaluate,
 )
 from latticework.circuit.ranges import bits_that_hold, intervals, overflowing
-from latticework.circuit.rewrite import RULES, balanced, cancel, factor, improved, minus, rewritten, select
+from latticework.circuit.rewrite import balanced, improved, rewritten
+from latticework.circuit.rules import RULES, cancel, factor, minus, select
 
 ONE = Constant(1)
 

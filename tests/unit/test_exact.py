@@ -251,3 +251,13 @@ def test_misuse_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'latticework\[exact\]'"):
         place(circuit, WEIGHTS)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_schedule_of_a_search_is_that_of_its_code(seed: int) -> None:
+    graph = random_circuit(np.random.default_rng(seed), 10)
+    made = lanes.vectorize(graph, list(WEIGHTS), {"work": 1e5, "seed": seed, "schedule": True})
+    check_schedule(made["circuit"], made["schedule"])
+    again = lanes.synthesize(made["circuit"], made["schedule"], list(WEIGHTS))
+    assert (again["cost"], again["counts"]) == (made["cost"], made["counts"])
+    assert "schedule" not in lanes.vectorize(graph, list(WEIGHTS), {"work": 1e5})

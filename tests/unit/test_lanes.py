@@ -54,7 +54,7 @@ def matrix_product(size: int, left: int, right: int) -> Circuit:
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.integers(0, 3))
 def test_any_circuit_equals_its_scalar_interpreter(graph, seed):
-    found = _core.lanes.vectorize(graph, WEIGHTS, {"work": 3e4, "seed": seed})
+    found = _core.lanes.vectorize(graph, WEIGHTS, {"work": 3e4, "seed": seed, "copies": seed % 2 == 1})
     check(graph, found)
 
 
@@ -239,3 +239,14 @@ def test_schedules_that_are_none_are_refused():
 def test_more_inputs_than_lanes_are_refused():
     with pytest.raises(RangeError, match="group 0 has 9 inputs, a vector has 8 lanes"):
         vectorized(dot(9, GROUPED), width=8)
+
+
+def test_what_has_several_uses_may_be_computed_for_each():
+    """(a + b) c, (a + b) d: without copies of the sum a product has to wait or something to move."""
+    circuit = Circuit()
+    a, b, c, d = circuit.inputs(4, FREE)
+    total = circuit.add(a, b)
+    circuit.outputs = [circuit.mul(total, c), circuit.mul(total, d)]
+    counts = vectorized(circuit, copies=True)["counts"]
+    assert (counts["muls"], counts["adds"], counts["rotations"]) == (1, 1, 0)
+    assert vectorized(circuit)["cost"] > vectorized(circuit, copies=True)["cost"]

@@ -25,7 +25,7 @@ def filtered(rows: int, columns: int, offsets: list[tuple[int, int]]) -> dict:
 
 
 def checked(graph: dict) -> dict:
-    found = _core.lanes.vectorize(graph, WEIGHTS, {"work": 1e5})
+    found = _core.lanes.vectorize(graph, WEIGHTS, {"work": 1e6})
     values = list(range(len(graph["code"])))
     expected = run_scalar(graph, values)
     registers = run_program(graph["width"], found, values)

@@ -25,6 +25,7 @@ from latticework.plan.circuits import ScalarCounts
 
 MAX_OPERATIONS = 1_000_000
 MAX_POWER = 1 << 10
+MAX_INTEGER = 1 << 53  # of public numbers, which become float64
 Public = int | float
 _COMMUTES = {"scalar.add", "scalar.mul"}
 _COMPARE = (
@@ -78,6 +79,12 @@ class CircuitTracer:
         if not isinstance(number, int | float | np.integer | np.floating):
             raise DtypeError(
                 f"a {type(number).__name__} meets an encrypted number; circuits compute on whole and real numbers",
+                at=user_loc(),
+            )
+        if isinstance(number, int | np.integer) and abs(int(number)) > MAX_INTEGER:
+            raise RangeError(
+                f"a public integer of {int(number).bit_length()} bits; at most 2^53 is possible: reduce it modulo the "
+                "plaintext modulus first, or scale the values down",
                 at=user_loc(),
             )
         if not np.isfinite(number):

@@ -5,11 +5,16 @@ import pytest
 from bfv_plans import plan_of
 from vec_cases import SLOTS, Vectors, small_chain
 
+from latticework import _core
 from latticework.calibrate.operations import Chain
 from latticework.calibrate.operations_bfv import BfvOperations
 from latticework.cost import CostModel, Shape, bfv_weights, ckks_weights, estimate, work
 from latticework.params.bfv_chain import chain_for_depth, chain_transforms, extension_primes, plain_prime
+from latticework.params.fingerprint import core_parameters
 from latticework.params.select import Need, build_chain
+from latticework.plan.code import encode_code
+from latticework.plan.constants import slot_vectors
+from latticework.runtime.coding import coding_of
 
 CHAIN = chain_for_depth(4, 8192, plain_prime(8192, 20, None))
 assert CHAIN is not None
@@ -71,3 +76,31 @@ def test_what_is_measured_is_what_is_priced(limbs):
 def test_ckks_products_are_priced_as_they_were():
     chain = small_chain(2)
     assert work("mul", Shape(chain.ring_degree, 3)) == {"pointwise": 12}
+
+
+@pytest.mark.parametrize("bits", [20, 45])
+def test_predicted_memory_is_the_cores_own(bits):
+    v = Vectors(2)
+    x, y = v.x
+    total = v.op("add", v.op("mul", x, y), v.op("mul", x, x))
+    module = v.done(v.op("mul", v.op("rotate", total, steps=1), v.op("mul", y, v.constant(np.arange(SLOTS) % 2.0))))
+    plan = plan_of(module, ring_degree=1024, plain_bits=bits)
+    parameters = core_parameters(plan.chain)
+    context = _core.Context(parameters, "ref", 1)
+    generator = _core.KeyGenerator(context)
+    secret = generator.secret_key()
+    specs = [{name: getattr(k, name) for name in ("kind", "galois_element", "track", "level")} for k in plan.keys]
+    keys = generator.evaluation_keys(secret, specs)
+    executor = _core.Executor(
+        context, _core.Plan(parameters, encode_code(plan)), keys,
+        lambda number: slot_vectors(plan.constants[number], plan.sources),
+    )  # fmt: skip
+    coding = coding_of(plan.chain, context)
+    encryptor = _core.Encryptor(context, secret)
+    inputs = [encryptor.encrypt(coding.encode(np.arange(SLOTS), spec)) for spec in plan.client.secret_inputs]
+    executor.run(inputs)
+    cost = estimate(plan, CostModel.load())
+    resident = context.live_bytes - cost.memory.constants - sum(x.num_bytes for x in inputs)
+    context.reset_peak()
+    executor.run(inputs)
+    assert context.peak_bytes - resident == pytest.approx(cost.memory.values + cost.memory.constants, rel=0.02)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from latticework.cost.maps import map_encodings
@@ -49,7 +49,12 @@ def scratch_rows(op: str, shape: Shape, *, stored: bool = True) -> int:
     lifted = sum(shape.rows - limbs for limbs in shape.digit_limbs)
     product = 2 * shape.rows
     unstored = 0 if stored else shape.q_limbs + lifted
+    q, p, b = shape.q_limbs, shape.p_limbs, shape.b_limbs
     match op:
+        case "mul" | "square" | "dot" if b:  # of BFV: both factors over B, one brought back, the product over P and B
+            return 2 * q + 3 * p + 7 * b
+        case "mul_relinearize":  # the product over Q, P and B while its last polynomial is switched
+            return max(3 * q + 3 * p + 7 * b, 6 * q + 7 * p + 3 * b + lifted)
         case "hoist":
             return shape.q_limbs
         case "key_product":
@@ -189,7 +194,10 @@ class _Liveness:
     def measure_vectors(self, instruction: Instruction, results: list[Held], spent: Held) -> None:
         """Note the bytes while results are made one after the other, each giving up what it was made of."""
         stored = not self.is_lazy(instruction)
-        more = scratch_rows(instruction.op, shape_of(self.plan, instruction), stored=stored) * self.row
+        shape = shape_of(self.plan, instruction)
+        if shape.b_limbs:  # products of BFV keep rows of P, whether or not they switch keys
+            shape = replace(shape, p_limbs=len(self.plan.chain.special))
+        more = scratch_rows(instruction.op, shape, stored=stored) * self.row
         is_spent = len(results) == 1 and len(spent) == len(results[0]) > 1 and self.is_spent(instruction)
         for i, made in enumerate(zip(*results, strict=True)):
             more += sum(self.sizes[buffer] for buffers in made for buffer in buffers)

@@ -35,10 +35,12 @@ VectorCode vector_code(Code code) {
 Builder::Builder(const Circuit& circuit, const Values& values, const Weights& weights)
     : circuit_(circuit), values_(values), weights_(weights), places_(circuit.nodes.size()) {}
 
-Number Builder::emit(Instruction instruction, Content content, double cost) {
+Number Builder::emit(Instruction instruction, Content content, double cost, bool is_offered) {
   const Number number = size();
   work_ += 4 + static_cast<double>(content.size());
-  if (instruction.code != VectorCode::kRotate) {
+  is_offered = is_offered && instruction.code != VectorCode::kRotate;
+  offered_.push_back(is_offered);
+  if (is_offered) {
     for (const Held& held : content) {
       if (held.value >= 0) places_[held.value].push_back({number, held.lane});
     }
@@ -75,11 +77,11 @@ Number Builder::rotate(Number operand, Number steps) {
   return made;
 }
 
-Number Builder::combine(Code code, Number left, Number right) {
+Number Builder::combine(Code code, Number left, Number right, bool is_partial) {
   ++(code == Code::kMul ? program_.counts.muls : program_.counts.adds);
   return emit({.code = vector_code(code), .left = left, .right = right},
               combined(code, contents_[left], contents_[right], values_),
-              code == Code::kMul ? weights_.mul : weights_.add);
+              code == Code::kMul ? weights_.mul : weights_.add, !is_partial);
 }
 
 Number Builder::negate(Number operand) {
@@ -131,15 +133,15 @@ void Builder::restate(Number instruction, Number as, const std::vector<Number>& 
 void Builder::go_back(const Mark& mark) {
   while (program_.code.size() > mark.code) {
     const Instruction& last = program_.code.back();
-    if (last.code == VectorCode::kRotate) {
-      rotations_.erase(key(last.left, last.steps));
-    } else {
+    if (last.code == VectorCode::kRotate) rotations_.erase(key(last.left, last.steps));
+    if (offered_.back() != 0) {
       for (const Held& held : contents_.back()) {
         if (held.value >= 0) places_[held.value].pop_back();
       }
     }
     program_.code.pop_back();
     contents_.pop_back();
+    offered_.pop_back();
     depths_.pop_back();
   }
   program_.counts = mark.counts;

@@ -27,7 +27,8 @@ class Builder {
   Number input(Number group, Number vector, Content content);
   Number rotate(Number operand, Number steps);  // one instruction for each (operand, steps)
   bool is_rotated(Number operand, Number steps) const;
-  Number combine(Code code, Number left, Number right);
+  // A result that is only a part of a sum is not offered as a place of what it holds.
+  Number combine(Code code, Number left, Number right, bool is_partial = false);
   Number negate(Number operand);
   Number with_table(Code code, Number operand, std::vector<Entry> table);
   Number mask(Number operand, const std::vector<Number>& lanes);
@@ -53,13 +54,14 @@ class Builder {
   VectorProgram& program() { return program_; }
 
  private:
-  Number emit(Instruction instruction, Content content, double cost);
+  Number emit(Instruction instruction, Content content, double cost, bool is_offered = true);
 
   const Circuit& circuit_;
   const Values& values_;
   Weights weights_;
   VectorProgram program_;
   std::vector<Content> contents_;
+  std::vector<unsigned char> offered_;      // whether the values of a register are among the places
   std::vector<Number> depths_;              // products in a row, by constants and masks too
   std::vector<std::vector<Place>> places_;  // of every node, but for those in rotated registers
   std::unordered_map<std::uint64_t, Number> rotations_;

@@ -9,6 +9,8 @@
 namespace lw::lanes {
 namespace {
 
+constexpr std::size_t kManyParts = 32, kFewLanes = 8, kMostParts = 256;
+
 // Lanes that a register computes for use, where they may stand for `lanes`: a blend of two packs then serves all.
 std::vector<Number> useful_lanes(Builder& builder, const Part& part) {
   std::vector<Number> lanes = part.lanes;
@@ -18,55 +20,59 @@ std::vector<Number> useful_lanes(Builder& builder, const Part& part) {
   return lanes;
 }
 
-bool meet(const std::vector<Number>& a, const std::vector<Number>& b) {
-  auto x = a.begin();
-  auto y = b.begin();
-  while (x != a.end() && y != b.end()) {
-    if (*x == *y) return true;
-    ++(*x < *y ? x : y);
+// Which part is wanted in each lane.
+class Owners {
+ public:
+  explicit Owners(const std::vector<Part>& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      for (const Number lane : parts[i].lanes) lanes_.emplace_back(lane, i);
+    }
+    std::sort(lanes_.begin(), lanes_.end());
   }
-  return false;
-}
 
-bool holds_any(const Content& content, const std::vector<Number>& lanes) {
-  auto lane = lanes.begin();
-  for (const Held& held : content) {
-    while (lane != lanes.end() && *lane < held.lane) ++lane;
-    if (lane == lanes.end()) return false;
-    if (*lane == held.lane) return true;
+  // Whether no lane is wanted of two parts.
+  bool is_apart() const {
+    const auto equal = [](const auto& a, const auto& b) { return a.first == b.first; };
+    return std::adjacent_find(lanes_.begin(), lanes_.end(), equal) == lanes_.end();
   }
-  return false;
-}
+
+  // Whether a vector that stands for one part holds something where others are wanted: any, or any but `but`.
+  bool is_polluted(const Content& content, std::size_t part, std::size_t but) const {
+    auto owned = lanes_.begin();
+    for (const Held& held : content) {
+      while (owned != lanes_.end() && owned->first < held.lane) ++owned;
+      if (owned == lanes_.end()) return false;
+      for (auto it = owned; it != lanes_.end() && it->first == held.lane; ++it) {
+        if (it->second != part && it->second != but) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::vector<std::pair<Number, std::size_t>> lanes_;  // lane, part; ascending
+};
 
 // Parts that are rotated already, added up; those that hold something where others are wanted are masked.
 Number merged(Builder& builder, std::vector<Part> parts, const MovementOptions& options) {
   if (parts.size() == 1) return parts[0].source;
-  const auto pollutes = [&](const Part& part, const Part& other) {
-    return !options.zero_lanes || holds_any(builder.content(part.source), other.lanes);
-  };
-  const auto find_polluters = [&] {
+  const auto polluters_of = [&](const Owners& owners) {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      for (std::size_t j = 0; j < parts.size(); ++j) {
-        if (i != j && pollutes(parts[i], parts[j])) {
-          found.push_back(i);
-          break;
-        }
-      }
+      builder.add_work(static_cast<double>(builder.content(parts[i].source).size()) / 8);
+      if (!options.zero_lanes || owners.is_polluted(builder.content(parts[i].source), i, i)) found.push_back(i);
     }
     return found;
   };
-  std::vector<std::size_t> polluters = find_polluters();
+  Owners owners(parts);
+  std::vector<std::size_t> polluters = polluters_of(owners);
   if (!polluters.empty()) {
     std::vector<Part> wider = parts;
     for (Part& part : wider) part.lanes = useful_lanes(builder, part);
-    bool is_apart = true;
-    for (std::size_t i = 0; i < wider.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) is_apart = is_apart && !meet(wider[i].lanes, wider[j].lanes);
-    }
-    if (is_apart) {
-      parts = wider;
-      polluters = find_polluters();
+    if (Owners all(wider); all.is_apart()) {
+      parts = std::move(wider);
+      owners = std::move(all);
+      polluters = polluters_of(owners);
     }
     builder.count_blend();
   }
@@ -75,10 +81,7 @@ Number merged(Builder& builder, std::vector<Part> parts, const MovementOptions& 
     for (int order = 0; order < 2 && sum < 0; ++order) {
       // x + mask * (y - x): one mask for two, if x is in the way of y alone.
       const std::size_t x = polluters[order], y = polluters[1 - order];
-      bool is_alone = true;
-      for (std::size_t j = 0; j < parts.size(); ++j) {
-        is_alone = is_alone && (j == x || j == y || !pollutes(parts[x], parts[j]));
-      }
+      const bool is_alone = options.zero_lanes && !owners.is_polluted(builder.content(parts[x].source), x, y);
       if (!is_alone || builder.weights().mul_constant < builder.weights().add) continue;
       const Number difference = builder.combine(Code::kSub, parts[y].source, parts[x].source);
       const Number chosen = builder.mask(difference, parts[y].lanes);
@@ -93,7 +96,9 @@ Number merged(Builder& builder, std::vector<Part> parts, const MovementOptions& 
     for (const std::size_t i : polluters) parts[i].source = builder.mask(parts[i].source, parts[i].lanes);
   }
   Number total = parts[0].source;
-  for (std::size_t i = 1; i < parts.size(); ++i) total = builder.combine(Code::kAdd, total, parts[i].source);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    total = builder.combine(Code::kAdd, total, parts[i].source, i + 1 < parts.size());
+  }
   return total;
 }
 
@@ -132,6 +137,8 @@ bool spread(Builder& builder, Number source, const std::vector<Want>& wants) {
   const Number width = builder.circuit().width;
   std::vector<Part> parts = cover_from(builder, source, builder.content(source), wants);
   const std::size_t most = parts.size();
+  // Many parts of a few lanes each are no pattern that copies of copies could follow.
+  if (parts.size() > kManyParts && wants.size() < kFewLanes * parts.size()) return false;
   while (parts.size() > 2) {
     std::set<Number> differences;
     for (const Part& a : parts) {
@@ -187,7 +194,7 @@ Number moved(Builder& builder, const std::vector<Want>& wants, const MovementOpt
   }
   const Number masks = start.counts.masks;
   Number result = assembled(builder, parts, options);
-  if (!options.spread || parts.size() < 2) return result;
+  if (!options.spread || parts.size() < 2 || parts.size() > kMostParts) return result;
   const bool is_masked = builder.program().counts.masks > masks;
   std::map<Number, int> rotations;
   for (const Part& part : parts) rotations[part.source] += part.steps != 0;

@@ -212,6 +212,25 @@ void assign_lanes(const Circuit& circuit, Schedule& schedule, LaneOrder order, b
   walk.wrap();
 }
 
+namespace {
+
+constexpr std::size_t kMostSteps = 48;  // rotations of a vector that a further input may be brought to its uses by
+
+std::vector<Number> most_frequent(const std::map<Number, int>& steps) {
+  std::vector<std::pair<int, Number>> counted;
+  for (const auto& [own, uses] : steps) counted.emplace_back(-uses, own);
+  if (counted.size() > kMostSteps) {
+    std::nth_element(counted.begin(), counted.begin() + kMostSteps, counted.end());
+    counted.resize(kMostSteps);
+  }
+  std::vector<Number> found;
+  for (const auto& [uses, own] : counted) found.push_back(own);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
 void place_inputs(const Circuit& circuit, Schedule& schedule) {
   const Users users = users_of(circuit);
   std::vector<std::vector<Number>> inputs(circuit.groups.size());
@@ -254,10 +273,11 @@ void place_inputs(const Circuit& circuit, Schedule& schedule) {
             fewest = added.size();
           }
         };
+        const std::vector<Number> frequent = most_frequent(steps);
         for (const Number user : users[input]) {
           look_at(schedule.lane[user]);
           if (fewest == 0 && best >= 0) break;
-          for (const auto& [own, uses] : steps) look_at(modulo(schedule.lane[user] + own, circuit.width));
+          for (const Number own : frequent) look_at(modulo(schedule.lane[user] + own, circuit.width));
         }
         for (Number lane = 0; best < 0; ++lane) look_at(lane);
         schedule.lane[input] = best;

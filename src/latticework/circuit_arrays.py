@@ -88,8 +88,8 @@ def _in_order(results: Sequence[Result]) -> tuple[Result, ...]:
 def cheaper(lanes: tuple[float, Vectors], arrays: tuple[float, Vectors]) -> tuple[Vectors, Vectors]:
     """Two forms of a circuit with their predicted seconds, sending included; first the faster one.
 
-    Arrays must be faster by a margin: they take more rotations, and so more keys, which the time of a run does not tell.
-    The record of each names both, and itself as the chosen one.
+    Arrays must be faster by a margin: they take more rotations, and so more keys, which no time of a run tells. The
+    record of each names both, and itself as the chosen one.
     """
     found = [lanes, arrays] if lanes[0] < MARGIN * arrays[0] else [arrays, lanes]
     prices = {_method(v): seconds for seconds, v in found}

@@ -14,11 +14,12 @@ from latticework.circuit_choice import candidates, chosen, record_of
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
 from latticework.circuit_samples import circuit_samples, with_ranges
 from latticework.composition import SharedParameters, shared_parameters
-from latticework.cost import CostModel, estimate
+from latticework.cost import CostModel, bfv_weights, estimate
 from latticework.errors import LevelError, RangeWarning, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.samples import Sample
 from latticework.model import Model, Reference
+from latticework.params.bfv_chain import chain_for_depth, plain_prime
 from latticework.pipeline import OnEvent, to_bfv_plan
 from latticework.placing import VectorCosts, code_seconds, least_ring_degree, vector_costs
 from latticework.plan.schema import Plan
@@ -31,7 +32,7 @@ SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
 LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included
-WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05, LEVEL)  # of vector operations on BFV ciphertexts, in rotations
+WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, in rotations, if no chain fits
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,9 @@ def _exact_lanes(
     def made(lanes: LaneOptions) -> Vectors:
         return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
 
-    lanes = LaneOptions(options.algorithm, options.effort, options.seed, WEIGHTS)
+    lanes = LaneOptions(
+        options.algorithm, options.effort, options.seed, (*_exact_weights(depth, shared, options), LEVEL)
+    )
     plans: list[tuple[Vectors, Plan]] = []
     refused: LevelError | None = None
     for vectors in candidates(scalars, lanes, made):
@@ -194,6 +197,21 @@ def _exact_lanes(
     priced = [(_plan_seconds(p, options), v) for p, v in ((plan, best), (arrays_plan, arrays))]
     better = cheaper(*priced)[0]
     return better, replace(arrays_plan if better.module is arrays.module else plan, circuit=record_of(better))
+
+
+def _exact_weights(depth: int, shared: SharedParameters, options: CircuitOptions) -> tuple[float, ...]:
+    """Prices of vector operations by the cost table, for a chain that holds so many products in a row."""
+    degrees = [options.ring_degree] if options.ring_degree else [1 << k for k in range(12, 16)]
+    chain = shared.chain
+    for degree in degrees if chain is None else ():
+        try:
+            plain = plain_prime(degree, options.plain_bits, options.plain_modulus)
+        except UserError:  # the choice of parameters says what is wrong
+            continue
+        chain = chain or chain_for_depth(
+            depth, degree, plain, security_bits=options.security_bits, insecure=options.insecure
+        )
+    return WEIGHTS if chain is None else bfv_weights(chain, options.costs)
 
 
 def _plan_seconds(plan: Plan, options: CircuitOptions) -> float:

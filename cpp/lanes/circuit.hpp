@@ -53,6 +53,24 @@ struct Circuit {
 struct Weights {
   double rotate, mul, mul_constant, add_constant, add, neg;
   double level = 0;  // the part by which every instruction becomes dearer for one more product in a row, masks included
+
+  // Of an instruction that computes operations of one kind.
+  double of(Code code) const {
+    switch (code) {
+      case Code::kInput:
+        return 0;
+      case Code::kMul:
+        return mul;
+      case Code::kMulConstant:
+        return mul_constant;
+      case Code::kAddConstant:
+        return add_constant;
+      case Code::kNeg:
+        return neg;
+      default:
+        return add;
+    }
+  }
 };
 
 }  // namespace lw::lanes

@@ -10,23 +10,6 @@
 namespace lw::lanes {
 namespace {
 
-double price(Code code, const Weights& weights) {
-  switch (code) {
-    case Code::kMul:
-      return weights.mul;
-    case Code::kMulConstant:
-      return weights.mul_constant;
-    case Code::kAddConstant:
-      return weights.add_constant;
-    case Code::kNeg:
-      return weights.neg;
-    case Code::kInput:
-      return 0;
-    default:
-      return weights.add;
-  }
-}
-
 /// (vertex, input) pairs in which a vertex reads an input, in the order of the operations; each once.
 std::vector<std::pair<Number, Number>> uses_of_inputs(const Circuit& circuit, const Quotient& quotient) {
   std::vector<std::pair<Number, Number>> uses;
@@ -187,7 +170,7 @@ class Builder {
         for (const Number place : members) {
           if (place >= out_.num_gates()) most = std::max(most, counts[place - out_.num_gates()][code]);
         }
-        out_.height += most * price(static_cast<Code>(code), weights);
+        out_.height += most * weights.of(static_cast<Code>(code));
       }
     }
   }

@@ -134,35 +134,20 @@ PartOfCircuit part_of(const Circuit& circuit, const std::vector<Number>& operati
 
 namespace {
 
-double price(const Weights& weights, Code code) {
-  switch (code) {
-    case Code::kMul:
-      return weights.mul;
-    case Code::kMulConstant:
-      return weights.mul_constant;
-    case Code::kAddConstant:
-      return weights.add_constant;
-    case Code::kNeg:
-      return weights.neg;
-    default:
-      return weights.add;
-  }
-}
-
 // Two sequences that do not depend on each other as one, with packs of one kind joined for the greatest saving.
 std::vector<Pack> joined(const std::vector<Pack>& a, const std::vector<Pack>& b, const Weights& weights) {
   std::vector<std::vector<double>> saved(a.size() + 1, std::vector<double>(b.size() + 1, 0));
   for (std::size_t i = a.size(); i-- > 0;) {
     for (std::size_t j = b.size(); j-- > 0;) {
       saved[i][j] = std::max(saved[i + 1][j], saved[i][j + 1]);
-      if (a[i].code == b[j].code) saved[i][j] = std::max(saved[i][j], saved[i + 1][j + 1] + price(weights, a[i].code));
+      if (a[i].code == b[j].code) saved[i][j] = std::max(saved[i][j], saved[i + 1][j + 1] + weights.of(a[i].code));
     }
   }
   std::vector<Pack> result;
   std::size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
     if (i < a.size() && j < b.size() && a[i].code == b[j].code &&
-        saved[i][j] == saved[i + 1][j + 1] + price(weights, a[i].code)) {
+        saved[i][j] == saved[i + 1][j + 1] + weights.of(a[i].code)) {
       result.push_back(a[i++]);
       const std::vector<Number>& more = b[j++].nodes;
       result.back().nodes.insert(result.back().nodes.end(), more.begin(), more.end());

@@ -62,9 +62,12 @@ def _work(
     before, started = peak_bytes(), time.perf_counter()
     if limit_seconds is not None:
         signal.signal(signal.SIGALRM, partial(_stop, limit_seconds))
-        signal.setitimer(signal.ITIMER_REAL, limit_seconds)
-    model = lw.compile(given.pop("program"), **given)
-    signal.setitimer(signal.ITIMER_REAL, 0.0)
+        # Again and again: an exception that is raised in the clearing up of an object is lost.
+        signal.setitimer(signal.ITIMER_REAL, limit_seconds, limit_seconds)
+    try:
+        model = lw.compile(given.pop("program"), **given)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
     seconds, peak = time.perf_counter() - started, peak_bytes()
     model.save(file)
     return seconds, peak, before

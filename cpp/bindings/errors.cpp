@@ -49,8 +49,12 @@ PyObject* builtin_class(ErrorKind kind) {
   }
 }
 
-/// File names need not be UTF-8; Python shows their other bytes as it does in its own messages.
-nb::object message_of(const Error& error) { return nb::steal(PyUnicode_DecodeFSDefault(error.what())); }
+/// On one line, with everything printable: messages quote names from files, and file names need not even be UTF-8.
+nb::object message_of(const Error& error) {
+  const nb::object text = nb::steal(PyUnicode_DecodeFSDefault(error.what()));
+  if (!text.is_valid()) throw nb::python_error();
+  return nb::module_::import_("latticework.escaping").attr("plain_text")(text);
+}
 
 void raise(const Error& error) {
   const char* name = class_name(error.kind());
@@ -58,12 +62,8 @@ void raise(const Error& error) {
     PyErr_SetObject(builtin_class(error.kind()), message_of(error).ptr());
     return;
   }
-  try {
-    const nb::object type = nb::module_::import_("latticework.errors").attr(name);
-    PyErr_SetObject(type.ptr(), message_of(error).ptr());
-  } catch (nb::python_error& failed) {
-    failed.restore();
-  }
+  const nb::object type = nb::module_::import_("latticework.errors").attr(name);
+  PyErr_SetObject(type.ptr(), message_of(error).ptr());
 }
 
 void raise(const IoError& error) {
@@ -74,11 +74,15 @@ void raise(const IoError& error) {
 
 void translate(const std::exception_ptr& pointer, void*) {
   try {
-    std::rethrow_exception(pointer);
-  } catch (const IoError& error) {
-    raise(error);
-  } catch (const Error& error) {
-    raise(error);
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const IoError& error) {
+      raise(error);
+    } catch (const Error& error) {
+      raise(error);
+    }
+  } catch (nb::python_error& failed) {
+    failed.restore();
   }
 }
 

@@ -25,6 +25,7 @@ from latticework.calibrate import FULL, QUICK, default_place, write_table
 from latticework.calibrate import calibrate as measure_costs
 from latticework.compile import compile as compile_program
 from latticework.errors import DtypeError, FormatError, TraceError, UserError
+from latticework.escaping import plain_text
 from latticework.model import Model
 from latticework.progress import ProgressBar
 from latticework.report import explain_file
@@ -46,6 +47,11 @@ Threads = Annotated[int, typer.Option(help="Threads; 0: one per core.")]
 Insecure = Annotated[bool, typer.Option("--insecure", help="Accept a client file whose parameters are insecure.")]
 
 
+def say(text: str, console: Console = out) -> None:
+    """One line as it stands: no markup, no colours, nothing that a terminal obeys."""
+    console.print(plain_text(text), markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
 def reported(command: Callable[P, None]) -> Callable[P, None]:
     """Users' faults end a command with one message and status 1, Ctrl-C with status 130; no traceback."""
 
@@ -55,7 +61,7 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except (UserError, OSError) as error:
             err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
-            err.print(str(error), markup=False, highlight=False, soft_wrap=True)
+            say(str(error), err)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             err.print("interrupted; nothing was written")
@@ -109,11 +115,11 @@ def compile(
     client_file = output.with_suffix(".lwclient")
     model.save(output)
     model.client().save(client_file)
-    out.print(str(model), highlight=False)
-    out.print(f"wrote {output} (for the server) and {client_file} (for the client)", highlight=False)
+    say(str(model))
+    say(f"wrote {output} (for the server) and {client_file} (for the client)")
     if report is not None:
         model.report().save(report)
-        out.print(f"wrote {report}", highlight=False)
+        say(f"wrote {report}")
 
 
 @app.command()
@@ -130,7 +136,7 @@ def keygen(
     with ProgressBar("making keys") as bar:
         keys = owner.keygen(on_event=bar)
     keys.save(output)
-    out.print(f"wrote {output}/: secret.lwkey stays with you; give evaluation.lwkeys to the server", highlight=False)
+    say(f"wrote {output}/: secret.lwkey stays with you; give evaluation.lwkeys to the server")
 
 
 @app.command()
@@ -151,7 +157,7 @@ def encrypt(
     load_encryption_key(owner, keys)
     encrypted = owner.encrypt(*positional, **named)
     encrypted.save(output)
-    out.print(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB)", highlight=False)
+    say(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB)")
 
 
 @app.command()
@@ -176,7 +182,7 @@ def run(
         result = server(encrypted, on_event=bar)
     seconds = time.perf_counter() - started
     result.save(output)
-    out.print(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB) after {seconds:.2f} s", highlight=False)
+    say(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB) after {seconds:.2f} s")
 
 
 @app.command()
@@ -198,10 +204,11 @@ def decrypt(
     arrays = named_arrays(values)
     if output is None:
         for name, value in arrays.items():
-            out.print(f"{name} =\n{np.array2string(value, precision=6, suppress_small=True)}", highlight=False)
+            say(f"{name} =")
+            print(np.array2string(value, precision=6, suppress_small=True))
         return
     write_arrays(output, arrays)
-    out.print(f"wrote {output}, readable by you only; do not publish it", highlight=False)
+    say(f"wrote {output}, readable by you only; do not publish it")
 
 
 @app.command()
@@ -214,7 +221,7 @@ def explain(
     print(explain_file(file))
     if html is not None:
         Model.load(file).report().save(html)
-        out.print(f"wrote {html}", highlight=False)
+        say(f"wrote {html}")
 
 
 @app.command()
@@ -240,7 +247,7 @@ def calibrate(
         command = "latticework calibrate" + " --quick" * quick
         table = measure_costs(QUICK if quick else FULL, backend=backend, command=command, on_step=show)
     write_table(table, path)
-    out.print(f"wrote {path}; use it with: latticework compile --cost-table {path}", highlight=False, soft_wrap=True)
+    say(f"wrote {path}; use it with: latticework compile --cost-table {path}")
 
 
 @app.command(
@@ -253,9 +260,7 @@ def bench(context: typer.Context) -> None:
     found = suites()
     name = context.args[0] if context.args else ""
     if name in ("", "--help"):
-        out.print(
-            f"latticework bench SUITE [options]; suites: {', '.join(found.SUITES)}", markup=False, highlight=False
-        )
+        say(f"latticework bench SUITE [options]; suites: {', '.join(found.SUITES)}")
         return
     if name not in found.SUITES:
         raise UserError(f"bench: there is no suite {name!r}; choose one of {', '.join(found.SUITES)}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.escaping import html_text, plain_text
 from latticework.ir import Module, Value, interpret
 from latticework.plan.arrays import as_value
 from latticework.plan.schema import Plan, SourceLocation
@@ -54,9 +54,12 @@ class DebugReport:
     def __repr__(self) -> str:
         off = sum(row.is_off for row in self.rows)
         first = f", first {self.first_off.name} at {self.first_off.location}" if self.first_off else ""
-        return f"DebugReport({len(self.rows)} values, {off} off{first})"
+        return plain_text(f"DebugReport({len(self.rows)} values, {off} off{first})")
 
     def __str__(self) -> str:
+        return "\n".join(map(plain_text, self._lines()))
+
+    def _lines(self) -> list[str]:
         width = max((len(f"{r.location}") for r in self.rows), default=8)
         lines = [f"{'line':<{width}}  {'value':<12} {'shape':<12} {'largest':>10} {'error':>10} {'bound':>10}"]
         for r in self.rows:
@@ -69,15 +72,15 @@ class DebugReport:
         if first is None:
             lines.append("every value is within its bound")
         else:
-            lines.append(
-                f"first off: {first.location}: {first.location.text.strip()}\n"
+            lines += [
+                f"first off: {first.location}: {first.location.text.strip()}",
                 f"  {first.name} differs by {first.error:.3g} from its plaintext, "
-                f"the noise model allows {first.bound:.3g}"
-            )
-        return "\n".join(lines)
+                f"the noise model allows {first.bound:.3g}",
+            ]
+        return lines
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        return f"<pre>{'<br>'.join(map(html_text, self._lines()))}</pre>"
 
 
 Expected = dict[int, list[npt.NDArray[np.float64]]]

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from latticework.escaping import plain_text
+
 
 class UserError(Exception):
     """A fault in what the user gave: program, data, parameters, keys or files.
 
-    message   what is wrong, with the numbers and the remedy
+    message   what is wrong, with the numbers and the remedy; one line, names from files and programs made printable
     at        source location (anything with a ``file:line`` text form), or None
     """
 
     def __init__(self, message: str, *, at: Any = None) -> None:
-        self.message = message
+        self.message = plain_text(message)
         self.at = at
-        super().__init__(f"{at}: {message}" if at is not None else message)
+        super().__init__(f"{plain_text(at)}: {self.message}" if at is not None else self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self.message, None if self.at is None else str(self.at)))
@@ -101,3 +103,6 @@ class IrError(UserError, ValueError):
 
 class RangeWarning(UserWarning):
     """Results may not fit the integers that a scheme computes with."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(plain_text(message))

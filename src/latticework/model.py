@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from latticework.cost import CostModel
 from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.escaping import plain_text
 from latticework.frontend.plain import plain_array
 from latticework.ir import Module, Value, interpret
 from latticework.plan.arguments import OutputLanes, gathered, returned, scattered
@@ -26,7 +26,7 @@ from latticework.report import Report, build_report
 from latticework.report.lanes_text import lanes_text
 from latticework.report.text import WIDTH
 from latticework.runtime import Client, Keys, PublicKeys, Server
-from latticework.runtime.arguments import checked_argument
+from latticework.runtime.arguments import checked_argument, inputs_by_name
 from latticework.runtime.server import DEFAULT_MEMORY
 
 
@@ -143,7 +143,7 @@ class Model:
         """
         if self.plan.circuit is None:
             raise TraceError(f"program {self.plan.client.name} is no circuit: it has layouts, which report() tells")
-        return "\n".join(lanes_text(self.plan.circuit, WIDTH))
+        return "\n".join(map(plain_text, lanes_text(self.plan.circuit, WIDTH)))
 
     def save(self, path: str | Path) -> None:
         """Write the plan file, which a server needs; the client's part of it can be read too."""
@@ -164,7 +164,8 @@ class Model:
         chain = self.plan.chain
         bits = f"{chain.security_bits}-bit security" if not chain.insecure else "INSECURE"
         held = f"integers modulo {chain.plain_modulus}" if chain.plain_modulus else f"{chain.main.top} levels"
-        return f"Model({self.plan.client.name}: N={chain.ring_degree}, {held}, {len(self.plan.keys)} keys, {bits})"
+        name = plain_text(self.plan.client.name)
+        return f"Model({name}: N={chain.ring_degree}, {held}, {len(self.plan.keys)} keys, {bits})"
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
@@ -178,17 +179,7 @@ def checked_inputs(
     stacks  arrays may have one more leading axis, of one length for all of them
     raises  TraceError for a wrong number or name, ShapeError, DtypeError, or RangeError for NaN and infinity
     """
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    names = [i.name for i in program.arguments or program.inputs]
-    signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
-    try:
-        given = signature.bind(*arrays, **named).arguments
-    except TypeError as error:
-        listed = ", ".join(names)
-        raise TraceError(
-            f"program {program.name} has the inputs {listed}; got {len(arrays)} by position and "
-            f"{', '.join(named) or 'none'} by name: {error}"
-        ) from None
+    given = inputs_by_name(program, arrays, named, linked=True)
     if program.arguments:
         return _circuit_inputs(program, given, stacks=stacks)
     values: list[Any] = []

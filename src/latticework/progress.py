@@ -23,7 +23,12 @@ class ProgressBar:
 
     def __init__(self, label: str = "", console: Console | None = None) -> None:
         self.label = label
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         self._progress = Progress(*columns, console=console or Console(stderr=True), transient=True)
         self._task = self._progress.add_task(label, total=None)
 

@@ -70,7 +70,7 @@ def test_layers_pass_a_clean_tree(plant):
     [
         (
             python(ir__core="import os\nfrom latticework.dialects import vec\n", dialects__vec=""),
-            "src/latticework/ir/core.py:2: ir imports dialects.vec; allowed: nothing errors",
+            "src/latticework/ir/core.py:2: ir imports dialects.vec; allowed: nothing errors escaping",
         ),
         (
             python(levels__a="from latticework.layout import b\n", layout__b=""),

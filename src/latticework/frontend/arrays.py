@@ -9,6 +9,7 @@ import numpy as np
 
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, TraceError, UnsupportedError
+from latticework.escaping import plain_text
 from latticework.frontend.indices import TracedIndex, refuse_indices
 from latticework.frontend.location import user_loc
 from latticework.frontend.tracing import Traced, Tracer
@@ -138,7 +139,7 @@ class TracedArray(Traced):
 
     def __repr__(self) -> str:
         origin = self._value.origin
-        name = f" {origin.name}" if origin is not None and origin.name else ""
+        name = f" {plain_text(origin.name)}" if origin is not None and origin.name else ""
         return f"<{'secret' if self._value.is_secret else 'public'} array{name} {self.shape}>"
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 from latticework.dialects import loop, scalar
 from latticework.dialects.scalar import INTEGER, GroupType
 from latticework.errors import DtypeError, ShapeError, TraceError
+from latticework.escaping import plain_text
 from latticework.frontend.annotations import Parameter, parameters_of
 from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
 from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
@@ -85,7 +86,7 @@ class Circuit:
         return made.reshape(parameter.kind.shape)
 
     def __repr__(self) -> str:
-        return f"<circuit {self.name}{self.signature} at {self.loc}>"
+        return plain_text(f"<circuit {self.name}{self.signature} at {self.loc}>")
 
 
 def circuit(function: Callable[..., Any] | None = None) -> Circuit:

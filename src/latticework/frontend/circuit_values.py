@@ -16,6 +16,7 @@ import numpy as np
 from latticework.dialects import scalar
 from latticework.dialects.scalar import INTEGER
 from latticework.errors import DtypeError, RangeError, TraceError, UnsupportedError
+from latticework.escaping import plain_text
 from latticework.frontend.location import user_loc
 from latticework.ir.builder import Builder
 from latticework.ir.core import OpSpec, Value
@@ -184,7 +185,7 @@ class Number:
         return self
 
     def __repr__(self) -> str:
-        return f"<encrypted number of circuit {self._tracer.name}>"
+        return f"<encrypted number of circuit {plain_text(self._tracer.name)}>"
 
     def __format__(self, spec: str) -> str:
         return repr(self) if not spec else self._converted()

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from latticework.dialects import loop
 from latticework.errors import TraceError
+from latticework.escaping import plain_text
 from latticework.frontend.location import user_loc
 from latticework.frontend.tracing import Traced, user_line
 from latticework.ir.core import Block, OpSpec, Value
@@ -78,7 +79,7 @@ class TracedIndex(Traced):
     def __repr__(self) -> str:
         origin = self._value.origin
         kind = "loop variable" if self.is_loop_variable else "index"
-        return f"{kind} {origin.name}" if origin is not None and origin.name else f"an {kind}"
+        return f"{kind} {plain_text(origin.name)}" if origin is not None and origin.name else f"an {kind}"
 
 
 def refuse_indices(operands: Sequence[Any]) -> None:

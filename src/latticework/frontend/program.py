@@ -14,6 +14,7 @@ import numpy as np
 from latticework.dialects import loop
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, ShapeError, TraceError
+from latticework.escaping import plain_text
 from latticework.frontend.annotations import Index, Parameter, Secret, parameters_of
 from latticework.frontend.arrays import TracedArray, wrap
 from latticework.frontend.location import definition_loc, user_loc
@@ -61,7 +62,7 @@ class Program:
         return self.function(*bound.args, **bound.kwargs)
 
     def __repr__(self) -> str:
-        return f"<program {self.name}{self.signature} at {self.loc}>"
+        return plain_text(f"<program {self.name}{self.signature} at {self.loc}>")
 
     def _plain_input(self, parameter: Parameter, given: Any) -> Any:
         if isinstance(parameter.kind, Index):

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from latticework.errors import IrError
+from latticework.escaping import plain_text
 from latticework.ir.attributes import print_attribute
 from latticework.ir.location import Loc, Origin
 from latticework.ir.types import Type
@@ -45,7 +46,7 @@ class Value:
         return bool(getattr(self.type, "secret", True))
 
     def __repr__(self) -> str:
-        name = f"{self.origin.name}: " if self.origin else ""
+        name = f"{plain_text(self.origin.name)}: " if self.origin else ""
         owner = self.owner.name if isinstance(self.owner, Op) else "block argument"
         return f"<{name}{owner} #{self.index} : {self.type}>"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from latticework.escaping import plain_text
+
 
 class Loc:
     """A line of the user's program; interned, so equal locations are one object.
@@ -44,7 +46,7 @@ class Loc:
         return Loc, (self.file, self.line, self.text, self.via)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self is not _UNKNOWN else "unknown location"
+        return f"{plain_text(self.file)}:{self.line}" if self is not _UNKNOWN else "unknown location"
 
     def __repr__(self) -> str:
         return f"Loc({self})"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from latticework.escaping import plain_text
 from latticework.params import ModulusChain
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.circuits import Circuit
@@ -165,7 +166,7 @@ class SourceLocation:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.file else "<unknown>"
+        return f"{plain_text(self.file)}:{self.line}" if self.file else "<unknown>"
 
 
 @dataclass(frozen=True, slots=True)

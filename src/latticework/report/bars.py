@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from latticework.escaping import html_text
 from latticework.report.families import FAMILIES, LABELS
-from latticework.report.markup import escape, percent
+from latticework.report.markup import percent
 from latticework.report.quantities import duration
 
 
@@ -13,7 +14,7 @@ def stacked_bar(by_family: Mapping[str, float], whole: float, classes: str = "ba
     """One bar whose full length is `whole` seconds."""
     parts = "".join(
         f'<i class="b-{family}" style="width:{percent(by_family[family], whole)}" '
-        f'title="{escape(LABELS[family])}: {duration(by_family[family])}"></i>'
+        f'title="{html_text(LABELS[family])}: {duration(by_family[family])}"></i>'
         for family in FAMILIES
         if by_family.get(family, 0.0) > 0
     )
@@ -24,7 +25,7 @@ def legend(families: Iterable[str]) -> str:
     """Colours of the families that occur."""
     present = set(families)
     items = "".join(
-        f'<span><i class="dot b-{family}"></i>{escape(LABELS[family])}</span>'
+        f'<span><i class="dot b-{family}"></i>{html_text(LABELS[family])}</span>'
         for family in FAMILIES
         if family in present
     )

@@ -6,12 +6,13 @@ from collections import defaultdict
 from functools import lru_cache
 from importlib.resources import files
 
+from latticework.escaping import html_text
 from latticework.report.bars import legend, stacked_bar
 from latticework.report.data import Contents, Execution, InputRow, KeyRow, OutputRow
 from latticework.report.families import FAMILIES, LABELS
 from latticework.report.lanes import lanes
 from latticework.report.layout_choice import layout_choice
-from latticework.report.markup import code, escape, facts, layout, section, table, whole
+from latticework.report.markup import code, facts, layout, section, table, whole
 from latticework.report.quantities import (
     count,
     duration,
@@ -44,7 +45,7 @@ def render_page(report: Contents) -> str:
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(report.name)} · latticework report</title>"
+        f"<title>{html_text(report.name)} · latticework report</title>"
         "<style>body{margin:0;background:#fff}@media (prefers-color-scheme:dark){body{background:#15181e}}</style>"
         f"</head><body>{render_fragment(report)}</body></html>\n"
     )
@@ -56,7 +57,7 @@ def render_fragment(report: Contents) -> str:
     if report.execution is not None:
         parts += _execution(report.execution)
     parts += [_keys(report), _chain(report)]
-    notes = "".join(f"<li>{escape(note)}</li>" for note in report.notes)
+    notes = "".join(f"<li>{html_text(note)}</li>" for note in report.notes)
     parts.append(section("Notes", f'<ul class="notes">{notes}</ul>'))
     return f'<style>{_style()}</style><article class="lw-report">{"".join(parts)}</article>'
 
@@ -69,8 +70,8 @@ def _style() -> str:
 def _title(report: Contents) -> str:
     banner = ""
     if report.security.insecure:
-        banner = f'<div class="alarm" role="alert">{escape(insecure_warning(report.security))}</div>'
-    return f"<header><h1>{escape(report.name)}</h1><p>compiled to run on encrypted data</p></header>{banner}"
+        banner = f'<div class="alarm" role="alert">{html_text(insecure_warning(report.security))}</div>'
+    return f"<header><h1>{html_text(report.name)}</h1><p>compiled to run on encrypted data</p></header>{banner}"
 
 
 def _figures(report: Contents) -> str:
@@ -156,7 +157,7 @@ def _execution(execution: Execution) -> list[str]:
     parts = [_timeline(execution), _time(execution)]
     if execution.approximations:
         rows = [
-            [escape(a.function), code(a.text), escape(a.where), f"{real(a.low)} to {real(a.high)}", str(a.degree),
+            [html_text(a.function), code(a.text), html_text(a.where), f"{real(a.low)} to {real(a.high)}", str(a.degree),
              small(a.max_error)]
             for a in execution.approximations
         ]  # fmt: skip
@@ -171,13 +172,13 @@ def _execution(execution: Execution) -> list[str]:
     if execution.layouts:
         parts.append(_layouts(execution))
     operations = table(
-        ("operation", "count"), [[escape(n), count(v)] for n, v in operation_rows(execution.estimate.counts)],
+        ("operation", "count"), [[html_text(n), count(v)] for n, v in operation_rows(execution.estimate.counts)],
         numbers=(1,),
     )  # fmt: skip
     memory = execution.estimate.memory
     kinds = (("ciphertexts and scratch", memory.values), ("keys", memory.keys), ("constants", memory.constants))
     used = table(
-        ("part", "at peak"), [[escape(name), size(part)] for name, part in kinds], numbers=(1,),
+        ("part", "at peak"), [[html_text(name), size(part)] for name, part in kinds], numbers=(1,),
         foot=("total", size(memory.total)),
     )  # fmt: skip
     both = section("Operations", operations, f"{count(execution.instructions)} instructions") + section("Memory", used)
@@ -197,12 +198,12 @@ def _time(execution: Execution) -> str:
     totals = {f: sum(line.by_family.get(f, 0.0) for line in execution.lines) for f in FAMILIES}
     longest = max((line.seconds for line in execution.lines), default=0.0)
     rows = [
-        [f'<span class="code">{escape(line.text or "(no source)")}</span>', escape(line.where),
+        [f'<span class="code">{html_text(line.text or "(no source)")}</span>', html_text(line.where),
          stacked_bar(line.by_family, longest), duration(line.seconds), share(line.seconds, cost.seconds)]
         for line in execution.lines
     ]  # fmt: skip
     kinds = [
-        [f'<i class="dot b-{f}"></i>{escape(LABELS[f])}', duration(s), share(s, cost.seconds)]
+        [f'<i class="dot b-{f}"></i>{html_text(LABELS[f])}', duration(s), share(s, cost.seconds)]
         for f, s in totals.items()
         if s > 0
     ]
@@ -221,7 +222,7 @@ def _layouts(execution: Execution) -> str:
         names = ", ".join(group.tensors)
         figures.append(
             f"<figure><figcaption>{layout(group.layout)}<br><span>shape {shape(group.shape)}</span><br>"
-            f'<span class="soft">{escape(names)}</span></figcaption>'
+            f'<span class="soft">{html_text(names)}</span></figcaption>'
             f"{slot_grid(group.pack, f'lw-hatch-{i}')}</figure>"
         )
     note = "slots row by row, coloured from the first to the last element shown; hatched or empty ones hold none"
@@ -235,7 +236,7 @@ def _keys(report: Contents) -> str:
     )
     total = (count(sum(k.uses for k in report.keys)), "", size(sum(k.stored_bytes for k in report.keys)),
              size(sum(k.resident_bytes for k in report.keys)))  # fmt: skip
-    rows = [[escape(key_text(k)), str(k.level), *_key_cells([k])] for k in report.keys]
+    rows = [[html_text(key_text(k)), str(k.level), *_key_cells([k])] for k in report.keys]
     columns = ("uses", "log₂ QP", "stored", "in memory")
     every = table(("key", "level", *columns), rows, numbers=range(1, 6), foot=("total", "", *total))
     if len(report.keys) <= MAX_LISTED_KEYS:
@@ -243,7 +244,7 @@ def _keys(report: Contents) -> str:
     groups: dict[tuple[str, int], list[KeyRow]] = defaultdict(list)
     for key in report.keys:
         groups[key.kind, key.level].append(key)
-    rows = [[escape(kind), str(level), str(len(keys)), *_key_cells(keys)] for (kind, level), keys in groups.items()]
+    rows = [[html_text(kind), str(level), str(len(keys)), *_key_cells(keys)] for (kind, level), keys in groups.items()]
     foot = ("total", "", str(len(report.keys)), *total)
     listed = f"<details><summary>All {len(report.keys)} keys</summary>{every}</details>"
     by_kind = table(("kind", "level", "keys", *columns), rows, numbers=range(1, 7), foot=foot)

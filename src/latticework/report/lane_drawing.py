@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from latticework.escaping import html_text
 from latticework.plan.circuits import Circuit, LaneStep
 from latticework.report.circuit_words import step_text
-from latticework.report.markup import escape
 
 GUTTER = 172
 HEAD = 20
@@ -127,7 +127,7 @@ def _head(columns: _Columns) -> list[str]:
 
 def _said(text: str, y: int) -> str:
     shown = text if len(text) <= MAX_SAID else text[: MAX_SAID - 1] + "…"
-    return f'<text class="said" x="0" y="{y + 12}"><title>{escape(text)}</title>{escape(shown)}</text>'
+    return f'<text class="said" x="0" y="{y + 12}"><title>{html_text(text)}</title>{html_text(shown)}</text>'
 
 
 def _cells(circuit: Circuit, step: LaneStep, columns: _Columns, y: int) -> list[str]:
@@ -145,9 +145,10 @@ def _cells(circuit: Circuit, step: LaneStep, columns: _Columns, y: int) -> list[
 def _cell(columns: _Columns, lane: int, y: int, classes: str, shown: str, text: str) -> str:
     inside = ""
     if shown and columns.fits(shown):
-        inside = f'<text class="in" x="{columns.middle(lane)}" y="{y + 12}">{escape(shown)}</text>'
+        inside = f'<text class="in" x="{columns.middle(lane)}" y="{y + 12}">{html_text(shown)}</text>'
     return (
-        f'<g><title>lane {lane}: {escape(text)}</title><rect class="cell {classes}" x="{columns.left(lane)}" y="{y}" '
+        f"<g><title>lane {lane}: {html_text(text)}</title>"
+        f'<rect class="cell {classes}" x="{columns.left(lane)}" y="{y}" '
         f'width="{columns.width}" height="{CELL}" rx="2"/>{inside}</g>'
     )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from latticework.escaping import html_text
 from latticework.plan.circuits import MAX_LANES, Circuit
 from latticework.report.circuit_words import count_rows, input_rows, method_text, output_rows, way_rows
 from latticework.report.lane_drawing import KINDS, drawing
-from latticework.report.markup import code, escape, section, table, whole
+from latticework.report.markup import code, section, table, whole
 from latticework.report.quantities import count
 
 FIRST_STEPS = 60  # the rest is folded away
@@ -14,7 +15,7 @@ MAX_LISTED = 40
 
 def lanes(circuit: Circuit) -> str:
     """Counts, the drawing, and where inputs and outputs lie."""
-    rows = [[escape(name), *numbers] for name, *numbers in count_rows(circuit)]
+    rows = [[html_text(name), *numbers] for name, *numbers in count_rows(circuit)]
     heads: tuple[str, ...] = ("operation", "scalar, as written", "scalar, shared", "vector")
     if circuit.vector is None:
         rows, heads = [row[:-1] for row in rows], heads[:-1]
@@ -34,7 +35,7 @@ def lanes(circuit: Circuit) -> str:
 def _ways(circuit: Circuit) -> str:
     if len(circuit.ways) < 2:
         return ""
-    rows = [[escape(name), *numbers, whole(chosen)] for name, *numbers, chosen in way_rows(circuit)]
+    rows = [[html_text(name), *numbers, whole(chosen)] for name, *numbers, chosen in way_rows(circuit)]
     return "<br>" + table(("way", "predicted time", "of the slowest", ""), rows, numbers=(1, 2), narrow=True)
 
 
@@ -53,7 +54,7 @@ def _schedule(circuit: Circuit) -> str:
         rest = f"<details><summary>The next {len(circuit.steps) - FIRST_STEPS} instructions</summary>{others}</details>"
     present = {step.op for step in circuit.steps}
     items = "".join(
-        f'<span><i class="dot {classes}"></i>{escape(said)}</span>'
+        f'<span><i class="dot {classes}"></i>{html_text(said)}</span>'
         for op, (classes, said) in KINDS.items()
         if op in present
     )
@@ -64,7 +65,7 @@ def _schedule(circuit: Circuit) -> str:
 
 
 def _held(title: str, listed: list[tuple[str, str]]) -> str:
-    rows = [[code(vector), f'<span class="code">{escape(held)}</span>'] for vector, held in listed[:MAX_LISTED]]
+    rows = [[code(vector), f'<span class="code">{html_text(held)}</span>'] for vector, held in listed[:MAX_LISTED]]
     return section(title, table(("vector", "lane: value"), rows) + _more(len(listed) - MAX_LISTED, "vectors"))
 
 

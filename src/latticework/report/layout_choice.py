@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from latticework.escaping import html_text
 from latticework.plan.placing import INPUT
 from latticework.report.data import LayoutChoice, LayoutStep
-from latticework.report.markup import code, escape, layout, section, table, whole
+from latticework.report.markup import code, layout, section, table, whole
 from latticework.report.quantities import count, duration, shape
 from latticework.report.wording import behind_text, choice_text, made_text, vectors_text
 
@@ -16,7 +17,7 @@ def layout_choice(choice: LayoutChoice) -> str:
     rows, line = [], ("", "")
     for step in choice.steps:
         here = (step.where, step.text)
-        where = "" if here == line or step.operation == INPUT else f"{escape(step.where)}<br>{code(step.text)}"
+        where = "" if here == line or step.operation == INPUT else f"{html_text(step.where)}<br>{code(step.text)}"
         line = line if step.operation == INPUT else here
         rows.append([where, _tensor(step), _lying(step), duration(step.total), str(step.levels or ""), _other(step)])
     head = ("line", "tensor", "layout", "time, moves included", "levels", "best other layout")
@@ -25,7 +26,7 @@ def layout_choice(choice: LayoutChoice) -> str:
 
 
 def _tensor(step: LayoutStep) -> str:
-    return f'{code(made_text(step))}<br><span class="soft whole">{escape(shape(step.shape))}</span>'
+    return f'{code(made_text(step))}<br><span class="soft whole">{html_text(shape(step.shape))}</span>'
 
 
 def _lying(step: LayoutStep) -> str:
@@ -36,13 +37,13 @@ def _lying(step: LayoutStep) -> str:
         parts.append(f'<span class="soft">factors meet in</span> {layout(step.box)}')
     for operand, way, recipes, seconds in step.conversions:
         moved = ARROW.join(layout(lying) for lying in way)
-        brought = f"{escape(operand)} brought there in {duration(seconds)} by {escape(', '.join(recipes))}:"
+        brought = f"{html_text(operand)} brought there in {duration(seconds)} by {html_text(', '.join(recipes))}:"
         parts.append(f'<span class="soft">{brought}</span> {moved}')
     return "<br>".join(parts)
 
 
 def _other(step: LayoutStep) -> str:
-    return f'{layout(step.other)}<br><span class="soft">{escape(behind_text(step))}</span>' if step.other else ""
+    return f'{layout(step.other)}<br><span class="soft">{html_text(behind_text(step))}</span>' if step.other else ""
 
 
 def _endings(choice: LayoutChoice) -> str:

@@ -1,20 +1,16 @@
-"""The few pieces of HTML a report is built of. All text that comes from a program goes through `escape`."""
+"""The few pieces of HTML a report is built of. All text that comes from a program goes through `html_text`."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from html import escape as _escape
 
-
-def escape(text: object) -> str:
-    """Text that is safe in content and in quoted attributes; control characters become spaces."""
-    return _escape("".join(c if c.isprintable() or c == "\n" else " " for c in str(text)))
+from latticework.escaping import html_text
 
 
 def section(title: str, body: str, note: str = "") -> str:
     """A titled section; title and note are plain text."""
-    small = f" <small>{escape(note)}</small>" if note else ""
-    return f"<section><h2>{escape(title)}{small}</h2>{body}</section>"
+    small = f" <small>{html_text(note)}</small>" if note else ""
+    return f"<section><h2>{html_text(title)}{small}</h2>{body}</section>"
 
 
 def table(
@@ -33,7 +29,7 @@ def table(
 
     body = "".join(cells("td", row) for row in rows)
     end = f"<tfoot>{cells('td', foot)}</tfoot>" if foot else ""
-    top = cells("th", [escape(h) for h in head])
+    top = cells("th", [html_text(h) for h in head])
     classes = "scroll narrow" if narrow else "scroll"
     return f'<div class="{classes}"><table><thead>{top}</thead><tbody>{body}</tbody>{end}</table></div>'
 
@@ -41,7 +37,7 @@ def table(
 def facts(items: Sequence[tuple[str, str, str]]) -> str:
     """Key figures: (name, value, remark), all plain text."""
     cells = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><dd>{escape(remark)}</dd></div>"
+        f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd><dd>{html_text(remark)}</dd></div>"
         for name, value, remark in items
     )
     return f'<dl class="facts">{cells}</dl>'
@@ -49,17 +45,17 @@ def facts(items: Sequence[tuple[str, str, str]]) -> str:
 
 def code(text: str) -> str:
     """Program text."""
-    return f"<code>{escape(text)}</code>"
+    return f"<code>{html_text(text)}</code>"
 
 
 def whole(text: str) -> str:
     """A short formula that is not broken into lines."""
-    return f'<span class="code whole">{escape(text)}</span>'
+    return f'<span class="code whole">{html_text(text)}</span>'
 
 
 def layout(text: str) -> str:
     """A layout, which may be broken into lines between its dimensions."""
-    broken = escape(text).replace("]", "]<wbr>").replace(";", ";<wbr>").replace(")", ")<wbr>")
+    broken = html_text(text).replace("]", "]<wbr>").replace(";", ";<wbr>").replace(")", ")<wbr>")
     return f'<span class="code">{broken}</span>'
 
 

@@ -12,8 +12,8 @@ import zlib
 
 import numpy as np
 
+from latticework.escaping import html_text
 from latticework.plan.pack import IntArray, PackMap
-from latticework.report.markup import escape
 from latticework.report.quantities import count
 
 COLOURS = 64
@@ -47,7 +47,7 @@ def pictures(pack: PackMap) -> str:
     numbers = levels(held)
     found = []
     for vector in range(drawn):
-        label = escape(f"vector {vector} of layout {pack}" if pack.count > 1 else f"vector of layout {pack}")
+        label = html_text(f"vector {vector} of layout {pack}" if pack.count > 1 else f"vector of layout {pack}")
         data = base64.b64encode(png(numbers[vector].reshape(rows, columns))).decode()
         found.append(
             f'<div class="vector" role="img" aria-label="{label}" title="{label}" '

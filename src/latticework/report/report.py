@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from latticework import _core
+from latticework.escaping import plain_text
 from latticework.report.data import Contents
 from latticework.report.html import render_fragment, render_page
 from latticework.report.text import render_text
@@ -33,7 +34,7 @@ class Report(Contents):
     def __repr__(self) -> str:
         degree, bits = self.security.ring_degree, self.security.bits
         security = "INSECURE" if self.security.insecure else f"{bits}-bit security"
-        return f"Report({self.name}: N={degree}, {len(self.keys)} keys, {security})"
+        return f"Report({plain_text(self.name)}: N={degree}, {len(self.keys)} keys, {security})"
 
     def __str__(self) -> str:
         return self.text()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from latticework.escaping import html_text
 from latticework.plan.pack import PackMap
-from latticework.report.markup import escape
 from latticework.report.quantities import count
 from latticework.report.raster import colour, pictures
 
@@ -47,7 +47,7 @@ def slot_grid(pack: PackMap, identity: str) -> str:
         if -1 in element
         else ""
     )
-    label = escape(f"slots of layout {pack}")
+    label = html_text(f"slots of layout {pack}")
     rest = f'<p class="soft">first {count(shown)} slots</p>' if shown < total else ""
     rest += pictures(pack) if shown < total else ""
     return (

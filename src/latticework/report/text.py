@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
+from latticework.escaping import plain_text
 from latticework.plan.placing import INPUT
 from latticework.report.data import Contents, Execution, LayoutChoice
 from latticework.report.families import FAMILIES, LABELS
@@ -42,7 +43,7 @@ def render_text(report: Contents) -> str:
 
 def clip(text: str, width: int) -> str:
     """Text on one line of at most `width` columns; what is cut off is marked."""
-    text = "".join(c if c.isprintable() else " " for c in text)
+    text = plain_text(text)
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -51,7 +52,7 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
 
     The first column gives way where the table would be wider than `width`.
     """
-    cells = [list(head), *map(list, rows)]
+    cells = [list(head), *([plain_text(cell) for cell in row] for row in rows)]
     sizes = [max(len(row[i]) for row in cells) for i in range(len(head))]
     sizes[0] = max(8, min(sizes[0], width - sum(sizes[1:]) - 2 * (len(head) - 1)))
     lines = []

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from itertools import groupby
 from math import floor, log10
 
+from latticework.escaping import html_text
 from latticework.report.data import Execution, Moment
-from latticework.report.markup import escape, percent
+from latticework.report.markup import percent
 from latticework.report.quantities import count, duration
 
 TOP = 22  # room for loop marks
@@ -66,7 +67,7 @@ def _blocks(moments: tuple[Moment, ...], total: float, top_of: Callable[[int], i
         title = f"{moment.op}, level {level}{number}{trips}: {duration(moment.seconds)}"
         parts.append(
             f'<rect class="f-{moment.family}" x="{percent(start, total)}" y="{top_of(level) + 1}" '
-            f'width="{percent(moment.seconds, total)}" height="{row - 1}"><title>{escape(title)}</title></rect>'
+            f'width="{percent(moment.seconds, total)}" height="{row - 1}"><title>{html_text(title)}</title></rect>'
         )
         start += moment.seconds
     return parts
@@ -102,11 +103,11 @@ def _band(execution: Execution, moments: tuple[Moment, ...], total: float, y: in
         left = percent(start, total)
         parts.append(
             f'<rect class="band{tone}" x="{left}" y="{y}" width="{percent(length, total)}" height="{BAND}">'
-            f"<title>{escape(text)}: {duration(length)}</title></rect>"
+            f"<title>{html_text(text)}: {duration(length)}</title></rect>"
         )
         if length >= LABEL_SHARE * total:
             number = where.rsplit(":", 1)[-1]
-            parts.append(f'<text class="label" x="{left}" dx="6" y="{y + 14}">line {escape(number)}</text>')
+            parts.append(f'<text class="label" x="{left}" dx="6" y="{y + 14}">line {html_text(number)}</text>')
         start += length
     return parts
 

@@ -23,6 +23,31 @@ from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role
 from latticework.runtime.owner import OwnerValue
 
 
+def inputs_by_name(
+    spec: ClientSpec, arrays: tuple[Any, ...], named: Mapping[str, Any], *, linked: bool = False
+) -> dict[str, Any]:
+    """The values of one run by the names of what users give.
+
+    linked  whether those that another circuit computes have to be given too
+    raises  TraceError for too many, unknown, missing or repeated ones
+    """
+    names = [i.name for i in spec.arguments or spec.inputs]
+    listed = ", ".join(names)
+    if len(arrays) > len(names):
+        raise TraceError(f"program {spec.name} has the inputs {listed}; got {len(arrays)} values")
+    given = dict(zip(names, arrays, strict=False))
+    unknown = [n for n in named if n not in names or n in given]
+    given.update(named)
+    spared = set() if linked else {a.name for a in spec.arguments if a.linked is not None}
+    missing = [n for n in names if n not in given and n not in spared]
+    if unknown or missing:
+        raise TraceError(
+            f"program {spec.name} has the inputs {listed}; missing: {', '.join(missing) or 'none'}; "
+            f"unknown or given twice: {', '.join(unknown) or 'none'}"
+        )
+    return given
+
+
 def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
     """The arrays to be encrypted, by input, from the user's values by argument.
 

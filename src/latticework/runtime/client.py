@@ -18,13 +18,13 @@ from latticework.errors import (
     SecretKeyError,
     SecurityError,
     ShapeError,
-    TraceError,
     UserError,
 )
+from latticework.escaping import plain_text
 from latticework.plan.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
-from latticework.runtime.arguments import encrypted_inputs, returned_values
+from latticework.runtime.arguments import encrypted_inputs, inputs_by_name, returned_values
 from latticework.runtime.coding import Coding, Decryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
@@ -237,33 +237,16 @@ class Client:
 
     def checked(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         """The inputs of one run by name, as float64 arrays and integers; raises as `encrypt`."""
-        given = self._by_name(arrays, named)
+        given = inputs_by_name(self.spec, arrays, named)
         if self.spec.arguments:
             given = encrypted_inputs(self.spec, given)
         sent = [i for i in self.spec.inputs if i.name in given]  # the server has those that another circuit computes
         return {i.name: _checked(self.spec, i, given[i.name], self._coding) for i in sent}
 
-    def _by_name(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-        names = [i.name for i in self.spec.arguments or self.spec.inputs]
-        listed = ", ".join(names)
-        if len(arrays) > len(names):
-            raise TraceError(f"program {self.spec.name} has the inputs {listed}; got {len(arrays)} values")
-        given = dict(zip(names, arrays, strict=False))
-        unknown = [n for n in named if n not in names or n in given]
-        given.update(named)
-        linked = {a.name for a in self.spec.arguments if a.linked is not None}
-        missing = [n for n in names if n not in given and n not in linked]
-        if unknown or missing:
-            raise TraceError(
-                f"program {self.spec.name} has the inputs {listed}; missing: {', '.join(missing) or 'none'}; "
-                f"unknown or given twice: {', '.join(unknown) or 'none'}"
-            )
-        return given
-
     def __repr__(self) -> str:
         state = "no keys yet" if self._encryptor is None else "with keys"
         insecure = ", INSECURE" if self.spec.chain.insecure else ""
-        return f"Client({self.spec.name}, N={self.spec.chain.ring_degree}{insecure}, {state})"
+        return f"Client({plain_text(self.spec.name)}, N={self.spec.chain.ring_degree}{insecure}, {state})"
 
 
 def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, coding: Coding) -> Any:

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError
+from latticework.escaping import html_text, plain_text
 from latticework.plan.schema import ClientSpec
 
 INPUTS, OUTPUTS = "inputs", "outputs"
@@ -71,16 +72,17 @@ class Encrypted:
 
     def __repr__(self) -> str:
         names = ", ".join([*self.tensors, *(f"{k}={v}" for k, v in self.integers.items())])
-        return f"Encrypted({self.role} of {self.program}: {names}; {self.num_bytes / 1e6:.2f} MB)"
+        return plain_text(f"Encrypted({self.role} of {self.program}: {names}; {self.num_bytes / 1e6:.2f} MB)")
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{name}</td><td>{c.slots} slots</td><td>level {c.level[1]}</td>"
+            f"<tr><td>{html_text(name)}</td><td>{c.slots} slots</td><td>level {c.level[1]}</td>"
             f"<td>scale 2^{log2(c.scale):.1f}</td><td>{c.num_bytes / 1e6:.2f} MB</td></tr>"
             for key, array in self.tensors.items()
             for name, c in zip(_stored_names(key, len(array)), array, strict=True)
         )
-        return f"<table><caption>{self.role} of {self.program}, encrypted</caption>{rows}</table>"
+        title = html_text(f"{self.role} of {self.program}, encrypted")
+        return f"<table><caption>{title}</caption>{rows}</table>"
 
 
 def load_encrypted(source: str | Path | bytes, context: _core.Context) -> Encrypted:

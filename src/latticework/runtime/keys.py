@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from latticework import _core
 from latticework.errors import SecretKeyError, UserError
+from latticework.escaping import plain_text
 
 SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"
 
@@ -21,8 +22,8 @@ def refuse_existing_key(folder: Path) -> None:
     """FileExistsError if a folder holds a secret key."""
     if (folder / SECRET_FILE).exists():
         raise FileExistsError(
-            f"{folder / SECRET_FILE} exists; whatever was encrypted with that key could not be decrypted without it: "
-            "choose another folder, or move the key away"
+            f"{plain_text(folder / SECRET_FILE)} exists; whatever was encrypted with that key could not be decrypted "
+            "without it: choose another folder, or move the key away"
         )
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.errors import ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
+from latticework.escaping import plain_text
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.code import encode_code
 from latticework.plan.constants import MapSums, slot_vectors
@@ -166,7 +167,8 @@ class Server:
 
     def __repr__(self) -> str:
         insecure = ", INSECURE" if self.plan.chain.insecure else ""
-        return f"Server({self.plan.client.name}, N={self.plan.chain.ring_degree}{insecure}, {len(self.plan.keys)} keys)"
+        name = plain_text(self.plan.client.name)
+        return f"Server({name}, N={self.plan.chain.ring_degree}{insecure}, {len(self.plan.keys)} keys)"
 
 
 def _check_keys(plan: Plan, keys: PublicKeys) -> None:

@@ -139,9 +139,10 @@ std::shared_ptr<const EvaluationKey> EvaluationKeys::find(const KeySpec& spec, c
 
 void check_parameters(const Fingerprint& found, const Parameters& expected, const std::string& what) {
   if (found == expected.fingerprint()) return;
-  throw Error(ErrorKind::kParameterMismatch, what + " belongs to parameters " + short_hex(found) +
-                                                 "; these are parameters " + short_hex(expected.fingerprint()) +
-                                                 ": use keys and data of these parameters (of a compiled program: its own plan, keys and data)");
+  throw Error(ErrorKind::kParameterMismatch,
+              what + " belongs to parameters " + short_hex(found) + "; these are parameters " +
+                  short_hex(expected.fingerprint()) +
+                  ": use keys and data of these parameters (of a compiled program: its own plan, keys and data)");
 }
 
 void check_context(const Fingerprint& found, const PolyRows& rows, const Context& expected, const std::string& what) {

@@ -9,6 +9,7 @@
 #include "lanes/search.hpp"
 #include "lanes/spans.hpp"
 #include "lanes/starts.hpp"
+#include "math/error.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -117,9 +118,16 @@ nb::dict anneal_spans(const nb::dict& graph, const nb::dict& schedule, const nb:
   return result;
 }
 
+lanes::Association to_association(const std::string& name) {
+  if (name == "trees") return lanes::Association::kTrees;
+  if (name == "rows") return lanes::Association::kRows;
+  if (name == "as written") return lanes::Association::kAsWritten;
+  throw Error(ErrorKind::kRange, "no association of sums: " + name);
+}
+
 // An equal circuit with equal operations once, and `origin`: which node of the first one each of its nodes is.
-nb::dict rewritten(const nb::dict& graph, bool reassociate) {
-  const lanes::Rewritten made = lanes::rewritten(to_circuit(graph), reassociate);
+nb::dict rewritten(const nb::dict& graph, const std::string& association) {
+  const lanes::Rewritten made = lanes::rewritten(to_circuit(graph), to_association(association));
   nb::dict result = from_circuit(made.circuit);
   result["origin"] = nb::cast(made.origin);
   return result;
@@ -149,8 +157,9 @@ void bind_lanes(nb::module_& m) {
         return from_schedule(schedule);
       },
       "graph"_a, "A regular schedule, from which a search may start.");
-  m.def("rewritten", &rewritten, "graph"_a, "reassociate"_a,
-        "An equal circuit: equal operations once, long sums and products in trees of powers of two.");
+  m.def("rewritten", &rewritten, "graph"_a, "association"_a,
+        "An equal circuit with equal operations once. Association of long sums and products: as written; trees, of "
+        "powers of two; or rows, where terms of a sum that belong together are added first.");
 }
 
 }  // namespace lw

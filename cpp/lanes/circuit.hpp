@@ -27,6 +27,8 @@ struct Node {
   Number left = -1;   // node; of inputs -1
   Number right = -1;  // node, or constant number
   Number group = -1;  // of inputs: the group it belongs to
+
+  bool operator==(const Node&) const = default;
 };
 
 // How the elements of an input group reach the server.

@@ -5,14 +5,42 @@
 #include <map>
 #include <tuple>
 
+#include "lanes/rows.hpp"
+
 namespace lw::lanes {
 namespace {
 
 bool is_sum(Code code) { return code == Code::kAdd || code == Code::kSub; }
 
+// The same without nodes that no output needs; inputs stay.
+Rewritten needed_of(const Rewritten& all) {
+  const std::vector<Node>& nodes = all.circuit.nodes;
+  std::vector<unsigned char> needed(nodes.size(), 0);
+  for (const Number output : all.circuit.outputs) needed[output] = 1;
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    if (nodes[i].code == Code::kInput) needed[i] = 1;
+    if (needed[i] == 0 || nodes[i].code == Code::kInput) continue;
+    needed[nodes[i].left] = 1;
+    if (is_binary(nodes[i].code)) needed[nodes[i].right] = 1;
+  }
+  Rewritten made{{{}, all.circuit.groups, {}, all.circuit.width}, {}};
+  std::vector<Number> place(nodes.size(), -1);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (needed[i] == 0) continue;
+    Node own = nodes[i];
+    if (own.code != Code::kInput) own.left = place[own.left];
+    if (is_binary(own.code)) own.right = place[own.right];
+    place[i] = static_cast<Number>(made.circuit.nodes.size());
+    made.circuit.nodes.push_back(own);
+    made.origin.push_back(all.origin[i]);
+  }
+  for (const Number output : all.circuit.outputs) made.circuit.outputs.push_back(place[output]);
+  return made;
+}
+
 class Rewriter {
  public:
-  Rewriter(const Circuit& circuit, bool reassociate) : from_(circuit), reassociate_(reassociate) {
+  Rewriter(const Circuit& circuit, Association association) : from_(circuit), association_(association) {
     made_.circuit.groups = circuit.groups;
     for (Group& group : made_.circuit.groups) {
       if (!group.fixed.empty()) group.packing = Packing::kGrouped;  // every element lies where it is said to
@@ -44,7 +72,7 @@ class Rewriter {
       if (is_input || (needed[i] != 0 && !is_inner(number))) becomes_[i] = rebuilt(number);
     }
     for (const Number output : from_.outputs) made_.circuit.outputs.push_back(becomes_[output]);
-    return std::move(made_);
+    return association_ == Association::kRows ? needed_of(made_) : std::move(made_);
   }
 
  private:
@@ -54,9 +82,11 @@ class Rewriter {
     return {node.left};
   }
 
+  bool is_reassociated() const { return association_ != Association::kAsWritten; }
+
   // Whether a node is a part of a longer sum or product and nothing else.
   bool is_inner(Number number) const {
-    if (!reassociate_ || uses_[number] != 1) return false;
+    if (!is_reassociated() || uses_[number] != 1) return false;
     const Code own = from_.nodes[number].code, user = from_.nodes[user_[number]].code;
     return (is_sum(own) && is_sum(user)) || (own == Code::kMul && user == Code::kMul);
   }
@@ -64,9 +94,15 @@ class Rewriter {
   Number rebuilt(Number number) {
     const Node& node = from_.nodes[number];
     if (node.code == Code::kInput) return add(node, number);
-    if (reassociate_ && (is_sum(node.code) || node.code == Code::kMul)) {
+    if (is_reassociated() && (is_sum(node.code) || node.code == Code::kMul)) {
+      std::vector<Term> terms;
+      if (association_ == Association::kRows && is_sum(node.code)) {
+        terms = rows_of(number);
+      } else {
+        collect(number, {}, terms);
+      }
       std::vector<Number> plus, minus;
-      collect(number, false, plus, minus);
+      for (const Term& term : terms) (term.is_negative ? minus : plus).push_back(term.node);
       const Code code = node.code == Code::kMul ? Code::kMul : Code::kAdd;
       if (plus.empty()) {  // only of differences of differences: leave them as they are
         return add({node.code, becomes_[node.left], becomes_[node.right]}, number);
@@ -82,17 +118,46 @@ class Rewriter {
     return add(own, number);
   }
 
-  void collect(Number number, bool is_negative, std::vector<Number>& plus, std::vector<Number>& minus) {
+  // The terms of a sum, in rows where that may be; sums times a public number are terms times it there.
+  std::vector<Term> rows_of(Number number) {
+    std::vector<Term> terms, scaled;
+    collect(number, {}, terms);
+    if (std::all_of(terms.begin(), terms.end(), [](const Term& term) { return term.is_negative; })) return terms;
+    collect(number, {.is_scaled = true}, scaled);
+    const MakeNode make = [this](Node made) { return add(made, -1); };
+    std::vector<Term> rows = in_rows(scaled, made_.circuit.nodes, kinds_, make);
+    return rows.size() < scaled.size() ? rows : terms;
+  }
+
+  struct Collecting {
+    bool is_negative = false;
+    bool is_scaled = false;  // whether sums times a public number are gone into
+    Number constant = -1;    // that every term is multiplied by
+  };
+
+  void collect(Number number, Collecting how, std::vector<Term>& terms) {
     const Node& node = from_.nodes[number];
     for (const bool is_right : {false, true}) {
       const Number operand = is_right ? node.right : node.left;
-      const bool sign = is_negative != (is_right && node.code == Code::kSub);
+      Collecting own = how;
+      own.is_negative = how.is_negative != (is_right && node.code == Code::kSub);
       if (is_inner(operand)) {
-        collect(operand, sign, plus, minus);
+        collect(operand, own, terms);
+      } else if (how.is_scaled && how.constant < 0 && is_scaled_sum(operand)) {
+        own.constant = from_.nodes[operand].right;
+        collect(from_.nodes[operand].left, own, terms);
       } else {
-        (sign ? minus : plus).push_back(becomes_[operand]);
+        const Number made = becomes_[operand];
+        terms.push_back({how.constant < 0 ? made : add({Code::kMulConstant, made, how.constant}, -1), own.is_negative});
       }
     }
+  }
+
+  // Whether a node is a public number times a sum, and both a part of a larger sum and nothing else.
+  bool is_scaled_sum(Number number) const {
+    const Node& node = from_.nodes[number];
+    return node.code == Code::kMulConstant && uses_[number] == 1 && uses_[node.left] == 1 &&
+           is_sum(from_.nodes[node.left].code);
   }
 
   Number tree(Code code, const std::vector<Number>& terms, std::size_t first, std::size_t last) {
@@ -115,7 +180,8 @@ class Rewriter {
   }
 
   const Circuit& from_;
-  bool reassociate_;
+  Association association_;
+  Kinds kinds_;
   Rewritten made_;
   std::vector<Number> uses_, user_, becomes_;
   std::map<std::tuple<Code, Number, Number>, Number> numbers_;
@@ -186,6 +252,6 @@ Rewritten unshared(const Rewritten& shared, std::size_t most) {
   return copier.run();
 }
 
-Rewritten rewritten(const Circuit& circuit, bool reassociate) { return Rewriter(circuit, reassociate).run(); }
+Rewritten rewritten(const Circuit& circuit, Association association) { return Rewriter(circuit, association).run(); }
 
 }  // namespace lw::lanes

@@ -12,10 +12,16 @@ struct Rewritten {
   std::vector<Number> origin;  // of every node, the node of the first circuit that it is equal to, or -1
 };
 
-// Equal operations once, and what no output needs left out. With `reassociate`, sums and products of many terms become
-// trees whose left sides have as many terms as the largest power of two: terms that lie side by side are then added up
-// by rotations by 1, 2, 4..., which all such trees share.
-Rewritten rewritten(const Circuit& circuit, bool reassociate);
+// How sums and products of many terms are put together.
+enum class Association {
+  kAsWritten,
+  kTrees,  // left sides have as many terms as the largest power of two: terms that lie side by side are then added up
+           // by rotations by 1, 2, 4..., which all such trees share
+  kRows,   // trees as well, but of sums whose terms are of several kinds, first those that belong together
+};
+
+// Equal operations once, and what no output needs left out.
+Rewritten rewritten(const Circuit& circuit, Association association);
 
 // The same with every operation once for each use of it, so that each may lie where it is read: computing copies of it
 // in other lanes of the same instructions is free where its inputs may lie there. No nodes if nothing has several uses,

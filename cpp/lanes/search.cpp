@@ -289,21 +289,26 @@ class Search {
 
 Found search(const Circuit& circuit, const Weights& weights, const SearchOptions& options) {
   check_groups(circuit);
-  const Rewritten plain = rewritten(circuit, false), trees = rewritten(circuit, true);
-  const Values plain_values(plain.circuit), tree_values(trees.circuit);
-  const Rewritten single = without_copies(trees);
-  const Rewritten copies = options.copies && has_copies(circuit) ? unshared(trees, kMostCopies) : Rewritten{};
+  const Rewritten plain = rewritten(circuit, Association::kAsWritten);
+  const Rewritten trees = rewritten(circuit, Association::kTrees), rows = rewritten(circuit, Association::kRows);
+  const Values plain_values(plain.circuit), tree_values(trees.circuit), row_values(rows.circuit);
+  const bool has_rows = rows.circuit.nodes != trees.circuit.nodes;
+  const Rewritten& regular = has_rows ? rows : trees;
+  const Values& regular_values = has_rows ? row_values : tree_values;
+  const Rewritten single = without_copies(regular);
+  const Rewritten copies = options.copies && has_copies(circuit) ? unshared(regular, kMostCopies) : Rewritten{};
   const Values copy_values(copies.circuit);
   Search search(weights, options);
   Search::Forms forms = {{&trees, &tree_values}, {&plain, &plain_values}};
+  if (has_rows) forms.insert(forms.begin(), {&rows, &row_values});
   if (!copies.circuit.nodes.empty()) forms.insert(forms.begin(), {&copies, &copy_values});
   // Copies of replicated inputs may not fit where operations hardly do.
   if (circuit.nodes.size() > static_cast<std::size_t>(circuit.width))
-    forms.insert(forms.begin() + 1, {&single, &tree_values});
+    forms.insert(forms.begin() + 1, {&single, &regular_values});
   search.start(forms);
   search.start_from_scalars(forms);
   search.start_from_quotients(forms);
-  search.start_from_kernels(trees, tree_values);
+  search.start_from_kernels(regular, regular_values);
   if (!search.has_found()) {
     throw Error(ErrorKind::kRange, "no schedule of " + std::to_string(circuit.nodes.size()) + " operations fits " +
                                        std::to_string(circuit.width) + " lanes");

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from latticework.circuit.graph import MUL
 from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
 from latticework.circuit_arrays import argument_samples, cheaper, is_of_arrays, to_arrays
 from latticework.circuit_choice import candidates, chosen, record_of
@@ -163,10 +164,9 @@ def _exact_lanes(
     circuit: Circuit, scalars: Scalars, arrays: Vectors | None, shared: SharedParameters, options: CircuitOptions
 ) -> tuple[Vectors, Plan]:
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
-    depth = scalars.graph.depth()
-    width = shared.width or _width(
-        SHALLOW_WIDTH if depth <= 1 and len(scalars.graph.nodes) <= SHALLOW_WIDTH else WIDTH, options
-    )
+    depth, is_small = scalars.graph.depth(), len(scalars.graph.nodes) <= SHALLOW_WIDTH
+    is_shallow = is_small and scalars.graph.depth((MUL,)) <= 1  # a product with a small public number is next to none
+    width = shared.width or _width(SHALLOW_WIDTH if is_shallow else WIDTH, options)
 
     def made(lanes: LaneOptions) -> Vectors:
         return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)

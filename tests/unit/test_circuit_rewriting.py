@@ -150,3 +150,55 @@ def test_squares_and_bits():
     assert [intervals(graph, [[(-3, 2)] * 5])[o] for o in graph.outputs] == [(0, 9), (-6, 9)]
     assert overflowing(graph, [[(-3, 2)] * 5], 17) == [(0, (0, 9)), (1, (-6, 9))]
     assert overflowing(graph, [[(-3, 2)] * 5], 19) == [] and bits_that_hold((0, 9)) == 5
+
+
+def times(b, c, x, y):
+    return b.mul(b.mul(x, y), Constant(c))
+
+
+SQUARES = {
+    "difference": (
+        lambda b, x: b.add(b.sub(times(b, 1, x[0], x[0]), times(b, 2, x[0], x[1])), times(b, 1, x[1], x[1])),
+        1,
+    ),
+    "scaled": (
+        lambda b, x: b.add(times(b, -3, x[0], x[0]), b.sub(times(b, -6, x[1], x[0]), times(b, 3, x[1], x[1]))),
+        1,
+    ),
+    "factor inside": (
+        lambda b, x: b.add(b.mul(x[0], x[0]), b.sub(b.mul(x[1], x[1]), b.mul(b.mul(x[0], Constant(2)), x[1]))),
+        1,
+    ),
+    "of a sum": (
+        lambda b, x: b.sub(
+            b.add(b.mul(x[0], x[0]), b.mul(x[1], x[1])), b.mul(b.add(b.mul(x[0], x[1]), x[2]), Constant(2))
+        ),
+        1,
+    ),
+    "of sums": (lambda b, x: squared(b, b.neg(b.add(x[0], x[1])), x[2]), 1),
+    "not twice": (
+        lambda b, x: b.add(b.sub(times(b, 1, x[0], x[0]), times(b, 3, x[0], x[1])), times(b, 1, x[1], x[1])),
+        3,
+    ),
+    "no other": (lambda b, x: b.sub(b.add(b.mul(x[0], x[0]), b.mul(x[2], x[2])), times(b, 2, x[0], x[1])), 3),
+}
+
+
+def squared(b, p, q):
+    return b.add(b.add(b.mul(p, p), times(b, 2, p, q)), b.mul(q, q))
+
+
+@pytest.mark.parametrize("case", SQUARES)
+def test_squares_are_completed_where_all_three_terms_are_there(case):
+    compute, products = SQUARES[case]
+    graph = graph_of(compute)
+    new = balanced(graph)
+    assert new.num_products == products <= graph.num_products
+    assert_equal(graph, new)
+
+
+def test_a_square_that_something_else_reads_is_kept():
+    graph = graph_of(lambda b, x: [squared(b, x[0], x[1]), b.mul(b.mul(x[0], x[1]), x[3])])
+    new = improved(graph)
+    assert new.num_products <= graph.num_products
+    assert_equal(graph, new)

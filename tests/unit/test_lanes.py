@@ -61,7 +61,7 @@ def test_any_circuit_equals_its_scalar_interpreter(graph, seed):
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.booleans(), st.booleans(), st.booleans())
 def test_scalar_schedules_and_any_means_of_movement_are_exact(graph, spread, joined, zero_lanes):
-    graph = _core.lanes.rewritten(graph, False)
+    graph = _core.lanes.rewritten(graph, "as written")
     options = {"spread": spread, "joined": joined, "zero_lanes": zero_lanes}
     check(graph, _core.lanes.synthesize(graph, _core.lanes.scalar_schedule(graph), WEIGHTS, options))
     check(graph, _core.lanes.vectorize(graph, WEIGHTS, {"work": 1e4, **options}))
@@ -70,7 +70,7 @@ def test_scalar_schedules_and_any_means_of_movement_are_exact(graph, spread, joi
 @settings(max_examples=60, deadline=None)
 @given(graphs(), st.integers(0, 9), st.sampled_from([0.01, 1.0]))
 def test_the_quick_estimate_is_kept_up_by_its_moves(graph, seed, temperature):
-    graph = _core.lanes.rewritten(graph, False)
+    graph = _core.lanes.rewritten(graph, "as written")
     first = _core.lanes.first_schedule(graph)
     options = {"moves": 300, "seed": seed, "temperature": temperature}
     moved = _core.lanes.anneal_spans(graph, first, WEIGHTS, options)
@@ -83,8 +83,8 @@ def test_the_quick_estimate_is_kept_up_by_its_moves(graph, seed, temperature):
 def test_trees_of_sums_and_products_keep_the_meaning(graph):
     values = np.random.default_rng(1).integers(-9, 9, len(graph["code"])).tolist()
     expected = run_scalar(graph, values)
-    for reassociate in (False, True):
-        made = _core.lanes.rewritten(graph, reassociate)
+    for association in ("as written", "trees", "rows"):
+        made = _core.lanes.rewritten(graph, association)
         given_values = [values[origin] if origin >= 0 else 0 for origin in made["origin"]]
         got = run_scalar(made, given_values)
         assert [got[node] for node in made["outputs"]] == [expected[node] for node in graph["outputs"]]

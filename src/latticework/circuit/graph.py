@@ -94,12 +94,12 @@ class Graph:
             counts[output] += 1
         return counts
 
-    def depth(self) -> int:
-        """Products on the longest path, those by constants too."""
+    def depth(self, codes: tuple[int, ...] = (MUL, MUL_CONSTANT)) -> int:
+        """Products on the longest path, those by constants too, or operations of other kinds."""
         depths: list[int] = []
         for number, node in enumerate(self.nodes):
             below = max((depths[i] for i in self.operands(number)), default=0)
-            depths.append(below + (node.code in (MUL, MUL_CONSTANT)))
+            depths.append(below + (node.code in codes))
         return max((depths[i] for i in self.outputs), default=0)
 
     def as_dict(self, width: int) -> dict[str, Any]:

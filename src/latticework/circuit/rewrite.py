@@ -26,6 +26,7 @@ from latticework.circuit.graph import (
     checked_outputs,
 )
 from latticework.circuit.rules import RULES, SUMS, Match, Rule
+from latticework.circuit.squares import Sum, completed
 
 ADD_HEIGHT, MUL_HEIGHT = 1, 10  # of one operation, where sums are joined: products take about ten times as long
 
@@ -80,6 +81,8 @@ def balanced(graph: Graph) -> Graph:
                 made.append(joined([made[i] for i in _factors(graph, inner, number)], builder.mul))
             case 6:
                 made.append(builder.mul(made[node.left], Constant(graph.constants[node.right])))
+            case _ if (found := completed(graph, uses, number)) is not None:
+                made.append(_sum_of(builder, made, found, joined))
             case _:
                 plus, less, constant = _terms(graph, inner, number)
                 total = joined([made[i] for i in plus], builder.add) if plus else Constant(0)
@@ -87,6 +90,21 @@ def balanced(graph: Graph) -> Graph:
                     total = builder.sub(total, joined([made[i] for i in less], builder.add))
                 made.append(builder.add(total, Constant(constant)))
     return _finished(builder, graph, made)
+
+
+def _sum_of(builder: GraphBuilder, made: list[Operand], found: Sum, joined: Callable[..., Operand]) -> Operand:
+    """Squares and other terms, those that are subtracted apart."""
+    signed: dict[bool, list[Operand]] = {True: [], False: []}
+    for square in found.squares:
+        base = (builder.sub if square.is_difference else builder.add)(made[square.left], made[square.right])
+        value = builder.mul(builder.mul(base, base), Constant(abs(square.coefficient)))
+        signed[square.coefficient > 0].append(value)
+    for node, coefficient in found.rest:
+        signed[coefficient > 0].append(builder.mul(made[node], Constant(abs(coefficient))))
+    total = joined(signed[True], builder.add) if signed[True] else Constant(0)
+    if signed[False]:
+        total = builder.sub(total, joined(signed[False], builder.add))
+    return builder.add(total, Constant(found.constant))
 
 
 def _inner_terms(graph: Graph, uses: list[int]) -> list[bool]:

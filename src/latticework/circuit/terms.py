@@ -42,6 +42,7 @@ class Flattener:
         nodes = np.array(graph.nodes, dtype=np.int64).reshape(-1, 3)
         self.code, self.left, self.right = nodes[:, 0], nodes[:, 1], nodes[:, 2]
         self.constants = np.array(graph.constants, dtype=np.float64)
+        self.uses = np.array(graph.uses(), dtype=np.int64)
         self.most = min(MAX_TERMS, TERMS_A_NODE * len(nodes) + LEAST_TERMS)
 
     def stripped(self, nodes: Numbers) -> tuple[Numbers, Reals]:
@@ -71,8 +72,8 @@ class Flattener:
             scaled = code == MUL_CONSTANT
             inner, by = self.stripped(node[scaled])
             single = code == INPUT
-            # A scaled product or input is one term; a scaled sum is kept as it is, so that it is computed once.
-            opaque = ~np.isin(self.code[inner], (MUL, INPUT))
+            # A scaled product or input is one term; a scaled sum that has other uses is kept, to be computed once.
+            opaque = ~np.isin(self.code[inner], (MUL, INPUT)) & (self.uses[inner] > 1)
             none = np.full(len(node) + len(inner), -1)
             done.append((owner[single], node[single], none[: single.sum()], factor[single]))
             done.append((owner[scaled][opaque], inner[opaque], none[: opaque.sum()], (factor[scaled] * by)[opaque]))

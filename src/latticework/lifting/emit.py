@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ from latticework.ir import Builder, Loc, Module, Op, Origin, Value
 from latticework.lifting.formulas import LETTERS, formula
 from latticework.ops import TensorOp, add, broadcast_to, einsum, mul, neg, reshape, take
 from latticework.ops import slice as slicing
+from latticework.ops import sum as summed
 from latticework.ops.base import FloatArray, Shape, shape_of
 from latticework.ops.constant import CONSTANT
 from latticework.plan.arguments import Result
@@ -81,10 +83,16 @@ class Emitter:
         return self.module
 
     def stage(self, stage: Stage, values: Sequence[Value]) -> Value:
-        """The sum of its nests, in its shape."""
+        """The sum of its nests, in its shape; elementwise nests over the same loops are summed once, together."""
         total: Value | None = None
-        for nest in stage.nests:
-            part = reshape.trace(self, self.nest(nest, values), stage.shape)
+        for nests in _alike(stage.nests):
+            if len(nests) == 1:
+                part = self.nest(nests[0], values)
+            else:
+                whole = (self.nest(replace(nest, kept=len(nest.extents)), values) for nest in nests)
+                axes = tuple(range(nests[0].kept, len(nests[0].extents)))
+                part = summed.trace(self, reduce(lambda a, b: add.trace(self, a, b), whole), axes)
+            part = reshape.trace(self, part, stage.shape)
             total = part if total is None else add.trace(self, total, part)
         assert total is not None
         return total
@@ -149,6 +157,16 @@ class Emitter:
         numbers = reading.start + _sums([reading.strides[i] * np.arange(extents[i]) for i in loops])
         flat = reshape.trace(self, value, (prod(shape_of(value)),))
         return reshape.trace(self, take.taken_along(self, flat, 0, numbers), tuple(extents[i] for i in loops))
+
+
+def _alike(nests: Sequence[Nest]) -> list[list[Nest]]:
+    """Nests in the order given, those together that sum numbers of whole arrays over the same loops."""
+    groups: dict[Any, list[Nest]] = {}
+    for number, nest in enumerate(nests):
+        whole = all(all(reading.strides) for reading in nest.factors)  # no product of matrices, which sums by itself
+        summing = nest.factors and whole and nest.kept < len(nest.extents)
+        groups.setdefault((nest.extents, nest.kept) if summing else number, []).append(nest)
+    return list(groups.values())
 
 
 def _sums(parts: list[Any]) -> Any:

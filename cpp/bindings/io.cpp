@@ -62,9 +62,8 @@ FileKind file_kind(std::uint16_t number) {
 Writer make_writer(nb::handle path, std::uint16_t kind, nb::handle parameters, const nb::dict& header,
                    const std::vector<Writer::Declared>& sections) {
   const Hash fingerprint = bytes32(parameters, "parameters");
-  const cbor::Map header_map = map_from_python(header);
-  if (path.is_none()) return Writer(file_kind(kind), fingerprint, header_map, sections);
-  return Writer(to_path(path), file_kind(kind), fingerprint, header_map, sections);
+  const std::optional<std::string> to = path.is_none() ? std::nullopt : std::optional(to_path(path));
+  return Writer(to, file_kind(kind), fingerprint, map_from_python(header), sections);
 }
 
 void write_piece(Writer& writer, nb::handle piece) {

@@ -4,9 +4,8 @@
 //   0       8      magic "LATTICE\n"
 //   8       2+2    major, minor version
 //   12      2+2    file kind, flags (0)
-//   16      4+4    header bytes (at most 64 KiB), number of sections (at most 4096)
-//   24      8      bytes of the whole file
-//   32      32     fingerprint of the parameters, zero if there are none
+//   16      4+4    header bytes (at most 64 KiB), number of sections (at most 4096); from version 3.0 on 4 MiB and
+//   65536 24      8      bytes of the whole file 32      32     fingerprint of the parameters, zero if there are none
 //   64      32     BLAKE3 of bytes 0..63, the header and the section table
 //   96      32     reserved (0)
 //   128     ...    header: deterministic CBOR, a map with text keys
@@ -26,7 +25,8 @@
 //           ...    zeros up to a multiple of 64, then the rows, one directly after another
 //
 // Its fast_sum and hash in the section table are those of everything in front of its rows, so that the head of the
-// file commits to every row. A file is written as the lowest version that can hold it: 1.0 without such sections.
+// file commits to every row. A file is written as the lowest version that can hold it: 1.0 without such sections, 2.0
+// with a small head.
 #pragma once
 
 #include <atomic>
@@ -55,6 +55,10 @@ enum class FileKind : std::uint16_t {
   kCiphertexts = 6,
   kPlaintexts = 7,
 };
+inline constexpr std::uint16_t kLargeMajor = 3;  // the version with large heads
+/// Whether a header and as many sections can be written without it.
+bool has_small_head(const cbor::Map& header, std::size_t num_sections);
+
 /// With its article: "a client file". Throws lw::Error(kValue) for a number that is no kind.
 std::string to_string(FileKind kind);
 
@@ -79,11 +83,10 @@ class Writer {
     std::vector<std::uint64_t> row_bytes = {};  // of a section of rows: multiples of 64 that add up to `bytes`
   };
 
-  /// To a file. Throws IoError, also if there is no room for all of it; lw::Error(kValue) past the format's limits.
-  Writer(const std::string& path, FileKind kind, const Hash& parameters, const cbor::Map& header,
-         std::span<const Declared> sections);
-  /// To memory: commit() returns the bytes.
-  Writer(FileKind kind, const Hash& parameters, const cbor::Map& header, std::span<const Declared> sections);
+  /// To a file, or without a path to memory. `oldest` is the major version that its content needs.
+  /// Throws IoError, also if there is no room for all of it; lw::Error(kValue) past the format's limits.
+  Writer(const std::optional<std::string>& path, FileKind kind, const Hash& parameters, const cbor::Map& header,
+         std::span<const Declared> sections, std::uint16_t oldest = 1);
 
   /// Appends to the first section that is not complete yet; a piece may not go past its end.
   void write(std::span<const std::uint8_t> piece);
@@ -93,12 +96,12 @@ class Writer {
 
  private:
   void put(std::uint64_t offset, std::span<const std::uint8_t> bytes);
-  void start(std::span<const Declared> declared);
   void finish_pieces();
   void finish_piece(std::uint64_t& sum, Hash& hash);
   void start_rows(std::uint64_t num_rows);
 
   FileKind kind_;
+  std::uint16_t major_;
   Hash parameters_;
   std::vector<std::uint8_t> header_;
   std::vector<Section> sections_;

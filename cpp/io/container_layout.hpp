@@ -11,7 +11,7 @@
 namespace lw {
 
 inline constexpr std::uint8_t kMagic[8] = {'L', 'A', 'T', 'T', 'I', 'C', 'E', '\n'};
-inline constexpr std::uint16_t kOldestMajor = 1, kRowsMajor = 2, kNewestMajor = 2, kMinorVersion = 0;
+inline constexpr std::uint16_t kOldestMajor = 1, kRowsMajor = 2, kNewestMajor = kLargeMajor, kMinorVersion = 0;
 inline constexpr std::uint16_t kHasRows = 1;  // flags of a section
 inline constexpr std::uint64_t kRowCountBytes = 8;
 inline constexpr std::uint64_t kRowEntryBytes = 48;
@@ -20,8 +20,17 @@ inline constexpr std::uint64_t kPrologueBytes = 128;
 inline constexpr std::uint64_t kHashedPrologueBytes = 64;
 inline constexpr std::uint64_t kSectionEntryBytes = 64;
 inline constexpr std::uint64_t kSectionAlignment = 4096;
-inline constexpr std::uint64_t kMaxHeaderBytes = 64 * 1024;
-inline constexpr std::uint64_t kMaxSections = 4096;
+
+/// How much a file may describe of itself. What a reader makes of a header is bounded by its bytes and its values.
+struct HeadLimits {
+  std::uint64_t header_bytes;
+  std::uint64_t sections;
+};
+inline constexpr HeadLimits kSmallHead{64 * 1024, 4096}, kLargeHead{4 << 20, 1 << 16};
+inline constexpr std::size_t kMaxHeaderValues = std::size_t{1} << 18;
+constexpr HeadLimits head_limits(std::uint16_t major) noexcept {
+  return major >= kLargeMajor ? kLargeHead : kSmallHead;
+}
 
 struct Prologue {
   std::uint16_t major = kOldestMajor;

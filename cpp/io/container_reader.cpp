@@ -41,7 +41,9 @@ class HeadCheck {
   cbor::Value header(const Prologue& p) const {
     cbor::Value header;
     try {
-      header = cbor::decode(bytes_.subspan(kPrologueBytes, p.header_bytes));
+      cbor::Limits limits;
+      limits.max_values = kMaxHeaderValues;
+      header = cbor::decode(bytes_.subspan(kPrologueBytes, p.header_bytes), limits);
     } catch (const Error& error) {
       altered(std::string("header: ") + error.what());
     }
@@ -101,13 +103,14 @@ class HeadCheck {
       altered("the prologue announces " + std::to_string(p.total_bytes) + " bytes, the file has " +
               std::to_string(bytes_.size()));
     }
-    if (p.header_bytes > kMaxHeaderBytes) {
+    const HeadLimits limits = head_limits(p.major);
+    if (p.header_bytes > limits.header_bytes) {
       altered("the header has " + std::to_string(p.header_bytes) + " bytes, expected at most " +
-              std::to_string(kMaxHeaderBytes));
+              std::to_string(limits.header_bytes));
     }
-    if (p.section_count > kMaxSections) {
+    if (p.section_count > limits.sections) {
       altered("the file has " + std::to_string(p.section_count) + " sections, expected at most " +
-              std::to_string(kMaxSections));
+              std::to_string(limits.sections));
     }
     check_bytes("header and section table", p.head_bytes());
   }

@@ -13,13 +13,31 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::kValue, "container: " + what); }
 
+std::size_t count_values(const cbor::Value& value) {
+  std::size_t count = 1;
+  if (const cbor::Array* array = value.get_if<cbor::Array>()) {
+    for (const cbor::Value& item : *array) count += count_values(item);
+  } else if (const cbor::Map* map = value.get_if<cbor::Map>()) {
+    for (const cbor::Entry& entry : *map) count += count_values(entry.value);
+  }
+  return count;
+}
+
 std::vector<std::uint8_t> encode_header(const cbor::Map& header) {
   std::vector<std::uint8_t> bytes = cbor::encode(header);
-  if (bytes.size() > kMaxHeaderBytes) {
-    refuse("the header has " + std::to_string(bytes.size()) + " bytes, at most " + std::to_string(kMaxHeaderBytes) +
+  if (bytes.size() > kLargeHead.header_bytes) {
+    refuse("the header has " + std::to_string(bytes.size()) + " bytes, at most " +
+           std::to_string(kLargeHead.header_bytes) + " are allowed; move large items to sections");
+  }
+  if (const std::size_t values = count_values(header); values > kMaxHeaderValues) {
+    refuse("the header has " + std::to_string(values) + " values, at most " + std::to_string(kMaxHeaderValues) +
            " are allowed; move large items to sections");
   }
   return bytes;
+}
+
+bool is_small(std::uint64_t header_bytes, std::size_t num_sections) {
+  return header_bytes <= kSmallHead.header_bytes && num_sections <= kSmallHead.sections;
 }
 
 /// Bytes in front of the rows of a section, which must fit what is declared.
@@ -39,8 +57,8 @@ std::uint64_t table_bytes_of(const Writer::Declared& declared, std::size_t i) {
 /// The table of contents, but for sums and hashes; `end` becomes the size of the file.
 std::vector<Section> lay_out(std::span<const Writer::Declared> declared, std::uint64_t header_bytes,
                              std::uint64_t& end) {
-  if (declared.size() > kMaxSections) {
-    refuse(std::to_string(declared.size()) + " sections, at most " + std::to_string(kMaxSections) +
+  if (declared.size() > kLargeHead.sections) {
+    refuse(std::to_string(declared.size()) + " sections, at most " + std::to_string(kLargeHead.sections) +
            " are allowed; put more into each");
   }
   std::vector<Section> sections(declared.size());
@@ -62,19 +80,23 @@ std::vector<Section> lay_out(std::span<const Writer::Declared> declared, std::ui
 
 }  // namespace
 
-Writer::Writer(const std::string& path, FileKind kind, const Hash& parameters, const cbor::Map& header,
-               std::span<const Declared> sections)
-    : kind_(kind), parameters_(parameters), header_(encode_header(header)) {
-  sections_ = lay_out(sections, header_.size(), total_bytes_);
-  file_ = std::make_unique<AtomicFile>(path, kind == FileKind::kSecretKey ? 0600 : 0644, total_bytes_);
-  start(sections);
+bool has_small_head(const cbor::Map& header, std::size_t num_sections) {
+  return is_small(cbor::encode(header).size(), num_sections);
 }
 
-Writer::Writer(FileKind kind, const Hash& parameters, const cbor::Map& header, std::span<const Declared> sections)
-    : kind_(kind), parameters_(parameters), header_(encode_header(header)) {
+Writer::Writer(const std::optional<std::string>& path, FileKind kind, const Hash& parameters, const cbor::Map& header,
+               std::span<const Declared> sections, std::uint16_t oldest)
+    : kind_(kind), major_(oldest), parameters_(parameters), header_(encode_header(header)) {
   sections_ = lay_out(sections, header_.size(), total_bytes_);
-  memory_.resize(total_bytes_);
-  start(sections);
+  for (const Section& section : sections_) major_ = std::max(major_, section.has_rows ? kRowsMajor : kOldestMajor);
+  if (!is_small(header_.size(), sections_.size())) major_ = std::max(major_, kLargeMajor);
+  if (path) {
+    file_ = std::make_unique<AtomicFile>(*path, kind == FileKind::kSecretKey ? 0600 : 0644, total_bytes_);
+  } else {
+    memory_.resize(total_bytes_);
+  }
+  for (const Declared& section : sections) row_bytes_.push_back(section.row_bytes);
+  finish_pieces();
 }
 
 void Writer::put(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
@@ -83,11 +105,6 @@ void Writer::put(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
   } else {
     std::copy(bytes.begin(), bytes.end(), memory_.begin() + static_cast<std::ptrdiff_t>(offset));
   }
-}
-
-void Writer::start(std::span<const Declared> declared) {
-  for (const Declared& section : declared) row_bytes_.push_back(section.row_bytes);
-  finish_pieces();
 }
 
 void Writer::write(std::span<const std::uint8_t> piece) {
@@ -162,9 +179,7 @@ std::vector<std::uint8_t> Writer::commit() {
            " bytes; write all sections before committing");
   }
   Prologue prologue;
-  for (const Section& section : sections_) {
-    if (section.has_rows) prologue.major = kRowsMajor;
-  }
+  prologue.major = major_;
   prologue.kind = static_cast<std::uint16_t>(kind_);
   prologue.header_bytes = static_cast<std::uint32_t>(header_.size());
   prologue.section_count = static_cast<std::uint32_t>(sections_.size());

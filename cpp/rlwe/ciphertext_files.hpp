@@ -1,4 +1,8 @@
 // Ciphertexts as files or messages: a fresh symmetric one is a seed and its c0.
+//
+// A file of few has a description and a section for each. Where that does not fit a small head, neighbours that are
+// alike are a group: one description with a list of names and the seeds one after another, and one section of rows,
+// [ciphertext][poly][limb].
 #pragma once
 
 #include <string>
@@ -47,10 +51,15 @@ class CiphertextReader {
     std::string name;
     Ciphertext value;  // without rows
     std::uint32_t degree;
+    std::size_t section;
+    std::uint32_t place, count;  // which of the section's ciphertexts it is, and of how many
   };
+  void add_item(cbor::Field field, std::size_t section);
+  void add_group(cbor::Field field, std::size_t section);
 
   const Context& context_;
   Reader reader_;
+  KeySetId key_set_{};
   std::vector<Item> items_;
 };
 

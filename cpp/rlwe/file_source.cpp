@@ -50,9 +50,8 @@ Reader open_container(const Source& source, FileKind wanted, const Parameters& p
 }
 
 Writer make_writer(const std::optional<std::string>& path, FileKind kind, const Parameters& parameters,
-                   const cbor::Map& header, std::span<const Writer::Declared> sections) {
-  if (path) return Writer(*path, kind, parameters.fingerprint(), header, sections);
-  return Writer(kind, parameters.fingerprint(), header, sections);
+                   const cbor::Map& header, std::span<const Writer::Declared> sections, std::uint16_t oldest) {
+  return Writer(path, kind, parameters.fingerprint(), header, sections, oldest);
 }
 
 Level read_level(cbor::Field item, const Parameters& parameters) {

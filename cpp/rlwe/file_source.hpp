@@ -21,9 +21,9 @@ struct Source {
 /// kind was wanted, kParameterMismatch naming both fingerprints, kFormat for any other kind or damage.
 Reader open_container(const Source& source, FileKind wanted, const Parameters& parameters);
 
-/// A writer to a path, or to memory without one.
+/// A writer to a path, or to memory without one; `oldest` as of Writer.
 Writer make_writer(const std::optional<std::string>& path, FileKind kind, const Parameters& parameters,
-                   const cbor::Map& header, std::span<const Writer::Declared> sections);
+                   const cbor::Map& header, std::span<const Writer::Declared> sections, std::uint16_t oldest = 1);
 
 // Fields that values have in common. Each throws lw::Error(kFormat) naming the field.
 Level read_level(cbor::Field item, const Parameters& parameters);  // of its "track" and "index"

@@ -13,17 +13,13 @@ PackedLayout::PackedLayout(const Parameters& parameters, std::span<const std::ui
     widths_.push_back(parameters.width(limb));
     const std::uint64_t bits = std::uint64_t{parameters.ring_degree()} * widths_.back();
     row_bytes_.push_back((bits / 8 + kAlignment - 1) / kAlignment * kAlignment);
-  }
-  for (std::uint32_t poly = 0; poly < polys; ++poly) {
-    for (const std::uint64_t row_bytes : row_bytes_) {
-      offsets_.push_back(bytes_);
-      bytes_ += row_bytes;
-    }
+    offsets_.push_back(poly_bytes_);
+    poly_bytes_ += row_bytes_.back();
   }
 }
 
 Writer::Declared PackedLayout::section(std::uint16_t kind) const {
-  Writer::Declared declared{kind, bytes_};
+  Writer::Declared declared{kind, bytes()};
   for (std::uint32_t poly = 0; poly < polys_; ++poly) {
     declared.row_bytes.insert(declared.row_bytes.end(), row_bytes_.begin(), row_bytes_.end());
   }
@@ -31,18 +27,16 @@ Writer::Declared PackedLayout::section(std::uint16_t kind) const {
 }
 
 void PackedLayout::write(Writer& writer, const Ring& ring, ConstRows rows) const {
-  std::vector<std::uint8_t> stored(bytes_ / polys_);
-  const std::span offsets = std::span(offsets_).first(limbs_.size());
+  std::vector<std::uint8_t> stored(poly_bytes_);
   for (std::uint32_t poly = 0; poly < polys_; ++poly) {
     const ConstRows one(rows.row(poly, 0), rows.stride, rows.poly_stride, rows.limbs, 1);
-    ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(stored.data()), offsets, widths_}, one);
+    ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(stored.data()), offsets_, widths_}, one);
     writer.write(stored);
   }
 }
 
 PolyRows PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t section,
                             std::span<const std::uint32_t> polys, const LimbList& limbs, const StoredName& name) const {
-  check_section(reader, section, name.what);
   std::vector<std::size_t> rows, offsets;
   std::vector<std::uint8_t> widths;
   for (const std::uint32_t poly : polys) {
@@ -50,7 +44,8 @@ PolyRows PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t 
       for (std::size_t j = 0; j < run.count; ++j) rows.push_back(poly * limbs_.size() + run.first_in + j);
     }
   }
-  for (const std::size_t row : rows) offsets.push_back(offsets_[row]);
+  check_section(reader, section, rows, name.what);
+  for (const std::size_t row : rows) offsets.push_back(offset(row));
   for (std::size_t j = 0; j < limbs.size(); ++j) widths.push_back(widths_[rows[j] % limbs_.size()]);
 
   const std::span<const std::uint8_t> stored = verified(reader, section, rows, name);
@@ -74,21 +69,28 @@ PolyRows PackedLayout::read_all(const Ring& ring, const Reader& reader, std::siz
   return read(ring, reader, section, polys, limbs_, name);
 }
 
-void PackedLayout::check_section(const Reader& reader, std::size_t section, const std::string& what) const {
+/// Whether the section has the size of this layout, and `rows` lie in it where they do here.
+void PackedLayout::check_section(const Reader& reader, std::size_t section, std::span<const std::size_t> rows,
+                                 const std::string& what) const {
   const Section& info = reader.section_info(section);
-  const std::size_t rows = reader.num_rows(section);
-  std::uint64_t found = info.has_rows ? 0 : info.bytes;
-  bool fits = !info.has_rows || rows == offsets_.size();
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::uint64_t bytes = reader.unverified_row(section, row).size();
-    found += bytes;
-    fits = fits && bytes == row_bytes_[row % limbs_.size()];
+  const std::size_t found_rows = reader.num_rows(section);
+  std::uint64_t found = info.bytes;
+  bool fits = !info.has_rows || found_rows == num_rows();
+  if (info.has_rows) {
+    const std::uint8_t* base = reader.unverified_row(section, 0).data();
+    const std::span<const std::uint8_t> last = reader.unverified_row(section, found_rows - 1);
+    found = static_cast<std::uint64_t>(last.data() + last.size() - base);
+    for (std::size_t i = 0; fits && i < rows.size(); ++i) {
+      const std::span<const std::uint8_t> row = reader.unverified_row(section, rows[i]);
+      fits = row.size() == row_bytes_[rows[i] % limbs_.size()] &&
+             static_cast<std::uint64_t>(row.data() - base) == offset(rows[i]);
+    }
   }
-  if (fits && found == bytes_) return;
+  if (fits && found == bytes()) return;
   throw Error(ErrorKind::kFormat, what + " has " + std::to_string(found) + " bytes" +
-                                      (info.has_rows ? " in " + std::to_string(rows) + " rows" : "") +
-                                      "; these parameters need " + std::to_string(bytes_) + " in " +
-                                      std::to_string(offsets_.size()) + " rows");
+                                      (info.has_rows ? " in " + std::to_string(found_rows) + " rows" : "") +
+                                      "; these parameters need " + std::to_string(bytes()) + " in " +
+                                      std::to_string(num_rows()) + " rows");
 }
 
 std::span<const std::uint8_t> PackedLayout::verified(const Reader& reader, std::size_t section,
@@ -106,12 +108,12 @@ std::span<const std::uint8_t> PackedLayout::verified(const Reader& reader, std::
                                         ": the row does not match its hash; the file was altered or is damaged, "
                                         "copy it again");
   }
-  return {reader.unverified_row(section, 0).data(), bytes_};
+  return {reader.unverified_row(section, 0).data(), bytes()};
 }
 
 std::string PackedLayout::row_name(std::size_t row, const StoredName& name) const {
   const std::size_t poly = row / limbs_.size();
-  const std::size_t number = name.numbers.empty() ? poly : name.numbers[poly];
+  const std::size_t number = name.numbers.empty() ? poly - name.first : name.numbers[poly];
   return name.what + ", " + name.poly + " " + std::to_string(number) + ", limb " +
          std::to_string(limbs_[row % limbs_.size()]);
 }

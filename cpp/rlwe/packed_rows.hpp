@@ -16,29 +16,35 @@ namespace lw {
 struct StoredName {
   std::string what;
   const char* poly = "poly";
-  std::vector<std::uint32_t> numbers = {};  // of its polys; empty: counted from 0
+  std::vector<std::uint32_t> numbers = {};  // of its polys; empty: counted from the first
+  std::uint32_t first = 0;                  // poly of the section that belongs to it
 };
 
 class PackedLayout {
  public:
   PackedLayout(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::uint32_t polys);
 
-  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::uint64_t bytes() const noexcept { return polys_ * poly_bytes_; }
   /// The section that write() fills.
   Writer::Declared section(std::uint16_t kind) const;
   /// Appends all rows, holding one poly at a time.
   void write(Writer& writer, const Ring& ring, ConstRows rows) const;
 
-  /// Reads `limbs` of some polys (places in this layout, both), and touches no other rows. A section that was written
-  /// without rows (version 1.0) is verified as a whole. Throws lw::Error(kFormat), naming the file, the poly and the
-  /// limb, if the sizes are not these (before allocating anything), a row is not what was written, or a residue is
-  /// not below its prime.
+  /// Reads `limbs` of some polys (places in this layout, both), and touches no other rows: the work is that of these.
+  /// A section that was written without rows (version 1.0) is verified as a whole. Throws lw::Error(kFormat), naming
+  /// the file, the poly and the limb, if the sizes are not these (before allocating anything), a row is not what was
+  /// written, or a residue is not below its prime.
   PolyRows read(const Ring& ring, const Reader& reader, std::size_t section, std::span<const std::uint32_t> polys,
                 const LimbList& limbs, const StoredName& name) const;
   PolyRows read_all(const Ring& ring, const Reader& reader, std::size_t section, const StoredName& name) const;
 
  private:
-  void check_section(const Reader& reader, std::size_t section, const std::string& what) const;
+  std::size_t num_rows() const noexcept { return polys_ * limbs_.size(); }
+  std::uint64_t offset(std::size_t row) const noexcept {
+    return row / limbs_.size() * poly_bytes_ + offsets_[row % limbs_.size()];
+  }
+  void check_section(const Reader& reader, std::size_t section, std::span<const std::size_t> rows,
+                     const std::string& what) const;
   /// The bytes of the whole section, of which `rows` are verified.
   std::span<const std::uint8_t> verified(const Reader& reader, std::size_t section, std::span<const std::size_t> rows,
                                          const StoredName& name) const;
@@ -46,10 +52,10 @@ class PackedLayout {
 
   LimbList limbs_;
   std::uint32_t polys_;
-  std::vector<std::uint64_t> row_bytes_;  // by limb
-  std::vector<std::size_t> offsets_;      // [poly][limb]
-  std::vector<std::uint8_t> widths_;      // by limb
-  std::uint64_t bytes_ = 0;
+  std::vector<std::uint64_t> row_bytes_;  // by limb, as the next two
+  std::vector<std::size_t> offsets_;      // in a poly
+  std::vector<std::uint8_t> widths_;
+  std::uint64_t poly_bytes_ = 0;
 };
 
 }  // namespace lw

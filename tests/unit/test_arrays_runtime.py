@@ -60,7 +60,7 @@ def test_every_vector_is_a_ciphertext(sums):
     answer = server(sent)
     assert [len(array) for array in answer.tensors.values()] == [2]
     assert answer.num_bytes == sum(c.num_bytes for c in answer.tensors["y0"])
-    assert "x0[3]" in sent._repr_html_()
+    assert "x0</td><td>4 x" in sent._repr_html_()
 
 
 def test_threads_do_not_change_the_bytes(sums):

@@ -76,10 +76,11 @@ class Encrypted:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{html_text(name)}</td><td>{c.slots} slots</td><td>level {c.level[1]}</td>"
-            f"<td>scale 2^{log2(c.scale):.1f}</td><td>{c.num_bytes / 1e6:.2f} MB</td></tr>"
-            for key, array in self.tensors.items()
-            for name, c in zip(_stored_names(key, len(array)), array, strict=True)
+            f"<tr><td>{html_text(name)}</td><td>{len(array)} x {array[0].slots} slots</td>"
+            f"<td>level {array[0].level[1]}</td><td>scale 2^{log2(array[0].scale):.1f}</td>"
+            f"<td>{sum(c.num_bytes for c in array) / 1e6:.2f} MB</td></tr>"
+            for name, array in self.tensors.items()
+            if array
         )
         title = html_text(f"{self.role} of {self.program}, encrypted")
         return f"<table><caption>{title}</caption>{rows}</table>"

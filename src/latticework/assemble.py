@@ -101,7 +101,7 @@ def _assembled(
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
         sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
-        placing, None if circuit is None else circuit.record,
+        placing, None if circuit is None else circuit.record, code.factors,
     )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ def to_arrays(
     vectors = to_vectors(
         polynomials.module, on_event,
         costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second, techniques=techniques,
+        exact=True,
     )  # fmt: skip
     record = recorded_tensors(scalars.written.as_dict(vectors.slots), formulas=program.formulas, written=traced.written)
     arguments = tuple(

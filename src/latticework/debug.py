@@ -118,6 +118,7 @@ def debug_run(
         want = expected[position][occurrence]
         array = value if isinstance(value, list) else [value]
         got = tensor.pack.unpack(as_value(np.stack([np.real(decryptor.decrypt(c)) for c in array])))
+        got *= plan.factors.get(register, 1.0)
         rows.append(
             DebugRow(
                 tensor.name,
@@ -151,7 +152,8 @@ def _of_simulation(plan: Plan, inputs: list[Any]) -> Expected:
     def note(register: int, value: npt.NDArray[Any]) -> None:
         if register in plan.watch:
             position = plan.watch[register]
-            found[position].append(plan.tensors[position].pack.unpack(np.real(value)))
+            unpacked = plan.tensors[position].pack.unpack(np.real(value))
+            found[position].append(unpacked * plan.factors.get(register, 1.0))
 
     simulate(plan, inputs, on_value=note)
     return found

@@ -94,7 +94,7 @@ class Measure:
             # A value that comes from public numbers alone is the same in all runs.
             pack = plan.tensors[position].pack
             shape = (runs, pack.slots) if pack.count == 1 else (runs, pack.count, pack.slots)
-            noisy = pack.unpack(np.broadcast_to(np.real(value), shape))
+            noisy = pack.unpack(np.broadcast_to(np.real(value), shape)) * plan.factors.get(register, 1.0)
             tensors[position] = max(tensors.get(position, 0.0), self.deviation(exact[done[position]], noisy))
             done[position] += 1
 

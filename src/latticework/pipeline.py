@@ -19,7 +19,7 @@ from latticework.frontend.samples import Sample
 from latticework.ir import Builder, Module, Pass, PassEvent, Value, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
-from latticework.levels import manage_bfv, manage_levels, program_depth
+from latticework.levels import constants, keep_whole_origins, manage_bfv, manage_levels, program_depth, unrolled
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import MAX_SLOTS, ModulusChain
 from latticework.params.bfv_noise import Noise
@@ -50,6 +50,7 @@ VECTOR_PASSES = (
     normalize_polynomials.PASS, fold_splats.PASS, *_TIDY, share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY
 )  # fmt: skip
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
+FLAT_PASSES = (constants.PASS, dce.PASS)
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 COMPARED_SAMPLES = 256
@@ -97,10 +98,12 @@ def to_vectors(
     ring_degree: int | None = None,
     bits_a_second: float = LAN_BITS_A_SECOND,
     techniques: Techniques = ALL,
+    exact: bool = False,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which these passes then improve.
 
     bits_a_second  of the network between client and server: what is sent is priced too
+    exact          for integers: no factor is moved to where a scale would take it in
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
     longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
     searched.
@@ -122,8 +125,9 @@ def to_vectors(
         made = run_passes(lowered, passes, on_event=on_event)
         why = explained(module, decisions, bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
-        spent = program_depth(made)
-        return decisions.seconds, Vectors(placed, made, tensors, positions, spent, width, *packs, *why)
+        flat = None if exact else to_copies(made, on_event)
+        spent = program_depth(made if flat is None else flat)
+        return decisions.seconds, Vectors(placed, made, tensors, positions, spent, width, *packs, *why, flat=flat)
 
     seconds, vectors = found(width)
     depth = vectors.depth
@@ -135,6 +139,14 @@ def to_vectors(
         fewer, wide = found(free)
         vectors = wide if fewer < seconds else vectors
     return vectors
+
+
+def to_copies(module: Module, on_event: OnEvent | None = None) -> Module:
+    """Loops that spend levels as copies, and public factors where they spend the fewest levels."""
+    copied = run_passes(unrolled(module), _TIDY, on_event=on_event)
+    flat = run_passes(copied, FLAT_PASSES, on_event=on_event)
+    keep_whole_origins(copied, flat)
+    return flat
 
 
 def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
@@ -158,7 +170,7 @@ def to_primitives(
     """
     if chain.main.top < vectors.depth:
         raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
-    managed = manage_levels(vectors.module, chain, techniques, vectors.starts)
+    managed = manage_levels(vectors.flat or vectors.module, chain, techniques, vectors.starts)
     return _to_code(managed, chain, on_event, costs, techniques)
 
 

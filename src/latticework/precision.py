@@ -183,11 +183,16 @@ class Search:
 
     def headroom_bits(self, plan: Plan, largest: float) -> int:
         """Bits of q0 above the scale that make room, at every level, for the largest value, a sign and a margin."""
-        largest = HEADROOM_MARGIN * max(largest, *self.magnitudes)
-        for output, magnitude, box in zip(plan.client.outputs, self.magnitudes, self.box.outputs, strict=True):
+        scales = plan.chain.main.scales
+        shares = [o.scale / scales[o.level] for o in plan.client.outputs]  # of a value, in its vector
+        magnitudes = [m * share for m, share in zip(self.magnitudes, shares, strict=True)]
+        largest = HEADROOM_MARGIN * max(largest, *magnitudes)
+        for output, share, magnitude, box in zip(
+            plan.client.outputs, shares, magnitudes, self.box.outputs, strict=True
+        ):
             if box is not None:
                 held = output.pack.element_of_slot() >= 0
-                reach = float(np.max(np.maximum(np.abs(box.low), np.abs(box.high)).reshape(-1)[held]))
+                reach = share * float(np.max(np.maximum(np.abs(box.low), np.abs(box.high)).reshape(-1)[held]))
                 largest = max(largest, min(reach if np.isfinite(reach) else np.inf, MOST_REACH * magnitude))
         return max(2, ceil(log2(largest)) + 1)
 

@@ -50,6 +50,8 @@ class Vectors:
     placing    why its tensors lie where they do;  lines  what the locations in that number
     circuit    of a circuit: what users call its inputs and outputs, and how it was vectorised
     starts     levels of the inputs, counted down from the top of the chain, where they are not to be chosen
+    flat       vec IR from which levels are managed, if not `module`: loops that spend levels are copies, and public
+               factors stand where they spend the fewest levels
     """
 
     placed: Module
@@ -64,6 +66,7 @@ class Vectors:
     lines: tuple[Loc, ...] = ()
     circuit: CircuitFacts | None = None
     starts: tuple[int, ...] | None = None
+    flat: Module | None = None
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,20 @@ POLYNOMIAL = define(
 )
 
 
+def _infer_label(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    if attribute("vec.label", attrs, "factor", float) == 0.0:
+        raise IrError("vec.label: the factor is 0")
+    return [*_vectors("vec.label", operands, 1)]
+
+
+# A vector times a number that the scale is read by: no operation, but nothing but an output may be one.
+LABEL = define(
+    "vec.label",
+    infer=_infer_label,
+    meaning=lambda op, inputs, _context: [inputs[0] * op.attrs["factor"]],
+)
+
+
 def _infer_trivial(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
     (type_,) = _vectors("vec.trivial", operands, 1)
     return [type_.replace(secret=True)]

@@ -62,12 +62,14 @@ class Origin:
     name      the variable, or the parameter, it was in the user's program
     max_abs   the largest magnitude seen in calibration, or None
     position  subscript of the element, where a tensor was taken apart, or None
+    factor    what the value is to be multiplied by to be the user's
     """
 
     name: str
     loc: Loc = _UNKNOWN
     max_abs: float | None = None
     position: tuple[int, ...] | None = None
+    factor: float = 1.0
 
     def __post_init__(self) -> None:
         if self.max_abs is not None:

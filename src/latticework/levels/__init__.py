@@ -3,5 +3,7 @@
 from latticework.levels.depth import program_depth
 from latticework.levels.manage import manage_levels
 from latticework.levels.manage_bfv import manage_bfv
+from latticework.levels.origins import keep_whole_origins
+from latticework.levels.unroll import unrolled
 
-__all__ = ["manage_bfv", "manage_levels", "program_depth"]
+__all__ = ["keep_whole_origins", "manage_bfv", "manage_levels", "program_depth", "unrolled"]

@@ -57,7 +57,7 @@ def block_levels(block: Block, env: Env) -> list[int | None]:
     for op in block.ops:
         if op.name == "loop.yield":
             return [env[v] for v in op.operands]
-        for result, level in zip(op.results, _op_levels(op, env), strict=True):
+        for result, level in zip(op.results, levels_of(op, env), strict=True):
             env[result] = level
     raise AssertionError("block without loop.yield")
 
@@ -130,13 +130,26 @@ def _body_levels(op: Op, env: Mapping[Value, int | None], carried: tuple[int, ..
     return tuple(before if after is None else after for before, after in zip(carried, yielded, strict=True))
 
 
-def _op_levels(op: Op, env: Env) -> list[int | None]:
+def levels_of(op: Op, env: Env) -> list[int | None]:
+    """Levels of an operation's results, from those of its operands and, in nested regions, of all around."""
     if op.name == "loop.for":
         return list(plan_loop(op, env).results)
+    if op.name == "loop.if":
+        return _branch_levels(op, env)
     levels = [level for v in op.operands if (level := env[v]) is not None]
     if not levels and is_public(op):
         return [None] * len(op.results)
     return [min(levels, default=0) - _cost(op, env)]
+
+
+def _branch_levels(op: Op, env: Env) -> list[int | None]:
+    """The lower of what both sides of a condition yield; public values are encrypted at the top."""
+    carried = [env[v] or 0 for v in op.operands[1:]]
+    sides = []
+    for region in op.regions:
+        inner: Env = {**env, **dict(zip(region.block.args, carried, strict=True))}
+        sides.append([level or 0 for level in block_levels(region.block, inner)])
+    return [min(both) for both in zip(*sides, strict=True)]
 
 
 def _cost(op: Op, env: Env) -> int:

@@ -21,6 +21,7 @@ from latticework.dialects.vec import VecType
 from latticework.errors import ScaleError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
 from latticework.levels.depth import input_levels, is_free_factor, is_public, plan_loop, polynomial_depth
+from latticework.levels.unroll import unrolled
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, splat
 from latticework.techniques import ALL, Techniques
@@ -49,6 +50,7 @@ def manage_levels(
     techniques  whether products are relinearised and rescaled lazily
     starts      level of each input, counted down from the top; the lowest that do if not given
     """
+    module = unrolled(module)
     body = Block()
     result = Module(body, list(module.input_names), list(module.outputs), dict(module.sources))
     emitter = _Emitter(Builder(body), chain, techniques)
@@ -56,8 +58,10 @@ def manage_levels(
     for arg, start in zip(module.body.args, input_levels(module) if starts is None else starts, strict=True):
         kind = INDEX if arg.type is INDEX else emitter.settled_type(_vectors(arg), chain.main.top + start)
         env[arg] = body.add_arg(kind, arg.origin)
-    outputs = emitter.block(module.body, env)
-    emitter.builder.create("loop.yield", [emitter.settle(emitter.encrypted(v, chain.main.top)) for v in outputs])
+    outputs = [emitter.encrypted(v, chain.main.top) for v in emitter.block(module.body, env)]
+    labelled = [isinstance(v.owner, Op) and v.owner.name == "vec.label" for v in module.body.terminator.operands]
+    settled = [v if is_read else emitter.settle(v) for v, is_read in zip(outputs, labelled, strict=True)]
+    emitter.builder.create("loop.yield", settled)
     return result
 
 
@@ -96,6 +100,8 @@ class _Emitter:
         """Emit one operation."""
         if op.name == "loop.for":
             return self.loop(op, env)
+        if op.name == "loop.if":
+            return self.branch(op, env)
         if op.name.startswith("loop."):
             operands = [v for v in (env[v] for v in op.operands) if isinstance(v, Value)]
             return list(self.builder.create(op.name, operands, dict(op.attrs)).results)
@@ -108,6 +114,7 @@ class _Emitter:
             "vec.sub": lambda a, b: self.add("sub", a, b),
             "vec.neg": lambda a: self.build("rlwe.neg", [a]),
             "vec.mul": self.mul,
+            "vec.label": lambda a: self.label(a, op.attrs["factor"]),
             "vec.constant": lambda: Public(op.attrs["value"], op.attrs["value"].slots),
             "vec.splat": lambda: Public(op.attrs["value"], op.attrs["slots"]),
             "vec.trivial": lambda a: a,  # encrypted where a ciphertext is needed
@@ -129,36 +136,16 @@ class _Emitter:
         return [handlers[op.name](*managed)]
 
     def loop(self, op: Op, env: dict[Value, Managed]) -> list[Managed]:
-        """A loop that keeps its levels stays one; another becomes copies of its body."""
+        """A loop that keeps its levels; others are copies already."""
         top = self.chain.main.top
-        levels = {v: self._relative(m) for v, m in env.items()}
-        plan = plan_loop(op, levels)
+        plan = plan_loop(op, {v: self._relative(m) for v, m in env.items()})
+        assert plan.copies is None, "loops that spend levels are copies already"
         static_trip = op.attrs.get("static_trip")
         inits = op.operands if static_trip is not None else op.operands[1:]
-        block = op.regions[0].block
         carried = [
             self.at_level(self.encrypted(env[v], top + level), top + level)
             for v, level in zip(inits, plan.carried, strict=True)
         ]
-        if plan.copies is None:
-            return self._kept_loop(op, env, carried)
-        trip = None if static_trip is not None else env[op.operands[0]]
-        for copy in range(plan.copies):
-            number = self.build("loop.index_constant", [], value=copy)
-            if not plan.guarded:
-                inner = dict(env)
-                inner.update(zip(block.args, [number, *carried], strict=True))
-                yielded = self.block(block, inner)
-                carried = [
-                    self.settle(self.encrypted(new, old.type.level.index))  # type: ignore[attr-defined]
-                    for new, old in zip(yielded, carried, strict=True)
-                ]
-            else:
-                assert isinstance(trip, Value)
-                carried = self._guarded_copy(block, env, number, trip, carried)
-        return list(carried)
-
-    def _kept_loop(self, op: Op, env: dict[Value, Managed], carried: list[Value]) -> list[Managed]:
         head = Block()
         index = head.add_arg(INDEX, None)
         args = [head.add_arg(v.type, v.origin) for v in carried]
@@ -168,35 +155,28 @@ class _Emitter:
         yielded = emitter.block(op.regions[0].block, inner)
         emitter.builder.create("loop.yield", [emitter.like(v, a.type) for v, a in zip(yielded, args, strict=True)])
         attrs = {k: op.attrs[k] for k in ("static_trip", "at_most") if op.attrs.get(k) is not None}
-        trip = [] if op.attrs.get("static_trip") is not None else [env[op.operands[0]]]
+        trip = [] if static_trip is not None else [env[op.operands[0]]]
         operands = [v for v in trip if isinstance(v, Value)] + carried
         return list(self.builder.create("loop.for", operands, attrs, [Region(head)]).results)
 
-    def _guarded_copy(
-        self, block: Block, env: dict[Value, Managed], number: Value, trip: Value, carried: list[Value]
-    ) -> list[Value]:
-        """`if number < trip: body, else: carried` with both sides dropped to the same levels."""
+    def branch(self, op: Op, env: dict[Value, Managed]) -> list[Managed]:
+        """Both sides of a condition, dropped to the same levels."""
         top = self.chain.main.top
-        run, skip = Block(), Block()
-        run_args = [run.add_arg(v.type, v.origin) for v in carried]
-        inner = dict(env)
-        inner.update(zip(block.args, [number, *run_args], strict=True))
-        place = self.builder.loc
-        runner, skipper = self._in(run, place), self._in(skip, place)
-        yielded = [
-            runner.settle(runner.encrypted(new, old.type.level.index))  # type: ignore[attr-defined]
-            for new, old in zip(runner.block(block, inner), carried, strict=True)
-        ]
-        levels = [
-            min(a.type.level.index, b.type.level.index)  # type: ignore[attr-defined]
-            for a, b in zip(yielded, carried, strict=True)
-        ]
-        runner.builder.create("loop.yield", [runner.at_level(v, n) for v, n in zip(yielded, levels, strict=True)])
-        skip_args = [skip.add_arg(v.type, v.origin) for v in carried]
-        skipper.builder.create("loop.yield", [skipper.at_level(v, n) for v, n in zip(skip_args, levels, strict=True)])
-        condition = self.build("loop.index_less", [number, trip])
-        assert max(levels, default=0) <= top
-        return list(self.builder.create("loop.if", [condition, *carried], {}, [Region(run), Region(skip)]).results)
+        condition = env[op.operands[0]]
+        assert isinstance(condition, Value)
+        carried = [self.settle(self.encrypted(env[v], top)) for v in op.operands[1:]]
+        sides: list[tuple[_Emitter, list[Value]]] = []
+        for region in op.regions:
+            block = Block()
+            args = [block.add_arg(v.type, v.origin) for v in carried]
+            emitter = self._in(block, op.loc)
+            yielded = emitter.block(region.block, {**env, **dict(zip(region.block.args, args, strict=True))})
+            sides.append((emitter, [emitter.settle(emitter.encrypted(v, top)) for v in yielded]))
+        levels = [min(_cipher(v).level.index for v in both) for both in zip(*(v for _, v in sides), strict=True)]
+        for emitter, values in sides:
+            emitter.builder.create("loop.yield", [emitter.at_level(v, n) for v, n in zip(values, levels, strict=True)])
+        regions = [Region(emitter.builder.block) for emitter, _ in sides]
+        return list(self.builder.create("loop.if", [condition, *carried], {}, regions).results)
 
     # -- arithmetic --------------------------------------------------------------------------
 
@@ -269,6 +249,12 @@ class _Emitter:
             a = self.build("rlwe.mul_int", [a], factor=first, scale=kind.scale)
         factor = round(b.value / first * kind.scale)
         return self.build("rlwe.mul_int", [a], factor=factor, scale=float(kind.scale * kind.scale))
+
+    def label(self, a: Managed, factor: float) -> Value:
+        """A value that is read by another scale."""
+        a = self.settle(a)
+        sign = 1 if factor > 0 else -1
+        return self.build("rlwe.mul_int", [a], factor=sign, scale=_cipher(a).scale / abs(factor))
 
     def symbolic(self, name: str, a: Managed, depth: int, **attrs: Any) -> Value:
         """An operation that is expanded later and ends settled, `depth` levels down."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import prod
+from math import isfinite, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -222,6 +222,9 @@ def check_references(plan: Plan) -> None:
     for register, position in plan.watch.items():
         if not (0 <= register < len(plan.registers) and 0 <= position < len(plan.tensors)):
             raise FormatError(f"plan: watch {register} -> {position} points outside the plan")
+    for register, factor in plan.factors.items():
+        if register not in plan.watch or not isfinite(factor) or factor == 0.0:
+            raise FormatError(f"plan: factor {factor} of register {register}, which holds no tensor or none that large")
 
 
 def _check_use(plan: Plan, instruction: Instruction) -> None:

@@ -45,6 +45,7 @@ class Code:
     constants: list[ConstRef | MapSums] = field(default_factory=list)
     locations: list[SourceLocation] = field(default_factory=list)
     watch: dict[int, int] = field(default_factory=dict)
+    factors: dict[int, float] = field(default_factory=dict)
     _numbers: dict[object, int] = field(default_factory=dict)
     _values: dict[Value, int] = field(default_factory=dict)
 
@@ -67,6 +68,8 @@ class Code:
         origin = value.origin
         if origin is not None and origin.position is not None and self._settled(value.type):
             self.watch[register] = origin.position[0]
+            if origin.factor != 1.0:
+                self.factors[register] = origin.factor
         return register
 
     def _settled(self, kind: Type) -> bool:

@@ -229,6 +229,7 @@ class Plan:
     kinds      register types in use;  registers[r] is the number of r's kind
     constants  what `encode` instructions gather from `sources`, and the block maps of `map_sums`
     watch      register -> position of the tensor value that it holds
+    factors    of some of these registers: what is to be multiplied by to be that value
     placing    how the layouts were chosen, for the report;  circuit  of a circuit: how it was vectorised
     """
 
@@ -246,6 +247,7 @@ class Plan:
     layouts: tuple[tuple[str, str, str], ...] = field(default=())  # (tensor, shape, layout) for the report
     placing: Placing | None = None
     circuit: Circuit | None = None
+    factors: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def chain(self) -> ModulusChain:

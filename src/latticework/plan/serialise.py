@@ -85,6 +85,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         "layouts": to_data(plan.layouts),
         **({} if plan.placing is None else {"placing": to_data(plan.placing)}),
         **({} if plan.circuit is None else {"circuit": to_data(plan.circuit)}),
+        **({"factors": [[r, f] for r, f in plan.factors.items()]} if plan.factors else {}),
     }
     sections = [
         (CODE, encode_code(plan)),
@@ -120,6 +121,7 @@ def read_plan(source: Path | bytes) -> Plan:
         from_data(tuple[tuple[str, str, str], ...], _field(debug, "layouts"), "layouts"),
         from_data(Placing | None, debug.get("placing"), "placing"),
         from_data(Circuit | None, debug.get("circuit"), "circuit"),
+        dict(from_data(tuple[tuple[int, float], ...], debug.get("factors", []), "factors")),
     )  # fmt: skip
     check_references(plan)
     check_exact(plan)

@@ -79,6 +79,38 @@ def index(x):
     return [1, 2, 3][x]  # here
 
 
+def index_of_an_array(x):
+    return np.arange(5)[x]  # here
+
+
+def determinant(x):
+    return np.linalg.det(np.array([[x, 1], [1, x]]))  # here
+
+
+def keyed(x):
+    return {0: x, 1: -x}[x]  # here
+
+
+def member(x):
+    return x in {0, 1}  # here
+
+
+def in_place(x):
+    total = np.zeros(2)
+    total += np.array([x, x])  # here
+    return total
+
+
+def equal_lists(x):
+    if np.array_equal([x], [x]):  # here
+        return x
+    return -x
+
+
+def mismatch(x):
+    return np.array([x, x]) + np.ones(3)  # here
+
+
 def endless(x):
     while True:
         x = x + 1  # here
@@ -118,6 +150,13 @@ REFUSED = [
     (relu, UnsupportedError, "functions that are approximated belong to programs on arrays"),
     (absolute, TraceError, "cannot be compared"),
     (index, TraceError, "used where its value has to be known"),
+    (index_of_an_array, TraceError, "used where its value has to be known"),
+    (determinant, TraceError, "stops with UFuncTypeError of np.linalg.det.*write it as a polynomial"),
+    (keyed, TraceError, "cannot be compared"),
+    (member, TraceError, "cannot be compared"),
+    (in_place, TraceError, r"stops with UFuncTypeError of np.add.*y = y \+ x"),
+    (equal_lists, TraceError, "cannot be compared"),
+    (mismatch, TraceError, r"stops with ValueError: .*\(2,\) \(3,\)"),
     (endless, TraceError, "more than 1,000 operations here; a loop without end"),
     (endless_and_equal, TraceError, "more than 1,000 operations here"),
     (tall, RangeError, r"the exponent must be a whole number from 0 to 1024"),
@@ -134,6 +173,22 @@ def test_refusals_name_the_line(function, error, message):
     with pytest.raises(error, match=message) as caught:
         trace_circuit(lw.circuit(function), max_operations=1000)
     assert str(caught.value).startswith(f"{__file__}:{line}:")
+
+
+def test_what_the_function_itself_raises_passes():
+    @lw.circuit
+    def f(x: lw.scalar(), table):
+        if len(table) != 2:
+            raise ValueError("two entries")
+        return x * table[x.missing if table[0] else 1]
+
+    for table, kind in (([0], ValueError), ([0, 1], None), ([1, 1], TraceError)):
+        if kind is None:
+            trace_circuit(f, ([0, 1],))
+        else:
+            with pytest.raises(kind) as caught:
+                trace_circuit(f, (table,))
+            assert type(caught.value) is kind
 
 
 def test_real_numbers_may_be_divided_by_public_ones():

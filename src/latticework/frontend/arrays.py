@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,19 +11,17 @@ import numpy as np
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, TraceError, UnsupportedError
 from latticework.escaping import plain_text
+from latticework.frontend.faults import MissingMethodError
 from latticework.frontend.indices import TracedIndex, refuse_indices
 from latticework.frontend.location import user_loc
-from latticework.frontend.tracing import Traced, Tracer
+from latticework.frontend.tracing import Traced, Tracer, user_line
 from latticework.frontend.unsupported import remedy
 from latticework.ir.core import Value
 from latticework.ir.types import INDEX
 from latticework.ops import indexing
+from latticework.ops.base import normal_axes
 
 _BLEND = "compute both outcomes and blend them: m * a + (1 - m) * b with m a polynomial such as lw.sigmoid(k * x)"
-
-
-class _MissingMethodError(UnsupportedError, AttributeError):
-    """A method that arrays have and secrets do not; hasattr() sees an ordinary missing attribute."""
 
 
 def _binary(function: np.ufunc, *, swapped: bool = False) -> Callable[[TracedArray, Any], Any]:
@@ -35,9 +34,20 @@ def _binary(function: np.ufunc, *, swapped: bool = False) -> Callable[[TracedArr
 
 def _refused(what: str, advice: str) -> Callable[..., NoReturn]:
     def refuse(self: TracedArray, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise TraceError(f"{what}, but {self!r} has no value while the program is compiled; {advice}", at=user_loc())
+        message = f"{what}, but {self!r} has no value while the program is compiled; {advice}"
+        raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
 
     return refuse
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method that does what a NumPy function does, with the function's own options."""
+
+    def method(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+        return self._tracer.call_numpy(function, (self, *args), kwargs)
+
+    method.__doc__ = f"As ndarray.{function.__name__}."
+    return method
 
 
 class TracedArray(Traced):
@@ -59,7 +69,8 @@ class TracedArray(Traced):
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in _ABOUT:
-            return _ABOUT[function](*args, **kwargs)
+            with user_line():
+                return _ABOUT[function](*args, **kwargs)
         return self._tracer.call_numpy(function, args, kwargs)
 
     __array__ = _refused(
@@ -80,21 +91,30 @@ class TracedArray(Traced):
     __setitem__ = __delitem__ = _refused(
         "an element is assigned", "values are immutable here: use a public 0/1 mask, x * (1 - mask) + new * mask"
     )
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = _refused(
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = __ifloordiv__ = __imod__ = _refused(
         "an in-place operator (+=, -=, *=, ...) changes an array that other names may share",
         "values are immutable here: write x = x + y instead of x += y",
     )
     __contains__ = _refused("`in` needs comparisons", f"secrets cannot be compared; {_BLEND}")
-    __hash__ = object.__hash__
+    __hash__ = _refused("a set, or a key of a dictionary, needs numbers", "use a list, or id(x) as a key")
+    __reduce__ = __reduce_ex__ = _refused(
+        "a copy in a file or another process needs numbers", "save what client.encrypt returns"
+    )
 
     __add__, __radd__ = _binary(np.add), _binary(np.add, swapped=True)
     __sub__, __rsub__ = _binary(np.subtract), _binary(np.subtract, swapped=True)
     __mul__, __rmul__ = _binary(np.multiply), _binary(np.multiply, swapped=True)
     __matmul__, __rmatmul__ = _binary(np.matmul), _binary(np.matmul, swapped=True)
     __truediv__, __rtruediv__ = _binary(np.divide), _binary(np.divide, swapped=True)
-    __pow__, __rpow__ = _binary(np.power), _binary(np.power, swapped=True)
     __floordiv__, __rfloordiv__ = _binary(np.floor_divide), _binary(np.floor_divide, swapped=True)
     __mod__, __rmod__ = _binary(np.remainder), _binary(np.remainder, swapped=True)
+    __divmod__, __rdivmod__ = _binary(np.divmod), _binary(np.divmod, swapped=True)
+
+    def __pow__(self, exponent: Any, modulus: Any = None) -> Any:
+        return _power(self, self, exponent, modulus)
+
+    def __rpow__(self, base: Any, modulus: Any = None) -> Any:
+        return _power(self, base, self, modulus)
 
     def __neg__(self) -> Any:
         return self._tracer.call_numpy(np.negative, (self,), {})
@@ -134,8 +154,13 @@ class TracedArray(Traced):
 
     def __getattr__(self, name: str) -> NoReturn:
         if not name.startswith("__") and hasattr(np.ndarray, name):
-            raise _MissingMethodError(f"x.{name} is not supported on secret arrays: {remedy(name)}", at=user_loc())
+            raise MissingMethodError(f"x.{name} is not supported on secret arrays: {remedy(name)}", at=user_loc())
         raise AttributeError(f"a secret array has no attribute {name!r}")
+
+    def __format__(self, spec: str) -> str:
+        return repr(self) if spec == "" else self._formatted()
+
+    _formatted = _refused("a format needs numbers", "decrypt the result, and print that")
 
     def __repr__(self) -> str:
         origin = self._value.origin
@@ -157,7 +182,7 @@ class TracedArray(Traced):
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return prod(self.shape)
 
     @property
     def dtype(self) -> np.dtype[np.float64]:
@@ -179,66 +204,35 @@ class TracedArray(Traced):
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         return self._tracer.call_numpy(np.transpose, (self, order), {})
 
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
-        """As ndarray.swapaxes."""
-        return self._tracer.call_numpy(np.swapaxes, (self, axis1, axis2), {})
-
     def reshape(self, *shape: Any) -> Any:
         """As ndarray.reshape, in C order."""
         return self._tracer.call_numpy(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {})
 
-    def ravel(self) -> Any:
-        """As ndarray.ravel."""
-        return self._tracer.call_numpy(np.ravel, (self,), {})
-
+    ravel = _method(np.ravel)
+    squeeze = _method(np.squeeze)
+    swapaxes = _method(np.swapaxes)
+    diagonal = _method(np.diagonal)
+    trace = _method(np.trace)
+    sum = _method(np.sum)
+    mean = _method(np.mean)
+    prod = _method(np.prod)
+    var = _method(np.var)
+    cumsum = _method(np.cumsum)
+    dot = _method(np.dot)
+    take = _method(np.take)
+    repeat = _method(np.repeat)
     flatten = ravel
 
-    def squeeze(self, axis: Any = None) -> Any:
-        """As ndarray.squeeze."""
-        return self._tracer.call_numpy(np.squeeze, (self, axis), {})
-
-    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Any:
-        """As ndarray.sum."""
-        return self._tracer.call_numpy(np.sum, (self,), {"axis": axis, "keepdims": keepdims})
-
-    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Any:
-        """As ndarray.mean."""
-        return self._tracer.call_numpy(np.mean, (self,), {"axis": axis, "keepdims": keepdims})
-
-    def dot(self, other: Any) -> Any:
-        """As ndarray.dot."""
-        return self._tracer.call_numpy(np.dot, (self, other), {})
-
-    def prod(self, axis: Any = None, *, keepdims: bool = False) -> Any:
-        """As ndarray.prod."""
-        return self._tracer.call_numpy(np.prod, (self,), {"axis": axis, "keepdims": keepdims})
-
-    def var(self, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
-        """As ndarray.var."""
-        return self._tracer.call_numpy(np.var, (self,), {"axis": axis, "ddof": ddof, "keepdims": keepdims})
-
-    def cumsum(self, axis: Any = None) -> Any:
-        """As ndarray.cumsum."""
-        return self._tracer.call_numpy(np.cumsum, (self, axis), {})
-
-    def take(self, indices: Any, axis: Any = None) -> Any:
-        """As ndarray.take, by public numbers."""
-        return self._tracer.call_numpy(np.take, (self, indices, axis), {})
-
-    def repeat(self, repeats: Any, axis: Any = None) -> Any:
-        """As ndarray.repeat."""
-        return self._tracer.call_numpy(np.repeat, (self, repeats, axis), {})
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        """As ndarray.diagonal."""
-        return self._tracer.call_numpy(np.diagonal, (self, offset, axis1, axis2), {})
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        """As ndarray.trace."""
-        return self._tracer.call_numpy(np.trace, (self, offset, axis1, axis2), {})
-
-    def copy(self) -> TracedArray:
+    def copy(self, order: str = "C") -> TracedArray:
         """The array itself, which nothing can change."""
+        if order not in ("C", "F", "A", "K"):
+            raise TraceError(f"copy: order={order!r}; give one of C, F, A, K, or leave it out", at=user_loc())
+        return self
+
+    def __copy__(self) -> TracedArray:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> TracedArray:
         return self
 
     def astype(self, dtype: Any) -> TracedArray:
@@ -250,6 +244,13 @@ class TracedArray(Traced):
                 at=user_loc(),
             )
         return self
+
+
+def _power(owner: TracedArray, base: Any, exponent: Any, modulus: Any) -> Any:
+    if modulus is not None:
+        raise TraceError("pow() with a modulus has no encrypted counterpart; write x**n", at=user_loc())
+    refuse_indices((base, exponent))
+    return owner._tracer.call_numpy(np.power, (base, exponent), {})
 
 
 _REDUCED: dict[np.ufunc, Callable[..., Any]] = {np.add: np.sum, np.multiply: np.prod}
@@ -271,8 +272,8 @@ def _ones_like(a: TracedArray, dtype: Any = None, order: Any = None, subok: Any 
 _ABOUT: dict[Callable[..., Any], Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
-    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    np.size: lambda a, axis=None: prod(a.shape[i] for i in normal_axes("size", axis, a.ndim)),
     np.zeros_like: _zeros_like,
     np.ones_like: _ones_like,
-    np.copy: lambda a, order=None, subok=None: a.copy(),
+    np.copy: lambda a, order="K", subok=False: a.copy(order),
 }

@@ -158,7 +158,8 @@ def trace_circuit(
     bound = circuit.signature.bind_partial()
     bound.arguments.update({p.name: given[p.name] for p in circuit.parameters})
     try:
-        returned = circuit.function(*bound.args, **bound.kwargs)
+        with tracer.faults.watched():
+            returned = circuit.function(*bound.args, **bound.kwargs)
         results, outputs = _results(circuit, tracer, returned)
     finally:
         tracer.active = False

@@ -6,6 +6,7 @@ and their like are simplified.
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections import Counter
 from collections.abc import Callable
@@ -15,9 +16,11 @@ import numpy as np
 
 from latticework.dialects import scalar
 from latticework.dialects.scalar import INTEGER
-from latticework.errors import DtypeError, RangeError, TraceError, UnsupportedError
+from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.escaping import plain_text
+from latticework.frontend.faults import Faults, MissingMethodError
 from latticework.frontend.location import user_loc
+from latticework.frontend.unsupported import circuit_remedy
 from latticework.ir.builder import Builder
 from latticework.ir.core import OpSpec, Value
 from latticework.ir.location import Loc
@@ -60,6 +63,7 @@ class CircuitTracer:
         self._share = share
         self._room = self._limit = max_operations
         self._written: Counter[str] = Counter()
+        self.faults = Faults(f"circuit {name}", circuit_remedy)
 
     @property
     def written(self) -> ScalarCounts:
@@ -171,8 +175,8 @@ class Number:
     def __pos__(self) -> Number:
         return self
 
-    def __pow__(self, exponent: Any) -> Any:
-        return power(self, exponent)
+    def __pow__(self, exponent: Any, modulus: Any = None) -> Any:
+        return power(self, exponent) if modulus is None else self._refused()
 
     def __truediv__(self, other: Any) -> Any:
         return divide(self, other)
@@ -184,30 +188,46 @@ class Number:
         """Itself: it is real."""
         return self
 
+    @property
+    def real(self) -> Number:
+        """Itself."""
+        return self
+
+    @property
+    def imag(self) -> int:
+        """0."""
+        return 0
+
+    def __copy__(self) -> Number:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Number:
+        return self
+
     def __repr__(self) -> str:
         return f"<encrypted number of circuit {plain_text(self._tracer.name)}>"
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if not spec else self._converted()
+        return repr(self) if spec == "" else self._converted()
 
     def __bool__(self) -> NoReturn:
-        raise TraceError(_BRANCH, at=user_loc())
+        raise self._tracer.faults.noted(TraceError(_BRANCH, at=user_loc()))
 
     def _compared(self, *_other: Any) -> NoReturn:
-        raise TraceError(_COMPARE, at=user_loc())
+        raise self._tracer.faults.noted(TraceError(_COMPARE, at=user_loc()))
 
     __abs__ = _compared
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared
-    __hash__ = object.__hash__
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __hash__ = _compared
 
     def _converted(self, *_args: Any) -> NoReturn:
-        raise TraceError(
-            "an encrypted number is used where its value has to be known (an index, a range, int() or float()); only "
-            "public numbers can be",
-            at=user_loc(),
+        message = (
+            "an encrypted number is used where its value has to be known (an index, a range, int() or float(), a copy "
+            "in a file); only public numbers can be"
         )
+        raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
 
     __index__ = __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = _converted
+    __reduce__ = __reduce_ex__ = _converted
 
     def _refused(self, *_args: Any) -> NoReturn:
         raise TraceError(
@@ -216,30 +236,19 @@ class Number:
             at=user_loc(),
         )
 
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rpow__ = _refused
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __lshift__ = __rshift__ = _refused
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __rpow__ = _refused
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refused
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refused
 
-    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
-        if name not in _FUNCTIONS:
-            raise AttributeError(f"an encrypted number has no attribute {name!r}")
-
-        def refuse(*_args: Any, **_kwargs: Any) -> NoReturn:
-            raise UnsupportedError(
-                f"{name} has no encrypted counterpart in circuits, which have + - * and ** by small whole numbers; "
-                "write it as a polynomial",
-                at=user_loc(),
-            )
-
-        return refuse
+    def __getattr__(self, name: str) -> NoReturn:
+        # NumPy's functions call methods of their own names on the elements of an array of objects.
+        is_dunder = name.startswith("__")
+        if not is_dunder and (hasattr(np, name) or hasattr(float, name) or hasattr(int, name)):
+            raise MissingMethodError(f"{name} has no encrypted counterpart: {circuit_remedy(name)}", at=user_loc())
+        raise AttributeError(f"an encrypted number has no attribute {name!r}")
 
 
-# What NumPy's functions call on the elements of an array of objects.
-_FUNCTIONS = {
-    "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
-    "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "floor", "ceil", "rint", "trunc", "fabs",
-    "reciprocal", "degrees", "radians", "deg2rad", "rad2deg", "arctan2", "hypot", "logical_and", "logical_or",
-    "logical_not", "logical_xor", "isnan", "isfinite", "isinf",
-}  # fmt: skip
+numbers.Number.register(Number)
 _INVERSE = (
     "no circuit can: compute with the inverse as an input of its own, or approximate it by a polynomial or by "
     "iterations y = y * (2 - x * y)"

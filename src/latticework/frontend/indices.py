@@ -55,7 +55,7 @@ class TracedIndex(Traced):
         "this arithmetic needs a number", "indices can be added, subtracted and multiplied by integers"
     )
     __array_ufunc__ = _refused("arithmetic with arrays needs a number", _COUNTER)
-    __hash__ = object.__hash__
+    __hash__ = _refused("a set, or a key of a dictionary, needs a number", "use a list")
 
     @property
     def is_loop_variable(self) -> bool:
@@ -74,7 +74,7 @@ class TracedIndex(Traced):
             message = (
                 f"{what}, but {self!r} is a run-time index, whose number is not known when the program is compiled"
             )
-        return TraceError(f"{message}; {advice}", at=user_loc())
+        return self._tracer.faults.noted(TraceError(f"{message}; {advice}", at=user_loc()))
 
     def __repr__(self) -> str:
         origin = self._value.origin

@@ -115,7 +115,9 @@ def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
     bound = program.signature.bind_partial()
     bound.arguments.update({p.name: arguments[p.name] for p in program.parameters})
     with tracer.active():
-        outputs = _outputs(program, tracer, program.function(*bound.args, **bound.kwargs))
+        with tracer.faults.watched():
+            returned = program.function(*bound.args, **bound.kwargs)
+        outputs = _outputs(program, tracer, returned)
         tracer.create(loop.YIELD, [value for _, value in outputs], {}, loc=program.loc)
     module.outputs = [name for name, _ in outputs]
     return module

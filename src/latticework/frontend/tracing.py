@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import TraceError, UnsupportedError, UserError
+from latticework.frontend.faults import Faults
 from latticework.frontend.location import user_loc
 from latticework.frontend.plain import plain_array
 from latticework.frontend.unsupported import remedy
@@ -54,6 +55,7 @@ class Tracer:
         self._builder = Builder(module.body)
         self._open: list[Block] = [module.body]
         self._calling = ""  # the NumPy function that is being traced, for messages
+        self.faults = Faults(f"program {program}", remedy)
 
     def wrap(self, value: Value) -> Traced:
         """What the user's function gets to see for a value."""
@@ -123,8 +125,11 @@ class Tracer:
             self._calling = _numpy_name(function)
             return self._wrapped(trace(self, **_arguments(function, trace, args, kwargs)))
 
-    def _wrapped(self, result: Value | list[Value]) -> Any:
-        return [self.wrap(value) for value in result] if isinstance(result, list) else self.wrap(result)
+    def _wrapped(self, result: Value | list[Value] | tuple[Value, ...]) -> Any:
+        if isinstance(result, Value):
+            return self.wrap(result)
+        wrapped = [self.wrap(value) for value in result]
+        return tuple(wrapped) if isinstance(result, tuple) else wrapped
 
     def _public(self, value: Value) -> npt.NDArray[np.float64] | None:
         """The array of a constant, None for what depends on a secret."""
@@ -185,18 +190,30 @@ def _arguments(
     """Arguments of a NumPy call by name; UnsupportedError for options that the trace function does not know."""
     known, defaults = _parameters(trace), {}
     if isinstance(function, np.ufunc):
+        if len(args) > function.nin:
+            raise _unknown_option(_numpy_name(function), "out")
+        if len(args) < function.nin:
+            raise TraceError(f"{_numpy_name(function)} takes {function.nin} arrays, got {len(args)}")
         given = dict(zip(known, args, strict=True)) | dict(kwargs)
     else:
         signature = _signature(function)
-        given = dict(signature.bind(*args, **kwargs).arguments)
+        try:
+            given = dict(signature.bind(*args, **kwargs).arguments)
+        except TypeError as error:
+            raise TraceError(f"{_numpy_name(function)}: {error}; its arguments are {signature}") from None
         defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
     result = {}
     for name, value in given.items():
         if name in known:
             result[name] = value
-        elif value is not None and value is not defaults.get(name):
+        elif value is not None and value is not defaults.get(name) and not (name == "dtype" and _is_double(value)):
             raise _unknown_option(_numpy_name(function), name)
     return {name: value for name, value in result.items() if value is not defaults.get(name, inspect.Parameter.empty)}
+
+
+def _is_double(dtype: Any) -> bool:
+    """Whether a dtype is that of all results."""
+    return isinstance(dtype, type | str | np.dtype) and np.dtype(dtype) == np.float64
 
 
 def _unknown_option(function: str, name: str) -> UnsupportedError:

@@ -1,4 +1,4 @@
-"""NumPy functions that have no encrypted counterpart here, and what to write instead."""
+"""NumPy functions that have no encrypted counterpart here, and what to write instead, in programs and in circuits."""
 
 from __future__ import annotations
 
@@ -35,3 +35,15 @@ SUPPORTED = (
 def remedy(name: str) -> str:
     """What to write instead of the NumPy function or method `name`."""
     return _REMEDIES.get(name, f"supported are {SUPPORTED}")
+
+
+_CHOICE = "encrypt the bit of the comparison as an input of its own, and choose with lw.select(bit, if_one, if_zero)"
+_POLYNOMIAL = (
+    "write it as a polynomial: circuits have + - *, ** by small whole numbers, and / by public numbers in CKKS"
+)
+_OF_CIRCUITS = {_COMPARE: _CHOICE, _SELECT: _CHOICE, _ORDER: _CHOICE, _VALUES: _VALUES}
+
+
+def circuit_remedy(name: str) -> str:
+    """What to write in a circuit instead of the NumPy function `name`."""
+    return _OF_CIRCUITS.get(_REMEDIES.get(name, ""), _POLYNOMIAL)

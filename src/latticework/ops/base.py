@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -147,10 +148,14 @@ def broadcast_shape(name: str, a: Shape, b: Shape) -> Shape:
 
 
 def normal_axis(name: str, axis: Any, rank: int) -> int:
-    """An axis counted from the front; raises ShapeError outside [-rank, rank)."""
-    if not -rank <= axis < rank:
+    """An axis counted from the front; raises ShapeError outside [-rank, rank) and for what is no whole number."""
+    try:
+        number = operator.index(axis)
+    except TypeError:
+        raise ShapeError(f"{name}: axis {axis!r} is no whole number; use {-rank} to {rank - 1}") from None
+    if not -rank <= number < rank:
         raise ShapeError(f"{name}: axis {axis} does not exist in an array of {rank} axes; use {-rank} to {rank - 1}")
-    return int(axis) % rank
+    return number % rank
 
 
 def normal_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:

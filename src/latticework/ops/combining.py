@@ -88,13 +88,13 @@ def triu(tracer: Tracer, m: object, k: int = 0) -> Value:
     return mul.trace(tracer, value, 1.0 - np.tri(*_last_two("triu", value), k=k - 1))
 
 
-def broadcast_arrays(tracer: Tracer, args: Any) -> list[Value]:
+def broadcast_arrays(tracer: Tracer, args: Any) -> tuple[Value, ...]:
     """np.broadcast_arrays(*args)."""
     values = [tracer.lift(a) for a in args]
     common: tuple[int, ...] = ()
     for value in values:
         common = broadcast_shape("broadcast_arrays", common, shape_of(value))
-    return [broadcast_to.trace(tracer, value, common) for value in values]
+    return tuple(broadcast_to.trace(tracer, value, common) for value in values)
 
 
 def matrix_transpose(tracer: Tracer, x: object) -> Value:

@@ -40,8 +40,9 @@ def tensordot(tracer: Tracer, a: object, b: object, axes: Any = 2) -> Value:
     left, right = tracer.lift(a), tracer.lift(b)
     m, n = len(shape_of(left)), len(shape_of(right))
     if np.ndim(axes) == 0:
-        first, second = tuple(range(m - int(axes), m)), tuple(range(int(axes)))
-        if not 0 <= int(axes) <= min(m, n):
+        count = axes if isinstance(axes, int | np.integer) else -1
+        first, second = tuple(range(m - count, m)), tuple(range(count))
+        if not 0 <= count <= min(m, n):
             raise ShapeError(f"tensordot: axes={axes} of arrays of {m} and {n} axes; use 0 to {min(m, n)}")
     else:
         first, second = (normal_axes("tensordot", _axes(axis), rank) for axis, rank in zip(axes, (m, n), strict=True))
@@ -76,17 +77,32 @@ def vdot(tracer: Tracer, a: object, b: object) -> Value:
 
 def vecdot(tracer: Tracer, x1: object, x2: object) -> Value:
     """np.vecdot(x1, x2): products of stacks of vectors."""
+    lengths = [_core("vecdot", tracer, x, 1) for x in (x1, x2)]
+    if lengths[0] != lengths[1]:
+        raise ShapeError(f"vecdot: the vectors are {lengths[0][0]} and {lengths[1][0]} long; make them equal")
     return summing.trace(tracer, mul.trace(tracer, x1, x2), -1)
 
 
 def matvec(tracer: Tracer, x1: object, x2: object) -> Value:
     """np.matvec(x1, x2): matrices times vectors."""
+    _core("matvec", tracer, x1, 2)
+    _core("matvec", tracer, x2, 1)
     return _of_vectors(tracer, x1, slicing.trace(tracer, x2, (..., None)), -1)
 
 
 def vecmat(tracer: Tracer, x1: object, x2: object) -> Value:
     """np.vecmat(x1, x2): vectors times matrices."""
+    _core("vecmat", tracer, x1, 1)
+    _core("vecmat", tracer, x2, 2)
     return _of_vectors(tracer, slicing.trace(tracer, x1, (..., None, slice(None))), x2, -2)
+
+
+def _core(name: str, tracer: Tracer, x: object, rank: int) -> Shape:
+    """The last axes of an operand; ShapeError if it has fewer than `rank`."""
+    shape = shape_of(tracer.lift(x))
+    if len(shape) < rank:
+        raise ShapeError(f"{name}: an operand has shape {shape}; it needs at least {rank} axes")
+    return shape[-rank:]
 
 
 def _of_vectors(tracer: Tracer, x1: object, x2: object, axis: int) -> Value:

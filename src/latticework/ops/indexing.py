@@ -69,7 +69,10 @@ def take(tracer: Tracer, a: object, indices: Any, axis: Any = None, mode: str = 
 
 def compress(tracer: Tracer, condition: Any, a: object, axis: Any = None) -> Value:
     """np.compress(condition, a, axis) by a public condition."""
-    return take(tracer, a, np.flatnonzero(_public(tracer, "compress", condition)), axis)
+    chosen = _public(tracer, "compress", condition)
+    if chosen.ndim != 1:
+        raise ShapeError(f"compress: the condition has shape {chosen.shape}; give one axis of True and False")
+    return take(tracer, a, np.flatnonzero(chosen), axis)
 
 
 def delete(tracer: Tracer, arr: object, obj: Any, axis: Any = None) -> Value:
@@ -78,6 +81,8 @@ def delete(tracer: Tracer, arr: object, obj: Any, axis: Any = None) -> Value:
     if axis is None:
         value, axis = reshape.trace_ravel(tracer, value), 0
     along = normal_axis("delete", axis, len(shape_of(value)))
+    if not isinstance(obj, slice):
+        _public(tracer, "delete", obj)
     try:
         kept = np.delete(np.arange(shape_of(value)[along]), obj)
     except IndexError as error:

@@ -49,14 +49,17 @@ def hsplit(tracer: Tracer, ary: object, indices_or_sections: Any) -> list[Value]
 
 def vsplit(tracer: Tracer, ary: object, indices_or_sections: Any) -> list[Value]:
     """np.vsplit(ary, indices_or_sections)."""
-    return split(tracer, ary, indices_or_sections, 0)
+    value = tracer.lift(ary)
+    if len(shape_of(value)) < 2:
+        raise ShapeError(f"vsplit: shape {shape_of(value)} has no rows; use np.split")
+    return split(tracer, value, indices_or_sections, 0)
 
 
-def unstack(tracer: Tracer, x: object, axis: int = 0) -> list[Value]:
+def unstack(tracer: Tracer, x: object, axis: int = 0) -> tuple[Value, ...]:
     """np.unstack(x, axis=...)."""
     value = tracer.lift(x)
     along = normal_axis("unstack", axis, len(shape_of(value)))
-    return [slicing.trace(tracer, value, (*(slice(None),) * along, i)) for i in range(shape_of(value)[along])]
+    return tuple(slicing.trace(tracer, value, (*(slice(None),) * along, i)) for i in range(shape_of(value)[along]))
 
 
 def diff(tracer: Tracer, a: object, n: int = 1, axis: int = -1) -> Value:

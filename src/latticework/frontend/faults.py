@@ -1,0 +1,105 @@
+"""What goes wrong while a user's function runs on symbols, as errors of ours at the user's line.
+
+Python and NumPy call special methods of secrets, and some of them catch what these raise: NumPy answers a subscript
+whose `__index__` fails with an IndexError, `np.array_equal` with False. So refusals are noted when they are raised, and
+what the function raises, or that it returns, is looked at in their light.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TypeVar
+
+import numpy as np
+
+from latticework.errors import TraceError, UnsupportedError, UserError
+from latticework.frontend.location import asked_by_library, user_frames
+
+Error = TypeVar("Error", bound=UserError)
+
+_FOREIGN = (TypeError, ValueError, AttributeError, IndexError, BufferError, OverflowError, SystemError, RuntimeError)
+_RAISE = {dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"]}
+# How Python and NumPy say that an operand is none of their numbers: by the names of our classes, or of NumPy's objects.
+_ABOUT_SECRETS = (
+    "'Number'", "TracedArray", "TracedIndex", "encrypted", "secret", "dtype('O')", "object_", "object array",
+    "not supported for the input types",
+)  # fmt: skip
+
+
+class MissingMethodError(UnsupportedError, AttributeError):
+    """A method that numbers or arrays have and secrets do not; hasattr() sees an ordinary missing attribute."""
+
+
+class Faults:
+    """The refusals of one run of a user's function.
+
+    where   "program f" or "circuit f"
+    remedy  what to write instead of a function of NumPy; of "", in general
+    """
+
+    def __init__(self, where: str, remedy: Callable[[str], str]) -> None:
+        self._where, self._remedy = where, remedy
+        self._last: UserError | None = None
+        self._lost: UserError | None = None
+
+    def noted(self, error: Error) -> Error:
+        """A refusal that is about to be raised, since the value of a secret was asked for."""
+        self._last = error
+        if asked_by_library():
+            self._lost = self._lost or error  # unless it comes out of the user's function
+        return error
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Run the user's function.
+
+        raises  TraceError, or the refusal behind it, for exceptions of Python and NumPy; what the user's own code
+                raises by a statement passes. A refusal that library code caught is raised at the end.
+        """
+        try:
+            yield
+        except (UserError, RecursionError):
+            raise
+        except _FOREIGN as error:
+            typed = self._typed(error)
+            if typed is None:
+                raise
+            raise typed from error
+        if self._lost is not None:
+            raise self._lost
+
+    def _typed(self, error: BaseException) -> UserError | None:
+        behind: BaseException | None = error
+        while behind is not None:
+            if isinstance(behind, UserError):
+                return behind
+            behind = behind.__cause__ or behind.__context__
+        loc, frames, place = user_frames(error.__traceback__)
+        if len(frames) == 1 and frames[0].f_code.co_code[place] in _RAISE:
+            return None
+        if self._last is not None and self._last.at is loc:
+            return self._last
+        function = _function(error, frames[1:])
+        of = f" of {function}" if function else ""
+        if "output from dtype('O')" in str(error):
+            advice = "make a new array instead of changing one of public numbers: y = y + x"
+        elif any(word in str(error) for word in _ABOUT_SECRETS):
+            advice = f"what is encrypted has no value here: {self._remedy(function.rpartition('.')[2])}"
+        else:
+            advice = "correct it, or do what needs the values of secrets after decryption"
+        message = str(error).rstrip(" .")
+        return TraceError(f"{self._where} stops with {type(error).__name__}{of}: {message}; {advice}", at=loc)
+
+
+def _function(error: BaseException, called: list[FrameType]) -> str:
+    """The function of NumPy that failed, as users write it; "" if it is not known."""
+    ufunc = getattr(error, "ufunc", None)
+    if called:
+        name = called[0].f_code.co_name
+        found = [prefix for prefix, module in (("np", np), ("np.linalg", np.linalg)) if hasattr(module, name)]
+        if found and str(called[0].f_globals.get("__name__", "")).startswith("numpy"):
+            return f"{found[-1] if 'linalg' in called[0].f_code.co_filename else found[0]}.{name}"
+    return f"np.{ufunc.__name__}" if isinstance(ufunc, np.ufunc) else ""

@@ -4,7 +4,8 @@
 
 The rules are the tables below; nothing else in this file knows a folder by name. Imports are read from the
 syntax tree, those inside functions included. Importing a submodule also runs the `__init__` of its package; this
-is not counted as a dependency. Exit status 1 if anything is wrong, one line each.
+is not counted as a dependency. Modules loaded by name, which a syntax tree does not show, are loaded in BY_NAME only.
+Exit status 1 if anything is wrong, one line each.
 """
 
 import argparse
@@ -51,11 +52,12 @@ MAY_IMPORT = {
     "expand": f"techniques ir dialects params {DATA}",
     "passes": f"ir dialects approx {DATA}",
     "ops": f"ir dialects approx layout {DATA}",
-    "frontend": f"ir dialects approx ops frontend.location {DATA}",
+    "frontend": f"ir dialects approx ops location plain {DATA}",
     "lifting": f"ir dialects ops circuit {DATA}",
-    "frontend.location": "ir",
+    "location": "ir",
+    "plain": "",
     "params": "_core",
-    "bfv": "_core params frontend.location",
+    "bfv": "_core params location",
     "plan": f"_core params {DATA}",
     "plan.emit": f"ir dialects params {PLAN}",
     "cost": f"params {PLAN}",
@@ -63,7 +65,7 @@ MAY_IMPORT = {
     "bench": "",
     "report": f"_core params cost {PLAN}",
     "runtime": f"_core params {PLAN}",
-    "ckks": f"_core ir dialects params keys expand passes approx frontend.location bootstrapping plan.emit {PLAN}",
+    "ckks": f"_core ir dialects params keys expand passes approx location bootstrapping plan.emit {PLAN}",
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
     "techniques": "",
@@ -81,13 +83,21 @@ MAY_IMPORT = {
     "circuits": ANYTHING,
     "compile": ANYTHING,
     "composition": ANYTHING,
-    "model": ANYTHING,
-    "cli": "__init__ _core model compile bench calibrate cost runtime report progress",
+    "model": f"ir cost debug plain report runtime {PLAN}",
+    "commands": "__init__ _core runtime progress",
+    "commands.compile": "commands compile frontend progress",
+    "commands.explain": f"commands report {PLAN}",
+    "commands.calibrate": "commands calibrate",
+    "commands.bench": "commands bench",
+    "cli": "",
     "__main__": "cli",
     "__init__": ANYTHING,
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
 OPTIONAL = {"torch", "onnx", "ray", "sklearn", "matplotlib", "ortools"}
+# The only modules that load others by name: public names when they are first used, the command that is called, and
+# the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
+BY_NAME = {"__init__", "cli", "bench"}
 
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {
@@ -138,6 +148,13 @@ def imports_of(tree: ast.Module, package: str, modules: set[str]) -> Iterator[Im
             for alias in node.names:
                 inner = f"{source}.{alias.name}"
                 yield Import(node.lineno, inner if inner in modules else source, id(node) in in_function)
+
+
+def loads_by_name(tree: ast.Module) -> Iterator[int]:
+    """The lines where a module is loaded whose name is computed."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("import_module", "__import__"):
+            yield node.lineno
 
 
 def unit_of(module: str) -> str | None:
@@ -191,9 +208,13 @@ def check_python(root: Path) -> Iterator[str]:
             yield f"{where}:1: {name} has no rule; give its folder a line in MAY_IMPORT (tools/check_layers.py)"
             continue
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        found = list(imports_of(ast.parse(path.read_text(), str(path)), package, modules))
+        tree = ast.parse(path.read_text(), str(path))
+        found = list(imports_of(tree, package, modules))
         graph[name] = {i.name for i in found if i.name in files and i.name != name}
         yield from (f"{where}:{i.line}: {message}" for i in found for message in check_import(unit, i))
+        if unit not in BY_NAME:
+            by_name = f"loads a module by name; only {', '.join(sorted(BY_NAME))} may"
+            yield from (f"{where}:{line}: {unit} {by_name}" for line in loads_by_name(tree))
     yield from check_cycle(graph, "imports")
 
 

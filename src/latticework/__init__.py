@@ -1,55 +1,64 @@
-"""latticework: compile ordinary NumPy-like programs to run on encrypted data."""
+"""latticework: compile ordinary NumPy-like programs to run on encrypted data.
 
+A public name is imported when it is first used, so that whoever only makes keys, encrypts or runs a plan, or uses
+`bfv` or `ckks` alone, never loads the compiler.
+"""
+
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from latticework import errors
-from latticework.compile import compile
 from latticework.errors import RangeWarning, UserError
-from latticework.frontend import (
-    Circuit,
-    Index,
-    Program,
-    Secret,
-    avg_pool2d,
-    circuit,
-    conv1d,
-    conv2d,
-    exp,
-    for_loop,
-    gelu,
-    matrix,
-    polynomial,
-    program,
-    relu,
-    scalar,
-    select,
-    sigmoid,
-    square,
-    sum_pool2d,
-    tanh,
-    vector,
-)
-from latticework.model import Model
-from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
-from latticework.techniques import Techniques
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework import bfv as bfv
     from latticework import ckks as ckks
+    from latticework.compile import compile
+    from latticework.frontend import (
+        Circuit,
+        Index,
+        Program,
+        Secret,
+        avg_pool2d,
+        circuit,
+        conv1d,
+        conv2d,
+        exp,
+        for_loop,
+        gelu,
+        matrix,
+        polynomial,
+        program,
+        relu,
+        scalar,
+        select,
+        sigmoid,
+        square,
+        sum_pool2d,
+        tanh,
+        vector,
+    )
+    from latticework.model import Model, load
+    from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
+    from latticework.techniques import Techniques
 
 __version__ = "0.1.0"
 
-load = Model.load
-
-_LAZY = {"bfv", "ckks"}  # packages that are imported when they are first used
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+_PACKAGES = ("bfv", "ckks")
+_HOMES = {
+    "compile": ("compile",),
+    "frontend": (
+        "Circuit", "Index", "Program", "Secret", "avg_pool2d", "circuit", "conv1d", "conv2d", "exp", "for_loop", "gelu",
+        "matrix", "polynomial", "program", "relu", "scalar", "select", "sigmoid", "square", "sum_pool2d", "tanh",
+        "vector",
+    ),
+    "model": ("Model", "load"),
+    "runtime": ("Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
+    "techniques": ("Techniques",),
+}  # fmt: skip
+_HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Circuit",
@@ -88,3 +97,28 @@ __all__ = [
     "tanh",
     "vector",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES})
+
+
+class _Package(ModuleType):
+    """`compile` and `circuit` are submodules too: importing these does not put them in the place of the functions."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _HOME or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -15,8 +15,8 @@ from latticework.cost import CostModel
 from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.escaping import plain_text
-from latticework.frontend.plain import plain_array
 from latticework.ir import Module, Value, interpret
+from latticework.plain import real_array
 from latticework.plan.arguments import OutputLanes, gathered, returned, scattered
 from latticework.plan.output_lanes import output_lanes
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
@@ -171,6 +171,9 @@ class Model:
         return self.report()._repr_html_()
 
 
+load = Model.load
+
+
 def checked_inputs(
     program: ClientSpec, arrays: tuple[Any, ...], named: dict[str, Any], *, stacks: bool = False
 ) -> list[Any]:
@@ -224,7 +227,7 @@ def _integer(program: ClientSpec, spec: IndexInput, value: Any) -> int:
 def _tensor(program: ClientSpec, spec: SecretInput, value: Any, *, stacks: bool) -> npt.NDArray[np.float64]:
     where = f"program {program.name}, input {spec.name}"
     try:
-        array = plain_array(value)
+        array = real_array(value)
     except (DtypeError, RangeError) as error:
         raise type(error)(f"{where}: {error.message}") from None
     is_stack = stacks and array.ndim == len(spec.shape) + 1 and array.shape[1:] == spec.shape and len(array) > 0

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from latticework.ir import PassEvent
 from latticework.runtime import Event
+
+if TYPE_CHECKING:  # who makes keys or runs plans has no passes, and need not load what they work on
+    from latticework.ir import PassEvent
 
 _STAGES = {"keys": "making keys", "evaluate": "evaluating"}
 
@@ -34,11 +36,11 @@ class ProgressBar:
 
     def __call__(self, event: Event | PassEvent) -> None:
         """Take note of one event."""
-        if isinstance(event, PassEvent):
+        if isinstance(event, Event):
+            description = self.label or _STAGES.get(event.stage, event.stage)
+            self._progress.update(self._task, description=description, total=event.total, completed=event.done)
+        else:
             self._progress.update(self._task, description=f"{self.label}: {event.name}", advance=1)
-            return
-        description = self.label or _STAGES.get(event.stage, event.stage)
-        self._progress.update(self._task, description=description, total=event.total, completed=event.done)
 
     def __enter__(self) -> Self:
         self._progress.start()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.cli import read_arrays, read_values
+from latticework.commands.arrays import read_arrays, read_values
 from latticework.errors import FormatError
 
 PROGRAM = """
@@ -166,3 +166,36 @@ def test_integers_of_files_are_run_time_integers(tmp_path):
     values = read_values(tmp_path / "inputs.npz")
     assert type(values["n"]) is int and values["n"] == 3
     assert values["x"].shape == (2,) and values["s"].dtype == np.float64
+
+
+EVERY_STEP = """
+import sys
+from latticework.cli import app
+
+def parts():
+    return {module.split(".")[1] for module in sys.modules if module.startswith("latticework.")}
+
+for words in {steps}:
+    app(words.split(), standalone_mode=False)
+without_report = parts()
+app(["explain", "model.lwplan"], standalone_mode=False)
+print(" ".join(without_report), " ".join(parts() - without_report), sep="\\n", file=sys.stderr)
+"""
+
+
+def test_no_command_but_compile_loads_the_compiler(session):
+    """Not for all that it does either: a name that is found when it is used could still load it."""
+    folder, _, _ = session
+    steps = [
+        "keygen model.lwclient -o other --insecure",
+        "encrypt model.lwclient x.npy -k other -o other.lwct --insecure",
+        "run model.lwplan other.lwct -k other -o answer.lwct",
+        "decrypt model.lwclient answer.lwct -k other -o answer.npy --insecure",
+    ]
+    command = [sys.executable, "-c", EVERY_STEP.replace("{steps}", repr(steps))]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    *_, loaded, for_explain = done.stderr.splitlines()
+    runtime = {"_core", "params", "plan", "runtime", "errors", "escaping"}
+    assert set(loaded.split()) == {*runtime, "cli", "commands", "progress"}
+    assert set(for_explain.split()) == {"cost", "report"}

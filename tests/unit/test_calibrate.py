@@ -75,7 +75,7 @@ def test_unmeasured_shapes_take_the_overhead_of_the_nearest(measured):
 
 
 def test_quick_calibration_from_the_command_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("latticework.cli.QUICK", Extent((10,), {10: ((2, 1),)}, 1, 1))
+    monkeypatch.setattr("latticework.commands.calibrate.QUICK", Extent((10,), {10: ((2, 1),)}, 1, 1))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = CliRunner().invoke(app, ["calibrate", "--quick"])
     assert found.exit_code == 0, found.output

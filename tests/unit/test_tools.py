@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -85,6 +86,10 @@ def test_layers_pass_a_clean_tree(plant):
             "src/latticework/compile.py:2: latticework.ir.core is imported inside a function",
         ),
         (python(compile="import torch.nn\n"), "src/latticework/compile.py:1: torch.nn is optional"),
+        (
+            python(model="import importlib\n\nload = importlib.import_module('x')\n"),
+            "src/latticework/model.py:3: model loads a module by name; only ",
+        ),
         (python(misc="\n"), "src/latticework/misc.py:1: latticework.misc has no rule"),
         (
             python(
@@ -215,14 +220,23 @@ def test_symbols_name_a_weak_symbol_of_an_isa_file(plant, linkage, status):
 
 
 def test_import_time_names_a_slow_or_greedy_module(plant, monkeypatch):
-    tree = plant(
-        {"matplotlib.py": "", "greedy.py": "import matplotlib\n", "slow.py": "import time\ntime.sleep(0.03)\n"}
-    )
+    busy = "import time\nend = time.process_time() + 0.04\nwhile time.process_time() < end:\n    pass\n"
+    tree = plant({"matplotlib.py": "", "greedy.py": "import matplotlib\n", "slow.py": busy})
     monkeypatch.setenv("PYTHONPATH", str(tree))
     assert run_tool("check_import_time.py", "--module", "slow", "--limit-ms", "30").returncode == 1
     assert run_tool("check_import_time.py", "--module", "slow").returncode == 0
     greedy = run_tool("check_import_time.py", "--module", "greedy")
     assert (greedy.returncode, "loads matplotlib" in greedy.stdout) == (1, True)
+
+
+def test_import_time_names_parts_that_are_not_needed():
+    too_much = runpy.run_path(str(ROOT / "tools" / "check_import_time.py"))["too_much"]
+    needed = {"sys", "numpy.linalg", "latticework", "latticework._core", "latticework.bfv.keys", "latticework.params"}
+    assert too_much("latticework.bfv", needed) == []
+    assert too_much("latticework.bfv", {*needed, "latticework.frontend.circuit", "latticework.frontend"}) == [
+        "latticework.frontend"
+    ]
+    assert too_much("latticework.compile", {*needed, "latticework.frontend", "torch"}) == ["torch"]
 
 
 def stub_signatures():

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from latticework.errors import DtypeError, RangeError, UserError
-from latticework.frontend.location import user_loc
+from latticework.location import user_loc
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from latticework import _core
 from latticework.bfv.context import Context
 from latticework.errors import UnsupportedError
-from latticework.frontend.location import user_loc
+from latticework.location import user_loc
 
 
 class Plaintext:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError, UserError
-from latticework.frontend.location import user_loc
+from latticework.location import user_loc
 from latticework.plan.embedding import unembed
 
 ComplexArray = npt.NDArray[np.complex128]

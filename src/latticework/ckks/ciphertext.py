@@ -14,7 +14,7 @@ from latticework import _core
 from latticework.ckks.checks import is_real_number
 from latticework.ckks.parameters import Parameters
 from latticework.errors import UnsupportedError
-from latticework.frontend.location import user_loc
+from latticework.location import user_loc
 
 
 class Plaintext:

@@ -20,9 +20,9 @@ from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import LevelError, ScaleError, ShapeError
 from latticework.expand import expand
 from latticework.expand.primitives import Primitives
-from latticework.frontend.location import user_loc
 from latticework.ir import Block, Builder, Module, Value, run_passes
 from latticework.keys import planned_keys
+from latticework.location import user_loc
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters
 from latticework.passes import cse, dce

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from latticework.errors import ShapeError, TraceError
-from latticework.frontend.location import definition_loc, user_loc
+from latticework.location import definition_loc, user_loc
 
 
 @dataclass(frozen=True, slots=True)

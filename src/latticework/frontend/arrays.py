@@ -13,11 +13,11 @@ from latticework.errors import DtypeError, TraceError, UnsupportedError
 from latticework.escaping import plain_text
 from latticework.frontend.faults import MissingMethodError
 from latticework.frontend.indices import TracedIndex, refuse_indices
-from latticework.frontend.location import user_loc
 from latticework.frontend.tracing import Traced, Tracer, user_line
 from latticework.frontend.unsupported import remedy
 from latticework.ir.core import Value
 from latticework.ir.types import INDEX
+from latticework.location import user_loc
 from latticework.ops import indexing
 from latticework.ops.base import normal_axes
 

@@ -18,11 +18,11 @@ from latticework.escaping import plain_text
 from latticework.frontend.annotations import Parameter, parameters_of
 from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
 from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
-from latticework.frontend.location import definition_loc, user_loc
 from latticework.frontend.program import weights_of
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
+from latticework.location import definition_loc, user_loc
 from latticework.plan.arguments import Argument, Branch, Result
 from latticework.plan.circuits import ScalarCounts
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from latticework.errors import DtypeError, LayoutError, RangeError, ShapeError, TraceError
 from latticework.frontend.annotations import Kinds, Parameter
-from latticework.frontend.location import user_loc
 from latticework.ir.location import Loc
+from latticework.location import user_loc
 from latticework.plan.arguments import OutputLanes
 
 MAX_LANES = 1 << 16

@@ -19,12 +19,12 @@ from latticework.dialects.scalar import INTEGER
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.escaping import plain_text
 from latticework.frontend.faults import Faults, MissingMethodError
-from latticework.frontend.location import user_loc
 from latticework.frontend.unsupported import circuit_remedy
 from latticework.ir.builder import Builder
 from latticework.ir.core import OpSpec, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
+from latticework.location import user_loc
 from latticework.plan.circuits import ScalarCounts
 
 MAX_OPERATIONS = 1_000_000

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from latticework.errors import TraceError, UnsupportedError, UserError
-from latticework.frontend.location import asked_by_library, user_frames
+from latticework.location import asked_by_library, user_frames
 
 Error = TypeVar("Error", bound=UserError)
 

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 from latticework.dialects import loop
 from latticework.errors import TraceError
 from latticework.escaping import plain_text
-from latticework.frontend.location import user_loc
 from latticework.frontend.tracing import Traced, user_line
 from latticework.ir.core import Block, OpSpec, Value
+from latticework.location import user_loc
 
 _COUNTER = "carry a counter array instead (start at 0.0, return counter + 1)"
 

@@ -11,12 +11,12 @@ from latticework.dialects import loop
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend.arrays import TracedArray
 from latticework.frontend.indices import TracedIndex
-from latticework.frontend.location import definition_loc, user_loc
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Tracer, current_tracer, user_line
 from latticework.ir.core import Block, Region, Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.types import INDEX
+from latticework.location import definition_loc, user_loc
 from latticework.ops import trivial
 
 

@@ -17,13 +17,13 @@ from latticework.errors import DtypeError, ShapeError, TraceError
 from latticework.escaping import plain_text
 from latticework.frontend.annotations import Index, Parameter, Secret, parameters_of
 from latticework.frontend.arrays import TracedArray, wrap
-from latticework.frontend.location import definition_loc, user_loc
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
+from latticework.location import definition_loc, user_loc
 
 
 class Program:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.frontend.faults import Faults
-from latticework.frontend.location import user_loc
 from latticework.frontend.plain import plain_array
 from latticework.frontend.unsupported import remedy
 from latticework.ir.builder import Builder, located
@@ -22,6 +21,7 @@ from latticework.ir.core import Block, Op, OpSpec, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
+from latticework.location import user_loc
 from latticework.ops import ALL_OPS, COMPOSED, TensorOp
 from latticework.ops.constant import CONSTANT
 

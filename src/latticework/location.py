@@ -11,7 +11,7 @@ import numpy as np
 
 from latticework.ir.location import Loc
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _INSTALLED = (os.path.join(_PYTHON, "site-packages"), os.path.join(_PYTHON, "dist-packages"))

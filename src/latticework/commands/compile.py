@@ -1,0 +1,122 @@
+"""`compile`: a plan and a client file from a program."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from latticework.commands.arrays import read_arrays, read_values
+from latticework.commands.console import Target, reported, say
+from latticework.compile import compile as compile_program
+from latticework.errors import TraceError, UserError
+from latticework.frontend import Circuit, Program
+from latticework.progress import ProgressBar
+
+
+@reported
+def compile(
+    program: Annotated[str, typer.Argument(help="FILE.py, or FILE.py:NAME if it holds several programs.")],
+    output: Target = Path("model.lwplan"),
+    weights: Annotated[Path | None, typer.Option(help=".npz with one array per weight, by parameter name.")] = None,
+    calibrate: Annotated[Path | None, typer.Option(help=".npy or .npz with data like the inputs.")] = None,
+    precision_bits: Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")] = 12,
+    ring_degree: Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")] = None,
+    security_bits: Annotated[int, typer.Option(help="128, 192 or 256.")] = 128,
+    insecure: Annotated[bool, typer.Option(help="Allow a ring degree below the security asked for.")] = False,
+    cost_table: Annotated[
+        Path | None, typer.Option(help="Table of `calibrate`; the one that comes with the package if not given.")
+    ] = None,
+    network: Annotated[str, typer.Option(help="lan, wan or bits per second: what sending costs.")] = "lan",
+    scheme: Annotated[str, typer.Option(help="ckks, or bfv for circuits on exact integers.")] = "ckks",
+    plain_bits: Annotated[int, typer.Option(help="Of the plaintext modulus of BFV.")] = 20,
+    algorithm: Annotated[str, typer.Option(help="Of circuits: search, annealing, scalar or tensors.")] = "search",
+    effort: Annotated[str, typer.Option(help="Of the search for lanes: fast, normal or max.")] = "normal",
+    seed: Annotated[int, typer.Option(help="Of the search for lanes.")] = 0,
+    report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
+) -> None:
+    """Compile a program or a circuit: writes the server's plan, and beside it the client file (no weights in it)."""
+    found = load_program(program)
+    with ProgressBar("compiling") as bar:
+        model = compile_program(
+            found,
+            weights=read_arrays(weights) if weights else {},
+            calibrate=read_values(calibrate) if calibrate else None,
+            precision_bits=precision_bits,
+            ring_degree=ring_degree,
+            security_bits=security_bits,
+            insecure=insecure,
+            cost_table=cost_table,
+            network=read_network(network),
+            on_event=bar,
+            scheme=scheme,
+            plain_bits=plain_bits,
+            algorithm=algorithm,
+            effort=effort,
+            seed=seed,
+        )
+    client_file = output.with_suffix(".lwclient")
+    model.save(output)
+    model.client().save(client_file)
+    say(str(model))
+    say(f"wrote {output} (for the server) and {client_file} (for the client)")
+    if report is not None:
+        model.report().save(report)
+        say(f"wrote {report}")
+
+
+def read_network(text: str) -> str | float:
+    """A number where the text is one, else the text, which compiling then refuses or knows."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def load_program(argument: str) -> Program | Circuit:
+    """The program or circuit of FILE.py[:NAME].
+
+    raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed
+    """
+    file, _, name = argument.partition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise TraceError(f"{path} is not a Python file; name it something.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except UserError as error:
+        raise type(error)(error.message, at=error.at or _place(str(spec.origin), error)) from None
+    except (Exception, SystemExit) as error:
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise TraceError(
+            f"executing the file raised {type(error).__name__}: {what}; mend it until `python {path}` runs",
+            at=_place(str(spec.origin), error),
+        ) from None
+    finally:
+        sys.path.pop(0)
+    programs = {k: v for k, v in vars(module).items() if isinstance(v, Program | Circuit)}
+    if name and name in programs:
+        return programs[name]
+    if not name and len(programs) == 1:
+        return next(iter(programs.values()))
+    listed = ", ".join(programs) or "none"
+    raise TraceError(
+        f"{path} has these programs: {listed}; name one as {path}:NAME (decorated with @lw.program or @lw.circuit)"
+    )
+
+
+def _place(file: str, error: BaseException) -> str:
+    """The line of a user's file that an exception comes from, as file:line."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{file}:{lines[-1]}" if lines else file

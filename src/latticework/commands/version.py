@@ -1,0 +1,8 @@
+"""`version`: which one this is."""
+
+from latticework import __version__
+
+
+def version() -> None:
+    """Print the version."""
+    print(__version__)

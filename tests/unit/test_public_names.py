@@ -1,0 +1,67 @@
+"""The public names: found when they are asked for, the same for people, programs and type checkers."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import latticework as lw
+
+SOURCE = ast.parse(Path(lw.__file__).read_text())
+EAGER = {"RangeWarning", "UserError", "errors"}
+COMPILER = {"circuit", "compile", "frontend", "layout", "ops", "pipeline", "placing"}
+
+
+def names_for_type_checkers():
+    """Name -> module, of the imports that only type checkers see."""
+    (block,) = [node for node in SOURCE.body if isinstance(node, ast.If)]
+    assert ast.unparse(block.test) == "TYPE_CHECKING"
+    return {alias.name: statement.module for statement in block.body for alias in statement.names}
+
+
+def loaded_by(code):
+    """Folders and modules of the package that a fresh process has after running this."""
+    listing = "import sys; print(*{m.split('.')[1] for m in sys.modules if m.startswith('latticework.')})"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{listing}"], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_type_checkers_see_what_programs_see():
+    homes = {name: f"latticework.{module}" for module, names in lw._HOMES.items() for name in names}
+    packages = dict.fromkeys(lw._PACKAGES, "latticework")
+    assert names_for_type_checkers() == {**homes, **packages}
+    assert set(lw.__all__) == {*homes, *EAGER} and lw.__all__ == sorted(lw.__all__)
+
+
+def test_every_name_is_listed_and_found():
+    assert {*lw.__all__, *lw._PACKAGES} <= set(dir(lw))
+    for name in lw.__all__:
+        value = getattr(lw, name)
+        assert getattr(value, "__name__", name) in (name, f"latticework.{name}")
+        assert getattr(lw, name) is value
+    with pytest.raises(AttributeError, match="module 'latticework' has no attribute 'nothing'"):
+        lw.nothing
+    namespace = {}
+    exec("from latticework import *", namespace)
+    assert set(lw.__all__) <= set(namespace)
+
+
+def test_functions_are_not_replaced_by_submodules_of_their_names():
+    loaded = loaded_by(
+        "import latticework.circuit.graph, latticework.compile\n"
+        "import latticework as lw\n"
+        "assert callable(lw.circuit) and callable(lw.compile)\n"
+        "import latticework.circuit.emit\n"
+        "from latticework import circuit, compile\n"
+        "assert (circuit, compile) == (lw.circuit, lw.compile)\n"
+    )
+    assert loaded >= COMPILER
+
+
+@pytest.mark.parametrize(
+    "code", ["import latticework", "from latticework import bfv, ckks", "from latticework import Client, Server, load"]
+)
+def test_what_compiles_nothing_does_not_load_the_compiler(code):
+    assert not loaded_by(code) & COMPILER

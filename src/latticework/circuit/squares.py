@@ -45,7 +45,8 @@ def completed(graph: Graph, uses: Sequence[int], number: int) -> Sum | None:
         found = _product(graph, uses, node)
         if found is not None:
             products[found[0], found[1]] = place, coefficient * found[2]
-    squares, gone = [], set()
+    squares: list[Square] = []
+    gone: set[int] = set()
     for (a, b), (place, coefficient) in products.items():
         one, other = products.get((a, a)), products.get((b, b))
         if a == b or one is None or other is None or gone & {one[0], other[0]}:

@@ -34,7 +34,8 @@ def test_a_session_with_files(tmp_path, scheme):
     run("encrypt", client, tmp_path / "x.npz", "-k", keys, "-o", tmp_path / "in.lwct")
     run("run", plan, tmp_path / "in.lwct", "-k", keys, "-o", tmp_path / "out.lwct")
     run("decrypt", client, tmp_path / "out.lwct", "-k", keys, "-o", tmp_path / "out.npz")
-    got = np.load(tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as file:
+        got = dict(file)
     for name, want in {"a.result0": 15, "a.result1": 9, "b": [4, 3]}.items():
         np.testing.assert_allclose(got[name], want, atol=0.1 if scheme == "ckks" else 0)
     assert "Schedule" in run("explain", plan)

@@ -1,18 +1,23 @@
 """The search for layouts: what it says it took adds up, what it keeps is not beaten, and slow networks change choices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import latticework as lw
 from latticework.cost import CostModel
-from latticework.errors import UserError
+from latticework.errors import LayoutError, UserError
 from latticework.frontend import trace
 from latticework.ir import interpret
 from latticework.layout import assign_layouts
+from latticework.layout.conversions.take import distinct_vectors
+from latticework.layout.forms import MOST_ORDERS, holds, in_order, seeds
 from latticework.ops.lower import lower_to_vectors
 from latticework.placing import NETWORKS, Seconds, find_layouts
 from latticework.plan.placing import Ending, pareto
 from latticework.plan.serialise import read_plan, write_plan
+from latticework.techniques import ALL
 
 COSTS = CostModel.load()
 LAN, WAN = NETWORKS["lan"], NETWORKS["wan"]
@@ -119,3 +124,51 @@ def test_a_plan_keeps_how_its_layouts_were_chosen():
             and conversion.seconds > 0
         )
     assert read_plan(write_plan(plan)).placing == placing
+
+
+def product_of(a, b):
+    @lw.program
+    def product(x: lw.Secret[a], y: lw.Secret[b]):
+        return x @ y
+
+    return product
+
+
+def test_a_long_thin_matrix_compiles():
+    """Some candidates of this product would have 16,000 vectors of 8,192 slots."""
+    shapes = (8000, 128), (128,)
+    x, y = (np.random.default_rng(0).uniform(-1, 1, shape) for shape in shapes)
+    (got,) = lw.compile(product_of(*shapes), example=(x, y)).simulate(x, y)
+    np.testing.assert_allclose(got, x @ y, atol=1e-12)
+
+
+LARGE_PRODUCTS = [
+    ((300, 700), (700, 50)),
+    ((2000, 40), (40, 2000)),
+    pytest.param(((512, 512), (512, 512)), marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("shapes", LARGE_PRODUCTS, ids=str)
+def test_what_a_large_product_moves_can_be_packed(shapes):
+    """No power of two, no loops that turn each other, or more products than can be packed at once."""
+    decisions = found(product_of(*shapes), 8192)
+    ((op, placement),) = decisions.placed.items()
+    assert placement.fits and holds(placement.result, op.result.type.shape)
+    ways = [decisions.way(move.operand, move.old, move.new) for move in decisions.taken[op].moves]
+    assert all(distinct_vectors(step.target).layout.fits for way in ways for step in way)
+
+
+@pytest.mark.parametrize("techniques", [ALL, replace(ALL, layout_search=False)], ids=["searched", "in order"])
+def test_a_product_too_large_for_any_layout_is_refused_where_it_stands(techniques):
+    module = trace(product_of((1000, 1000), (1000, 1000)))
+    with pytest.raises(LayoutError, match="1000") as caught:
+        find_layouts(module, 8192, Seconds(COSTS, 1 << 14, 3), techniques)
+    assert str(caught.value.at).startswith(__file__)
+
+
+def test_many_axes_have_few_forms():
+    shape = (3,) * 12
+    forms = seeds(shape, 8192)
+    assert forms[0] == in_order(shape, 8192) and len(forms) <= MOST_ORDERS + 1
+    assert all(holds(form, shape) for form in forms)

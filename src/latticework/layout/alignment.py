@@ -24,7 +24,7 @@ from latticework.layout.derive import with_axis, without_copies
 from latticework.layout.forms import sorted_vectors
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.loops import Loops, axes_of, restricted
-from latticework.layout.sums import summed_layouts
+from latticework.layout.sums import free_sums, summed_layouts
 from latticework.layout.turning import cut_alike, forms_of, layout_of, turning
 from latticework.plan.pack import GAP, REPEAT, PackDim
 
@@ -35,11 +35,15 @@ def aligned(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layo
     """The placements of an operation whose secret operands meet in boxes, layouts of all its loops (None: public).
 
     An operand lies where its part of the box does, repeating along the loops that it lacks; the result lies where the
-    sums over the loops that it lacks may.
+    sums over the loops that it lacks may. Of a box that is too large to be packed, only where they take no mask.
     """
     for box in dict.fromkeys(boxes):
         wanted = tuple(None if layout is None else loops.wanted(side, box) for side, layout in enumerate(layouts))
-        for result in summed_layouts(box, len(loops.extents), loops.summed, keepdims=False):
+        if box.fits:
+            results = summed_layouts(box, len(loops.extents), loops.summed, keepdims=False)
+        else:
+            results = free_sums(box, loops.extents, loops.summed, keepdims=False)
+        for result in results:
             yield Placement(wanted, result, box if loops.summed else None)
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, Op, Type, Value, rebuild
 from latticework.layout.conversions import Conversion
+from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.forms import in_order
 from latticework.layout.layout import Layout, Shape
 from latticework.plan.pack import GAP, REPEAT
@@ -58,6 +59,12 @@ class Placement:
     operands: tuple[Layout | None, ...]
     result: Layout
     box: Layout | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether all it moves and makes can be packed: vectors that are equal count once in an operand."""
+        wanted = (layout for layout in self.operands if layout is not None)
+        return self.result.fits and all(layout.fits or distinct_vectors(layout).layout.fits for layout in wanted)
 
 
 class Decisions(Protocol):

@@ -22,7 +22,7 @@ def boxes(
     The summed loop numbers vectors; where the result repeats at the outermost, some of it may lie there instead.
 
     own     axes that only the left, and only the right operand has: they may turn the summed one
-    few     only those in which loops of both do: both operands are then got by turning
+    few     only those in which the most of them do, of both if that can be: both operands are then got by turning
     rolled  whether there are boxes in which they do
     """
     inside = min(result.outer_copies, 1 << num_bits(extent))
@@ -39,8 +39,8 @@ def boxes(
             continue
         turning = [place for axes in own for place in _turning(dims, axes)] if rolled else []
         subsets = list(_subsets(turning))
-        for chosen in subsets[-1:] if few else subsets:
-            yield from _turned(dims, result.vector_dims, summed, outer, chosen)
+        turned = [box for chosen in subsets for box in _turned(dims, result.vector_dims, summed, outer, chosen)]
+        yield from turned[-1:] if few else turned
 
 
 def _turned(

@@ -9,12 +9,15 @@ Vectors may be numbered in any order at no cost, so one order is used: axes asce
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations, product
+from functools import lru_cache
+from itertools import islice, permutations, product
 from math import prod
 
 from latticework.errors import LayoutError
 from latticework.layout.layout import Layout, Shape, num_bits
 from latticework.plan.pack import GAP, REPEAT, PackDim
+
+MOST_ORDERS = 120  # of the axes: all of five, and as many of more, which change the fastest
 
 
 def padded(shape: Shape) -> Shape:
@@ -74,24 +77,26 @@ def skewed(shape: Shape, slots: int, length: int) -> Layout | None:
     return Layout((*dims, PackDim(axis, extent // turn, turn), PackDim(axis, turn)), (), ((2, 0),))
 
 
+@lru_cache(maxsize=1024)
 def seeds(shape: Shape, slots: int, fill: int = REPEAT) -> tuple[Layout, ...]:
     """Layouts from which a search starts, the row-major one first.
 
     fill  what the slots hold that are left over: repetition (REPEAT) or nothing (GAP)
-    One vector: all orders of the axes, with the left over dimension in every place. Several: the compact layouts of all
-    orders, and of matrices all tiles of powers of two in both orders.
+    One vector: the orders of the axes, `MOST_ORDERS` at most, with the left over dimension in every place. Several: the
+    compact layouts of these orders, and of matrices all tiles of powers of two in both orders.
     """
     axes = [axis for axis, extent in enumerate(shape) if extent > 1]
     size = prod(padded(shape))
     found = [in_order(shape, slots)]
+    orders = list(islice(permutations(axes), MOST_ORDERS))
     if size <= slots:
-        for order in permutations(axes):
+        for order in orders:
             dims = [PackDim(axis, padded(shape)[axis]) for axis in order]
             for place in range(len(dims) + 1):
                 found.append(Layout((*dims[:place], PackDim(fill, slots // size), *dims[place:])))
     else:
         ones = [axis for axis in range(len(shape)) if axis not in axes]
-        found += [in_order(shape, slots, (*ones, *order)) for order in permutations(axes)]
+        found += [in_order(shape, slots, (*ones, *order)) for order in orders]
         if len(axes) == 2:
             found += tilings(shape, slots)
     if fill != REPEAT and size < slots:

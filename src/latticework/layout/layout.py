@@ -20,7 +20,7 @@ from math import prod
 from latticework.errors import LayoutError
 from latticework.ir import register_attribute
 from latticework.layout.canonical import canonical, vector_slots
-from latticework.plan.pack import GAP, REPEAT, PackDim, PackMap, Roll
+from latticework.plan.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, Roll
 
 Shape = tuple[int, ...]
 Bit = tuple[int, int]  # (axis, weight along the axis), or REPEATED
@@ -106,6 +106,11 @@ class Layout:
     def slots(self) -> int:
         """Length of the shortest vectors that hold the slot dims: a power of two."""
         return vector_slots(self.dims)
+
+    @property
+    def fits(self) -> bool:
+        """Whether its vectors have no more slots together than a packing may have."""
+        return self.count * self.slots <= MAX_PLACES
 
     @property
     def is_plain(self) -> bool:

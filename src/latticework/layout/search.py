@@ -17,15 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from latticework.dialects.tensor import TensorType
+from latticework.errors import LayoutError
 from latticework.ir import Block, Module, Op, Value, last_uses
 from latticework.layout.assign import Placement, Room
 from latticework.layout.conversions import Conversion, stations
 from latticework.layout.derive import folded
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.reasons import Move, Other, Taken
+from latticework.plan.pack import MAX_PLACES
 from latticework.plan.placing import Ending, pareto
 
 BEAM = 24
@@ -184,7 +186,9 @@ class Search:
 
     def _block(self, block: Block, states: list[_State], keep: bool) -> list[_State]:
         """States after a block. keep: values from outside live on."""
-        last = last_uses(block)
+        ending: dict[int, set[Value]] = {}
+        for value, until in last_uses(block).items():
+            ending.setdefault(until, set()).add(value)
         outside = {value for state in states for value in state.layouts}
         for place, op in enumerate(block.ops):
             if op.spec.terminator:
@@ -192,13 +196,12 @@ class Search:
             if op.regions:
                 states = [after for state in states for after in self._nested(op, state)]
             elif any(_is_tensor(v) and v.is_secret for v in op.results):
-                states = [after for state in states for after in self._placed(op, state)]
+                states = [after for state in states for after in self._placed(op, state)] or self._refused(op)
                 reached = self._reached.setdefault(op, {})
                 for state in states:
                     lying = state.layouts[op.result]
                     reached[lying] = min(state.seconds, reached.get(lying, state.seconds))
-            gone = {v for v, until in last.items() if until <= place} - (outside if keep else set())
-            states = self._pruned(states, gone)
+            states = self._pruned(states, ending.get(place, set()) - (outside if keep else set()))
         return states
 
     def _finished(self, op: Op, state: _State) -> _State:
@@ -261,12 +264,23 @@ class Search:
                 (state.layouts.get(v) or assumed[v]) if _is_tensor(v) and v.is_secret else None for v in op.operands
             ]
             for placement in self.choices(op, layouts, self.room):
+                if not placement.fits:
+                    continue
                 ways = [self._sent_as(op, value, layout, placement) for value, layout in assumed.items()]
                 for sent in product(*ways):
                     if is_open and (placement, sent) in seen:
                         continue
                     seen.add((placement, sent))
                     yield self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
+
+    def _refused(self, op: Op) -> NoReturn:
+        shapes = " and ".join(str(v.type.shape) for v in op.operands if isinstance(v.type, TensorType))
+        raise LayoutError(
+            f"{op.name.removeprefix('tensor.')}: however the operands of shapes {shapes} are laid out in vectors of "
+            f"{self.room.slots} slots, they take more than {MAX_PLACES} slots together; compute it in parts, such as "
+            "some rows or columns at a time",
+            at=op.loc,
+        )
 
     def _open(self, shape: Shape) -> Sequence[Layout]:
         """What is tried for an input that nothing has placed yet: fewer of large ones, whose prices take long."""
@@ -312,7 +326,8 @@ class Search:
                 found = [layout, *(near for stop in stations(wanted) for near in (stop, folded(stop)) if may(near))]
                 near = [station for station in dict.fromkeys(found) if station.count <= layout.count]
                 few = min(near, key=lambda station: self._seconds(value, station, wanted))
-                return [few, wanted] if wanted.count <= MOST_SENT * layout.count and may(wanted) else [few]
+                often = wanted.fits and wanted.count <= MOST_SENT * layout.count and may(wanted)
+                return [few, wanted] if often else [few]
         return [layout]
 
     def _seconds(self, value: Value, old: Layout, new: Layout) -> float:

@@ -79,7 +79,11 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     loops = Loops.matmul(*map(shape_of, op.operands))
     out = shape_of(op.result)
     if None not in layouts:
-        yield from aligned(loops, layouts, _boxes(loops, layouts, out, room))
+        is_large = prod(padded(loops.extents)) > LARGE_BOX * room.slots
+        found = list(aligned(loops, layouts, _boxes(loops, layouts, out, room, is_large)))
+        if is_large and not any(placement.fits for placement in found):
+            found = list(aligned(loops, layouts, _fresh_boxes(loops, _forms(out, room), out, room, is_large)))
+        yield from found
         return
     (side,) = (side for side in (0, 1) if layouts[side] is not None)
     lying = layouts[side]
@@ -100,13 +104,17 @@ def _exchanged(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
     return exchanged(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
 
 
-def _boxes(loops: Loops, layouts: Layouts, out: Shape, room: Room) -> Iterator[Layout]:
+def _boxes(loops: Loops, layouts: Layouts, out: Shape, room: Room, is_large: bool) -> Iterator[Layout]:
     """Where two secret operands lie already; and boxes around where the result may lie, fewer if they are large."""
-    is_large = prod(padded(loops.extents)) > LARGE_BOX * room.slots
     yield from _distinct([meeting(loops, layouts)], loops.extents)
-    (summed,), own = loops.summed, (loops.own(0), loops.own(1))
     sides = [_exchanged(loops, side, layout, out) for side, layout in enumerate(layouts) if layout is not None]
-    for result in _distinct([*sides, *([] if is_large else _forms(out, room))], out):
+    yield from _fresh_boxes(loops, [*sides, *([] if is_large else _forms(out, room))], out, room, is_large)
+
+
+def _fresh_boxes(loops: Loops, results: Iterable[Layout], out: Shape, room: Room, is_large: bool) -> Iterator[Layout]:
+    """Boxes around places of the result."""
+    (summed,), own = loops.summed, (loops.own(0), loops.own(1))
+    for result in _distinct(results, out):
         yield from boxes(result, summed, loops.extents[summed], own, is_large, room.rolls)
 
 

@@ -44,6 +44,8 @@ def lower_to_vectors(module: Module, spread: bool = True) -> tuple[Module, list[
             return  # the same vector already is another tensor
         kind = old.type
         assert isinstance(kind, TensorType)
+        if not kind.layout.fits:
+            return  # a converted operand, whose vectors are taken many times
         position = positions[old] = len(tensors)
         tensors.append(PlacedTensor(name, loc, kind.layout.pack_map(kind.shape)))
         max_abs = old.origin.max_abs if old.origin is not None else None

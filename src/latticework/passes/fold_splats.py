@@ -1,100 +1,141 @@
 """fold-splats: products with one public number move into the linear maps and constants that they scale.
 
-In/out: vec IR, same cleartext meaning. c * (A x + b) becomes (cA) x + cb, which
-saves the level of the product. A value that is used elsewhere too is left as it
-is. Cost: O(ops), but for chains of sums, which are walked once per product.
+In/out: vec IR, same cleartext meaning. c * (A x + b) becomes (cA) x + cb, which saves the level of the product. A value
+that is used elsewhere too is left as it is. Which values can take a factor in is found in order, where the factors then
+go against it, so that a chain of any length is one walk. Cost: O(ops).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from latticework.ir import Builder, Module, Op, Pass, Value, rebuild
+from latticework.ir import Block, Builder, Module, Op, Pass, Value, rebuild
 
 SUMS = ("vec.add", "vec.sub", "vec.neg")
+PUBLIC = ("vec.splat", "vec.constant")
 
 
 def run(module: Module) -> Module:
     """Fold every product with a splat that can be."""
+    taking: set[Value] = set()
+    factors: dict[Value, float] = {}
+    gone: dict[Value, Value] = {}
+    for op in module.walk():
+        if len(op.results) == 1 and _takes_in(op, taking):
+            taking.add(op.result)
+    for block in _blocks(module.body):
+        for op in reversed(block.ops):
+            _move(op, taking, factors, gone)
+    scaled: dict[Value, Value] = {}  # apart from the mapping: they stand for no value of the module
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
-        if op.name != "vec.mul":
+        value = op.results[0] if op.results else None
+        if value not in factors and value not in gone:
             return False
-        for factor, other in (op.operands, reversed(op.operands)):
-            if _is(factor, "vec.splat") and other.is_secret and _absorbs(other, op):
-                value = factor.owner.attrs["value"]  # type: ignore[union-attr]
-                mapping[op.result] = _scaled(other, value, builder, mapping)
-                return True
-        return False
+        new = scaled.pop(gone[value]) if value in gone else _scaled(op, factors[value], builder, mapping, scaled)
+        (scaled if value in factors else mapping)[value] = new
+        return True
 
     return rebuild(module, visit)
 
 
-def _is(value: Value, name: str) -> bool:
-    return isinstance(value.owner, Op) and value.owner.name == name
+def _blocks(block: Block) -> list[Block]:
+    """A block and all that are nested in it."""
+    found = [block]
+    for each in found:
+        found += [region.block for op in each.ops for region in op.regions]
+    return found
 
 
-def _absorbs(value: Value, user: Op) -> bool:
+def _is(value: Value, *names: str) -> bool:
+    return isinstance(value.owner, Op) and value.owner.name in names
+
+
+def _number(op: Op) -> tuple[float, Value] | None:
+    """The number and the value that a product with a splat multiplies; None for anything else."""
+    if op.name == "vec.mul":
+        for factor, other in (op.operands, reversed(op.operands)):
+            if _is(factor, "vec.splat") and other.is_secret:
+                return factor.owner.attrs["value"], other  # type: ignore[union-attr]
+    return None
+
+
+def _absorbs(value: Value, user: Op, taking: set[Value]) -> bool:
     """Whether a product with a number can move into what makes this value, which only `user` reads."""
     if not value.is_secret:
-        return True
+        return _is(value, *PUBLIC)
     op = value.owner
-    if not isinstance(op, Op) or op.block is not user.block:
-        return False
-    return len(value.uses) == 1 and _absorbs_within(value)
+    return isinstance(op, Op) and op.block is user.block and len(value.uses) == 1 and value in taking
 
 
-def _folded(value: Value) -> Value | None:
-    """The x of value = x + rotate(x) where nothing else reads x, or None."""
-    op = value.owner
-    if not isinstance(op, Op) or op.name != "vec.add":
+def _folded(op: Op) -> Value | None:
+    """The x of x + rotate(x) where nothing else reads x, or None."""
+    if op.name != "vec.add":
         return None
     x, turned = op.operands
     if not _is(turned, "vec.rotate") or turned.owner.operands[0] is not x:  # type: ignore[union-attr]
         return None
-    return x if len(x.uses) == 2 and len(turned.uses) == 1 else None
+    alone = len(x.uses) == 2 and len(turned.uses) == 1
+    return x if alone and all(_block(v) is op.block for v in (x, turned)) else None
 
 
-def _absorbs_within(value: Value) -> bool:
-    """Whether the operation that makes a value takes in a factor."""
-    op = value.owner
-    if not isinstance(op, Op):
-        return False
+def _block(value: Value) -> Block | None:
+    return value.owner.block if isinstance(value.owner, Op) else None
+
+
+def _takes_in(op: Op, taking: set[Value]) -> bool:
+    """Whether an operation takes in a factor of its result, as its operands may."""
     if op.name == "vec.linear_transform":
         return True
-    if (inner := _folded(value)) is not None:
-        return _absorbs_within(inner)
+    if (inner := _folded(op)) is not None:
+        return inner in taking
     if op.name in SUMS:
-        return all(_absorbs(v, op) for v in op.operands)
-    return op.name == "vec.mul" and any(not v.is_secret for v in op.operands)
+        return all(_absorbs(v, op, taking) for v in op.operands)
+    return op.name == "vec.mul" and any(_is(v, *PUBLIC) for v in op.operands)
 
 
-def _scaled(value: Value, factor: float, builder: Builder, mapping: dict[Value, Value]) -> Value:
-    """factor * value, by operations of the rebuilt module."""
+def _move(op: Op, taking: set[Value], factors: dict[Value, float], gone: dict[Value, Value]) -> None:
+    """Hand the factor of a result on to what it is made of; a product that only hands on is gone: its operand does."""
+    if len(op.results) != 1:
+        return
+    product, factor = _number(op), factors.get(op.result)
+    if product is not None and _absorbs(product[1], op, taking):
+        number, other = product
+        factors[other] = number if factor is None else factor * number
+        gone[op.result] = other
+    elif factor is not None:
+        if (inner := _folded(op)) is not None:
+            factors[inner] = factors[op.operands[1]] = factor
+        elif op.name in SUMS:
+            factors.update((v, factor) for v in op.operands if v.is_secret)
+
+
+def _scaled(op: Op, factor: float, builder: Builder, mapping: dict[Value, Value], scaled: dict[Value, Value]) -> Value:
+    """factor times what an operation computes: by operands that have it already, or by its constants."""
+
+    def operand(value: Value) -> Value:
+        if value.is_secret:
+            return scaled.get(value, mapping.get(value, value))
+        return _constant(value, factor, builder)
+
+    if op.name == "vec.linear_transform":
+        return builder.build(op.spec, [mapping[op.operands[0]]], map=op.attrs["map"].scaled(factor))
+    if op.name == "vec.mul":
+        place = next(i for i, v in enumerate(op.operands) if _is(v, *PUBLIC))
+        operands = [mapping[v] for v in op.operands]
+        operands[place] = _constant(op.operands[place], factor, builder)
+        return builder.build(op.spec, operands)
+    return builder.build(op.spec, [operand(v) for v in op.operands], **op.attrs)
+
+
+def _constant(value: Value, factor: float, builder: Builder) -> Value:
+    """A public number or constant, times a factor."""
     op = value.owner
     assert isinstance(op, Op)
-    match op.name:
-        case "vec.splat":
-            return builder.build("vec.splat", [], value=op.attrs["value"] * factor, slots=op.attrs["slots"])
-        case "vec.constant":
-            constant = op.attrs["value"]
-            return builder.build("vec.constant", [], value=replace(constant, factor=constant.factor * factor))
-        case "vec.linear_transform":
-            return builder.build(op.spec, [mapping[op.operands[0]]], map=op.attrs["map"].scaled(factor))
-        case "vec.add" if _folded(value) is not None:
-            inner = _scaled(op.operands[0], factor, builder, mapping)
-            turned = op.operands[1].owner
-            assert isinstance(turned, Op)
-            return builder.build(op.spec, [inner, builder.build(turned.spec, [inner], **turned.attrs)])
-        case "vec.mul":
-            public = 0 if not op.operands[0].is_secret else 1
-            if _is(op.operands[public], "vec.splat") and _absorbs(op.operands[1 - public], op):
-                number = op.operands[public].owner.attrs["value"]  # type: ignore[union-attr]
-                return _scaled(op.operands[1 - public], factor * number, builder, mapping)
-            operands = [mapping[v] for v in op.operands]
-            operands[public] = _scaled(op.operands[public], factor, builder, mapping)
-            return builder.build(op.spec, operands)
-    return builder.build(op.spec, [_scaled(v, factor, builder, mapping) for v in op.operands])
+    if op.name == "vec.splat":
+        return builder.build("vec.splat", [], value=op.attrs["value"] * factor, slots=op.attrs["slots"])
+    constant = op.attrs["value"]
+    return builder.build("vec.constant", [], value=replace(constant, factor=constant.factor * factor))
 
 
 PASS = Pass("fold-splats", run, reads="vec", writes="vec")

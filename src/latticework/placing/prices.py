@@ -85,6 +85,7 @@ class Seconds:
         )
 
     def _price(self, op: str, spent: int, **options: Any) -> float:
+        spent = min(spent, self.depth)  # nothing is smaller than a shape at the end
         key = (op, spent, *options.items())
         if key not in self._prices:
             self._prices[key] = self.model.seconds(op, self.shape(spent, **options))

@@ -42,7 +42,7 @@ def to_arrays(
     shared = any(n > 1 and g.packing != "free" for n, g in zip(members, groups, strict=True))
     if shared or any(group.lanes for group in groups):
         return None
-    program = lift(scalars.written, traced.arguments, traced.results, scalars.line)
+    program = lift(scalars.regular, traced.arguments, traced.results, scalars.line)
     if program is None:
         return None
     techniques = replace(

@@ -12,6 +12,7 @@ import numpy as np
 from latticework import _core
 from latticework.circuit.emit import EmittedCircuit, emit_vectors
 from latticework.circuit.graph import INPUT, Graph, evaluate, graph_of
+from latticework.circuit.polynomials import shortened
 from latticework.circuit.record import recorded
 from latticework.circuit.reference import reference
 from latticework.circuit.rewrite import improved
@@ -68,9 +69,14 @@ class Scalars:
     line: Loc
 
     @cached_property
+    def regular(self) -> Graph:
+        """As written but for polynomials, which are shallower: what is regular stays so."""
+        return shortened(self.written)
+
+    @cached_property
     def graph(self) -> Graph:
         """Rewritten to fewer and shallower operations."""
-        return improved(self.written)
+        return improved(self.regular)
 
 
 def to_scalars(circuit: Circuit, weights: Any, *, exact: bool) -> Scalars:

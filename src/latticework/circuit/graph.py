@@ -94,12 +94,17 @@ class Graph:
             counts[output] += 1
         return counts
 
-    def depth(self, codes: tuple[int, ...] = (MUL, MUL_CONSTANT)) -> int:
-        """Products on the longest path, those by constants too, or operations of other kinds."""
+    def depths(self, codes: tuple[int, ...] = (MUL, MUL_CONSTANT)) -> list[int]:
+        """Products on the longest path to each node, those by constants too, or operations of other kinds."""
         depths: list[int] = []
         for number, node in enumerate(self.nodes):
             below = max((depths[i] for i in self.operands(number)), default=0)
             depths.append(below + (node.code in codes))
+        return depths
+
+    def depth(self, codes: tuple[int, ...] = (MUL, MUL_CONSTANT)) -> int:
+        """The same on the longest path of all."""
+        depths = self.depths(codes)
         return max((depths[i] for i in self.outputs), default=0)
 
     def as_dict(self, width: int) -> dict[str, Any]:
@@ -197,7 +202,7 @@ class GraphBuilder:
     def _times(self, a: int, value: Public) -> Operand:
         node = self.nodes[a]
         if value in (0, 1, -1):
-            return (Constant(0), a, self.neg(a))[value]  # type: ignore[index]
+            return (Constant(0), a, self.neg(a))[int(value)]
         if node.code == MUL_CONSTANT:
             return self._times(node.left, self.constants[node.right] * value)
         if node.code == NEG:
@@ -233,6 +238,32 @@ class GraphBuilder:
         return Graph(
             nodes, constants, self.groups, tuple(place[o] for o in outputs), tuple(self._lines[n] for n in order)
         )
+
+
+def copied(builder: GraphBuilder, graph: Graph, number: int, made: Sequence[Operand]) -> Operand:
+    """A node of a graph again, on what its operands have become."""
+    code, left, right = graph.nodes[number]
+    match code:
+        case 0:
+            return builder.input(left, right)
+        case 1:
+            return builder.add(made[left], made[right])
+        case 2:
+            return builder.sub(made[left], made[right])
+        case 3:
+            return builder.mul(made[left], made[right])
+        case 4:
+            return builder.neg(made[left])
+        case 5:
+            return builder.add(made[left], Constant(graph.constants[right]))
+    return builder.mul(made[left], Constant(graph.constants[right]))
+
+
+def finished(builder: GraphBuilder, graph: Graph, made: Sequence[Operand]) -> Graph:
+    """The graph whose outputs are what those of another one have become."""
+    names = [str(number) for number in range(len(graph.outputs))]
+    line = graph.lines[graph.outputs[0]]
+    return builder.finished(checked_outputs([made[o] for o in graph.outputs], names, line))
 
 
 def _number(operand: Operand) -> int:

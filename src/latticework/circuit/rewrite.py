@@ -21,9 +21,9 @@ from latticework.circuit.graph import (
     Constant,
     Graph,
     GraphBuilder,
-    Node,
     Operand,
-    checked_outputs,
+    copied,
+    finished,
 )
 from latticework.circuit.rules import RULES, SUMS, Match, Rule
 from latticework.circuit.squares import Sum, completed
@@ -48,8 +48,8 @@ def rewritten(graph: Graph, rules: tuple[Rule, ...] = RULES) -> Graph:
         if node.code in (ADD, SUB, MUL, NEG):
             match = Match(builder, node.code, left, right, alone[0], alone[-1])
             found = next((new for rule in rules if (new := rule(match)) is not None), None)
-        made.append(_copied(builder, graph, node, left, right) if found is None else found)
-    return _finished(builder, graph, made)
+        made.append(copied(builder, graph, number, made) if found is None else found)
+    return finished(builder, graph, made)
 
 
 def balanced(graph: Graph) -> Graph:
@@ -89,7 +89,7 @@ def balanced(graph: Graph) -> Graph:
                 if less:
                     total = builder.sub(total, joined([made[i] for i in less], builder.add))
                 made.append(builder.add(total, Constant(constant)))
-    return _finished(builder, graph, made)
+    return finished(builder, graph, made)
 
 
 def _sum_of(builder: GraphBuilder, made: list[Operand], found: Sum, joined: Callable[..., Operand]) -> Operand:
@@ -159,27 +159,6 @@ def _height(builder: GraphBuilder, heights: list[int], operand: Operand) -> int:
         below = max(heights[left], heights[right]) if code in (ADD, SUB, MUL) else heights[left]
         heights.append(below + (MUL_HEIGHT if code in (MUL, MUL_CONSTANT) else ADD_HEIGHT))
     return heights[operand]
-
-
-def _copied(builder: GraphBuilder, graph: Graph, node: Node, left: Operand, right: Operand) -> Operand:
-    match node.code:
-        case 1:
-            return builder.add(left, right)
-        case 2:
-            return builder.sub(left, right)
-        case 3:
-            return builder.mul(left, right)
-        case 4:
-            return builder.neg(left)
-        case 5:
-            return builder.add(left, Constant(graph.constants[node.right]))
-    return builder.mul(left, Constant(graph.constants[node.right]))
-
-
-def _finished(builder: GraphBuilder, graph: Graph, made: list[Operand]) -> Graph:
-    names = [str(number) for number in range(len(graph.outputs))]
-    line = graph.lines[graph.outputs[0]]
-    return builder.finished(checked_outputs([made[o] for o in graph.outputs], names, line))
 
 
 def improved(graph: Graph) -> Graph:

@@ -1,4 +1,4 @@
-"""Bootstraps on real ciphertexts: precision by kind of data, time, memory, keys.
+"""Bootstraps on real ciphertexts: precision by kind of data, time, page faults, memory, keys.
 
 latticework bench boot --set A14 [--real] [--target 8] [--iterations 2] [--kinds random,constant] [--json]
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import resource
 import statistics
-import time
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -16,6 +15,8 @@ import numpy.typing as npt
 import typer
 
 from bench.rows import Row, report, show
+from bench.usage import Usage, usage
+from bench.usage import rows as usage_rows
 from latticework import _core
 from latticework.bootstrapping import (
     Precision,
@@ -34,7 +35,7 @@ RMS_TARGET = {"A14": 24.0, "A17": 24.0, "A11": 24.0, "T11": 24.5, "T12": 24.5}  
 WORST_TARGET = {"A14": 21.5}
 SECONDS_TARGET = {"A14": 8.0, "T12": 0.5, "T11": 0.2}
 REAL_SHARE = 0.75  # of the time with complex slots
-CONSTANT_BYTES = 4 << 30  # holds the matrices of A14; with less they are encoded again in every run
+CONSTANT_BYTES = 6 << 30  # holds the matrices of A14, and what a run works in; with less either comes anew in every run
 KEY_BYTES_TARGET = {"A14": 2.8e9}
 
 
@@ -132,28 +133,32 @@ def main(
     """Run one parameter set."""
     chain = bootstrap_chain(name)
     reached = target or chain.main.top - chain.floor
-    start = time.perf_counter()
+    start = usage()
     case = EncryptedBootstrap(
         chain, reached, slots=slots or None, real=real, iterations=iterations, threads=threads,
         constant_bytes=constant_bytes, backend=backend,
     )  # fmt: skip
-    setup_seconds = time.perf_counter() - start
+    setup = usage() - start
     vectors = kinds(case.slots, np.random.default_rng(0), real)
     found: dict[str, Precision] = {}
-    seconds: list[float] = []
+    runs: list[Usage] = []
+    fresh_bytes: list[int] = []
     for number, kind in enumerate([*which.split(","), *["random"] * repeats]):
         x = case.encrypted(vectors[kind])
-        start = time.perf_counter()
+        start, fresh = usage(), case.context.memory.fresh
         result = case.run(x)
-        seconds.append(time.perf_counter() - start)
+        runs.append(usage() - start)
+        fresh_bytes.append(case.context.memory.fresh - fresh)
         if number < len(which.split(",")):
             found[kind] = precision(case.decrypted(result), vectors[kind], real=real)
     predicted = predicted_precision(chain, reached, slots=case.slots, real=real, iterations=iterations)
     conditions: dict[str, Any] = {
         "set": name, "target": reached, "slots": case.slots, "real": real, "iterations": iterations,
         "threads": threads, "backend": case.context.backend, "insecure": chain.insecure,
-        "log2 QP": round(chain.log2_qp, 2), "levels left": reached, "setup and keys, s": round(setup_seconds, 1),
-        "first run, s": round(seconds[0], 3), "runs, s": [round(s, 3) for s in seconds[1:]],
+        "log2 QP": round(chain.log2_qp, 2), "levels left": reached, "setup and keys, s": round(setup.seconds, 1),
+        "first run, s": round(runs[0].seconds, 3), "runs, s": [round(run.seconds, 3) for run in runs[1:]],
+        "first run and runs, system time, s": [round(run.system_seconds, 3) for run in runs],
+        "first run and runs, page faults": [run.faults for run in runs],
         "failure probability, log2": round(failure_probability_log2(chain, slots=case.slots, real=real), 1),
         "predicted rms and worst, bits": [round(predicted.rms_bits, 2), round(predicted.worst_bits, 2)],
     }  # fmt: skip
@@ -168,7 +173,8 @@ def main(
     wanted = SECONDS_TARGET.get(name)
     if wanted and real:
         wanted *= REAL_SHARE
-    show(report("boot", _rows(name, label, case, found, seconds[1:], wanted, predicted), conditions), as_json)
+    rows = _rows(name, label, case, found, [run.seconds for run in runs[1:]], wanted, predicted)
+    show(report("boot", rows + usage_rows(label, runs, fresh_bytes), conditions), as_json)
 
 
 def _rows(

@@ -114,7 +114,7 @@ MAY_INCLUDE = {
     "backend/*": "math",
 }
 SEAMS = {  # what backend/* may see besides
-    f"backend/{name}.hpp" for name in ("kernels", "device", "thread_pool", "packing", "limb_stream")
+    f"backend/{name}.hpp" for name in ("kernels", "device", "host_device", "thread_pool", "packing", "limb_stream")
 }
 ENTRY = re.compile(r"backend/[^/]+/backend\.hpp")  # what backend may see of backend/*
 BINDINGS_ONLY = re.compile(r"(nanobind/.*|Python\.h)")

@@ -1,6 +1,7 @@
 // The device seam: memory, streams, events, copies; and what a backend is.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,6 +59,14 @@ struct Event {
   std::uint64_t ticket = 0;
 };
 
+/// What a device holds of the system's memory, in bytes.
+struct MemoryUse {
+  std::size_t held;        // got and not given back
+  std::size_t idle;        // whole pages of it that no buffer uses
+  std::uint64_t fresh;     // got in all, each time with the page faults of its first use
+  std::uint64_t returned;  // given back in all
+};
+
 class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
@@ -73,6 +82,13 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::size_t peak_bytes() const noexcept = 0;
   virtual void reset_peak() noexcept = 0;
 
+  virtual MemoryUse memory() const noexcept = 0;
+  /// Moves the limit up to which freed memory stays, for the next buffers; see Reserve.
+  virtual void keep(std::ptrdiff_t more_bytes) noexcept = 0;
+  /// A moment, and the bytes of idle memory that was in use at some time since then.
+  virtual std::uint64_t now() noexcept = 0;
+  virtual std::size_t idle_since(std::uint64_t moment) noexcept = 0;
+
  private:
   friend class Buffer;
   virtual void release(void* data, std::size_t bytes) noexcept = 0;
@@ -81,6 +97,25 @@ class Device : public std::enable_shared_from_this<Device> {
 inline Buffer::~Buffer() {
   if (data_ != nullptr) device_->release(data_, bytes_);
 }
+
+/// Freed memory that a device keeps for someone's next buffers, beside the little that it keeps anyway.
+class Reserve {
+ public:
+  explicit Reserve(Device& device) : device_(device.shared_from_this()) {}
+  ~Reserve() { resize(0); }
+  Reserve(const Reserve&) = delete;
+  Reserve& operator=(const Reserve&) = delete;
+
+  std::size_t bytes() const noexcept { return bytes_; }
+  void resize(std::size_t bytes) noexcept {
+    const std::size_t before = bytes_.exchange(bytes);
+    device_->keep(static_cast<std::ptrdiff_t>(bytes - before));
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::atomic<std::size_t> bytes_ = 0;
+};
 
 /// A device and its kernels, set up for one ring (degree and all its primes, by limb number).
 class Backend {

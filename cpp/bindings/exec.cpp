@@ -223,7 +223,11 @@ void bind_exec(nb::module_& m) {
            "out. "
            "on_event(op, block, instruction, level, start_ns, end_ns) "
            "after each instruction; on_watch(register, ciphertext or list) for each value of a watched register.")
-      .def_prop_ro("cached_constant_bytes", [](const PyExecutor& self) { return self.plaintexts->cached_bytes(); });
+      .def_prop_ro("cached_constant_bytes", [](const PyExecutor& self) { return self.plaintexts->cached_bytes(); })
+      .def_prop_ro(
+          "kept_bytes", [](const PyExecutor& self) { return self.executor->kept_bytes(); },
+          "Freed memory that stays for the next run: what the last one needed, within what cached constants "
+          "leave of their budget.");
 }
 
 }  // namespace lw

@@ -61,6 +61,13 @@ nb::dict table_dict(std::span<const SecurityRow> rows, Limit limit_of) {
 }
 
 void bind_context(nb::module_& m) {
+  nb::class_<MemoryUse>(m, "MemoryUse",
+                        "Bytes of the system's memory: held now, idle (the part of them that stays for later), fresh "
+                        "(got in all, with the page faults of their first use), returned in all.")
+      .def_ro("held", &MemoryUse::held)
+      .def_ro("idle", &MemoryUse::idle)
+      .def_ro("fresh", &MemoryUse::fresh)
+      .def_ro("returned", &MemoryUse::returned);
   nb::class_<Context>(m, "Context", "Parameters on a backend: owner of tables and memory. threads=0: one per core.")
       .def(
           "__init__",
@@ -74,7 +81,8 @@ void bind_context(nb::module_& m) {
       .def_prop_ro("backend", [](const Context& self) { return std::string(self.ring().backend().name()); })
       .def_prop_ro("live_bytes", [](const Context& self) { return self.ring().device().live_bytes(); })
       .def_prop_ro("peak_bytes", [](const Context& self) { return self.ring().device().peak_bytes(); })
-      .def("reset_peak", [](const Context& self) { self.ring().device().reset_peak(); });
+      .def("reset_peak", [](const Context& self) { self.ring().device().reset_peak(); })
+      .def_prop_ro("memory", [](const Context& self) { return self.ring().device().memory(); });
 }
 
 }  // namespace

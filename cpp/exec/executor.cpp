@@ -24,6 +24,12 @@ void check_cipher(const Ciphertext& x, const ValueType& type, const std::string&
   }
 }
 
+std::size_t num_bytes(const Ciphertexts& array) {
+  std::size_t total = 0;
+  for (const Ciphertext& value : array) total += value.num_bytes();
+  return total;
+}
+
 /// The keys that a block and the blocks in it acquire, in the order of their first use.
 void collect_keys(const Plan& plan, const Block& block, std::vector<std::uint32_t>& found) {
   for (const Instruction& instruction : block.code) {
@@ -43,7 +49,11 @@ void collect_keys(const Plan& plan, const Block& block, std::vector<std::uint32_
 
 Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
                    std::shared_ptr<KeyProvider> keys, std::shared_ptr<PlaintextProvider> plaintexts)
-    : context_(std::move(context)), plan_(std::move(plan)), keys_(std::move(keys)), plaintexts_(std::move(plaintexts)) {
+    : context_(std::move(context)),
+      plan_(std::move(plan)),
+      keys_(std::move(keys)),
+      plaintexts_(std::move(plaintexts)),
+      memory_(context_, plaintexts_) {
   check_parameters(plan_->parameters().fingerprint(), context_->parameters(), "Executor: the plan");
   check_parameters(keys_->parameters(), context_->parameters(), "Executor: the key set");
   check_keys();
@@ -99,8 +109,15 @@ void Executor::check_inputs(const std::vector<Input>& inputs, const Observers& o
 
 std::vector<Ciphertexts> Executor::run(std::vector<Input> inputs, const Observers& observers) const {
   check_inputs(inputs, observers);
+  WorkingMemory::Run run(memory_);
+  for (const Input& input : inputs) {
+    if (const Ciphertexts* array = std::get_if<Ciphertexts>(&input)) run.carries(num_bytes(*array));
+  }
   for (const std::uint32_t key : key_order_) keys_->prefetch(plan_->keys()[key]);
-  return Interpreter(*context_, *plan_, *keys_, *plaintexts_, observers).run(std::move(inputs));
+  std::vector<Ciphertexts> outputs =
+      Interpreter(*context_, *plan_, *keys_, *plaintexts_, observers).run(std::move(inputs));
+  for (const Ciphertexts& array : outputs) run.carries(num_bytes(array));
+  return outputs;
 }
 
 }  // namespace lw

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/providers.hpp"
+#include "exec/working_memory.hpp"
 
 namespace lw {
 
@@ -44,6 +45,8 @@ class Executor {
   /// inputs, another number of ciphertexts, slots or degree; kParameterMismatch; kLevel; kScale; kRange for a trip
   /// count out of bounds. If a run fails or is cancelled, everything it holds is freed.
   std::vector<Ciphertexts> run(std::vector<Input> inputs, const Observers& observers = {}) const;
+  /// Freed memory that stays on the device for the next run, within the budget of constants.
+  std::size_t kept_bytes() const noexcept { return memory_.kept_bytes(); }
 
  private:
   void check_keys() const;
@@ -54,6 +57,7 @@ class Executor {
   std::shared_ptr<KeyProvider> keys_;
   std::shared_ptr<PlaintextProvider> plaintexts_;
   std::vector<std::uint32_t> key_order_;  // keys of the plan by first use
+  mutable WorkingMemory memory_;
 };
 
 }  // namespace lw

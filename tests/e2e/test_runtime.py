@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import inspect
+import os
 import stat
 import subprocess
 import sys
@@ -314,3 +315,20 @@ def test_several_servers_of_several_clients(deployed_mlp):
     for i, side in enumerate(sides):
         x = side.data[4 * i : 4 * i + 4]
         np.testing.assert_allclose(side.run(x).reveal(), ((x @ HIDDEN) ** 2 - 0.5) @ OUT, atol=2.0**-12 * 8)
+
+
+# Memory
+
+
+def test_a_server_says_what_memory_it_has_and_a_second_run_gets_no_more(deployed_mlp, run):
+    inputs, _ = run
+    server = deployed_mlp.model.server(deployed_mlp.keys.public(), memory="64MB")
+    fresh = server.memory_use
+    assert fresh.constants == 0 and fresh.live == 0  # keys are of the client's context
+    server(inputs)
+    used = server.memory_use
+    assert 0 < used.constants <= 64e6 and 0 < used.live <= used.held - used.idle
+    assert used.held == used.fresh - used.returned
+    server(inputs)
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # under which nothing is kept
+        assert server.memory_use == used

@@ -19,7 +19,7 @@ from latticework.params import modulus_limit_bits
 LIBRARY = "latticework " + __version__
 BACKEND = default_backend()
 LEVELS = (128, 192, 256)
-CONSTANT_BYTES = 4 << 30  # holds every encoded matrix of these suites
+CONSTANT_BYTES = 6 << 30  # holds every encoded matrix of these suites, and what their runs work in
 
 
 def security_bits(log2_degree: int, log2_qp: float) -> int:

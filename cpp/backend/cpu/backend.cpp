@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "backend/cpu/kernels.hpp"
-#include "backend/cpu/memory.hpp"
 #include "backend/cpu/queue.hpp"
+#include "backend/host_device.hpp"
 #include "math/error.hpp"
 
 namespace lw {
@@ -83,7 +81,7 @@ const InstructionSet* instruction_set(std::string_view name) noexcept {
   return found == sets.end() ? nullptr : &*found;
 }
 
-class CpuDevice final : public Device {
+class CpuDevice final : public HostDevice {
  public:
   CpuDevice(std::string_view name, const InstructionSet& set, std::uint32_t ring_degree,
             const std::vector<std::uint64_t>& primes, unsigned threads)
@@ -93,39 +91,11 @@ class CpuDevice final : public Device {
   std::string_view name() const noexcept override { return name_; }
   unsigned threads() const noexcept { return queue_.pool.threads(); }
 
-  Buffer allocate(std::size_t bytes) override {
-    void* data = arenas_.allocate(bytes);
-    if (data == nullptr) {
-      throw Error(ErrorKind::kOutOfMemory, "cpu device: no memory for " + std::to_string(bytes) + " bytes, " +
-                                               std::to_string(live_bytes()) + " in use; lower the memory budget");
-    }
-    const std::size_t live = live_.fetch_add(bytes) + bytes;
-    std::size_t peak = peak_.load();
-    while (peak < live && !peak_.compare_exchange_weak(peak, live)) {
-    }
-    return Buffer(data, bytes, shared_from_this());
-  }
-
   Queue& queue(int) override { return queue_; }
-  Event record(Queue&) override { return {}; }
-  void wait(Queue&, const Event&) override {}
-  void copy(Queue&, void* to, const void* from, std::size_t bytes) override { std::memmove(to, from, bytes); }
-
-  std::size_t live_bytes() const noexcept override { return live_.load(); }
-  std::size_t peak_bytes() const noexcept override { return peak_.load(); }
-  void reset_peak() noexcept override { peak_.store(live_.load()); }
 
  private:
-  void release(void* data, std::size_t bytes) noexcept override {
-    live_.fetch_sub(bytes);
-    arenas_.release(data);
-  }
-
   std::string_view name_;
   CpuQueue queue_;
-  Arenas arenas_;
-  std::atomic<std::size_t> live_ = 0;
-  std::atomic<std::size_t> peak_ = 0;
 };
 
 class CpuBackend final : public Backend {

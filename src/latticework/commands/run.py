@@ -20,7 +20,7 @@ def run(
     inputs: Annotated[Path, typer.Argument(help="Encrypted inputs.")],
     keys: Annotated[Path, typer.Option("--keys", "-k", help="evaluation.lwkeys, or its folder.")] = Path("keys"),
     output: Target = Path("outputs.lwct"),
-    memory: Annotated[str, typer.Option(help="Budget for encoded weights.")] = DEFAULT_MEMORY,
+    memory: Annotated[str, typer.Option(help="Budget for encoded weights and what later runs need.")] = DEFAULT_MEMORY,
     key_memory: Annotated[
         str | None, typer.Option(help="Budget for keys, read from their file when needed; else all are in memory.")
     ] = None,

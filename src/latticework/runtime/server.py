@@ -21,6 +21,7 @@ from latticework.runtime.arguments import with_results
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in
+from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
 from latticework.runtime.options import open_context, parse_bytes
 
@@ -30,7 +31,9 @@ class Server:
 
     plan     the compiled program
     keys     evaluation keys of one client
-    memory   budget for encoded weights, such as "4GB"; those that do not fit are encoded anew when used
+    memory   budget for what is kept between runs to spare work, such as "4GB": encoded weights, and in what they leave
+             of it the memory that the next run works in. Weights that do not fit are encoded anew when used; working
+             memory beyond it, and beyond 256 MiB that are kept anyway, goes back to the system after each run
     device   "cpu"
     threads  0: one per core
     """
@@ -121,6 +124,19 @@ class Server:
         raises     TraceError, FormatError or ParameterMismatchError for results that are not those of an input
         """
         return with_results(self.plan.client, self._interface, encrypted, outputs)
+
+    @property
+    def memory_use(self) -> MemoryUse:
+        """What this server has of the system's memory now."""
+        device = self.context.memory
+        return MemoryUse(
+            held=device.held,
+            live=self.context.live_bytes,
+            constants=self._executor.cached_constant_bytes,
+            idle=device.idle,
+            fresh=device.fresh,
+            returned=device.returned,
+        )
 
     def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
         """Read encrypted inputs."""

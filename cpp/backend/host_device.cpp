@@ -1,0 +1,31 @@
+#include "backend/host_device.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "math/error.hpp"
+
+namespace lw {
+
+Buffer HostDevice::allocate(std::size_t bytes) {
+  void* data = memory_.allocate(bytes);
+  if (data == nullptr) {
+    throw Error(ErrorKind::kOutOfMemory, std::string(name()) + " device: no memory for " + std::to_string(bytes) +
+                                             " bytes, " + std::to_string(live_bytes()) +
+                                             " in use; lower the memory budget");
+  }
+  const std::size_t live = live_.fetch_add(bytes) + bytes;
+  std::size_t peak = peak_.load();
+  while (peak < live && !peak_.compare_exchange_weak(peak, live)) {
+  }
+  return Buffer(data, bytes, shared_from_this());
+}
+
+void HostDevice::copy(Queue&, void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); }
+
+void HostDevice::release(void* data, std::size_t bytes) noexcept {
+  live_.fetch_sub(bytes);
+  memory_.release(data);
+}
+
+}  // namespace lw

@@ -1,0 +1,35 @@
+// The device of a backend that computes in host memory: buffers with their accounts, and queues that never wait.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "backend/device.hpp"
+#include "backend/host_memory.hpp"
+
+namespace lw {
+
+class HostDevice : public Device {
+ public:
+  Buffer allocate(std::size_t bytes) override;
+  Event record(Queue&) override { return {}; }
+  void wait(Queue&, const Event&) override {}
+  void copy(Queue&, void* to, const void* from, std::size_t bytes) override;
+
+  std::size_t live_bytes() const noexcept override { return live_; }
+  std::size_t peak_bytes() const noexcept override { return peak_; }
+  void reset_peak() noexcept override { peak_.store(live_); }
+
+  MemoryUse memory() const noexcept override { return memory_.use(); }
+  void keep(std::ptrdiff_t more_bytes) noexcept override { memory_.keep(more_bytes); }
+  std::uint64_t now() noexcept override { return memory_.now(); }
+  std::size_t idle_since(std::uint64_t moment) noexcept override { return memory_.idle_since(moment); }
+
+ private:
+  void release(void* data, std::size_t bytes) noexcept override;
+
+  HostMemory memory_;
+  std::atomic<std::size_t> live_ = 0, peak_ = 0;
+};
+
+}  // namespace lw

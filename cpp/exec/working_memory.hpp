@@ -1,0 +1,62 @@
+// What stays between runs of the memory that one of them worked in.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "exec/providers.hpp"
+
+namespace lw {
+
+/// Keeps a device from giving back, and getting anew with its page faults, what the next run needs. In a run that is
+/// all that encoded constants leave of their budget; after it no more than it used.
+class WorkingMemory {
+ public:
+  WorkingMemory(std::shared_ptr<const Context> context, std::shared_ptr<const PlaintextProvider> plaintexts)
+      : context_(std::move(context)), plaintexts_(std::move(plaintexts)), reserve_(context_->ring().device()) {}
+
+  /// As long as it exists, a run is under way. Runs may overlap; the last of them decides what stays.
+  class Run {
+   public:
+    explicit Run(WorkingMemory& memory) : memory_(memory) { memory_.begin(); }
+    ~Run() { memory_.end(carried_bytes_); }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+    /// Inputs and results belong to the caller, and are gone when the next ones come.
+    void carries(std::size_t bytes) noexcept { carried_bytes_ += bytes; }
+
+   private:
+    WorkingMemory& memory_;
+    std::size_t carried_bytes_ = 0;
+  };
+
+  std::size_t kept_bytes() const noexcept { return reserve_.bytes(); }
+
+ private:
+  std::size_t room() const {
+    const std::size_t budget = plaintexts_->budget_bytes();
+    return budget - std::min(budget, plaintexts_->cached_bytes());
+  }
+
+  void begin() {
+    if (num_runs_++ > 0) return;
+    started_ = context_->ring().device().now();
+    reserve_.resize(room());
+  }
+
+  void end(std::size_t carried_bytes) {
+    if (--num_runs_ > 0) return;
+    reserve_.resize(std::min(room(), context_->ring().device().idle_since(started_) + carried_bytes));
+  }
+
+  std::shared_ptr<const Context> context_;
+  std::shared_ptr<const PlaintextProvider> plaintexts_;
+  Reserve reserve_;
+  std::atomic<int> num_runs_ = 0;
+  std::atomic<std::uint64_t> started_ = 0;  // by the device's clock
+};
+
+}  // namespace lw

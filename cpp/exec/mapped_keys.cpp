@@ -42,14 +42,18 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
 
   KeyLease acquire(const Wanted& wanted) {
     std::unique_lock lock(mutex_);
+    const std::size_t bytes = file_->bytes_in_memory(wanted.key, wanted.level);
     for (;;) {
       const auto place = find(wanted);
-      if (place == entries_.end()) break;
-      if (place->key != nullptr) return lease(place);
-      wake_.wait(lock);  // somebody is reading it, and will say so if that fails
+      if (place == entries_.end()) {
+        if (make_room(bytes, true) || !is_reading_ahead()) break;  // what is read ahead can make room when it is read
+      } else if (place->key != nullptr) {
+        return lease(place);
+      }
+      wake_.wait(lock);  // somebody is reading it, or what is in its way, and will say so, also if that fails
     }
     std::erase(queue_, wanted);
-    return lease(load(lock, wanted, false));
+    return lease(load(lock, wanted, bytes, false));
   }
 
   /// Ends the thread and forgets all keys but those in use, which go when they are given back.
@@ -142,10 +146,14 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
     return entries_.erase(place);
   }
 
-  /// Reads a key while the lock is open. Throws what reading throws, leaving no trace of it.
-  Place load(std::unique_lock<std::mutex>& lock, const Wanted& wanted, bool in_background) {
-    const std::size_t bytes = file_->bytes_in_memory(wanted.key, wanted.level);
-    make_room(bytes, !in_background);
+  /// Whether the background thread reads a key, which takes room and cannot be let go of meanwhile.
+  bool is_reading_ahead() const noexcept {
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [](const Entry& entry) { return entry.key == nullptr && entry.is_awaited; });
+  }
+
+  /// Reads a key, for which room was made, while the lock is open. Throws what reading throws, leaving no trace of it.
+  Place load(std::unique_lock<std::mutex>& lock, const Wanted& wanted, std::size_t bytes, bool in_background) {
     const Place place = entries_.insert(entries_.begin(), {wanted, bytes, nullptr, 0, in_background});
     resident_bytes_ += bytes;
     peak_bytes_ = std::max(peak_bytes_, resident_bytes_);
@@ -183,7 +191,7 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
       const Wanted wanted = queue_.front();
       queue_.pop_front();
       try {
-        (void)load(lock, wanted, true);
+        (void)load(lock, wanted, file_->bytes_in_memory(wanted.key, wanted.level), true);
       } catch (...) {  // whoever acquires the key reads it again, and meets the error
         if (!lock.owns_lock()) lock.lock();
       }

@@ -22,8 +22,9 @@ struct KeyTraffic {
 /// Leases of keys of a file under a byte budget. Keys nobody uses make room, least recently used first; those in use
 /// may exceed the budget together, and are let go of when given back. Prefetching happens on a thread of its own, in
 /// the order asked for, as far as there is room: a key that waits for its first use is never pushed out by another
-/// prefetch. If it fails, acquire() meets the error by itself. A child made by fork starts with nothing in memory.
-/// Safe to share between threads; leases may outlive it.
+/// prefetch. It never makes keys exceed the budget: whoever acquires a key waits for a read ahead that is in its way.
+/// If it fails, acquire() meets the error by itself. A child made by fork starts with nothing in memory. Safe to share
+/// between threads; leases may outlive it.
 class MappedKeys final : public KeyProvider {
  public:
   MappedKeys(std::shared_ptr<const Context> context, const std::string& path, std::size_t budget_bytes);

@@ -1,5 +1,7 @@
 # Each target works in a fresh clone: .venv is made on first use (tools/setup; PYTHON=... chooses the interpreter).
 .DEFAULT_GOAL := help
+# A test that takes ten minutes hangs: the run ends and shows where every thread stands.
+BOUND = -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 IN_VENV := PATH="$(CURDIR)/.venv/bin:$$PATH"
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
@@ -17,7 +19,7 @@ demo: ## classify handwritten digits on encrypted pictures
 
 test: ## all tests but the slow ones
 	@tools/setup dev
-	@$(IN_VENV) python -m pytest -m "not slow"
+	@$(IN_VENV) python -m pytest -m "not slow" $(BOUND)
 
 test-slow: ## the slow tests
 	@tools/setup dev

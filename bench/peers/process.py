@@ -15,6 +15,7 @@ from typing import Any
 from bench.peers.environments import variables
 
 WORKERS = Path(__file__).parent / "workers"
+PATIENCE_SECONDS = 10.0  # with a worker that is to end
 
 
 class Failed(Exception):
@@ -82,17 +83,25 @@ class Library:
         return answer
 
     def _ended(self) -> Failed:
-        status = self.process.wait()
+        status = self._status()
         self.chatter.seek(0)
         last = (self.chatter.read().decode(errors="replace").strip().splitlines() or ["nothing said"])[-1]
         return Failed(f"{self.name} has ended with status {status}: {last[:200]}")
+
+    def _status(self) -> int:
+        """What the worker ends with; in the middle of a request whose answer nobody waits for, it is ended."""
+        try:
+            return self.process.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
 
     def close(self) -> None:
         """End the worker; its memory is free afterwards."""
         assert self.process.stdin is not None and self.process.stdout is not None
         with suppress(BrokenPipeError):
             self.process.stdin.close()
-        self.process.wait()
+        self._status()
         self.process.stdout.close()
         self.chatter.close()
 

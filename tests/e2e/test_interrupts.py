@@ -1,9 +1,6 @@
 """Ctrl-C during long work: it ends soon, with KeyboardInterrupt, nothing half-written, everything usable afterwards."""
 
-import os
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 
@@ -27,8 +24,8 @@ def compiled(degree=32768):
     return lw.compile(mlp, weights=weights, calibrate=data, ring_degree=degree, insecure=True)
 
 def interrupted(work):
-    print("started", flush=True)
     try:
+        print("started", flush=True)
         while True:
             work()
     except KeyboardInterrupt:
@@ -80,43 +77,36 @@ BODIES = {
 
 @pytest.mark.parametrize("delay", [0.05, 0.23])
 @pytest.mark.parametrize("body", BODIES)
-def test_ctrl_c(body, delay, tmp_path):
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-    script = PROGRAM + textwrap.dedent(BODIES[body])
-    child = subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with child:
-        assert child.stdout.readline() == "started\n", child.stderr.read()
-        time.sleep(delay)
-        sent = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        answer = child.stdout.readline()
-        ended = time.monotonic()
-        _, errors = child.communicate(timeout=60)
+def test_ctrl_c(body, delay, start_python, tmp_path):
+    child = start_python(PROGRAM + textwrap.dedent(BODIES[body]), cwd=tmp_path)
+    assert child.stdout.readline() == "started\n", child.stderr.read()
+    time.sleep(delay)
+    sent = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    answer = child.stdout.readline()
+    ended = time.monotonic()
+    _, errors = child.communicate()
     assert answer == "interrupted\n" and ended - sent < SECONDS, errors
     assert child.returncode == 0, errors
 
 
-def test_ctrl_c_that_nobody_catches(tmp_path):
-    script = PROGRAM + "print('started', flush=True)\nwhile True:\n    compiled()\n"
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-    child = subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with child:
-        assert child.stdout.readline() == "started\n"
-        child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=SECONDS)
+def test_ctrl_c_that_nobody_catches(start_python, tmp_path):
+    child = start_python(PROGRAM + "print('started', flush=True)\nwhile True:\n    compiled()\n", cwd=tmp_path)
+    assert child.stdout.readline() == "started\n", child.stderr.read()
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=SECONDS)
     assert child.returncode == -signal.SIGINT and errors.rstrip().endswith("KeyboardInterrupt")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_parent_that_ignores_ctrl_c(start_python):
+    """As a background job of a shell does, which `nohup make test &` is: the processes of these tests hear it."""
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        child = start_python("import time\nprint('started', flush=True)\ntime.sleep(60)")
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    assert child.stdout.readline() == "started\n"
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=10 * SECONDS)
+    assert child.returncode == -signal.SIGINT

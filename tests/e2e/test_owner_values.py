@@ -121,5 +121,7 @@ assert secrets()  # so the search finds what there is
 
 def test_a_server_process_holds_no_secret_key(files):
     arguments = [str(files[name]) for name in ("plan", "evaluation keys", "inputs", "secret key")]
-    done = subprocess.run([sys.executable, "-c", HOLDS_NO_SECRET, *arguments], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", HOLDS_NO_SECRET, *arguments], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr

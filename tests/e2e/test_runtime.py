@@ -93,7 +93,7 @@ def test_a_server_in_another_process_gives_the_same_bytes(deployed_mlp, run, tmp
     deployed_mlp.keys.public().save(keys)
     inputs.save(sent)
     command = [sys.executable, "-c", IN_ANOTHER_PROCESS, *map(str, (plan, keys, sent, received))]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert received.read_bytes() == expected
     got = deployed_mlp.client.decrypt(deployed_mlp.client.load_encrypted(received))

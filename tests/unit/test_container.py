@@ -3,7 +3,6 @@
 import os
 import random
 import resource
-import signal
 import stat
 import struct
 import subprocess
@@ -393,7 +392,7 @@ def test_write_file_atomic(tmp_path, monkeypatch):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["empty", "plain"]
 
 
-def test_a_killed_writer_leaves_a_whole_file_or_the_one_before(tmp_path):
+def test_a_killed_writer_leaves_a_whole_file_or_the_one_before(start_python, tmp_path):
     path = tmp_path / "killed.lw"
     script = """
         import sys
@@ -403,14 +402,13 @@ def test_a_killed_writer_leaves_a_whole_file_or_the_one_before(tmp_path):
             _core.write_container(sys.argv[1], 2, bytes(32), {"i": i}, [(1, bytes([i % 256]) * 2_000_000)] * 2)
     """
     _core.write_container(path, 2, bytes(32), {"i": 0}, [(1, bytes(2_000_000))] * 2)
-    command = [sys.executable, "-c", textwrap.dedent(script), str(path)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     rng = random.Random(6)
     for _ in range(5):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as writer:
-            assert writer.stdout.readline() == b"ready\n"
-            time.sleep(rng.uniform(0.005, 0.1))
-            writer.send_signal(signal.SIGKILL)
+        writer = start_python(textwrap.dedent(script), str(path))
+        assert writer.stdout.readline() == "ready\n"
+        time.sleep(rng.uniform(0.005, 0.1))
+        writer.kill()
+        writer.wait()
         reader, sections = read_all(path)
         assert sections == [(1, bytes([reader.header["i"] % 256]) * 2_000_000)] * 2
         for left in tmp_path.iterdir():

@@ -692,21 +692,22 @@ def test_a_forked_child_computes_while_threads_of_its_parent_allocate(case, rng)
         while not stop.is_set():
             run_loop.run([x, 1000])  # a thousand allocations, Python's lock not held
 
-    threads = [threading.Thread(target=busy) for _ in range(4)]
+    threads = [threading.Thread(target=busy, daemon=True) for _ in range(4)]
     for thread in threads:
         thread.start()
-    ready.wait()
+    assert ready.wait(60)
     try:
         for _ in range(60):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)
                 child = os.fork()
             if child == 0:
-                signal.alarm(10)
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(10)  # ends it, and with it the parent's wait, should it hang
                 case.evaluator.add(x, x)
                 os._exit(0)
             assert os.waitpid(child, 0)[1] == 0
     finally:
         stop.set()
         for thread in threads:
-            thread.join()
+            thread.join(60)

@@ -644,7 +644,7 @@ def test_the_package_is_loaded_when_it_is_used():
         "import sys, latticework as lw; assert not any(m.startswith('latticework.ckks') for m in sys.modules); "
         "lw.ckks.Parameters; assert 'latticework.ckks' in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
     assert lw.ckks is ckks
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         lw.nothing

@@ -21,7 +21,9 @@ TAILS = {2, 3}  # fields whose reductions are of four values at a time in vector
 
 
 def prove(root):
-    return subprocess.run([sys.executable, SCRIPT, "--root", root], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, SCRIPT, "--root", root], capture_output=True, text=True, check=False, timeout=120
+    )
 
 
 def planted(tmp_path, text):

@@ -24,7 +24,9 @@ def names_for_type_checkers():
 def loaded_by(code):
     """Folders and modules of the package that a fresh process has after running this."""
     listing = "import sys; print(*{m.split('.')[1] for m in sys.modules if m.startswith('latticework.')})"
-    done = subprocess.run([sys.executable, "-c", f"{code}\n{listing}"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{listing}"], capture_output=True, text=True, check=True, timeout=120
+    )
     return set(done.stdout.splitlines()[-1].split())
 
 

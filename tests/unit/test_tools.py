@@ -23,7 +23,7 @@ DOCUMENTED = '"""A module."""\n'
 
 def run_tool(name, *arguments):
     command = [sys.executable, ROOT / "tools" / name, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_symbols_name_a_weak_symbol_of_an_isa_file(plant, linkage, status):
     assert "no object file" in run_tool("check_symbols.py", "--root", tree).stdout
     target = tree / "build/x/cpp/backend/cpu/add_avx2.cpp.o"
     target.parent.mkdir(parents=True)
-    subprocess.run(["c++", "-O0", "-c", tree / "cpp/backend/cpu/add_avx2.cpp", "-o", target], check=True)
+    subprocess.run(["c++", "-O0", "-c", tree / "cpp/backend/cpu/add_avx2.cpp", "-o", target], check=True, timeout=120)
     result = run_tool("check_symbols.py", "--root", tree)
     assert result.returncode == status
     assert ("shared(int) is a weak symbol" in result.stdout) == bool(status)

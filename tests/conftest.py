@@ -1,0 +1,41 @@
+"""Python processes of their own for tests: Ctrl-C reaches them, none outlives its test, no wait for one is endless."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+SECONDS = 60
+# A parent that ignores SIGINT, such as a shell's background job, hands that on.
+HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+@pytest.fixture
+def start_python():
+    """A function that starts Python on a script; its pipes end when it does, after SECONDS at the latest."""
+    started = []
+
+    def start(script, *arguments, cwd=None):
+        child = subprocess.Popen(
+            [sys.executable, "-c", HEARS_CTRL_C + script, *arguments],
+            cwd=cwd,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        watchdog = threading.Timer(SECONDS, child.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        started.append((child, watchdog))
+        return child
+
+    yield start
+    for child, watchdog in started:
+        watchdog.cancel()
+        child.kill()
+        with child:  # closes its pipes and waits
+            pass

@@ -261,13 +261,21 @@ void bind_io(nb::module_& m) {
   bind_writer(m);
   m.def(
       "write_file_atomic",
-      [](nb::handle path, nb::handle data, unsigned mode) {
+      [](nb::handle path, nb::handle data, unsigned mode, bool unnamed) {
         const std::string file = to_path(path);
         const BytesView view(data);
         nb::gil_scoped_release released;
-        write_file_atomic(file, view.span(), static_cast<mode_t>(mode));
+        write_file_atomic(file, view.span(), static_cast<mode_t>(mode), unnamed);
       },
-      "path"_a, "data"_a, "mode"_a = 0644, "Write a file that appears under its name complete and durable, or never.");
+      "path"_a, "data"_a, "mode"_a = 0644, "unnamed"_a = true,
+      "Write a file that appears under its name complete and durable, or never; without a name until then, if unnamed "
+      "and the system can. Replaces regular files only.");
+  m.def(
+      "require_replaceable", [](nb::handle path) { require_replaceable(to_path(path)); }, "path"_a,
+      "OSError if something else than a regular file is there: a folder, a link, a pipe, a device.");
+  m.def(
+      "remove_leftovers", [](nb::handle folder) { return remove_leftovers(to_path(folder)); }, "folder"_a,
+      "Remove what ended processes of this user left of files that they were writing; the names.");
   bind_reader(m);
 }
 

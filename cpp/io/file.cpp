@@ -1,13 +1,17 @@
 #include "io/file.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "math/entropy.hpp"
@@ -25,15 +29,44 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+constexpr char kDigits[] = "0123456789abcdef";
+constexpr std::string_view kPrefix = ".latticework-", kSuffix = ".tmp";
+constexpr std::size_t kRandomBytes = 8;
+
 std::string random_name() {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string name = ".latticework-";
+  std::string name(kPrefix);
   const auto random = os_entropy();
-  for (std::size_t i = 0; i < 8; ++i) {
+  for (std::size_t i = 0; i < kRandomBytes; ++i) {
     name += kDigits[random[i] >> 4];
     name += kDigits[random[i] & 15];
   }
-  return name + ".tmp";
+  return name.append(kSuffix);
+}
+
+bool is_temporary(std::string_view name) {
+  if (name.size() != kPrefix.size() + 2 * kRandomBytes + kSuffix.size()) return false;
+  const std::string_view random = name.substr(kPrefix.size(), 2 * kRandomBytes);
+  return name.starts_with(kPrefix) && name.ends_with(kSuffix) &&
+         random.find_first_not_of(kDigits) == std::string_view::npos;
+}
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISLNK(mode)) return "a symbolic link";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+/// A name by which a file without one can be linked.
+std::string name_of_descriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+bool lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
+
+/// Whether a file still has a name: a sweep may have come before the lock.
+bool is_linked(int fd) noexcept {
+  struct stat status;
+  return ::fstat(fd, &status) == 0 && status.st_nlink > 0;
 }
 
 }  // namespace
@@ -108,14 +141,14 @@ void MappedFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noex
                   MADV_WILLNEED);
 }
 
-AtomicFile::AtomicFile(std::string path, mode_t mode) : path_(std::move(path)), folder_(folder_of(path_)) {
-  std::string temporary = (folder_ == "/" ? "" : folder_) + "/" + random_name();
-  file_ = FileDescriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
-  if (file_.get() < 0) fail("create a file in its folder", errno);
-  temporary_ = std::move(temporary);
+AtomicFile::AtomicFile(std::string path, mode_t mode, bool unnamed)
+    : path_(std::move(path)), folder_(folder_of(path_)) {
+  require_replaceable(path_);
+  if (!unnamed || !open_unnamed(mode)) open_named(mode);
 }
 
-AtomicFile::AtomicFile(std::string path, mode_t mode, std::uint64_t bytes) : AtomicFile(std::move(path), mode) {
+AtomicFile::AtomicFile(std::string path, mode_t mode, std::uint64_t bytes, bool unnamed)
+    : AtomicFile(std::move(path), mode, unnamed) {
   if (bytes == 0) return;
   // Room is claimed before hours of work go into the file; where the file system cannot, its length is set.
   const off_t length = static_cast<off_t>(bytes);
@@ -125,6 +158,33 @@ AtomicFile::AtomicFile(std::string path, mode_t mode, std::uint64_t bytes) : Ato
   } while (code == EINTR);
   if (code == EOPNOTSUPP || code == ENOSYS) code = ::ftruncate(file_.get(), length) == 0 ? 0 : errno;
   if (code != 0) fail(("reserve " + std::to_string(bytes) + " bytes").c_str(), code);
+}
+
+bool AtomicFile::open_unnamed(mode_t mode) {
+  FileDescriptor file(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  if (file.get() < 0 || !lock(file.get())) return false;
+  if (::access(name_of_descriptor(file.get()).c_str(), F_OK) != 0) return false;  // no /proc: it could not be linked
+  file_ = std::move(file);
+  return true;
+}
+
+void AtomicFile::open_named(mode_t mode) {
+  do {
+    std::string temporary = temporary_name();
+    file_ = FileDescriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (file_.get() < 0) fail("create a file in its folder", errno);
+    temporary_ = std::move(temporary);
+  } while (lock(file_.get()) && !is_linked(file_.get()));
+}
+
+std::string AtomicFile::temporary_name() const { return (folder_ == "/" ? "" : folder_) + "/" + random_name(); }
+
+/// Gives the file a name; false if it is taken.
+bool AtomicFile::link_to(const std::string& name) const {
+  const std::string from = name_of_descriptor(file_.get());
+  if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+  if (errno != EEXIST) fail("give the finished file its name", errno);
+  return false;
 }
 
 AtomicFile::~AtomicFile() {
@@ -145,16 +205,48 @@ void AtomicFile::write_at(std::uint64_t offset, std::span<const std::uint8_t> by
 
 void AtomicFile::commit() {
   if (::fsync(file_.get()) != 0) fail("make durable", errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename the finished file to its name", errno);
-  temporary_.clear();
+  require_replaceable(path_);
+  if (!temporary_.empty() || !link_to(path_)) {
+    if (temporary_.empty()) {
+      std::string temporary = temporary_name();
+      if (!link_to(temporary)) fail("give the finished file its name", EEXIST);
+      temporary_ = std::move(temporary);
+    }
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename the finished file to its name", errno);
+    temporary_.clear();
+  }
   const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || ::fsync(folder.get()) != 0) fail("make its name durable", errno);
 }
 
-void write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes, mode_t mode) {
-  AtomicFile file(path, mode, bytes.size());
+void write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes, mode_t mode, bool unnamed) {
+  AtomicFile file(path, mode, bytes.size(), unnamed);
   file.write_at(0, bytes);
   file.commit();
+}
+
+void require_replaceable(const std::string& path) {
+  struct stat status;
+  if (::lstat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return;
+  throw IoError(S_ISDIR(status.st_mode) ? EISDIR : EEXIST,
+                path + ": is " + kind_of(status.st_mode) +
+                    ", which is not replaced by a file; name a file that is not there yet, or a regular one");
+}
+
+std::vector<std::string> remove_leftovers(const std::string& folder) {
+  std::vector<std::string> removed;
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), ::closedir);
+  if (listing == nullptr) return removed;
+  while (const dirent* entry = ::readdir(listing.get())) {
+    if (!is_temporary(entry->d_name)) continue;
+    const std::string path = folder + "/" + entry->d_name;
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status;
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) continue;
+    const bool is_ours = S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+    if (is_ours && lock(file.get()) && ::unlink(path.c_str()) == 0) removed.push_back(entry->d_name);
+  }
+  return removed;
 }
 
 }  // namespace lw

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "math/error.hpp"
 
@@ -61,12 +62,16 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// A file under construction: a temporary ".latticework-<random>.tmp" in the same folder, which commit()
-/// makes durable and renames. Removed again if destroyed before. Members throw IoError.
+/// A file under construction, in the same folder, which commit() makes durable and puts in the place of what was there.
+/// It has no name until then, so that nothing is left of it however the process ends. A file that exists is replaced by
+/// way of a name, ".latticework-<random>.tmp", that lasts for an instant; where the system has no files without names,
+/// the file under construction has such a name all the time. It is locked (flock) as long as somebody writes it. Only
+/// regular files are replaced: devices, pipes, sockets, folders and symbolic links are refused. Members throw IoError.
 class AtomicFile {
  public:
   /// mode: permission bits of the new file, less those of the umask. `bytes` are reserved and zero at first.
-  AtomicFile(std::string path, mode_t mode, std::uint64_t bytes);
+  /// unnamed: whether to try without a name.
+  AtomicFile(std::string path, mode_t mode, std::uint64_t bytes, bool unnamed = true);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -75,7 +80,11 @@ class AtomicFile {
   void commit();
 
  private:
-  AtomicFile(std::string path, mode_t mode);
+  AtomicFile(std::string path, mode_t mode, bool unnamed);
+  bool open_unnamed(mode_t mode);
+  void open_named(mode_t mode);
+  bool link_to(const std::string& name) const;
+  std::string temporary_name() const;
   [[noreturn]] void fail(const char* action, int code) const;
 
   std::string path_;
@@ -85,6 +94,13 @@ class AtomicFile {
 };
 
 /// One AtomicFile of these bytes.
-void write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes, mode_t mode);
+void write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes, mode_t mode, bool unnamed = true);
+
+/// Throws IoError for a path at which something else than a regular file is.
+void require_replaceable(const std::string& path);
+
+/// Removes what ended processes of this user left of files under construction; their names. Those that are being
+/// written are locked, and stay.
+std::vector<std::string> remove_leftovers(const std::string& folder);
 
 }  // namespace lw

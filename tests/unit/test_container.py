@@ -377,7 +377,7 @@ def test_a_path_that_cannot_be_written_is_an_os_error(tmp_path):
         _core.write_container(tmp_path / "no" / "folder.lw", 2, PARAMETERS, {}, [])
     folder = tmp_path / "folder"
     folder.mkdir()
-    with pytest.raises(IsADirectoryError, match="cannot rename"):
+    with pytest.raises(IsADirectoryError, match="is a folder, which is not replaced"):
         _core.write_container(folder, 2, PARAMETERS, {}, [])
     assert list(tmp_path.iterdir()) == [folder]
 

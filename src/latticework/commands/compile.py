@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from latticework.commands.arrays import read_arrays, read_values
-from latticework.commands.console import Target, reported, say
+from latticework.commands.console import Target, prepare, reported, say
 from latticework.compile import compile as compile_program
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
@@ -40,6 +40,7 @@ def compile(
     report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
 ) -> None:
     """Compile a program or a circuit: writes the server's plan, and beside it the client file (no weights in it)."""
+    prepare(output)
     found = load_program(program)
     with ProgressBar("compiling") as bar:
         model = compile_program(

@@ -10,6 +10,7 @@ from typing import Annotated, ParamSpec
 import typer
 from rich.console import Console
 
+from latticework import _core
 from latticework.errors import UserError
 from latticework.escaping import plain_text
 
@@ -24,6 +25,18 @@ Insecure = Annotated[bool, typer.Option("--insecure", help="Accept a client file
 def say(text: str, console: Console = out) -> None:
     """One line as it stands: no markup, no colours, nothing that a terminal obeys."""
     console.print(plain_text(text), markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def prepare(output: Path) -> None:
+    """OSError, before any work, for an output that is not a file; what ended commands left beside it is removed."""
+    _core.require_replaceable(output)
+    tidy(output.parent)
+
+
+def tidy(folder: Path) -> None:
+    """Remove what ended commands left in a folder that is written to, and name it."""
+    for name in _core.remove_leftovers(folder):
+        say(f"removed {folder / name}, which a command that was ended had been writing", err)
 
 
 def reported(command: Callable[P, None]) -> Callable[P, None]:

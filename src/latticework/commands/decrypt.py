@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from latticework.commands.arrays import write_arrays
-from latticework.commands.console import Insecure, Threads, reported, say
+from latticework.commands.console import Insecure, Threads, prepare, reported, say
 from latticework.runtime import Client, OwnerValue
 
 
@@ -25,6 +25,8 @@ def decrypt(
     insecure: Insecure = False,
 ) -> None:
     """Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published."""
+    if output is not None:
+        prepare(output)
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     owner.load_keys(keys)
     values = owner.decrypt(owner.load_encrypted(outputs))

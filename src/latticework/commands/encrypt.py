@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from latticework.commands.arrays import read_values
-from latticework.commands.console import Insecure, Target, Threads, reported, say
+from latticework.commands.console import Insecure, Target, Threads, prepare, reported, say
 from latticework.errors import TraceError
 from latticework.runtime import Client
 from latticework.runtime.keys import PUBLIC_FILE
@@ -28,6 +28,7 @@ def encrypt(
     """Encrypt the inputs of one run."""
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     positional, named = read_inputs(owner, inputs)
+    prepare(output)
     load_encryption_key(owner, keys)
     encrypted = owner.encrypt(*positional, **named)
     encrypted.save(output)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from latticework.commands.console import Insecure, Threads, reported, say
+from latticework.commands.console import Insecure, Threads, reported, say, tidy
 from latticework.progress import ProgressBar
 from latticework.runtime import Client
 from latticework.runtime.keys import refuse_existing_key
@@ -22,6 +22,7 @@ def keygen(
 ) -> None:
     """Make a secret key and exactly the evaluation keys that the program needs."""
     refuse_existing_key(output)
+    tidy(output)
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     with ProgressBar("making keys") as bar:
         keys = owner.keygen(on_event=bar)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from latticework.commands.console import Target, Threads, reported, say
+from latticework.commands.console import Target, Threads, prepare, reported, say
 from latticework.progress import ProgressBar
 from latticework.runtime import Server
 from latticework.runtime.server import DEFAULT_MEMORY
@@ -28,6 +28,7 @@ def run(
     threads: Threads = 0,
 ) -> None:
     """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""
+    prepare(output)
     server = Server.load(plan, keys, memory=memory, key_memory=key_memory, device=device, threads=threads)
     encrypted = server.load_encrypted(inputs)
     started = time.perf_counter()

@@ -154,12 +154,14 @@ class HeadCheck {
 
 }  // namespace
 
-/// Where the rows of a section are, and which of them were verified.
+/// Where the rows of a section are, what they were verified to be, and which of them were looked at. Nothing is
+/// believed of the file again once its table is verified: another file may lie there by then, valid in itself.
 struct Reader::RowTable {
   explicit RowTable(std::size_t num_rows)
-      : starts(num_rows + 1), verified(std::make_unique<std::atomic<bool>[]>(num_rows)) {}
+      : starts(num_rows + 1), entries(num_rows), verified(std::make_unique<std::atomic<bool>[]>(num_rows)) {}
 
   std::vector<std::uint64_t> starts;  // in the file; one more than rows
+  std::vector<RowEntry> entries;
   std::unique_ptr<std::atomic<bool>[]> verified;
 };
 
@@ -234,11 +236,11 @@ std::span<const std::uint8_t> Reader::section(std::size_t i) const {
   const auto content = bytes_.subspan(section.offset, section.bytes);
   file_.check_size();
   touch(content.size());
-  if (!verified_[i].load(std::memory_order_acquire)) {
-    file_.will_need(section.offset, section.bytes);
-    if (blake3(content) != section.hash || fast_sum(content) != section.sum) fail_section(i, "does not match its hash");
-    verified_[i].store(true, std::memory_order_release);
-  }
+  const bool is_new = !verified_[i].load(std::memory_order_acquire);
+  if (is_new) file_.will_need(section.offset, section.bytes);
+  if (is_new && blake3(content) != section.hash) fail_section(i, "does not match its hash");
+  if (fast_sum(content) != section.sum) fail_section(i, "does not match its hash");
+  verified_[i].store(true, std::memory_order_release);
   return content;
 }
 
@@ -259,7 +261,10 @@ std::unique_ptr<Reader::RowTable> Reader::read_rows(std::size_t i) const {
   const auto table_bytes = row_table_bytes(num_rows, content.size());
   if (num_rows == 0 || !table_bytes)
     fail_section(i, "has no room for a table of " + std::to_string(num_rows) + " rows");
-  const auto table = content.first(*table_bytes);
+  const std::vector<std::uint8_t> copy(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(*table_bytes));
+  const std::span<const std::uint8_t> table = copy;
+  std::memcpy(&num_rows, table.data(), kRowCountBytes);
+  if (row_table_bytes(num_rows, content.size()) != table_bytes) fail_section(i, "changes while it is read");
   touch(table.size());
   if (blake3(table) != section.hash || fast_sum(table) != section.sum) {
     fail_section(i, "has a row table that does not match its hash");
@@ -267,7 +272,8 @@ std::unique_ptr<Reader::RowTable> Reader::read_rows(std::size_t i) const {
   auto rows = std::make_unique<RowTable>(num_rows);
   std::uint64_t start = *table_bytes;
   for (std::size_t row = 0; row < num_rows; ++row) {
-    const std::uint64_t bytes = load_row(table.subspan(kRowCountBytes + row * kRowEntryBytes)).bytes;
+    rows->entries[row] = load_row(table.subspan(kRowCountBytes + row * kRowEntryBytes));
+    const std::uint64_t bytes = rows->entries[row].bytes;
     if (bytes == 0 || bytes % kRowAlignment != 0 || bytes > content.size() - start) {
       fail_section(i, "has a row " + std::to_string(row) + " of " + std::to_string(bytes) + " bytes");
     }
@@ -298,8 +304,7 @@ bool Reader::row_is_intact(std::size_t i, std::size_t row) const {
   const auto content = unverified_row(i, row);
   file_.check_size();
   touch(content.size());
-  const std::uint64_t entry = sections_[i].offset + kRowCountBytes + row * kRowEntryBytes;
-  const RowEntry expected = load_row(bytes_.subspan(entry, kRowEntryBytes));
+  const RowEntry& expected = rows_of(i).entries[row];
   std::atomic<bool>& verified = rows_of(i).verified[row];
   if (!verified.load(std::memory_order_acquire) && blake3(content) != expected.hash) return false;
   if (fast_sum(content) != expected.sum) return false;

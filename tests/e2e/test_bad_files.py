@@ -144,7 +144,7 @@ def test_targets_that_cannot_be_written(deployed, tmp_path, writer):
     (tmp_path / "file").write_bytes(b"precious")
     before = names_in(tmp_path)
     cases = {
-        "folder": (IsADirectoryError, "folder: cannot"),
+        "folder": (IsADirectoryError, "folder: is a folder"),
         "missing/target": (FileNotFoundError, "missing/target: cannot create a file in its folder"),
         "file/target": (NotADirectoryError, "file/target: cannot create a file in its folder"),
     }

@@ -35,8 +35,8 @@ Plaintext PlaintextProvider::acquire_product(std::uint32_t constant, std::uint32
 
 std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::optional<std::uint32_t> product,
                                                   const ValueType& type) {
-  const Name name{constant,         product,    type.slots, type.level.track,
-                  type.level.index, type.scale, type.basis, type.is_addend};
+  const Name name{constant,   product,    type.slots,     type.level.track, type.level.index,
+                  type.scale, type.basis, type.is_addend, type.count};
   Vectors rounded;
   {
     const std::lock_guard lock(mutex_);

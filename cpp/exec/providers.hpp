@@ -88,7 +88,7 @@ class PlaintextProvider {
 
  private:
   using Name = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, std::uint32_t,
-                          double, Basis, bool>;
+                          double, Basis, bool, std::uint32_t>;
   using Vectors = std::vector<std::shared_ptr<const Rounded>>;
   struct Entry {
     Vectors rounded;

@@ -1,6 +1,9 @@
 #include "rlwe/key_files.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstdio>
 
 #include "math/error.hpp"
 #include "rlwe/packed_rows.hpp"
@@ -48,6 +51,16 @@ ReadSpec read_spec(cbor::Field field, const Parameters& parameters) {
   return key;
 }
 
+/// A key that others can read is not a secret, and one that they can write may be theirs.
+void require_private(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0 || (status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return;
+  char mode[8];
+  std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode & 07777));
+  throw Error(ErrorKind::kSecretKey, path + ": other users may read or write this secret key (its mode is " + mode +
+                                         "); if none has, chmod 600 it, else make new keys");
+}
+
 }  // namespace
 
 void save_secret_key(const std::string& path, const SecretKey& key, const Parameters& parameters) {
@@ -66,6 +79,7 @@ void save_secret_key(const std::string& path, const SecretKey& key, const Parame
 
 SecretKey load_secret_key(const std::string& path, const Parameters& parameters) {
   const Reader reader = open_container({path, {}}, FileKind::kSecretKey, parameters);
+  require_private(path);
   check_sections(reader, kCoefficients, 1);
   reader.header().require_keys({"key_set"});
   const std::span<const std::uint8_t> packed = reader.section(0);

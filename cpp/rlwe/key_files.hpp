@@ -5,7 +5,8 @@
 
 namespace lw {
 
-/// To a file of mode 0600, never to memory: two bits a coefficient.
+/// To a file of mode 0600, never to memory: two bits a coefficient. Loading throws lw::Error(kSecretKey) for a file
+/// that others than its owner may read or write.
 void save_secret_key(const std::string& path, const SecretKey& key, const Parameters& parameters);
 SecretKey load_secret_key(const std::string& path, const Parameters& parameters);
 

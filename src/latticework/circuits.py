@@ -58,6 +58,11 @@ class CircuitOptions:
     spare_levels: int = 0
     like: Model | None = None
 
+    @property
+    def allows_insecure(self) -> bool:
+        """Whether the user asked for insecure parameters, here or of the model whose parameters are taken over."""
+        return self.insecure or (self.like is not None and self.like.allow_insecure)
+
 
 def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on real numbers."""
@@ -83,7 +88,9 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     else:
         plan = search.best(options.ring_degree, options.security_bits, options.insecure)
     plan = replace(plan, client=replace(plan.client, precision_bits=options.precision_bits))
-    return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+    return Model(
+        plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.allows_insecure
+    )
 
 
 def _lanes(
@@ -157,7 +164,9 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     else:
         vectors, plan = _exact_lanes(circuit, scalars, arrays, shared, options)
     _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
-    return Model(plan, Reference(vectors.placed, vectors.positions), options.costs)
+    return Model(
+        plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.allows_insecure
+    )
 
 
 def _exact_lanes(

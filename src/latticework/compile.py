@@ -107,7 +107,7 @@ def compile(
     )
     search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
     plan = search.best(ring_degree, security_bits, insecure)
-    return Model(plan, Reference(vectors.placed, vectors.positions), costs)
+    return Model(plan, Reference(vectors.placed, vectors.positions), costs, allow_insecure=insecure)
 
 
 def _whole(name: str, value: Any) -> int:

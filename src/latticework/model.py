@@ -41,22 +41,33 @@ class Reference:
 class Model:
     """A compiled program.
 
-    plan  the program as it is run; serialisable, self-contained
+    plan            the program as it is run; serialisable, self-contained
+    allow_insecure  whether the user said that insecure parameters are wanted: compile(insecure=True) says so
     """
 
-    def __init__(self, plan: Plan, reference: Reference | None = None, costs: CostModel | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        reference: Reference | None = None,
+        costs: CostModel | None = None,
+        *,
+        allow_insecure: bool = False,
+    ) -> None:
         self.plan = plan
+        self.allow_insecure = allow_insecure
         self._reference = reference
         self._costs = costs
 
-    def client(self, *, keys: Keys | None = None, threads: int = 0) -> Client:
+    def client(self, *, keys: Keys | None = None, threads: int = 0, allow_insecure: bool = False) -> Client:
         """A client: makes keys, encrypts, decrypts. Holds no weights.
 
-        keys    of a client of another model with the same parameters, whose secret key is used: `public_keys()` then
-                makes what this program needs
-        raises  ParameterMismatchError if they are of other parameters
+        keys            of a client of another model with the same parameters, whose secret key is used: `public_keys()`
+                        then makes what this program needs
+        allow_insecure  accept insecure parameters of a loaded model; one compiled with insecure=True says so already
+        raises          ParameterMismatchError if the keys are of other parameters; SecurityError for insecure ones
         """
-        client = Client(self.plan.client, threads=threads)
+        allowed = allow_insecure or self.allow_insecure
+        client = Client(self.plan.client, threads=threads, allow_insecure=allowed)
         if keys is not None:
             client.share_keys(keys)
         return client
@@ -150,12 +161,13 @@ class Model:
         write_plan(self.plan, Path(path))
 
     @classmethod
-    def load(cls, path: str | Path) -> Model:
+    def load(cls, path: str | Path, *, allow_insecure: bool = False) -> Model:
         """Read a plan file.
 
-        raises  FormatError if it is damaged or of another kind
+        allow_insecure  let its clients make keys for insecure parameters; without it they refuse to
+        raises          FormatError if it is damaged or of another kind
         """
-        return cls(read_plan(Path(path)))
+        return cls(read_plan(Path(path)), allow_insecure=allow_insecure)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Model is not pickled or copied; save(path) it, and read it with lw.load(path)")

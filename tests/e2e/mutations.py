@@ -8,6 +8,7 @@ MODE  bytes: bytes are changed, hashes left as they are;  fixed: contents are ch
 """
 
 import json
+import os
 import random
 import resource
 import sys
@@ -137,6 +138,7 @@ def main(kind, plan, keys, source, mode):
         if mode == "bytes"
         else (altered_contents(source, kinds[kind], rng))
     )
+    os.umask(0o077)  # secret keys that others can read are refused
     counted = Counter()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "altered"

@@ -71,7 +71,9 @@ def test_keys_may_stay_in_their_file(model, tmp_path):
     client = model.client(threads=1)
     model.save(tmp_path / "model.lwplan")
     client.keygen().save(tmp_path / "keys")
-    server = Server.load(tmp_path / "model.lwplan", tmp_path / "keys", key_memory="100KB", threads=1)
+    server = Server.load(
+        tmp_path / "model.lwplan", tmp_path / "keys" / "evaluation.lwkeys", key_memory="100KB", threads=1
+    )
     assert client.decrypt(server(client.encrypt(**VALUES))).reveal() == RESULT
 
 

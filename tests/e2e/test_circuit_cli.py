@@ -32,7 +32,7 @@ def test_a_session_with_files(tmp_path, scheme):
     run("keygen", client, "-o", keys)
     np.savez(tmp_path / "x.npz", x=[3, 4], y=5)
     run("encrypt", client, tmp_path / "x.npz", "-k", keys, "-o", tmp_path / "in.lwct")
-    run("run", plan, tmp_path / "in.lwct", "-k", keys, "-o", tmp_path / "out.lwct")
+    run("run", plan, tmp_path / "in.lwct", "-k", keys / "evaluation.lwkeys", "-o", tmp_path / "out.lwct")
     run("decrypt", client, tmp_path / "out.lwct", "-k", keys, "-o", tmp_path / "out.npz")
     with np.load(tmp_path / "out.npz") as file:
         got = dict(file)

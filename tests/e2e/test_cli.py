@@ -75,7 +75,7 @@ def test_decrypted_equals_numpy(session):
 
 def test_output_bytes_equal_those_of_the_same_run_in_this_process(session):
     folder, _, _ = session
-    server = lw.Server.load(folder / "model.lwplan", folder / "keys")
+    server = lw.Server.load(folder / "model.lwplan", folder / "keys" / "evaluation.lwkeys")
     outputs = server(server.load_encrypted(folder / "in.lwct"))
     assert outputs.to_bytes() == (folder / "server" / "out.lwct").read_bytes()
 
@@ -93,7 +93,18 @@ def test_anyone_can_encrypt_with_the_public_key(session):
     folder, _, data = session
     public = ("-k", "keys/public.lwkey")
     latticework(folder, "encrypt", "model.lwclient", "x=x.npy", *public, "-o", "in2.lwct", "--insecure")
-    latticework(folder, "run", "model.lwplan", "in2.lwct", "-k", "keys", "-o", "out2.lwct", "--key-memory", "1MB")
+    latticework(
+        folder,
+        "run",
+        "model.lwplan",
+        "in2.lwct",
+        "-k",
+        "keys/evaluation.lwkeys",
+        "-o",
+        "out2.lwct",
+        "--key-memory",
+        "1MB",
+    )
     printed = latticework(folder, "decrypt", "model.lwclient", "out2.lwct", "-k", "keys/secret.lwkey", "--insecure")
     (want,) = lw.load(folder / "model.lwplan").simulate(data[:1])
     got = np.array([float(v) for v in printed.split("[[")[1].split("]]")[0].split()])
@@ -113,6 +124,8 @@ def test_explain_and_report(session):
     ("arguments", "words"),
     [
         (["run", "model.lwplan", "in.lwct", "-k", "keys/secret.lwkey"], ["secret key"]),
+        (["run", "model.lwplan", "in.lwct", "-k", "keys"], ["secret key", "give it keys/evaluation.lwkeys alone"]),
+        (["run", "model.lwplan", "in.lwct"], ["keys holds a secret key, secret.lwkey"]),
         (["run", "model.lwclient", "in.lwct", "-k", "keys"], ["client file"]),
         (["decrypt", "model.lwclient", "in.lwct", "-k", "keys", "--insecure"], ["inputs of program", "outputs"]),
         (["encrypt", "model.lwclient", "data.npy", "-k", "keys", "--insecure"], ["(50, 16)", "(1, 16)"]),

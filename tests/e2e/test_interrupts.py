@@ -63,7 +63,7 @@ BODIES = {
         assert left <= {"evaluation.lwkeys", "public.lwkey"}, left
         keys.save("keys")
         model.save("plan")
-        lw.Server.load("plan", "keys", threads=1)
+        lw.Server.load("plan", "keys/evaluation.lwkeys", threads=1)
     """,
     "loading": """
         model = compiled()

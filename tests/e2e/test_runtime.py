@@ -163,8 +163,26 @@ def test_keys_round_trip(deployed_mlp, run, tmp_path):
             client.decrypt(outputs).reveal(), deployed_mlp.client.decrypt(outputs).reveal(), strict=True
         )
     deployed_mlp.model.save(tmp_path / "plan")
-    for source in (folder, folder / "evaluation.lwkeys"):
-        assert lw.Server.load(tmp_path / "plan", source, threads=1)(inputs).to_bytes() == expected
+    server = lw.Server.load(tmp_path / "plan", folder / "evaluation.lwkeys", threads=1)
+    assert server(inputs).to_bytes() == expected
+    for name in ("secret.lwkey", "renamed.lwkey"):
+        with pytest.raises(SecretKeyError, match=rf"holds a secret key, {name}; .*evaluation.lwkeys alone"):
+            lw.Server.load(tmp_path / "plan", folder)
+        (folder / name).rename(folder / "renamed.lwkey")
+    (folder / "renamed.lwkey").unlink()
+    assert lw.Server.load(tmp_path / "plan", folder, threads=1)(inputs).to_bytes() == expected
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o602])
+def test_a_secret_key_that_others_may_read_is_refused(deployed_mlp, tmp_path, mode):
+    deployed_mlp.keys.save(tmp_path)
+    key = tmp_path / "secret.lwkey"
+    client = deployed_mlp.model.client(threads=1)
+    key.chmod(mode)
+    with pytest.raises(SecretKeyError, match=rf"secret.lwkey: other users .* mode is 0{mode:o}.*chmod 600"):
+        client.load_keys(tmp_path)
+    key.chmod(0o400)
+    client.load_keys(tmp_path)
 
 
 def test_public_folders_hold_no_secret(deployed_mlp, tmp_path):
@@ -251,7 +269,7 @@ def altered(model, change):
     """The model with one weight of its plan changed by `change`."""
     name = next(name for name, array in model.plan.sources.items() if array.shape == change.shape)
     plan = dataclasses.replace(model.plan, sources=dict(model.plan.sources) | {name: model.plan.sources[name] + change})
-    return lw.Model(plan, model._reference)
+    return lw.Model(plan, model._reference, allow_insecure=True)
 
 
 def text_of(line):
@@ -282,7 +300,7 @@ def test_debug_names_the_line_of_an_altered_weight(deployed_mlp, shape, line):
 
 def test_debug_of_a_loaded_model_compares_with_its_simulation(deployed_mlp, tmp_path):
     deployed_mlp.model.save(tmp_path / "plan")
-    report = lw.load(tmp_path / "plan").debug(deployed_mlp.data[:4])
+    report = lw.load(tmp_path / "plan", allow_insecure=True).debug(deployed_mlp.data[:4])
     assert report.first_off is None and len(report.rows) >= 3
     assert {row.location.line for row in report.rows} >= {text_of("x @ w1")[0]}
 

@@ -59,12 +59,43 @@ def test_ciphertexts_of_another_compilation_are_refused():
         server(client.encrypt(DATA[0]))
 
 
-def test_client_files_with_insecure_parameters_need_a_word(tmp_path):
+def test_insecure_parameters_of_files_need_a_word_on_every_way_to_keys(tmp_path):
     model = lw.compile(total, calibrate=DATA, **SMALL)
-    model.client(threads=1).save(tmp_path / "program.lwclient")
-    with pytest.raises(SecurityError, match=r"INSECURE.*N=2048.*allow_insecure"):
-        lw.Client.load(tmp_path / "program.lwclient")
-    assert lw.Client.load(tmp_path / "program.lwclient", allow_insecure=True).spec == model.plan.client
+    owner = model.client(threads=1)
+    owner.save(tmp_path / "program.lwclient")
+    model.save(tmp_path / "program.lwplan")
+    loaded = lw.load(tmp_path / "program.lwplan")
+    for way in (
+        lambda: lw.Client.load(tmp_path / "program.lwclient"),
+        lambda: lw.Client.load(tmp_path / "program.lwplan"),
+        lambda: lw.Client(model.plan.client),
+        lambda: loaded.client(),
+        lambda: loaded.client(keys=owner.keygen()),
+        lambda: loaded.debug(DATA[0]),
+    ):
+        with pytest.raises(SecurityError, match=r"total has INSECURE.*N=2048.*allow_insecure"):
+            way()
+    for client in (
+        lw.Client.load(tmp_path / "program.lwclient", allow_insecure=True),
+        loaded.client(allow_insecure=True),
+        lw.load(tmp_path / "program.lwplan", allow_insecure=True).client(),
+    ):
+        assert client.spec == model.plan.client
+    assert loaded.debug(DATA[0], client=owner).first_off is None
+
+
+def test_parameters_taken_over_from_a_loaded_insecure_model_need_a_word(tmp_path):
+    @lw.circuit
+    def double(a: lw.scalar(low=-1, high=1)):
+        return a + a
+
+    first = lw.compile(double, ring_degree=1024, insecure=True)
+    first.save(tmp_path / "first.lwplan")
+    loaded = lw.load(tmp_path / "first.lwplan")
+    with pytest.raises(SecurityError, match="INSECURE"):
+        lw.compile(double, like=loaded, precision_bits=8).client()
+    lw.compile(double, like=loaded, precision_bits=8, insecure=True).client(threads=1)
+    lw.compile(double, like=first, precision_bits=8).client(threads=1)
 
 
 def test_inputs_and_values_far_larger_than_the_outputs_are_debugged_right():

@@ -43,7 +43,7 @@ def plan():
 
 @pytest.fixture(scope="module")
 def owner(plan):
-    client = lw.Model(plan).client(threads=1)
+    client = lw.Model(plan).client(threads=1, allow_insecure=True)
     return client, client.keygen()
 
 
@@ -219,7 +219,7 @@ def test_errors_about_ciphertexts_and_inputs(plan, owner, encrypted, tmp_path):
     server, model = lw.Model(plan).server(keys.public(), threads=1), lw.Model(plan)
     name = plan.client.arguments[0].name
     outputs = dataclasses.replace(encrypted, role="outputs", tensors={plan.client.outputs[0].name: ()})
-    other = lw.Model(full_plan()).client(threads=1)
+    other = lw.Model(full_plan()).client(threads=1, allow_insecure=True)
     other.keygen()
     altered = bytearray(_core.save_ciphertexts(None, list(*encrypted.tensors.values()), [HOSTILE], {}))
     altered[-1] ^= 1

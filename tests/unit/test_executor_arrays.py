@@ -60,6 +60,25 @@ def test_instructions_act_on_whole_arrays(case, rng):
     np.testing.assert_allclose(decrypted(case, outputs[1]), np.concatenate([want, ys]), atol=1e-6)
 
 
+@pytest.mark.parametrize("first", [1, 2])
+def test_one_constant_as_one_vector_and_as_several(case, rng, first):
+    """The numbers of a constant fill as many vectors as each of its uses says."""
+    a = Assembler(constants=1)
+    b = a.block(cipher(TOP), array(2))
+    x, y = b.args
+    uses = {}
+    for count in (first, 3 - first):
+        kind = plain(TOP) if count == 1 else [*plain(TOP), 2]
+        result = cipher(TOP, scale=SCALE**2) if count == 1 else array(2, scale=SCALE**2)
+        uses[count] = b.op("mul_plain", [x if count == 1 else y, b.op("encode", [], kind, 0)], result)
+    b.yield_(uses[1], uses[2])
+    w, one = rng.uniform(-1, 1, SLOTS), np.ones(SLOTS)
+    outputs = executor(case, a, lambda _: w.astype(complex)).run([case.encrypt(one), encrypted(case, [one, one])])
+    np.testing.assert_allclose(decrypted(case, outputs[0])[0], w, atol=1e-6)
+    halves = np.tile(w.reshape(2, 1, SLOTS // 2), (1, 2, 1)).reshape(2, SLOTS)
+    np.testing.assert_allclose(decrypted(case, outputs[1]), halves, atol=1e-6)
+
+
 def test_a_dot_is_the_sum_of_products_to_the_last_bit(case, rng):
     wide = array(3, scale=SCALE**2, degree=2)
     whole, single = cipher(TOP, scale=SCALE**2, degree=2), cipher(TOP, scale=SCALE**2)

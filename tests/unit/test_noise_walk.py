@@ -85,7 +85,7 @@ def test_budgets_are_no_smaller_than_predicted(name):
     predicted = {}
     outputs = noise_of_outputs(plan, plan.chain, public_key=False, on_noise=predicted.__setitem__)
     model = NoiseModel(ChainShape(plan.chain))
-    client = Client(plan.client, threads=1)
+    client = Client(plan.client, threads=1, allow_insecure=True)
     server = Server(plan, client.keygen().public(), threads=1)
     decryptor = _core.BfvDecryptor(client.context, client._secret)
     seen = []

@@ -18,7 +18,9 @@ from latticework.runtime.server import DEFAULT_MEMORY
 def run(
     plan: Annotated[Path, typer.Argument(help="Plan file.")],
     inputs: Annotated[Path, typer.Argument(help="Encrypted inputs.")],
-    keys: Annotated[Path, typer.Option("--keys", "-k", help="evaluation.lwkeys, or its folder.")] = Path("keys"),
+    keys: Annotated[
+        Path, typer.Option("--keys", "-k", help="evaluation.lwkeys, or its folder without a secret key.")
+    ] = Path("keys"),
     output: Target = Path("outputs.lwct"),
     memory: Annotated[str, typer.Option(help="Budget for encoded weights and what later runs need.")] = DEFAULT_MEMORY,
     key_memory: Annotated[

@@ -141,16 +141,17 @@ def _open(source: Path | bytes, kinds: list[int]) -> _core.ContainerReader:
     try:
         return _core.ContainerReader(given, kinds=kinds)
     except FormatError:
-        if not _is_secret_key(given):
+        if not is_secret_key(given):
             raise
     name = "what was given" if isinstance(source, bytes) else source
     raise SecretKeyError(f"{name} is a secret key, not a plan; it must never leave its owner, least of all to a server")
 
 
-def _is_secret_key(source: str | bytes) -> bool:
+def is_secret_key(source: str | bytes) -> bool:
+    """Whether a file that is there, or bytes, are a secret key."""
     try:
         _core.ContainerReader(source, kinds=[_core.FileKind.SECRET_KEY])
-    except FormatError:
+    except (FormatError, OSError):
         return False
     return True
 

@@ -38,11 +38,20 @@ SCALE_TOLERANCE = 2.0**-20
 class Client:
     """The owner of the data.
 
-    spec     inputs, outputs, parameters and key manifest of one program
-    threads  of the arithmetic; 0: one per core
+    spec            inputs, outputs, parameters and key manifest of one program
+    threads         of the arithmetic; 0: one per core
+    allow_insecure  accept insecure parameters; every way to keys and ciphertexts leads through here
+    raises          SecurityError for insecure parameters without it: whoever chose them could read the data
     """
 
-    def __init__(self, spec: ClientSpec, *, threads: int = 0) -> None:
+    def __init__(self, spec: ClientSpec, *, threads: int = 0, allow_insecure: bool = False) -> None:
+        if spec.chain.insecure and not allow_insecure:
+            raise SecurityError(
+                f"the program {spec.name} has INSECURE parameters (log2(QP) = {spec.chain.log2_qp:.0f} at "
+                f"N={spec.chain.ring_degree}): whatever is encrypted with "
+                "them can be read by others; allow_insecure=True (--insecure on the command "
+                "line) is for tests with data that are not secret"
+            )
         self.spec = spec
         self.context = open_context(spec.chain, "cpu", threads)
         self._coding = coding_of(spec.chain, self.context)
@@ -57,15 +66,7 @@ class Client:
 
         raises  SecurityError for insecure parameters, unless allow_insecure: whoever wrote the file could read the data
         """
-        spec = read_client(Path(path))
-        if spec.chain.insecure and not allow_insecure:
-            raise SecurityError(
-                f"{path} holds INSECURE parameters (log2(QP) = {spec.chain.log2_qp:.0f} at "
-                f"N={spec.chain.ring_degree}): whatever is encrypted with "
-                "them can be read by others; allow_insecure=True (--insecure on the command "
-                "line) is for tests with data that are not secret"
-            )
-        return cls(spec, threads=threads)
+        return cls(read_client(Path(path)), threads=threads, allow_insecure=allow_insecure)
 
     def save(self, path: str | Path) -> None:
         """Write the client file: all a client needs, no weights, no keys."""

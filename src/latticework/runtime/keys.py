@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from latticework import _core
 from latticework.errors import SecretKeyError, UserError
 from latticework.escaping import plain_text
+from latticework.plan.serialise import is_secret_key
 
 SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"
 
@@ -25,6 +26,16 @@ def refuse_existing_key(folder: Path) -> None:
             f"{plain_text(folder / SECRET_FILE)} exists; whatever was encrypted with that key could not be decrypted "
             "without it: choose another folder, or move the key away"
         )
+
+
+def refuse_secret_keys(folder: str | Path) -> None:
+    """SecretKeyError for a folder, given to a server, that holds a secret key."""
+    for file in sorted(Path(folder).glob("*.lwkey")):
+        if is_secret_key(str(file)):
+            raise SecretKeyError(
+                f"{folder} holds a secret key, {file.name}; a server must never hold one: give it "
+                f"{Path(folder) / EVALUATION_FILE} alone, and delete {file.name} if this is the server's machine"
+            )
 
 
 class PublicKeys:

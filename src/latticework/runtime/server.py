@@ -20,7 +20,7 @@ from latticework.plan.serialise import interface_id, read_plan
 from latticework.runtime.arguments import with_results
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
-from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in
+from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
 from latticework.runtime.options import open_context, parse_bytes
@@ -70,11 +70,14 @@ class Server:
     ) -> Server:
         """From a plan file and an evaluation key file (or the folder that holds one).
 
+        keys        a folder must not hold a secret key, as that of `Keys.save` does
         key_memory  None: all keys are read now. An amount such as "2GB": they stay in their file, which must not be
                     changed meanwhile, until an instruction needs them, and leave memory where they exceed the amount
-        raises  FormatError for damaged files or files of another kind; SecretKeyError for a secret key file
+        raises  FormatError for damaged files or files of another kind; SecretKeyError for a secret key file, or a
+                folder that holds one
         """
         program = read_plan(Path(plan))
+        refuse_secret_keys(keys)
         context = open_context(program.chain, device, threads)
         file = file_in(keys, EVALUATION_FILE)
         try:

@@ -26,7 +26,7 @@ def alignment(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callab
     """Annealing's schedules with instructions aligned by a list and exactly; of Table 3 if no cases are named."""
     for case in chosen or [case for case in cases() if case.published is not None and case.published.speedup]:
         tell(case.name)
-        circuit = shared(graph(case, RING_DEGREE // 2), reassociate=False)
+        circuit = shared(graph(case, RING_DEGREE // 2), association="as written")
         started = time.perf_counter()
         listed = _core.lanes.anneal(circuit, {"seed": how.seed})
         between = time.perf_counter()
@@ -51,7 +51,7 @@ def optimum(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callable
     are the operations of one depth, or those of our search, whichever is cheaper."""
     for case in chosen or [case for case in cases() if case.name.startswith(PROVABLE)]:
         tell(case.name)
-        circuit = shared(graph(case, WIDTH), reassociate=True)
+        circuit = shared(graph(case, WIDTH), association="trees")
         ours = _core.lanes.vectorize(circuit, WEIGHTS, {"seed": how.seed, "schedule": True})
         started = time.perf_counter()
         known, start = Circuit.from_dict(ours["circuit"]), Schedule.from_dict(ours["schedule"])
@@ -79,7 +79,7 @@ def optimum(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callable
         )  # fmt: skip
 
 
-def shared(circuit: dict[str, Any], *, reassociate: bool) -> dict[str, Any]:
+def shared(circuit: dict[str, Any], *, association: str) -> dict[str, Any]:
     """The circuit with equal operations once, as both searches start from it."""
-    made: dict[str, Any] = _core.lanes.rewritten(circuit, reassociate)
+    made: dict[str, Any] = _core.lanes.rewritten(circuit, association)
     return {name: column for name, column in made.items() if name != "origin"}

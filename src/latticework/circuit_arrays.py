@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +14,8 @@ from latticework.frontend.samples import Sample
 from latticework.lifting import lift
 from latticework.pipeline import OnEvent, to_polynomials, to_vectors
 from latticework.plan.arguments import Argument, Result
-from latticework.plan.circuits import Way
 from latticework.stages import CircuitFacts, Vectors
 from latticework.techniques import Techniques
-
-MARGIN = 1.1  # times faster that arrays must be than lanes
 
 
 def to_arrays(
@@ -84,31 +81,3 @@ def _in_order(results: Sequence[Result]) -> tuple[Result, ...]:
         replace(r, elements=tuple(range(first, last)))
         for r, first, last in zip(results, starts[:-1], starts[1:], strict=True)
     )
-
-
-def cheaper(lanes: tuple[float, Vectors], arrays: tuple[float, Vectors]) -> tuple[Vectors, Vectors]:
-    """Two forms of a circuit with their predicted seconds, sending included; first the faster one.
-
-    Arrays must be faster by a margin: they take more rotations, and so more keys, which no time of a run tells. The
-    record of each names both, and itself as the chosen one.
-    """
-    found = [lanes, arrays] if lanes[0] < MARGIN * arrays[0] else [arrays, lanes]
-    prices = {_method(v): seconds for seconds, v in found}
-    first, second = (with_ways(v, prices) for _, v in found)
-    return first, second
-
-
-def _method(vectors: Vectors) -> str:
-    facts = vectors.circuit
-    assert facts is not None
-    assert facts.record is not None
-    return facts.record.method
-
-
-def with_ways(vectors: Vectors, prices: Mapping[str, float]) -> Vectors:
-    """The same with a record of what was compared, seconds by method, itself the chosen one."""
-    facts, own = vectors.circuit, _method(vectors)
-    assert facts is not None
-    assert facts.record is not None
-    ways = tuple(Way(name, seconds, name == own) for name, seconds in prices.items())
-    return replace(vectors, circuit=replace(facts, record=replace(facts.record, ways=ways)))

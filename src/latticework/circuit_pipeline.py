@@ -48,6 +48,7 @@ class LaneOptions:
     weights  predicted seconds of a rotation, product, product by public numbers, sum with them, sum, negation; and the
              part by which everything becomes dearer for one more product in a row
     share    of the work that the effort stands for
+    apart    groups whose numbers scalar code has in a ciphertext each
     """
 
     algorithm: str
@@ -55,6 +56,7 @@ class LaneOptions:
     seed: int
     weights: tuple[float, ...]
     share: float = 1.0
+    apart: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
                 "larger ring_degree"
             )
     if options.algorithm == "scalar":
-        return scalar_code(graph, width)
+        return scalar_code(graph, width, options.apart)
     arrays, weights = graph.as_dict(width), list(options.weights)
     found: dict[str, Any]
     if options.algorithm == "annealing":
@@ -173,7 +175,7 @@ def to_lanes(
     at = {group: i for i, group in enumerate(emitted.groups)}
     arguments = tuple(replace(a, input=at.get(a.input, -1)) for a in scalars.traced.arguments)
     record = recorded(
-        graph.as_dict(width), program, method=options.algorithm,
+        graph.as_dict(width), program, method="apart" if options.apart else options.algorithm,
         names={n: graph.groups[x.left].labels[x.right] for n, x in enumerate(graph.nodes) if x.code == INPUT},
         groups=[group.name for group in graph.groups], outputs=scalars.traced.module.outputs,
         written=scalars.traced.written,

@@ -10,8 +10,8 @@ import numpy as np
 
 from latticework.circuit.graph import MUL
 from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
-from latticework.circuit_arrays import argument_samples, cheaper, is_of_arrays, to_arrays
-from latticework.circuit_choice import candidates, chosen, record_of
+from latticework.circuit_arrays import argument_samples, is_of_arrays, to_arrays
+from latticework.circuit_choice import Candidate, candidates, chosen
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
 from latticework.circuit_samples import circuit_samples, with_ranges
 from latticework.composition import SharedParameters, shared_parameters
@@ -22,7 +22,7 @@ from latticework.frontend.samples import Sample
 from latticework.model import Model, Reference
 from latticework.params.bfv_chain import chain_for_depth, plain_prime
 from latticework.pipeline import OnEvent, to_bfv_plan
-from latticework.placing import VectorCosts, code_seconds, least_ring_degree, vector_costs
+from latticework.placing import VectorCosts, code_seconds, least_ring_degree, sending_seconds, vector_costs
 from latticework.plan.schema import Plan
 from latticework.precision import Search
 from latticework.stages import Traced, Vectors
@@ -69,8 +69,7 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     shared = shared_parameters(circuit, options.like, "ckks")
     scalars = to_scalars(circuit, options.weights, exact=False)
     given = circuit_samples(circuit, scalars, options.calibrate)
-    alone = shared.chain is None and not options.spare_levels
-    arrays = _arrays(circuit, scalars, given, options) if alone else None
+    arrays = _arrays(circuit, scalars, given, options) if shared.chain is None and not options.spare_levels else None
     vectors = arrays if _is_settled(scalars, options) else None
     vectors = vectors or _lanes(scalars, given, arrays, shared, options)
     samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
@@ -107,19 +106,27 @@ def _lanes(
         degree = options.ring_degree or least_ring_degree(depth)
         return vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
 
-    def made(lanes: LaneOptions) -> Vectors:
-        return to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
+    def predicted(vectors: Vectors) -> Candidate:
+        costs = prices(vectors.depth)
+        run = code_seconds(vectors.module, costs, options.techniques)
+        return Candidate(vectors, run, sending_seconds(vectors.module, costs))
+
+    def priced(lanes: LaneOptions) -> Candidate:
+        return predicted(
+            to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
+        )
 
     own = prices(scalars.graph.depth())
     addition = own.addition(0)
     weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition, LEVEL)
-    found = candidates(scalars, LaneOptions(options.algorithm, options.effort, options.seed, weights), made)
-    seconds = [code_seconds(v.module, prices(v.depth), options.techniques, sending=False) for v in found]
-    vectors = chosen(found, seconds)
-    if arrays is None:
-        return vectors
-    priced = [(code_seconds(v.module, prices(v.depth), options.techniques), v) for v in (vectors, arrays)]
-    return cheaper(*priced)[0]
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
+    return chosen(found, None if arrays is None else predicted(arrays)).vectors
+
+
+def _is_alone(shared: SharedParameters, options: CircuitOptions) -> bool:
+    """Whether no other circuit has a part in its ciphertexts."""
+    return shared.chain is None and not shared.groups and not options.spare_levels
 
 
 def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
@@ -157,8 +164,8 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
         raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
     shared = shared_parameters(circuit, options.like, "bfv")
     scalars = to_scalars(circuit, options.weights, exact=True)
-    alone = shared.chain is None and not options.spare_levels
-    arrays = _arrays(circuit, scalars, circuit_samples(circuit, scalars, None), options, exact=True) if alone else None
+    samples = circuit_samples(circuit, scalars, None)
+    arrays = _arrays(circuit, scalars, samples, options, exact=True) if _is_alone(shared, options) else None
     if arrays is not None and _is_settled(scalars, options):
         vectors, plan = arrays, _bfv_plan(circuit, arrays, shared, options)
     else:
@@ -177,35 +184,28 @@ def _exact_lanes(
     is_shallow = is_small and scalars.graph.depth((MUL,)) <= 1  # a product with a small public number is next to none
     width = shared.width or _width(SHALLOW_WIDTH if is_shallow else WIDTH, options)
 
-    def made(lanes: LaneOptions) -> Vectors:
-        return to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event)
+    refused: list[LevelError] = []
 
-    lanes = LaneOptions(
-        options.algorithm, options.effort, options.seed, (*_exact_weights(depth, shared, options), LEVEL)
-    )
-    plans: list[tuple[Vectors, Plan]] = []
-    refused: LevelError | None = None
-    for vectors in candidates(scalars, lanes, made):
+    def predicted(vectors: Vectors) -> Candidate:
         try:
-            plans.append((vectors, _bfv_plan(circuit, vectors, shared, options)))
+            plan = _bfv_plan(circuit, vectors, shared, options)
         except LevelError as error:
-            refused = error
-    if not plans:
-        assert refused is not None
-        if arrays is None:
-            raise refused
-        return arrays, _bfv_plan(circuit, arrays, shared, options)
-    best = chosen([v for v, _ in plans], [estimate(plan, options.costs).warm_seconds for _, plan in plans])
-    plan = replace(next(p for v, p in plans if v.module is best.module), circuit=record_of(best))
-    if arrays is None:
-        return best, plan
-    try:
-        arrays_plan = _bfv_plan(circuit, arrays, shared, options)
-    except LevelError:
-        return best, plan
-    priced = [(_plan_seconds(p, options), v) for p, v in ((plan, best), (arrays_plan, arrays))]
-    better = cheaper(*priced)[0]
-    return better, replace(arrays_plan if better.module is arrays.module else plan, circuit=record_of(better))
+            refused.append(error)
+            return Candidate(vectors)
+        cost = estimate(plan, options.costs)
+        sending = 8 * (cost.bytes.inputs_fresh + cost.bytes.outputs) / options.bits_a_second
+        return Candidate(vectors, cost.warm_seconds, sending, plan)
+
+    def priced(lanes: LaneOptions) -> Candidate:
+        return predicted(to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event))
+
+    weights = (*_exact_weights(depth, shared, options), LEVEL)
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
+    best = chosen(found, None if arrays is None else predicted(arrays))
+    if best.plan is None:
+        raise refused[0]
+    return best.vectors, best.plan
 
 
 def _exact_weights(depth: int, shared: SharedParameters, options: CircuitOptions) -> tuple[float, ...]:
@@ -221,12 +221,6 @@ def _exact_weights(depth: int, shared: SharedParameters, options: CircuitOptions
             depth, degree, plain, security_bits=options.security_bits, insecure=options.insecure
         )
     return WEIGHTS if chain is None else bfv_weights(chain, options.costs)
-
-
-def _plan_seconds(plan: Plan, options: CircuitOptions) -> float:
-    """Predicted seconds of a run, with what is sent."""
-    found = estimate(plan, options.costs)
-    return found.warm_seconds + 8 * (found.bytes.inputs_fresh + found.bytes.outputs) / options.bits_a_second
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:

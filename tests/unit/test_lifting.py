@@ -272,7 +272,7 @@ def test_models_of_arrays_are_exact_under_bfv(function):
 def test_the_cheaper_form_is_compiled_under_bfv():
     model = lw.compile(product, scheme="bfv", ring_degree=4096, insecure=True)
     ways = {way.name: way.seconds for way in model.plan.circuit.ways}
-    assert "tensors" in ways and len(ways) == 2
+    assert {"tensors", "search"} <= ways.keys()
     assert model.plan.circuit.method == min(ways, key=ways.get)
 
 
@@ -285,7 +285,7 @@ def pairs(found, wanted):
 def test_the_cheaper_of_lanes_and_arrays_is_compiled():
     model = lw.compile(dense, **SHARED)
     ways = {way.name: way for way in model.plan.circuit.ways}
-    assert "tensors" in ways and len(ways) == 2
+    assert {"tensors", "search"} <= ways.keys()
     chosen = next(way for way in ways.values() if way.chosen)
     assert chosen.seconds == min(way.seconds for way in ways.values())
     assert model.plan.circuit.method == chosen.name

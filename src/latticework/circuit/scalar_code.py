@@ -6,6 +6,7 @@ are rotated to lane 0. It is what a circuit costs without lanes, and an oracle o
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
@@ -18,16 +19,17 @@ CODES = {
 _FIELDS = ("code", "left", "right", "steps", "tables", "computes", "stage", "is_mask")
 
 
-def scalar_code(graph: Graph, width: int) -> dict[str, Any]:
+def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> dict[str, Any]:
     """The vector program of a circuit that computes one number at a time.
 
+    apart   groups whose numbers have a vector each, as if they were free
     raises  ValueError if a fixed lane is outside the vector
     """
     made = _Code()
     at_zero: dict[int, int] = {}  # node -> register that holds it in lane 0
     for number, group in enumerate(graph.groups):
         nodes = [n for n, node in enumerate(graph.nodes) if node.code == INPUT and node.left == number]
-        if group.packing == "free":
+        if group.packing == "free" or number in apart:
             for place, at in enumerate(nodes):
                 at_zero[at] = made.add(V_INPUT, number, place, table=[(0, at)])
             continue

@@ -75,6 +75,9 @@ def vector(
 ) -> Input:  # fmt: skip
     """Encrypted numbers in one ciphertext, an array (length,) of numbers to the circuit.
 
+    Or in a ciphertext each, where one operation after the other is predicted to be faster with sending, unless group,
+    lanes or another circuit tie them together.
+
     replicate  True: elements may lie in several copies
     lanes      the slot of every element: a list, or `model.lanes(name)` of the model that computes it
     Otherwise as `scalar`.

@@ -17,10 +17,11 @@ from latticework.placing.prices import (
     Seconds,
     VectorCosts,
     code_seconds,
+    sending_seconds,
 )
 
 __all__ = [
     "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "Seconds", "VectorCosts", "code_seconds",
-    "explained", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for", "slots_needed",
-    "vector_costs",
+    "explained", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for", "sending_seconds",
+    "slots_needed", "vector_costs",
 ]  # fmt: skip

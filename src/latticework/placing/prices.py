@@ -265,18 +265,21 @@ class LoweringPrices:
         return _count(value) * self.costs.settled(spent)
 
 
-def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = ALL, *, sending: bool = True) -> float:
-    """What straight vec code takes, and sending what goes in and comes out."""
+def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = ALL) -> float:
+    """What straight vec code takes."""
     prices = LoweringPrices(module, costs, techniques)
     block = Block()
     builder = Builder(block)
     mapping = {value: block.add_arg(value.type) for value in module.inputs}
     for op in module.body.ops[:-1]:
         builder.copy(op, mapping)
-    if not sending:
-        return prices.block(block)
+    return prices.block(block)
+
+
+def sending_seconds(module: Module, costs: VectorCosts) -> float:
+    """What sending takes of what goes into vec code and comes out of it."""
     ends = dict.fromkeys(module.body.terminator.operands)
-    return prices.block(block) + costs.sent(sum(_count(v) for v in (*module.inputs, *ends)))
+    return costs.sent(sum(_count(v) for v in (*module.inputs, *ends)))
 
 
 def _count(value: Value) -> int:

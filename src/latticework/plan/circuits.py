@@ -63,18 +63,20 @@ class LaneStep:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to compute the circuit, and its predicted seconds."""
+    """One way to compute the circuit, and its predicted seconds, of which `sending` is what goes in and comes out."""
 
     name: str
     seconds: float
     chosen: bool
+    sending: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
     """A circuit of scalar operations and what became of it.
 
-    method     how lanes were found: search, annealing, scalar; or tensors, where the circuit was recognised as these
+    method     how lanes were found: search, annealing, scalar, apart (scalar, of numbers sent one by one); or tensors,
+               where the circuit was recognised as these
     width      lanes of a vector
     written    scalar operations as the program states them;  needed  those left after common ones were shared
     vector     what the vector code executes; None where the circuit became tensors

@@ -10,7 +10,8 @@ from latticework.report.quantities import count, duration, share
 METHODS = {
     "search": "schedule found by search",
     "annealing": "schedule found by annealing",
-    "scalar": "one operation after the other, as written",
+    "scalar": "one operation after the other",
+    "apart": "one operation after the other, numbers sent one by one",
     "tensors": "recognised as operations on arrays",
 }
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
@@ -74,13 +75,16 @@ def _made(vector: object, field: str) -> str:
 
 
 def way_rows(circuit: Circuit) -> list[list[str]]:
-    """(way, seconds, share of the slowest, chosen) of every way that was priced, the fastest first."""
+    """(way, time, of that sending, share of the slowest, chosen) of every way that was priced, the fastest first."""
     ways = sorted(circuit.ways, key=lambda way: way.seconds)
     slowest = max((way.seconds for way in ways), default=0.0)
     return [
-        [METHODS.get(w.name, w.name), duration(w.seconds), share(w.seconds, slowest), "chosen" if w.chosen else ""]
+        [
+            METHODS.get(w.name, w.name), duration(w.seconds), duration(w.sending), share(w.seconds, slowest),
+            "chosen" if w.chosen else "",
+        ]
         for w in ways
-    ]
+    ]  # fmt: skip
 
 
 def runs(lanes: Iterable[int]) -> str:

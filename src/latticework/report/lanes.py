@@ -36,7 +36,9 @@ def _ways(circuit: Circuit) -> str:
     if len(circuit.ways) < 2:
         return ""
     rows = [[html_text(name), *numbers, whole(chosen)] for name, *numbers, chosen in way_rows(circuit)]
-    return "<br>" + table(("way", "predicted time", "of the slowest", ""), rows, numbers=(1, 2), narrow=True)
+    return "<br>" + table(
+        ("way", "predicted time", "of that sending", "of the slowest", ""), rows, numbers=(1, 2, 3), narrow=True
+    )
 
 
 def _formulas(circuit: Circuit) -> str:

@@ -22,7 +22,12 @@ def lanes_text(circuit: Circuit, width: int) -> list[str]:
     lines += [f"  {a.ljust(wide)}  {b:>10}  {c:>10}  {d:>10}" for a, b, c, d in [heads, *rows]]
     ways = way_rows(circuit)
     if ways:
-        lines += ["", *(f"  {name.ljust(44)} {time:>10} {part:>7}  {chosen}" for name, time, part, chosen in ways)]
+        wide = max(len(name) for name, *_ in ways)
+        lines += ["", f"  {'predicted'.ljust(wide)} {'all':>10} {'sending':>10}"]
+        lines += [
+            f"  {name.ljust(wide)} {time:>10} {sending:>10} {part:>7}  {chosen}".rstrip()
+            for name, time, sending, part, chosen in ways
+        ]
     if circuit.formulas:
         lines.append("")
         for formula in circuit.formulas[:MAX_FORMULAS]:

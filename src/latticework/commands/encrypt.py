@@ -18,6 +18,9 @@ from latticework.runtime.keys import PUBLIC_FILE
 def encrypt(
     client: Annotated[Path, typer.Argument(help="Client file.")],
     inputs: Annotated[list[str], typer.Argument(help="INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer.")],
+    part: Annotated[
+        bool, typer.Option("--part", help="Only some of the inputs, by name; `run` takes files with the others too.")
+    ] = False,
     keys: Annotated[Path, typer.Option("--keys", "-k", help="Key folder, secret.lwkey or public.lwkey.")] = Path(
         "keys"
     ),
@@ -30,17 +33,30 @@ def encrypt(
     positional, named = read_inputs(owner, inputs)
     prepare(output)
     load_encryption_key(owner, keys)
-    encrypted = owner.encrypt(*positional, **named)
+    if part and positional:
+        raise TraceError(
+            f"encrypt --part: {len(positional)} of the inputs given have no name; write NAME=INPUT.npy for one of "
+            f"{', '.join(input_names(owner))}"
+        )
+    encrypted = owner.encrypt_part(**named) if part else owner.encrypt(*positional, **named)
     encrypted.save(output)
-    say(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB)")
+    others = [name for name in input_names(owner) if part and name not in named]
+    rest = f"; holds {', '.join(named)}, not {', '.join(others)}" if others else ""
+    say(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB){rest}")
+
+
+def input_names(owner: Client) -> list[str]:
+    """What users call the inputs."""
+    return [i.name for i in owner.spec.arguments or owner.spec.inputs]
 
 
 def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[str, Any]]:
     """Positional and named inputs from command-line words.
 
-    raises  TraceError for several arrays as one input; FileNotFoundError naming the inputs there are
+    raises  TraceError for several arrays as one input, and for one name twice; FileNotFoundError naming the inputs
+            there are
     """
-    names = [i.name for i in owner.spec.arguments or owner.spec.inputs]
+    names = input_names(owner)
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for word in arguments:
@@ -52,12 +68,14 @@ def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[st
                 f"{word}: {value} is an .npz with the arrays {', '.join(read)}, which name their inputs themselves; "
                 f"give it as {value} alone, or one array as {name}=INPUT.npy"
             )
-        if is_named:
-            named[name] = read
-        elif isinstance(read, dict):
-            named.update(read)
+        found = {name: read} if is_named else read
+        if isinstance(found, dict):
+            twice = [key for key in found if key in named]
+            if twice:
+                raise TraceError(f"{word}: {', '.join(twice)} was given before; give every input once")
+            named.update(found)
         else:
-            positional.append(read)
+            positional.append(found)
     return positional, named
 
 

@@ -17,7 +17,7 @@ from latticework.runtime.server import DEFAULT_MEMORY
 @reported
 def run(
     plan: Annotated[Path, typer.Argument(help="Plan file.")],
-    inputs: Annotated[Path, typer.Argument(help="Encrypted inputs.")],
+    inputs: Annotated[list[Path], typer.Argument(help="Encrypted inputs: one file, or several that hold parts.")],
     keys: Annotated[
         Path, typer.Option("--keys", "-k", help="evaluation.lwkeys, or its folder without a secret key.")
     ] = Path("keys"),
@@ -32,10 +32,10 @@ def run(
     """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""
     prepare(output)
     server = Server.load(plan, keys, memory=memory, key_memory=key_memory, device=device, threads=threads)
-    encrypted = server.load_encrypted(inputs)
+    encrypted = [server.load_encrypted(file) for file in inputs]
     started = time.perf_counter()
     with ProgressBar("evaluating") as bar:
-        result = server(encrypted, on_event=bar)
+        result = server(*encrypted, on_event=bar)
     seconds = time.perf_counter() - started
     result.save(output)
     say(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB) after {seconds:.2f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def explain_file(path: str | Path) -> str:
         ("size", size(path.stat().st_size)),
         ("format", f"version {_major_version(path)}.{reader.minor_version}"),
         ("parameters", bytes(reader.parameters).hex()),
+        *([("holds", _held(reader.header))] if kind == _core.FileKind.CIPHERTEXTS else []),
     ]
     lines = [f"  {name:<12}{value}" for name, value in facts]
     lines += ["", "Header", *_header(reader.header)]
@@ -60,6 +62,17 @@ def _major_version(path: Path) -> int:
     """The first half of the version, which follows the eight bytes that every file starts with."""
     with path.open("rb") as file:
         return int.from_bytes(file.read(10)[8:], "little")
+
+
+def _held(header: dict[str, Any]) -> str:
+    """Which inputs or outputs of a program are in a file of ciphertexts, by name; some programs take several files."""
+    items, extras = header.get("ciphertexts", []), header.get("extras", {})
+    counts = Counter(str(item.get("name", "")).partition("[")[0] for item in items)  # x[0], x[1], ... of an array
+    names = [name if number == 1 else f"{name} ({count(number)} ciphertexts)" for name, number in counts.items()]
+    names += [f"{name} = {value} (not encrypted)" for name, value in dict(extras.get("integers", {})).items()]
+    more = f" and {count(len(names) - _MAX_ITEMS)} more" if len(names) > _MAX_ITEMS else ""
+    of = f"{extras['role']} of {extras.get('program', '')}: " if "role" in extras else ""
+    return f"{of}{', '.join(names[:_MAX_ITEMS])}{more}"
 
 
 def _header(header: dict[str, Any]) -> list[str]:

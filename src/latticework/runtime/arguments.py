@@ -9,26 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import (
-    DtypeError,
-    FormatError,
-    ParameterMismatchError,
-    RangeError,
-    ShapeError,
-    TraceError,
-)
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.plan.arguments import Argument, Result, gathered, returned
 from latticework.plan.schema import ClientSpec
-from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role
 from latticework.runtime.owner import OwnerValue
+from latticework.runtime.parts import check_whole_ciphertexts
 
 
 def inputs_by_name(
-    spec: ClientSpec, arrays: tuple[Any, ...], named: Mapping[str, Any], *, linked: bool = False
+    spec: ClientSpec, arrays: tuple[Any, ...], named: Mapping[str, Any], *, linked: bool = False, part: bool = False
 ) -> dict[str, Any]:
     """The values of one run by the names of what users give.
 
     linked  whether those that another circuit computes have to be given too
+    part    whether others may come from elsewhere: at least one has to be given, and what shares a ciphertext with it
     raises  TraceError for too many, unknown, missing or repeated ones
     """
     names = [i.name for i in spec.arguments or spec.inputs]
@@ -39,12 +33,16 @@ def inputs_by_name(
     unknown = [n for n in named if n not in names or n in given]
     given.update(named)
     spared = set() if linked else {a.name for a in spec.arguments if a.linked is not None}
-    missing = [n for n in names if n not in given and n not in spared]
+    missing = [] if part and given else [n for n in names if n not in given and n not in spared]
     if unknown or missing:
+        apart = missing and given and not linked
         raise TraceError(
             f"program {spec.name} has the inputs {listed}; missing: {', '.join(missing) or 'none'}; "
             f"unknown or given twice: {', '.join(unknown) or 'none'}"
+            + ("; client.encrypt_part (`latticework encrypt --part`) takes some of the inputs alone" if apart else "")
         )
+    if part:
+        check_whole_ciphertexts(spec, given)
     return given
 
 
@@ -84,41 +82,6 @@ def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks
             f"{high:.6g}: declare low= and high= of the input, or compile with calibrate= data that cover it"
         )
     return array.astype(np.int64) if array.dtype.kind == "b" else array
-
-
-def with_results(
-    spec: ClientSpec, interface: bytes, encrypted: Encrypted | None, outputs: Mapping[str, Encrypted]
-) -> Encrypted:
-    """Encrypted inputs together with output ciphertexts of other circuits.
-
-    raises  TraceError, FormatError or ParameterMismatchError for results that are not those of an input
-    """
-    linked = {a.name: a for a in spec.arguments if a.linked is not None}
-    tensors = {}
-    if encrypted is not None:
-        check_role(encrypted, spec, INPUTS)
-        tensors = dict(encrypted.tensors)
-    for name, results in outputs.items():
-        if name not in linked:
-            raise TraceError(
-                f"circuit {spec.name}: {name} is no input that another circuit computes; such are "
-                f"{', '.join(linked) or 'none'}"
-            )
-        argument = linked[name]
-        link = argument.linked
-        assert link is not None
-        if not isinstance(results, Encrypted) or results.role != OUTPUTS or results.program != link.circuit:
-            raise FormatError(
-                f"circuit {spec.name}: input {name} takes the encrypted outputs of circuit {link.circuit}"
-            )
-        if results.interface.hex() != link.interface:
-            raise ParameterMismatchError(
-                f"circuit {spec.name}: input {name} is of another compilation of circuit {link.circuit}; use the model "
-                "whose lanes it was declared with"
-            )
-        if argument.input >= 0:
-            tensors[spec.secret_inputs[argument.input].name] = results.tensors[link.output]
-    return Encrypted(INPUTS, spec.name, interface, tensors, {})
 
 
 def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:

@@ -159,6 +159,13 @@ class Client:
         """
         return self.encrypt_checked(self.checked(arrays, named))
 
+    def encrypt_part(self, /, **named: npt.ArrayLike | int) -> Encrypted:
+        """Encrypt some of the inputs, by name: the server puts parts together, and can keep one for many runs.
+
+        raises  as `encrypt`; TraceError for no input at all, and where others share a ciphertext with those given
+        """
+        return self.encrypt_checked(self.checked((), named, part=True))
+
     def encrypt_checked(self, checked: dict[str, Any]) -> Encrypted:
         """Encrypt what `checked` gives."""
         if self._encryptor is None:
@@ -236,9 +243,12 @@ class Client:
         """Read encrypted inputs or outputs of this program."""
         return load_encrypted(source, self.context)
 
-    def checked(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-        """The inputs of one run by name, as float64 arrays and integers; raises as `encrypt`."""
-        given = inputs_by_name(self.spec, arrays, named)
+    def checked(self, arrays: tuple[Any, ...], named: dict[str, Any], *, part: bool = False) -> dict[str, Any]:
+        """The inputs of one run, or with `part` some of them, by name, as float64 arrays and integers.
+
+        raises  as `encrypt`, or `encrypt_part`
+        """
+        given = inputs_by_name(self.spec, arrays, named, part=part)
         if self.spec.arguments:
             given = encrypted_inputs(self.spec, given)
         sent = [i for i in self.spec.inputs if i.name in given]  # the server has those that another circuit computes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,13 @@ from latticework.plan.code import encode_code
 from latticework.plan.constants import MapSums, slot_vectors
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
-from latticework.runtime.arguments import with_results
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
 from latticework.runtime.options import open_context, parse_bytes
+from latticework.runtime.parts import check_complete, joined
 
 
 class Server:
@@ -93,40 +93,51 @@ class Server:
             ) from None
         return cls(program, PublicKeys(evaluation, None), memory=memory, device=device, threads=threads)
 
-    def __call__(self, inputs: Encrypted, *, on_event: OnEvent | None = None) -> Encrypted:
+    def __call__(self, *inputs: Encrypted, on_event: OnEvent | None = None) -> Encrypted:
         """Run the program.
 
+        inputs    what the client encrypted, at once or in parts: every input once. Parts can be used in many runs
         on_event  called after every instruction
-        raises    before any work for inputs of another program, parameters or key set
+        raises    before any work for inputs of another program, parameters or key set, missing ones, and ones that
+                  are given twice
         """
-        return self.run(inputs, on_event=on_event)
+        return self.run(*inputs, on_event=on_event)
 
     def run(
         self,
-        inputs: Encrypted,
-        *,
+        *inputs: Encrypted,
         on_event: OnEvent | None = None,
         watch: Sequence[int] = (),
         on_watch: Callable[[int, _core.Ciphertext | list[_core.Ciphertext]], None] | None = None,
     ) -> Encrypted:
         """As a call, and reports every value of the watched registers, an array of several as a list."""
-        spec = self.plan.client
-        check_role(inputs, spec, INPUTS)
-        arguments = [self._argument(inputs, i) for i in spec.inputs]
-        check_interface(inputs, spec, self._interface)
+        spec, given = self.plan.client, self._joined(inputs, {})
+        check_complete(given, spec)
+        arguments = [self._argument(given, i) for i in spec.inputs]
         outputs = self._executor.run(arguments, _listener(self.plan, on_event), list(watch), on_watch)
         arrays = (tuple(value) if isinstance(value, list) else (value,) for value in outputs)
         named = dict(zip([o.name for o in spec.outputs], arrays, strict=True))
         return Encrypted(OUTPUTS, spec.name, self._interface, named, {})
 
-    def inputs(self, encrypted: Encrypted | None = None, **outputs: Encrypted) -> Encrypted:
-        """Inputs of which some are results of other circuits.
+    def inputs(self, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
+        """Inputs in several parts, of which some may be results of other circuits, as one.
 
-        encrypted  the inputs that the client encrypted, if there are any
-        outputs    by input: what the server of the other circuit returned
-        raises     TraceError, FormatError or ParameterMismatchError for results that are not those of an input
+        parts    what the client encrypted, if anything
+        outputs  by input: what the server of the other circuit returned
+        raises   TraceError, FormatError or ParameterMismatchError for what is no part of the inputs of this program,
+                 for results that are not those of an input, and for an input that is given twice
         """
-        return with_results(self.plan.client, self._interface, encrypted, outputs)
+        return self._joined([part for part in parts if part is not None], outputs)
+
+    def _joined(self, parts: Sequence[Encrypted], outputs: Mapping[str, Encrypted]) -> Encrypted:
+        spec = self.plan.client
+        for part in parts:
+            check_role(part, spec, INPUTS)
+            for name, array in part.tensors.items():
+                for ciphertext in array:
+                    self._check_origin(f"program {spec.name}, input {name}", ciphertext)
+            check_interface(part, spec, self._interface)
+        return joined(spec, self._interface, parts, outputs)
 
     @property
     def memory_use(self) -> MemoryUse:
@@ -155,21 +166,15 @@ class Server:
 
     def _argument(self, inputs: Encrypted, spec: Any) -> Any:
         if isinstance(spec, IndexInput):
-            if spec.name not in inputs.integers:
-                raise ShapeError(f"program {self.plan.client.name}: the run-time integer {spec.name} is missing")
             value = inputs.integers[spec.name]
             if not 0 <= value <= spec.limit:
                 raise RangeError(
                     f"program {self.plan.client.name}: {spec.name} is {value}; it was compiled for 0 to {spec.limit}"
                 )
             return value
-        if spec.name not in inputs.tensors:
-            raise ShapeError(f"program {self.plan.client.name}: the encrypted input {spec.name} is missing")
         array, where = inputs.tensors[spec.name], f"program {self.plan.client.name}, input {spec.name}"
         if len(array) != spec.pack.count:
             raise ShapeError(f"{where} has {len(array)} ciphertexts, this plan takes {spec.pack.count}")
-        for ciphertext in array:
-            self._check_origin(where, ciphertext)
         return array[0] if len(array) == 1 else list(array)
 
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:

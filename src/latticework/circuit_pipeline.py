@@ -109,7 +109,7 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
                 f"{used} numbers of group {group.name} are used, a vector has {width} slots; split it, or give a "
                 "larger ring_degree"
             )
-    if options.algorithm == "scalar":
+    if options.algorithm == "scalar" or not graph.ends:
         return scalar_code(graph, width, options.apart)
     arrays, weights = graph.as_dict(width), list(options.weights)
     found: dict[str, Any]
@@ -177,7 +177,8 @@ def to_lanes(
     record = recorded(
         graph.as_dict(width), program, method="apart" if options.apart else options.algorithm,
         names={n: graph.groups[x.left].labels[x.right] for n, x in enumerate(graph.nodes) if x.code == INPUT},
-        groups=[group.name for group in graph.groups], outputs=scalars.traced.module.outputs,
+        groups=[group.name for group in graph.groups],
+        outputs=[n for n, o in zip(scalars.traced.module.outputs, graph.outputs, strict=True) if isinstance(o, int)],
         written=scalars.traced.written,
     )  # fmt: skip
     return Vectors(

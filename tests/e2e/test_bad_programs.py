@@ -126,7 +126,6 @@ def test_an_error_of_the_program_itself_is_left_alone():
 
 RETURNED = {
     "nothing": (lambda x: None, "returns None as result; return arrays computed from the inputs"),
-    "constant": (lambda x: np.ones(4), "returns a ndarray as result, which depends on no secret input"),
     "empty tuple": (lambda x: (), "returns nothing; return at least one array"),
     "nested": (lambda x: {"a": (x, x)}, "returns a tuple as a, inside another; return one flat"),
     "same name": (lambda x: {1: x, "1": -x}, "two outputs of the same name.*rename one"),

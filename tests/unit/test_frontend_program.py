@@ -167,19 +167,29 @@ def test_programs_that_cannot_be():
     ("returned", "pattern"),
     [
         (lambda x, n: None, "returns None as result"),
-        (lambda x, n: (x, np.ones(2)), "returns a ndarray as result1"),
+        (lambda x, n: (x, "one"), "returns result1: a plain operand of type str"),
         (lambda x, n: {"y": n}, "returns a run-time index as y"),
         (lambda x, n: (), "returns nothing"),
     ],
 )
-def test_results_depend_on_secrets(returned, pattern):
+def test_results_are_arrays(returned, pattern):
     @lw.program
     def broken(x: lw.Secret[2], n: lw.Index):
         return returned(x, n)
 
-    with pytest.raises(TraceError, match=pattern) as caught:
+    with pytest.raises((TraceError, DtypeError), match=pattern) as caught:
         lw.trace(broken)
     assert caught.value.at is broken.loc
+
+
+def test_public_results_are_encrypted_without_a_key():
+    @lw.program
+    def with_public(x: lw.Secret[2], w):
+        return x * 0, w, 3.0
+
+    module = lw.trace(with_public, (np.array([1.0, 2.0]),))
+    assert all(value.is_secret for value in module.body.terminator.operands)
+    assert [np.asarray(x).tolist() for x in interpret(module, [np.ones(2)])] == [[0, 0], [1, 2], 3]
 
 
 def test_programs_call_programs():

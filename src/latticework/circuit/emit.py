@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.circuit.graph import Graph
+from latticework.circuit.graph import Graph, Public
 from latticework.circuit.scalar_code import (
     ONE,
     V_ADD,
@@ -28,6 +28,7 @@ from latticework.circuit.scalar_code import (
 )
 from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.dialects.vec import VecType
+from latticework.errors import LayoutError
 from latticework.ir import Builder, Loc, Module, Origin, Value
 from latticework.plan.constants import Access, ConstRef, Gather
 from latticework.plan.pack import PackMap
@@ -101,18 +102,32 @@ class _Emitter:
         for i, code in enumerate(self.code):
             self.builder.loc = self.lines[i]
             made.append(self._input(arrays, i) if code == V_INPUT else self._made(made, i))
-        registers = list(dict.fromkeys(register for register, _ in self.outputs))
-        lanes = {r: list(dict.fromkeys(lane for at, lane in self.outputs if at == r)) for r in registers}
-        self.builder.create("loop.yield", [made[r] for r in registers], loc=self.lines[registers[0]])
+        public = [o.value for o in self.graph.outputs if not isinstance(o, int)]
+        if public:
+            made.append(self._public(public))
+        ends, constants = iter(self.outputs), ((len(made) - 1, lane) for lane in range(len(public)))
+        outputs = [next(ends if isinstance(o, int) else constants) for o in self.graph.outputs]
+        registers = list(dict.fromkeys(register for register, _ in outputs))
+        lanes = {r: list(dict.fromkeys(lane for at, lane in outputs if at == r)) for r in registers}
+        self.builder.create("loop.yield", [made[r] for r in registers], loc=(self.lines or [Loc.unknown()])[-1])
         self.module.outputs = [f"out{i}" for i in range(len(registers))]
         packings = [
             PackMap.of_table(len(held), self.width, ((lane, i) for i, lane in enumerate(held)))
             for held in lanes.values()
         ]
-        places = tuple((registers.index(r), lanes[r].index(lane)) for r, lane in self.outputs)
+        places = tuple((registers.index(r), lanes[r].index(lane)) for r, lane in outputs)
         held = (tuple((lane, node) for lane, node in table if node >= 0) for table in self.computes)
-        computed = tuple((value, entries) for value, entries in zip(made, held, strict=True) if entries)
+        computed = tuple((value, entries) for value, entries in zip(made, held, strict=False) if entries)
         return EmittedCircuit(self.module, tuple(used), tuple(packs), tuple(packings), places, computed)
+
+    def _public(self, values: list[Public]) -> Value:
+        """Outputs that are public numbers, in the first lanes of a vector that is encrypted without a key."""
+        if len(values) > self.width:
+            raise LayoutError(
+                f"{len(values)} outputs are public numbers, a vector has {self.width} slots; leave some out, or give a "
+                "larger ring_degree"
+            )
+        return self.builder.build("vec.trivial", [self._vector(list(enumerate(map(self._centred, values))))])
 
     def _input_pack(self, number: int) -> PackMap:
         places, count = [], 1
@@ -129,7 +144,7 @@ class _Emitter:
         if array.type.count > 1:  # type: ignore[attr-defined]
             vector = self.builder.build("vec.take", [array], vectors=(self.right[i],))
         if self.left[i] in self.dirty and not self.read[i] <= {lane for lane, _ in self.tables[i]}:
-            mask = self._vector([(lane, ONE) for lane, _ in self.tables[i]])
+            mask = self._vector([(lane, 1.0) for lane, _ in self.tables[i]])
             vector = self.builder.build("vec.mul", [vector, mask])
         return vector
 
@@ -152,10 +167,10 @@ class _Emitter:
         values = {self._value(number) for _, number in table}
         if len(values) == 1 and self.read[i] <= {lane for lane, _ in table}:
             return self.builder.build("vec.splat", value=values.pop(), slots=self.width)
-        return self._vector(table)
+        return self._vector([(lane, self._value(number)) for lane, number in table])
 
-    def _vector(self, table: Table) -> Value:
-        values = [self._value(number) for _, number in table]
+    def _vector(self, table: list[tuple[int, float]]) -> Value:
+        values = [value for _, value in table]
         pack = PackMap.of_table(len(table), self.width, ((lane, i) for i, (lane, _) in enumerate(table)))
         in_order = Access((len(table),), ((1,),), (0,))
         if len(set(values)) == 1:
@@ -166,7 +181,9 @@ class _Emitter:
         return self.builder.build("vec.constant", value=ConstRef(gather), slots=self.width)
 
     def _value(self, number: int) -> float:
-        value = 1 if number == ONE else self.graph.constants[number]
+        return self._centred(1 if number == ONE else self.graph.constants[number])
+
+    def _centred(self, value: Public) -> float:
         if self.modulus is not None:
             value = (value + self.modulus // 2) % self.modulus - self.modulus // 2
         return float(value)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from latticework.dialects.scalar import PACKINGS, GroupType
-from latticework.errors import TraceError
 from latticework.ir import Loc, Module, Op, Value
 
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
@@ -59,15 +58,20 @@ class Graph:
     """A circuit.
 
     constants  public numbers by their number
-    outputs    a node each
+    outputs    a node each, or a public number
     lines      of every node
     """
 
     nodes: tuple[Node, ...]
     constants: tuple[Public, ...]
     groups: tuple[Group, ...]
-    outputs: tuple[int, ...]
+    outputs: tuple[Operand, ...]
     lines: tuple[Loc, ...]
+
+    @property
+    def ends(self) -> list[int]:
+        """The outputs that are nodes."""
+        return [output for output in self.outputs if isinstance(output, int)]
 
     @property
     def num_inputs(self) -> int:
@@ -90,7 +94,7 @@ class Graph:
         for number in range(len(self.nodes)):
             for operand in self.operands(number):
                 counts[operand] += 1
-        for output in self.outputs:
+        for output in self.ends:
             counts[output] += 1
         return counts
 
@@ -105,7 +109,7 @@ class Graph:
     def depth(self, codes: tuple[int, ...] = (MUL, MUL_CONSTANT)) -> int:
         """The same on the longest path of all."""
         depths = self.depths(codes)
-        return max((depths[i] for i in self.outputs), default=0)
+        return max((depths[i] for i in self.ends), default=0)
 
     def as_dict(self, width: int) -> dict[str, Any]:
         """The form that the native search takes; `width`: slots of a vector."""
@@ -120,7 +124,7 @@ class Graph:
                 [group.lanes[node.right] for node in inputs if node.left == number] if group.lanes else []
                 for number, group in enumerate(self.groups)
             ],
-            "outputs": list(self.outputs),
+            "outputs": self.ends,
             "width": width,
         }
 
@@ -209,11 +213,12 @@ class GraphBuilder:
             return self._times(node.left, -value)
         return self._node(MUL_CONSTANT, a, self._constant(value))
 
-    def finished(self, outputs: Sequence[int]) -> Graph:
+    def finished(self, outputs: Sequence[Operand]) -> Graph:
         """What the outputs need, inputs first in the order of their groups."""
         needed = [False] * len(self.nodes)
         for output in outputs:
-            needed[output] = True
+            if isinstance(output, int):
+                needed[output] = True
         for number in reversed(range(len(self.nodes))):
             code, left, right = self.nodes[number]
             if needed[number] and code != INPUT:
@@ -235,9 +240,8 @@ class GraphBuilder:
 
         nodes = tuple(moved(self.nodes[n]) for n in order)
         constants = tuple(self.constants[n] for n in used)
-        return Graph(
-            nodes, constants, self.groups, tuple(place[o] for o in outputs), tuple(self._lines[n] for n in order)
-        )
+        ends = tuple(place[o] if isinstance(o, int) else o for o in outputs)
+        return Graph(nodes, constants, self.groups, ends, tuple(self._lines[n] for n in order))
 
 
 def copied(builder: GraphBuilder, graph: Graph, number: int, made: Sequence[Operand]) -> Operand:
@@ -261,9 +265,7 @@ def copied(builder: GraphBuilder, graph: Graph, number: int, made: Sequence[Oper
 
 def finished(builder: GraphBuilder, graph: Graph, made: Sequence[Operand]) -> Graph:
     """The graph whose outputs are what those of another one have become."""
-    names = [str(number) for number in range(len(graph.outputs))]
-    line = graph.lines[graph.outputs[0]]
-    return builder.finished(checked_outputs([made[o] for o in graph.outputs], names, line))
+    return builder.finished([made[o] if isinstance(o, int) else o for o in graph.outputs])
 
 
 def _number(operand: Operand) -> int:
@@ -272,10 +274,7 @@ def _number(operand: Operand) -> int:
 
 
 def graph_of(module: Module) -> Graph:
-    """The graph of a scalar module.
-
-    raises  TraceError for an output that turns out to be a public number
-    """
+    """The graph of a scalar module."""
     elements: list[dict[int, str]] = [{} for _ in module.inputs]
     for op in module.body.ops:
         if op.name == "scalar.element" and op.result.origin is not None:
@@ -291,23 +290,7 @@ def graph_of(module: Module) -> Graph:
     for op in module.body.ops[:-1]:
         builder.line = op.loc
         made[op.result] = _made(builder, op, [made[v] for v in op.operands if v in made])
-    outputs = [made[v] for v in module.body.terminator.operands]
-    return builder.finished(checked_outputs(outputs, module.outputs, module.body.terminator.loc))
-
-
-def checked_outputs(outputs: Sequence[Operand], names: Sequence[str], loc: Loc) -> list[int]:
-    """The nodes of outputs.
-
-    raises  TraceError if one is a public number
-    """
-    for name, output in zip(names, outputs, strict=True):
-        if isinstance(output, Constant):
-            raise TraceError(
-                f"output {name} is always {output.value}: it depends on nothing encrypted; compute it outside the "
-                "circuit",
-                at=loc,
-            )
-    return [_number(output) for output in outputs]
+    return builder.finished([made[v] for v in module.body.terminator.operands])
 
 
 def _label(value: Value) -> str:
@@ -356,7 +339,7 @@ def evaluate(graph: Graph, inputs: Sequence[Sequence[Any]], modulus: int | None 
             case _:
                 value = values[left] * graph.constants[right]
         values.append(value if modulus is None else centred(value, modulus))
-    return [values[output] for output in graph.outputs]
+    return [values[o] if isinstance(o, int) else o.value for o in graph.outputs]
 
 
 def centred(value: Any, modulus: int) -> Any:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latticework.circuit.graph import INPUT, Graph
+from latticework.circuit.graph import ADD_CONSTANT, INPUT, MUL_CONSTANT, Constant, Graph, Node
 from latticework.circuit.nests import Nest, Numbers, Reading, Reals, Stage, loops_in_shape, replayed
 from latticework.circuit.terms import Terms, flattened
 from latticework.plan.arguments import Argument, Result
@@ -38,8 +38,31 @@ class Lifted:
 
 def lifted(graph: Graph, arguments: Sequence[Argument], results: Sequence[Result]) -> Lifted | None:
     """The loop nests of a circuit, or None."""
-    found = flattened(graph, graph.outputs)
+    if not graph.ends:
+        return None
+    graph = _with_sums(graph, results)
+    found = flattened(graph, graph.ends)
     return None if found is None else _Lift(graph, arguments, results, *found).run()
+
+
+def _with_sums(graph: Graph, results: Sequence[Result]) -> Graph:
+    """Public numbers beside encrypted ones of a result as sums too: something that those start from, times 0."""
+    nodes, constants = list(graph.nodes), list(graph.constants)
+    outputs, lines = list(graph.outputs), list(graph.lines)
+    for result in results:
+        ends = [graph.outputs[e] for e in result.elements]
+        start = next((end for end in ends if isinstance(end, int)), None)
+        if start is None:
+            continue
+        while graph.nodes[start].code != INPUT:
+            start = graph.nodes[start].left
+        for element, end in zip(result.elements, ends, strict=True):
+            if isinstance(end, Constant):
+                nodes += [Node(MUL_CONSTANT, start, len(constants)), Node(ADD_CONSTANT, len(nodes), len(constants) + 1)]
+                constants += [0, end.value]
+                lines += [graph.lines[start]] * 2
+                outputs[element] = len(nodes) - 1
+    return Graph(tuple(nodes), tuple(constants), graph.groups, tuple(outputs), tuple(lines))
 
 
 class _Lift:
@@ -86,13 +109,22 @@ class _Lift:
             self.stages.append(Stage("", max(kept, key=len), tuple(nests)))
         outputs = []
         for result in self.results:
-            chosen = np.searchsorted(self.sums, np.array(self.graph.outputs)[list(result.elements)])
-            nests = self._nests(chosen, starts, result.shape) if len({kinds[i] for i in chosen.tolist()}) == 1 else None
+            nests = self._nests_of(result, starts, kinds)
             if nests is None:
                 return None
             outputs.append(len(self.stages))
             self.stages.append(Stage("", result.shape, tuple(nests)))
         return Lifted(tuple(self.stages), tuple(outputs))
+
+    def _nests_of(self, result: Result, starts: Numbers, kinds: list[int]) -> list[Nest] | None:
+        """The nests of a result, of which all elements are public numbers or none is."""
+        ends = [self.graph.outputs[e] for e in result.elements]
+        public = [end.value for end in ends if isinstance(end, Constant)]
+        if public:
+            return [Nest(result.shape, len(result.shape), (), _fewest(np.array(public, float).reshape(result.shape)))]
+        chosen = np.searchsorted(self.sums, np.array(ends))
+        alike = len({kinds[i] for i in chosen.tolist()}) == 1
+        return self._nests(chosen, starts, result.shape) if alike else None
 
     def _kinds(self, starts: Numbers) -> list[int]:
         """A number for every sum: equal where the same products are added up of numbers of the same kinds.

@@ -29,11 +29,9 @@ from latticework.circuit.graph import (
     Group,
     Operand,
     Public,
-    checked_outputs,
     copied,
     finished,
 )
-from latticework.ir import Loc
 
 LEAST_DEGREE, MOST_DEGREE = 3, 256
 MOST_BLOCK = 32  # coefficients that are added up without a product in between
@@ -120,7 +118,7 @@ class _Finder:
         self.graph = graph
         self.reads = Counter(i for n, node in enumerate(graph.nodes) if node.code == MUL for i in graph.operands(n))
         self.polynomials: list[Polynomial | None] = []
-        self.used = set(graph.outputs)
+        self.used = set(graph.ends)
 
     def found(self) -> dict[int, dict[int, Polynomial]]:
         """By base, all polynomials of some degree that something else needs."""
@@ -292,16 +290,14 @@ def _price(polynomials: Mapping[int, Polynomial], depths: Sequence[int], way: Wa
     inputs += sorted({polynomial.base for polynomial in polynomials.values()} - set(inputs))
     builder = GraphBuilder([Group("x", "free", (), tuple(map(str, inputs)))])
     made: dict[int, Operand] = {node: builder.input(0, i) for i, node in enumerate(inputs)}
-    ends = checked_outputs(
-        [_evaluated(builder, p, made, way) for p in polynomials.values()], [""] * len(polynomials), Loc.unknown()
-    )
+    ends = [_evaluated(builder, p, made, way) for p in polynomials.values()]
 
     def depth(codes: tuple[int, ...]) -> int:
         own = [depths[node] for node in inputs]
         for code, left, right in builder.nodes[len(inputs) :]:
             below = max(own[left], own[right]) if code in (ADD, SUB, MUL) else own[left]
             own.append(below + (code in codes))
-        return max(own[end] for end in ends)
+        return max((own[end] for end in ends if isinstance(end, int)), default=0)
 
     codes = [node.code for node in builder.nodes]
     return depth((MUL,)), codes.count(MUL), depth((MUL, MUL_CONSTANT)), codes.count(MUL_CONSTANT)

@@ -48,7 +48,7 @@ def overflowing(graph: Graph, inputs: Sequence[Sequence[Interval]], modulus: int
     """Outputs (number among the circuit's, range) that may not fit integers modulo `modulus`, nearest to 0."""
     found = intervals(graph, inputs)
     most = (modulus - 1) // 2
-    ends = ((number, found[node]) for number, node in enumerate(graph.outputs))
+    ends = ((number, found[o] if isinstance(o, int) else (o.value,) * 2) for number, o in enumerate(graph.outputs))
     return [(number, (low, high)) for number, (low, high) in ends if low < -most or high > most]
 
 

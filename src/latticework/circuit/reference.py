@@ -53,7 +53,11 @@ def reference(
     seen = [builder.build(scalar.STACK, [made[node] for node in nodes]) for nodes in watched]
     arrays: dict[int, dict[int, Value]] = {}
     for output, (array, element) in zip(graph.outputs, places, strict=True):
-        arrays.setdefault(array, {})[element] = made[output]
+        if isinstance(output, int):
+            end = made[output]
+        else:
+            end = builder.build(scalar.CONSTANT, value=int(output.value) if exact else float(output.value))
+        arrays.setdefault(array, {})[element] = end
     stacked = []
     for array in sorted(arrays):
         stacked.append(builder.build(scalar.STACK, [arrays[array][i] for i in sorted(arrays[array])]))

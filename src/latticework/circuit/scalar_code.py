@@ -47,9 +47,9 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> dict[s
         right = at_zero[node.right] if node.code in (ADD, SUB, MUL) else -1
         table = [(0, node.right)] if node.code in (ADD_CONSTANT, MUL_CONSTANT) else []
         at_zero[number] = made.add(CODES[node.code], at_zero[node.left], right, table=table, computes=[(0, number)])
-    columns = dict(zip(_FIELDS, map(list, zip(*made.rows, strict=True)), strict=True))
+    columns = {field: [row[i] for row in made.rows] for i, field in enumerate(_FIELDS)}
     return columns | {
-        "outputs": [(at_zero[output], 0) for output in graph.outputs],
+        "outputs": [(at_zero[output], 0) for output in graph.ends],
         "counts": _counts(columns["code"]),
         "cost": 0.0,
     }

@@ -13,7 +13,7 @@ import numpy as np
 
 from latticework.dialects import loop, scalar
 from latticework.dialects.scalar import INTEGER, GroupType
-from latticework.errors import DtypeError, ShapeError, TraceError
+from latticework.errors import DtypeError, ShapeError, TraceError, UserError
 from latticework.escaping import plain_text
 from latticework.frontend.annotations import Parameter, parameters_of
 from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
@@ -23,7 +23,7 @@ from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.location import definition_loc, user_loc
-from latticework.plan.arguments import Argument, Branch, Result
+from latticework.plan.arguments import MAX_NESTING, Argument, Branch, Result
 from latticework.plan.circuits import ScalarCounts
 
 
@@ -194,23 +194,28 @@ def _results(circuit: Circuit, tracer: CircuitTracer, returned: Any) -> tuple[li
             for i, (key, part) in enumerate(item.items()):
                 visit(part, f"{name}.{key}" if name else str(key), (*path, Branch(str(key), i)))
             return
-        if isinstance(item, tuple):
+        if len(path) > MAX_NESTING:
+            raise TraceError(f"circuit {circuit.name} returns more than {MAX_NESTING} levels of lists", at=circuit.loc)
+        if _shape(item) is None:
             for i, part in enumerate(item):
-                visit(part, f"{name or 'result'}{i}", (*path, Branch(None, i)))
+                visit(part, f"{name or 'result'}{'_' if name[-1:].isdigit() else ''}{i}", (*path, Branch(None, i)))
             return
         array = np.asarray(item, dtype=object)
         first = len(outputs)
         for place, number in zip(np.ndindex(array.shape), array.reshape(-1), strict=True):
             where = f"{name or 'result'}[{', '.join(map(str, place))}]" if place else name or "result"
-            if not isinstance(number, Number):
+            if not isinstance(number, Number | int | float | np.bool_ | np.integer | np.floating):
                 raise TraceError(f"circuit {circuit.name} returns {_unfit(where, number)}", at=circuit.loc)
-            outputs.append(tracer.value_of(number))
-        if array.size:
-            results.append(Result(name or "result", array.shape, path, tuple(range(first, len(outputs)))))
+            try:
+                outputs.append(tracer.lift(number if isinstance(number, Number) else tracer.public(number)))
+            except UserError as error:
+                message = f"circuit {circuit.name} returns {where}: {error.message}"
+                raise type(error)(message, at=circuit.loc) from None
+        results.append(Result(name or "result", array.shape, path, tuple(range(first, len(outputs)))))
 
     visit(returned, "", ())
     names = [r.name for r in results]
-    if not results:
+    if not outputs:
         raise TraceError(f"circuit {circuit.name} returns nothing; return at least one number", at=circuit.loc)
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
@@ -222,9 +227,15 @@ def _unfit(name: str, value: Any) -> str:
     """What a returned value is that cannot be an output, and what to return instead."""
     if value is None:
         return f"None as {name}; return numbers computed from the inputs"
-    if isinstance(value, int | float | np.generic):
-        return (
-            f"{value!r} as {name}, which depends on nothing encrypted; return numbers computed from the inputs, and "
-            "compute the rest outside the circuit"
-        )
     return f"a {type(value).__name__} as {name}; return numbers, arrays and lists of them, or tuples and dictionaries"
+
+
+def _shape(item: Any) -> tuple[int, ...] | None:
+    """The shape of a returned number, array or list of them; None for what is no array, such as a ragged list."""
+    if isinstance(item, tuple | Mapping):
+        return None
+    if not isinstance(item, list):
+        return np.shape(item) if isinstance(item, np.ndarray) else ()
+    shapes = {_shape(part) for part in item} or {()}
+    part = shapes.pop()
+    return None if shapes or part is None else (len(item), *part)

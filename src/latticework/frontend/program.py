@@ -13,10 +13,11 @@ import numpy as np
 
 from latticework.dialects import loop
 from latticework.dialects.tensor import TensorType
-from latticework.errors import DtypeError, ShapeError, TraceError
+from latticework.errors import DtypeError, ShapeError, TraceError, UserError
 from latticework.escaping import plain_text
 from latticework.frontend.annotations import Index, Parameter, Secret, parameters_of
 from latticework.frontend.arrays import TracedArray, wrap
+from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
 from latticework.ir.core import Value
@@ -24,6 +25,7 @@ from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 from latticework.location import definition_loc, user_loc
+from latticework.ops import trivial
 
 
 class Program:
@@ -223,10 +225,14 @@ def _outputs(program: Program, tracer: Tracer, returned: Any) -> list[tuple[str,
         named = [("result", returned)]
     outputs = []
     for name, value in named:
-        if not isinstance(value, TracedArray) or not value._value.is_secret:
+        if value is None or isinstance(value, (tuple, list, Mapping, TracedIndex)):
             raise TraceError(f"program {program.name} returns {_unfit(name, value)}", at=program.loc)
         with user_line(program.loc):
-            outputs.append((name, tracer.value_of(value)))
+            try:
+                outputs.append((name, trivial.trace(tracer, value)))
+            except UserError as error:
+                message = f"program {program.name} returns {name}: {error.message}"
+                raise type(error)(message, at=program.loc) from None
     if not outputs:
         raise TraceError(f"program {program.name} returns nothing; return at least one array", at=program.loc)
     names = [name for name, _ in outputs]
@@ -244,11 +250,7 @@ def _unfit(name: str, value: Any) -> str:
         return f"None as {name}; return arrays computed from the inputs"
     if isinstance(value, (tuple, list, Mapping)):
         return f"a {type(value).__name__} as {name}, inside another; return one flat tuple or dictionary of arrays"
-    what = "a run-time index" if isinstance(value, Traced) else f"a {type(value).__name__}"
-    return (
-        f"{what} as {name}, which depends on no secret input; return arrays computed from the inputs, "
-        "and compute the rest outside the program"
-    )
+    return f"a run-time index as {name}; return arrays, and the index from where it is known"
 
 
 def _integer(program: Program, parameter: Parameter, given: Any) -> int:

@@ -16,7 +16,7 @@ from latticework.dialects import loop
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Loc, Module, Op, Origin, Value
 from latticework.lifting.formulas import LETTERS, formula
-from latticework.ops import TensorOp, add, broadcast_to, einsum, mul, neg, reshape, take
+from latticework.ops import TensorOp, add, broadcast_to, einsum, mul, neg, reshape, take, trivial
 from latticework.ops import slice as slicing
 from latticework.ops import sum as summed
 from latticework.ops.base import FloatArray, Shape, shape_of
@@ -54,8 +54,8 @@ class Emitter:
         return None if isinstance(operand, Value) else np.asarray(operand, dtype=np.float64)
 
     def emit(self, op: TensorOp, *operands: Value, **attrs: Any) -> Value:
-        """Append an operation; on public operands alone it is computed."""
-        owners = [value.owner for value in operands]
+        """Append an operation; on public operands alone it is computed, but for what makes them secret."""
+        owners = [value.owner for value in operands if op is not trivial.TRIVIAL]
         if owners and all(isinstance(owner, Op) and owner.spec is CONSTANT.spec for owner in owners):
             arrays = [self.module.sources[owner.attrs["source"]] for owner in owners]  # type: ignore[union-attr]
             return self.lift(op.reference(arrays, attrs, self.module.sources))
@@ -78,7 +78,7 @@ class Emitter:
             else:
                 values.append(self.stage(stage, values))
                 self.formulas.append(formula(stage, name, names, found.stages))
-        self.builder.create(loop.YIELD, [values[number] for number in found.outputs], {}, loc=self.at)
+        self.builder.create(loop.YIELD, [trivial.trace(self, values[n]) for n in found.outputs], {}, loc=self.at)
         self.module.outputs = [result.name for result in results]
         return self.module
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+MAX_NESTING = 64  # of a circuit's results
 
 
 @dataclass(frozen=True, slots=True)

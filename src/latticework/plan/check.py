@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
-from latticework.plan.arguments import returned
+from latticework.plan.arguments import MAX_NESTING, returned
 from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import Access, ConstRef, Gather, MapSums
 from latticework.plan.gathers.sides import open_loops
@@ -37,7 +37,6 @@ MAX_ITERATIONS_PER_ITEM = 256  # a constant that is packed uses every element of
 MAX_MAP_ITERATIONS = 1 << 36
 MAX_OPEN_ITERATIONS = 1 << 16  # of the loops of a linear map whose counters the two elements do not tell
 MAX_STAGES = 32
-MAX_NESTING = 64  # of a circuit's results
 MAX_VECTORS = 1 << 16  # of an array
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
 

@@ -30,6 +30,8 @@ def output_lanes(plan: Plan, name: str) -> OutputLanes:
             f"lanes: result {name} of {spec.name} lies in {count} ciphertexts, and an input is one; return its "
             "parts as results of their own, or compile with effort='max' or another seed"
         )
+    if not numbers:
+        raise LayoutError(f"lanes: result {name} of {spec.name} has no elements")
     number = numbers.pop()
     output = spec.outputs[number]
     places = output.pack.first_places()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -95,7 +94,7 @@ def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
 
     def make(result: Result) -> OwnerValue:
         numbers = list(result.elements)
-        bound = max((outputs[i].error_bound for i in owner[numbers]), default=inf)
+        bound = max((outputs[i].error_bound for i in owner[numbers]), default=0.0)
         return OwnerValue(held[numbers].reshape(result.shape), bound)
 
     return returned(spec.results, make)

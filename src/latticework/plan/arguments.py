@@ -137,8 +137,10 @@ def _returned(items: list[tuple[tuple[Branch, ...], Any]]) -> Any:
         return items[0][1]
     if any(not path for path, _ in items):
         raise ValueError("a result stands where others do")
-    heads = list(dict.fromkeys(path[0] for path, _ in items))
-    parts = [_returned([(path[1:], value) for path, value in items if path[0] == head]) for head in heads]
+    inside: dict[Branch, list[tuple[tuple[Branch, ...], Any]]] = {}
+    for path, value in items:
+        inside.setdefault(path[0], []).append((path[1:], value))
+    heads, parts = list(inside), [_returned(found) for found in inside.values()]
     keys = [head.key for head in heads]
     if keys.count(None) not in (0, len(keys)) or len(set(keys) - {None}) < len(keys) - keys.count(None):
         raise ValueError("results stand both in a tuple and in a dictionary")

@@ -16,7 +16,7 @@ from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import Access, ConstRef, Gather, MapSums
 from latticework.plan.gathers.sides import open_loops
 from latticework.plan.keys import KINDS
-from latticework.plan.pack import REPEAT, PackMap
+from latticework.plan.pack import REPEAT, PackMap, product_within
 from latticework.plan.schema import (
     CipherKind,
     ClientSpec,
@@ -31,6 +31,7 @@ from latticework.plan.schema import (
     SecretInput,
 )
 
+MAX_PRIMES = 240  # as the core has it
 MAX_LOOPS = 16
 MAX_GATHER_ITERATIONS = 1 << 26
 MAX_ITERATIONS_PER_ITEM = 256  # a constant that is packed uses every element of its source far less often
@@ -43,6 +44,8 @@ MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arith
 
 def check_chain(chain: ModulusChain) -> None:
     """FormatError unless the numbers of a chain are of a size that the core's checks can be given."""
+    if len(chain.primes) + len(chain.special) > MAX_PRIMES:
+        raise FormatError(f"plan: {len(chain.primes) + len(chain.special)} primes; at most {MAX_PRIMES} are possible")
     limbs = [limb for groups in (chain.digits, *(t.groups for t in chain.tracks)) for group in groups for limb in group]
     if any(not 0 <= limb < len(chain.primes) for limb in limbs):
         raise FormatError(f"plan: a limb number is outside the {len(chain.primes)} primes")
@@ -84,7 +87,7 @@ def check_pack(pack: PackMap, path: str) -> None:
     """FormatError unless every element has as many slots as every other; those of a table may have any number."""
     try:
         if not pack.table:
-            pack.slots_of_element()
+            pack.copies()
     except ValueError as error:
         raise FormatError(f"{path}: {error}") from None
 
@@ -264,12 +267,13 @@ def check_arguments(spec: ClientSpec) -> None:
     total = sum(o.pack.size for o in spec.outputs)
     for a in spec.arguments:
         known = a.input == -1 or (0 <= a.input < len(sizes) and all(0 <= e < sizes[a.input] for e in a.elements))
-        if not known or len(a.elements) != prod(a.shape) or min(a.shape, default=1) < 1:
+        if not known or not _is_of(a.shape, len(a.elements)):
             raise FormatError(f"plan: argument {a.name!r} is no part of input {a.input}")
         if (a.low is None) != (a.high is None) or (a.low is not None and a.high is not None and a.low > a.high):
             raise FormatError(f"plan: argument {a.name!r} ranges from {a.low} to {a.high}")
     for r in spec.results:
-        if not all(0 <= e < total for e in r.elements) or len(r.elements) != prod(r.shape) or len(r.path) > MAX_NESTING:
+        fits = all(0 <= e < total for e in r.elements) and _is_of(r.shape, len(r.elements))
+        if not fits or len(r.path) > MAX_NESTING:
             raise FormatError(f"plan: result {r.name!r} is no part of the outputs")
     for names in ([a.name for a in spec.arguments], [r.name for r in spec.results]):
         if len(set(names)) != len(names):
@@ -280,10 +284,16 @@ def check_arguments(spec: ClientSpec) -> None:
         raise FormatError(f"plan: {error}") from None
 
 
+def _is_of(shape: tuple[int, ...], size: int) -> bool:
+    """Whether a shape has this number of elements, at least one."""
+    return min(shape, default=1) >= 1 and product_within(shape, size) == size
+
+
 def _check_read(output: Output) -> None:
-    """FormatError unless every element of an output can be read."""
+    """FormatError unless every element of an output can be read: of a table, for others are held evenly."""
     try:
-        output.pack.first_places()
+        if output.pack.table:
+            output.pack.first_places()
     except ValueError as error:
         raise FormatError(f"plan: {output.name!r}: {error}") from None
 

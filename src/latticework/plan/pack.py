@@ -30,6 +30,19 @@ FloatArray = npt.NDArray[np.float64]
 Roll = tuple[int, int]
 
 
+def product_within(numbers: Iterable[int], limit: int) -> int:
+    """The product of positive numbers, or any number above the limit if it is more than that.
+
+    Numbers from files may be many and long; their whole product could be work for minutes.
+    """
+    product = 1
+    for number in numbers:
+        product *= number
+        if product > limit:
+            break
+    return product
+
+
 @dataclass(frozen=True, slots=True)
 class PackDim:
     """One dimension: walks a tensor axis, repeats, or leaves a gap.
@@ -77,17 +90,17 @@ class PackMap:
         for dim in self.all_dims:
             if not GAP <= dim.axis < len(self.shape) or dim.extent < 1 or not 1 <= dim.stride <= MAX_PLACES:
                 raise ValueError(f"{self}: {dim} is not a dimension of a tensor of shape {self.shape}")
-        if not 1 <= self.count * self.slots <= MAX_PLACES:
-            raise ValueError(f"{self}: {self.count} vectors of {self.slots} slots; at most {MAX_PLACES} slots in all")
+        if not 1 <= product_within((*(d.extent for d in self.vector_dims), self.slots), MAX_PLACES) <= MAX_PLACES:
+            raise ValueError(f"{self}: vectors of {self.slots} slots; at most {MAX_PLACES} slots in all")
         if self.table:
             self._check_table()
             return
-        if min(self.shape, default=1) < 1 or self.size > self.count * self.slots:
+        room = self.count * self.slots
+        if min(self.shape, default=1) < 1 or product_within(self.shape, room) > room:
             where = f"{self.slots} slots" if self.count == 1 else f"{self.count} vectors of {self.slots} slots"
             raise ValueError(f"{self}: shape {self.shape} does not fit {where}")
-        walked = prod(d.extent for d in self.dims)
-        if walked > self.slots:
-            raise ValueError(f"{self}: the extents multiply to {walked}, not {self.slots}")
+        if product_within((d.extent for d in self.dims), self.slots) > self.slots:
+            raise ValueError(f"{self}: the extents multiply to more than {self.slots}")
         for i, j in self.rolls:
             if not (0 <= i < len(self.all_dims) and 0 <= j < len(self.all_dims)) or i == j:
                 raise ValueError(f"{self}: Roll({i}, {j}) does not name two of its {len(self.all_dims)} dimensions")
@@ -95,7 +108,7 @@ class PackMap:
                 raise ValueError(f"{self}: Roll({i}, {j}) turns a gap")
 
     def _check_table(self) -> None:
-        size, room = self.size, self.count * self.slots
+        size, room = product_within(self.shape, MAX_PLACES), self.count * self.slots
         if self.dims or self.rolls or min(self.shape, default=1) < 1 or size > MAX_PLACES:
             raise ValueError(f"a table of places for shape {self.shape} beside other dimensions")
         last = -1
@@ -143,6 +156,30 @@ class PackMap:
             left, digit = np.divmod(left, dim.extent)
             index.insert(0, digit)
         return np.where(slot < walked, _elements(self, index), -1)
+
+    def copies(self) -> int:
+        """How many places hold each element, found without looking at a place.
+
+        Rolls permute the steps of the dimensions, so every axis counts by itself: its dimensions hold each of its
+        indices equally often only if they are the digits of a mixed radix that reaches its end. Steps beyond it are
+        padding.
+
+        raises  ValueError if elements have different numbers of places, or none; not for tables
+        """
+        digits: dict[int, list[tuple[int, int]]] = {}
+        for dim in self.all_dims:
+            digits.setdefault(dim.axis, []).append((dim.stride, dim.extent))
+        for axis, length in enumerate(self.shape):
+            reach = 1
+            for stride, extent in sorted(digits.get(axis, [])):
+                if extent == 1 or stride >= length:
+                    continue
+                if stride != reach:
+                    raise ValueError(f"{self}: shape {self.shape} is not held evenly along axis {axis}")
+                reach *= extent
+            if reach < length:
+                raise ValueError(f"{self}: shape {self.shape} is held only up to {reach} along axis {axis}")
+        return prod(d.extent for d in self.all_dims if d.axis == REPEAT)
 
     def slots_of_element(self) -> IntArray:
         """All places (vector * slots + slot) of every element, ascending; shape (size, copies)."""

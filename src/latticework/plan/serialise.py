@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from latticework.plan.circuits import Circuit
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
 from latticework.plan.constants import ConstRef, Gather, MapSums
+from latticework.plan.pack import product_within
 from latticework.plan.placing import Placing
 from latticework.plan.schema import (
     FORMAT,
@@ -192,8 +192,8 @@ def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray
     found = {}
     for i, (name, shape) in enumerate(shapes):
         data = reader.section(4 + i)
-        if min(shape, default=1) < 1 or len(data) != 8 * prod(shape):
-            raise FormatError(f"plan: source {name} has {len(data)} bytes, its shape {shape} needs {8 * prod(shape)}")
+        if min(shape, default=1) < 1 or len(data) != 8 * product_within(shape, len(data)):
+            raise FormatError(f"plan: source {name} has {len(data)} bytes, which do not fit its shape {shape}")
         array = np.frombuffer(data, dtype="<f8").reshape(shape)
         if not np.isfinite(array).all():
             raise FormatError(f"plan: source {name} holds values that are not finite")

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log2
 
+import numpy as np
+
 from latticework.cost import CostModel, Estimate, estimate
 from latticework.cost.shapes import stored_bytes
 from latticework.errors import UnsupportedError
@@ -188,14 +190,14 @@ def _report(
 
 def _output_names(client: ClientSpec) -> list[str]:
     """Outputs by the names of the user's results that they hold; of circuits these may be several."""
-    names, start = [], 0
-    for output in client.outputs:
-        held = range(start, start + output.pack.size)
-        start = held.stop
-        found = [r.name for r in client.results if any(element in held for element in r.elements)]
-        more = ["..."] if len(found) > MAX_NAMES else []
-        names.append(", ".join(found[:MAX_NAMES] + more) or output.name)
-    return names
+    ends = np.cumsum([output.pack.size for output in client.outputs])
+    held: list[list[str]] = [[] for _ in client.outputs]
+    for result in client.results:
+        for number in np.unique(np.searchsorted(ends, result.elements, side="right")):
+            held[number].append(result.name)
+    more = [["..."] if len(names) > MAX_NAMES else [] for names in held]
+    listed = zip(client.outputs, held, more, strict=True)
+    return [", ".join(names[:MAX_NAMES] + rest) or output.name for output, names, rest in listed]
 
 
 def _key_kind(kind: str, steps: int | None) -> str:

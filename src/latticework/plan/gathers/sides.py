@@ -63,13 +63,38 @@ def decode(
     return found, ok & (rest == 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """How far one side determines the loop counters, whatever its elements are.
+
+    order  equations that give counters one after another;  left  those that need the other side too
+    known  loops that are determined
+    """
+
+    order: tuple[Equation, ...]
+    left: tuple[Equation, ...]
+    known: frozenset[int]
+
+
+@lru_cache(maxsize=256)
+def solution(access: Access, domain: tuple[int, ...]) -> Solution:
+    """What an access by itself says; loops of one iteration are known."""
+    known = {j for j, extent in enumerate(domain) if extent == 1}
+    left = [Equation(a, row, access.offset[a]) for a, row in enumerate(access.matrix)]
+    order: list[Equation] = []
+    while ready := [e for e in left if _is_ready(e, known, domain)]:
+        order.append(ready[0])
+        known.update(ready[0].unknowns(known))
+        left.remove(ready[0])
+    return Solution(tuple(order), tuple(left), frozenset(known))
+
+
 class Side:
     """What the element at each place of one packing says by itself about the loop counters.
 
     counters  of the loops that it determines, shape (count, slots)
     valid     whether it holds an element that some iteration reaches, as far as that can be seen
-    left      equations that need the other side too
-    index     along the view's axes, of each place, for those
+    index     along the view's axes, of each place, for the equations that need the other side too
     """
 
     def __init__(self, pack: PackMap, access: Access, domain: tuple[int, ...]) -> None:
@@ -77,20 +102,12 @@ class Side:
         index = np.unravel_index(np.maximum(element, 0), access.view) if access.view else ()
         self.counters: Counters = {j: np.zeros_like(element) for j, extent in enumerate(domain) if extent == 1}
         self.valid: BoolArray = element >= 0
-        self.left = [Equation(a, row, access.offset[a]) for a, row in enumerate(access.matrix)]
-        progress = True
-        while progress:
-            progress = False
-            for equation in list(self.left):
-                unknown = equation.unknowns(set(self.counters))
-                if unknown and not decodable(equation, unknown, domain):
-                    continue
-                found, ok = decode(equation, domain, index[equation.axis], self.counters)
-                self.counters.update(found)
-                self.valid &= ok
-                self.left.remove(equation)
-                progress = True
-        self.index = {e.axis: index[e.axis] for e in self.left}
+        known = solution(access, domain)
+        for equation in known.order:
+            found, ok = decode(equation, domain, index[equation.axis], self.counters)
+            self.counters.update(found)
+            self.valid &= ok
+        self.index = {e.axis: index[e.axis] for e in known.left}
 
 
 @lru_cache(maxsize=32)
@@ -113,8 +130,9 @@ def open_loops(gather: Gather) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def joint(gather: Gather) -> tuple[tuple[tuple[int, Equation], ...], tuple[int, ...]]:
     """Equations that need both sides, in the order in which they can be solved, and the loops walked before them."""
-    both = sides(gather)
-    known = set(both[0].counters) | set(both[1].counters)
+    assert gather.in_access is not None
+    both = [solution(access, gather.domain) for access in (gather.out_access, gather.in_access)]
+    known = set(both[0].known | both[1].known)
     left = [(number, equation) for number, side in enumerate(both) for equation in side.left]
     order: list[tuple[int, Equation]] = []
     walked: list[int] = []

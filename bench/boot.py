@@ -91,7 +91,7 @@ class EncryptedBootstrap:
         )
 
     def _constant(self, number: int) -> Slots:
-        return self.plan.constants[number].evaluate({}).astype(np.complex128)
+        return self.plan.constants[number].evaluate({}).astype(np.complex128, copy=False)
 
     def encrypted(self, x: Slots) -> _core.Ciphertext:
         """A fresh ciphertext at the floor."""

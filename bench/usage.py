@@ -38,25 +38,30 @@ def usage() -> Usage:
     return Usage(time.perf_counter(), now.ru_utime, now.ru_stime, now.ru_minflt)
 
 
-def rows(case: str, runs: Sequence[Usage], fresh_bytes: Sequence[int] = ()) -> list[Row]:
+def rows(
+    case: str,
+    runs: Sequence[Usage],
+    fresh_bytes: Sequence[int],
+    predicted: tuple[float | None, float | None] = (None, None),
+) -> list[Row]:
     """Rows of a first run, and of the median of the later ones.
 
-    fresh_bytes  memory that each run got from the system beyond what was kept for it; where given, later runs are to
-                 get none
+    fresh_bytes  memory that each run got from the system beyond what was kept for it; later runs are to get none
+    predicted    seconds on one thread, of the first run and of later ones
     """
     found = []
-    for name, part in (("first run", slice(0, 1)), ("later runs", slice(1, None))):
+    stages = (("first run", slice(0, 1), None), ("later runs", slice(1, None), 0.0))
+    for (name, part, most_fresh), expected in zip(stages, predicted, strict=True):
         taken = runs[part]
         if not taken:
             continue
+        processor = median(u.user_seconds + u.system_seconds for u in taken)
+        source = None if expected is None else "predicted, one thread"
+        got = float(median(fresh_bytes[part]))
         found += [
-            Row(case, f"{name}, processor time", "s", median(u.user_seconds + u.system_seconds for u in taken)),
+            Row(case, f"{name}, processor time", "s", processor, expected, source),
             Row(case, f"{name}, system time", "s", median(u.system_seconds for u in taken)),
             Row(case, f"{name}, page faults", "", float(median(u.faults for u in taken))),
+            Row(case, f"{name}, memory got", "bytes", got, target=most_fresh, checked=True),
         ]
-        fresh = fresh_bytes[part]
-        if fresh:
-            target = None if name == "first run" else 0.0
-            got = float(median(fresh))
-            found.append(Row(case, f"{name}, memory got", "bytes", got, target=target, checked=True))
     return found

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from bench import usage
 from bench.compiling import compiled
 from bench.lenet.network import PROGRAM
 from bench.lenet.train import HELD_OUT, Digits, accuracy, load, scores, trained
@@ -71,14 +72,15 @@ def measured(
     client = model.client()
     keys = client.keygen()
     server = model.server(keys.public())
-    found, sent_seconds, seconds, clocks = [], [], [], []
+    found, sent_seconds, runs, fresh_bytes, clocks = [], [], [], [], []
     for image in digits.images:
         started = time.perf_counter()
         sent = client.encrypt(np.asarray(image[None], dtype=np.float64))
         sent_seconds.append(time.perf_counter() - started)
-        clock, started = Stopwatch(), time.perf_counter()
+        clock, before, fresh = Stopwatch(), usage.usage(), server.memory_use.fresh
         result = server(sent, on_event=clock)
-        seconds.append(time.perf_counter() - started)
+        runs.append(usage.usage() - before)
+        fresh_bytes.append(server.memory_use.fresh - fresh)
         clocks.append(clock.seconds)
         found.append(np.asarray(client.decrypt(result).reveal()))
     expected = scores(weights, np.asarray(digits.images, dtype=np.float64))
@@ -104,5 +106,6 @@ def measured(
     yield from (row(metric, unit, value) for metric, unit, value in figures(plan, cost))
     yield from made.rows(CASE, COMPILE_SECONDS)
     yield row("encryption", "s", median(sent_seconds))
-    yield row("first run", "s", seconds[0])
-    yield row("run", "s", median(seconds[1:] or seconds))
+    yield row("first run", "s", runs[0].seconds)
+    yield row("run", "s", median(run.seconds for run in runs[1:] or runs))
+    yield from usage.rows(CASE, runs, fresh_bytes, predicted=(cost.first_seconds, cost.warm_seconds))

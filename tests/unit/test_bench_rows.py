@@ -2,6 +2,7 @@
 
 import io
 import json
+import mmap
 
 import pytest
 from rich.console import Console
@@ -12,6 +13,8 @@ from latticework.errors import UserError
 bench_suites = suites()  # puts the source tree on the path
 from bench import stored  # noqa: E402
 from bench.rows import Row, report, rounded, show, summary, table  # noqa: E402
+from bench.usage import Usage, usage  # noqa: E402
+from bench.usage import rows as usage_rows  # noqa: E402
 
 KEYS = ["case", "metric", "unit", "ours", "reference", "source", "ratio", "target", "better", "meets", "checked"]
 
@@ -48,6 +51,24 @@ def test_a_row_has_the_keys_that_are_promised():
 
 def test_numbers_that_json_cannot_say():
     assert [rounded(x) for x in (None, float("inf"), float("nan"), 0.0, 123456.0)] == [None, None, None, 0.0, 123500.0]
+
+
+def test_usage_of_first_and_later_runs():
+    """Medians of the later runs, of which none is to get memory; a touched stretch shows in the process's figures."""
+    runs = [Usage(9.0, 5.0, 4.0, 900), Usage(2.0, 1.0, 0.5, 0), Usage(4.0, 3.0, 0.1, 8), Usage(3.0, 2.0, 0.2, 1)]
+    found = {row.metric: row for row in usage_rows("c", runs, [1 << 30, 0, 5, 0], (18.0, 1.1))}
+    ours = {metric: row.ours for metric, row in found.items()}
+    assert ours["first run, processor time"] == 9.0 and ours["later runs, processor time"] == 2.2
+    assert (ours["first run, system time"], ours["later runs, system time"]) == (4.0, 0.2)
+    assert (ours["first run, page faults"], ours["later runs, page faults"]) == (900, 1)
+    assert found["first run, processor time"].ratio == 2.0 and found["later runs, memory got"].meets
+    assert not {row.metric: row for row in usage_rows("c", runs, [0, 7, 5, 0])}["later runs, memory got"].meets
+    before = usage()
+    with mmap.mmap(-1, 64 * mmap.PAGESIZE) as memory:
+        for page in range(64):
+            memory[page * mmap.PAGESIZE] = 1
+    spent = usage() - before
+    assert spent.faults >= 1 and spent.seconds > 0
 
 
 def test_printed_object(capsys):

@@ -102,6 +102,19 @@ def test_totals_agree():
     )
 
 
+def test_the_first_run_pays_for_its_memory():
+    """Values and constants once, at the median of the prices; keys before; nothing where a table has no price."""
+    prices = [{"unit": "fresh_byte", "ring_degree": N << k, "seconds": s} for k, s in enumerate((1e-9, 4e-9, 2e-9))]
+    others = [row for row in TABLE["units"] if row["unit"] != "fresh_byte"]
+    with_prices, without = (estimate(loop_plan(), model(units=units)) for units in ([*others, *prices], others))
+    assert with_prices.fresh_seconds == pytest.approx(2e-9 * (with_prices.memory.values + with_prices.memory.constants))
+    assert with_prices.first_seconds == pytest.approx(with_prices.seconds + with_prices.fresh_seconds)
+    assert (without.fresh_seconds, without.first_seconds) == (0.0, without.seconds)
+    assert (with_prices.seconds, with_prices.warm_seconds) == (without.seconds, without.warm_seconds)
+    keys = with_prices.key_load_seconds - without.key_load_seconds
+    assert keys == pytest.approx(2e-9 * with_prices.bytes.keys_resident)
+
+
 @pytest.mark.parametrize(
     ("limit", "given", "adds"), [(7, {}, 7), (7, {"n": 2}, 2), (7, {"n": 0}, 0), (None, {}, 1), (None, {"n": 9}, 9)]
 )

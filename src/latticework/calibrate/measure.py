@@ -82,6 +82,7 @@ def calibrate(
     steps, done = len(extent.steps) * len(wanted), 0
     keep_memory()
     parts = []
+    kernels: list[UnitTimes] = []  # their memory stays taken, so that each finds other memory
     for count in wanted:
         units: list[dict[str, Any]] = []
         times: list[tuple[str, Shape, float]] = []
@@ -90,7 +91,8 @@ def calibrate(
             if on_step is not None:
                 on_step(done, steps, what)
             if limbs is None:
-                found = UnitTimes(1 << log2_degree, backend, count, extent.repeats).units()
+                kernels.append(UnitTimes(1 << log2_degree, backend, count, extent.repeats))
+                found = kernels[-1].units()
                 units += [{"unit": u, "ring_degree": 1 << log2_degree, "seconds": short(s)} for u, s in found.items()]
             else:
                 chain = Chain(1 << log2_degree, *limbs)

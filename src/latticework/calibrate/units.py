@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from latticework.calibrate.timing import REPEATS, best_of, best_of_loop
 
 PRIME_BITS = 45
 LIMBS = 12
+FRESH_BYTES = 64 << 20
 FOUR = (0, 1, 2, 3)
 MANY = tuple(range(4, 12))
 SMALLEST = 1e-3  # share of a pointwise product that a difference of two times is worth at least
@@ -25,7 +28,7 @@ class UnitTimes:
     """
 
     def __init__(self, ring_degree: int, backend: str, threads: int, repeats: int = REPEATS) -> None:
-        self.degree, self.repeats = ring_degree, repeats
+        self.degree, self.repeats, self.kept = ring_degree, repeats, list[mmap.mmap]()
         primes = _core.primes_near(2.0**PRIME_BITS, 2 * ring_degree, LIMBS)
         self.ring = _core.Ring(ring_degree, primes, backend=backend, threads=threads)
         if not self.multiplies():
@@ -49,7 +52,7 @@ class UnitTimes:
         return best_of_loop(_core.KernelLoop(self.ring, kernel, limbs, to, terms).run, self.repeats)
 
     def units(self) -> dict[str, float]:
-        """Seconds of every unit, for one row (fft: one transform of N/2 slots; read_byte: one byte)."""
+        """Seconds of every unit, for one row (fft: one transform of N/2 slots; read_byte, fresh_byte: one byte)."""
         rows = len(FOUR)
         pointwise = self.seconds("mul") / rows
         small = SMALLEST * pointwise
@@ -73,7 +76,20 @@ class UnitTimes:
             "lift_source": max(source, small),
             "expand": self.seconds("expand_uniform") / rows,
             "read_byte": self.read_byte(),
+            "fresh_byte": self.fresh_byte(),
         }
+
+    def fresh_byte(self) -> float:
+        """First use of memory, in large pages where the system gives them. Once, and the memory is kept until the end:
+        what was given back a moment ago comes again at a tenth of the price where the machine is a virtual one."""
+        memory = mmap.mmap(-1, FRESH_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.kept.append(memory)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+        pages = np.frombuffer(memory, np.uint8)[:: mmap.PAGESIZE]
+        start = time.thread_time()  # once: other work on the machine must not count
+        pages[:] = 1
+        return (time.thread_time() - start) / FRESH_BYTES
 
     def read_byte(self) -> float:
         """Opening, verifying and unpacking rows of a file that the system has in memory."""

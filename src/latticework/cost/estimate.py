@@ -80,9 +80,10 @@ class Bytes:
 class Estimate:
     """The predicted cost of one run on one thread.
 
-    seconds           of the first run
+    seconds           of the first run, once its memory is there
     encode_seconds    the part of it for encoding constants, which later runs save
-    key_load_seconds  once per start, before the first run: reading and expanding the evaluation keys
+    fresh_seconds     getting the memory of values and constants from the system, which later runs save too
+    key_load_seconds  once per start, before the first run: reading and expanding the evaluation keys, memory included
     by_op             seconds per opcode;  by_location  seconds per source location; each sums to `seconds`
     key_uses          products with each key, by its number in the plan
     trips             values assumed for run-time trip counts;  unbounded  locations of loops counted as one trip
@@ -91,6 +92,7 @@ class Estimate:
     steps: tuple[Step, ...]
     seconds: float
     encode_seconds: float
+    fresh_seconds: float
     key_load_seconds: float
     by_op: dict[str, float]
     by_location: dict[int, float]
@@ -103,8 +105,13 @@ class Estimate:
     unbounded: tuple[int, ...]
 
     @property
+    def first_seconds(self) -> float:
+        """The first run of a server that has just started."""
+        return self.seconds + self.fresh_seconds
+
+    @property
     def warm_seconds(self) -> float:
-        """A run whose constants are already encoded."""
+        """A run whose constants are already encoded, in memory that an earlier one had."""
         return self.seconds - self.encode_seconds
 
 
@@ -123,10 +130,12 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
         by_op[step.op] += step.seconds
         by_location[step.location] += step.seconds
     sizes = _bytes(plan)
+    memory = PeakMemory(peak_value_bytes(plan, Trips(plan, trips)), sizes.keys_resident, sizes.constants)
     return Estimate(
         steps,
         sum(step.seconds for step in steps),
         by_op.get("encode", 0.0),
+        model.fresh_seconds(memory.values + memory.constants),
         key_load_seconds(plan, model),
         dict(by_op),
         dict(by_location),
@@ -134,7 +143,7 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
         add_work(*(step.work for step in steps)),
         _key_uses(plan, steps),
         sizes,
-        PeakMemory(peak_value_bytes(plan, Trips(plan, trips)), sizes.keys_resident, sizes.constants),
+        memory,
         known.assumed,
         tuple(sorted(known.unbounded)),
     )
@@ -261,11 +270,12 @@ def _takes_levels(plan: Plan, instruction: Instruction) -> bool:
 
 
 def key_load_seconds(plan: Plan, model: CostModel) -> float:
-    """Reading all evaluation keys, and expanding their seeded halves."""
+    """Reading all evaluation keys, and expanding their seeded halves, into memory from the system."""
     chain = plan.chain
     rows = sum(size // (2 * 8 * chain.ring_degree) for size in plan.client.manifest.bytes_resident)
     read: Work = {"expand": rows, "read_byte": plan.client.manifest.total_stored_bytes}
-    return model.work_seconds(read, chain.ring_degree)
+    fresh = model.fresh_seconds(plan.client.manifest.total_resident_bytes)
+    return model.work_seconds(read, chain.ring_degree) + fresh
 
 
 def _key_uses(plan: Plan, steps: tuple[Step, ...]) -> dict[int, int]:

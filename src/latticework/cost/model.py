@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from math import log2
 from pathlib import Path
+from statistics import median
 
 from latticework.cost.table import CostTable, OpRow, default_table, read_table
 from latticework.cost.work import Shape, Work, work
 from latticework.errors import FormatError
 
 _N_LOG_N = ("ntt", "fft")
+_BYTES = ("read_byte", "fresh_byte")
 
 
 class CostModel:
@@ -70,6 +72,14 @@ class CostModel:
         """Seconds of some work, without any operation's overhead."""
         return sum(count * self.unit_seconds(unit, ring_degree) for unit, count in units.items() if count)
 
+    def fresh_seconds(self, fresh_bytes: int) -> float:
+        """Seconds for the first use of memory from the system; 0 if the table was measured without them.
+
+        How much that takes depends on the system's state more than on the place in the table, so all of them count.
+        """
+        prices = self.table.units.get("fresh_byte")
+        return fresh_bytes * median(prices.values()) if prices else 0.0
+
     def unit_seconds(self, unit: str, ring_degree: int) -> float:
         """Seconds of one unit; at a ring degree that is not in the table, scaled from the nearest one that is.
 
@@ -81,7 +91,7 @@ class CostModel:
         if ring_degree in prices:
             return prices[ring_degree]
         nearest = min(prices, key=lambda known: (abs(log2(known / ring_degree)), known))
-        if unit == "read_byte":
+        if unit in _BYTES:
             return prices[nearest]
         factor = ring_degree / nearest
         return prices[nearest] * factor * (log2(ring_degree) / log2(nearest) if unit in _N_LOG_N else 1.0)

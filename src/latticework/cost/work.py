@@ -1,7 +1,8 @@
 """How much work one operation is, in units that a cost table prices.
 
 A unit is one kernel on one row of N residues, except `fft` (one transform of
-N/2 slots) and `read_byte`. Counts follow the core's algorithms: a lift of k
+N/2 slots) and two that are bytes: `read_byte`, read from a file, and
+`fresh_byte`, got from the system and touched for the first time. Counts follow the core's algorithms: a lift of k
 limbs to t is k sources, k*t terms and t reductions (priced like a pointwise
 product); an inner product is its terms and one reduction a row.
 """
@@ -14,7 +15,7 @@ from math import log2
 
 UNITS = (
     "ntt", "lift_source", "lift_term", "key_mac", "plain_mac",
-    "pointwise", "automorphism", "fft", "expand", "read_byte",
+    "pointwise", "automorphism", "fft", "expand", "read_byte", "fresh_byte",
 )  # fmt: skip
 Work = dict[str, float]
 

@@ -55,14 +55,21 @@ class Butterflies:
         """Entries of the forward map: the one path of butterflies between two slots, if there is one."""
         full = 4 * self.half << self.stages  # a full turn, in steps of the finest root of unity
         phase = np.zeros(out.size, dtype=np.int64)
-        half = self.half
-        for _ in range(self.stages):
-            upper, from_upper = out // half % 2, source // half % 2
+        first = self.half.bit_length() - 1
+        for stage in range(first, first + self.stages):  # halves are powers of two: quotients and remainders are bits
+            half = 1 << stage
+            upper, from_upper = out >> stage & 1, source >> stage & 1
             turn = full // (8 * half)
-            phase += from_upper * (turn * _powers_of_five(8 * half)[out % half] + upper * (full // 2))
-            half *= 2
-        reached = (out % self.half == source % self.half) & (out // half == source // half)
-        return np.asarray(np.where(reached, np.exp(2j * np.pi * (phase % full) / full), 0.0), dtype=np.complex128)
+            phase += from_upper * (turn * _powers_of_five(8 * half)[out & half - 1] + upper * (full // 2))
+        last = first + self.stages
+        reached = (out & self.half - 1 == source & self.half - 1) & (out >> last == source >> last)
+        return np.where(reached, _roots(full)[phase & full - 1], 0.0)
+
+
+@lru_cache(maxsize=8)
+def _roots(order: int) -> ComplexArray:
+    """exp(2 pi i k / order) for k below the order."""
+    return np.asarray(np.exp(2j * np.pi * np.arange(order) / order))
 
 
 @lru_cache(maxsize=8)

@@ -49,7 +49,7 @@ def slot_vectors(
     if isinstance(constant, MapSums):
         assert product is not None, "a block map is encoded product by product"
         constant = constant.products.values[product]
-    return constant.evaluate(sources).astype(np.complex128).reshape(-1)
+    return constant.evaluate(sources).astype(np.complex128, copy=False).reshape(-1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,8 @@ def _plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
         f"Times are predicted, not measured: work counted from the plan, priced by the cost table {table_text(model)} "
         f"(table {model.table_hash[:12]}). They are for one thread of a quiet machine; "
         "another machine needs its own table.",
-        f"The first run also encodes constants ({duration(cost.encode_seconds)}); this assumes that they stay cached. "
+        f"The first run also encodes constants ({duration(cost.encode_seconds)}) and gets its memory from the system "
+        f"({duration(cost.fresh_seconds)}, which kinds and lines leave out); this assumes that both stay. "
         f"Loading the keys takes {duration(cost.key_load_seconds)} once.",
         "Peak memory is live ciphertexts at the worst moment with that operation's scratch, plus all keys and all "
         "encoded constants; the process itself and the weights come on top.",

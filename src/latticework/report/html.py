@@ -86,7 +86,7 @@ def _figures(report: Contents) -> str:
     if report.execution is not None:
         cost = report.execution.estimate
         items += [
-            ("Predicted time", duration(cost.seconds), f"{duration(cost.warm_seconds)} once constants are encoded"),
+            ("Predicted time", duration(cost.first_seconds), f"{duration(cost.warm_seconds)} from the second run on"),
             ("Predicted peak memory", size(cost.memory.total), f"keys {size(cost.memory.keys)} of it"),
         ]
     stored, resident = (sum(k.stored_bytes for k in report.keys), sum(k.resident_bytes for k in report.keys))

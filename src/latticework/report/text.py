@@ -82,7 +82,7 @@ def _head(report: Contents) -> list[str]:
     if report.execution is not None:
         cost = report.execution.estimate
         facts += [
-            ("time", f"{duration(cost.seconds)} first run, {duration(cost.warm_seconds)} later runs "
+            ("time", f"{duration(cost.first_seconds)} first run, {duration(cost.warm_seconds)} later runs "
              "(predicted, one thread)"),
             ("memory", f"{size(cost.memory.total)} at peak (predicted)"),
         ]  # fmt: skip

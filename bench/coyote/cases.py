@@ -19,7 +19,7 @@ from bench.coyote.published import Published, porcupine, repository, table1
 LARGEST = 9  # magnitude of random inputs
 CLASSES = {"un": (False, False), "partially": (True, False), "fully": (True, True)}  # of a kernel's two inputs
 
-TABLE_1, TABLE_2, FIGURE_8, OTHER = "table 1", "table 2", "figure 8", "other"
+TABLE_1, TABLE_2, FIGURE_8, OTHER, SPELLED = "table 1", "table 2", "figure 8", "other", "spelled"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Case:
 
 def cases() -> list[Case]:
     """All but the random polynomials."""
-    return [*_table1(), *_table2(), *_figure8(), *_others()]
+    return [*_table1(), *_table2(), *_figure8(), *_others(), *_spelled()]
 
 
 def _table1() -> Iterator[Case]:
@@ -172,3 +172,14 @@ def _others() -> Iterator[Case]:
         ("gx", kernels.gx, {"image": Given((5, 5))}),
     ):
         yield Case(name, OTHER, kernel, given, porcupine()[name])
+
+
+def _spelled() -> Iterator[Case]:
+    """The same, and polynomials, as a user may write them; published for the forms that an expert wrote."""
+    for n in (4, 16):
+        bits = {name: Given((n,), is_bit=True) for name in "xy"}
+        yield Case(f"hamming.{n} spelled", SPELLED, kernels.hamming_spelled, bits, porcupine().get(f"hamming.{n}"))
+    pair = {"x": Given((4,)), "y": Given((4,))}
+    yield Case("l2.4 spelled", SPELLED, kernels.distance_spelled, pair, porcupine()["l2.4"])
+    for degree, kernel in ((8, kernels.horner8), (16, kernels.horner16)):
+        yield Case(f"horner.{degree}", SPELLED, kernel, {"x": Given((4,))})

@@ -206,3 +206,38 @@ def gx(image: Values) -> list[Any]:
         smooth = [(p + q) + (q + s) for p, q, s in zip(*(image[r + k] for k in (-1, 0, 1)), strict=True)]
         found += [smooth[c + 1] - smooth[c - 1] for c in range(1, len(smooth) - 1)]
     return found
+
+
+# -- spelled otherwise: what a compiler has to bring into shape itself ------------------------------------
+
+
+def hamming_spelled(x: Values, y: Values) -> list[Any]:
+    """How many of the bits differ, as x + y - 2 x y."""
+    return [total([x[i] + y[i] - 2 * x[i] * y[i] for i in range(len(x))])]
+
+
+def distance_spelled(x: Values, y: Values) -> list[Any]:
+    """The squared Euclidean distance of two points, as three sums."""
+    n = range(len(x))
+    return [total([x[i] * x[i] for i in n]) + total([y[i] * y[i] for i in n]) - 2 * total([x[i] * y[i] for i in n])]
+
+
+def horner(x: Values, degree: int) -> list[Any]:
+    """A polynomial with public coefficients at several numbers, one product after the other."""
+    found = []
+    for number in x:
+        value = degree + 1
+        for coefficient in range(degree, 0, -1):
+            value = value * number + coefficient
+        found.append(value)
+    return found
+
+
+def horner8(x: Values) -> list[Any]:
+    """Of degree 8."""
+    return horner(x, 8)
+
+
+def horner16(x: Values) -> list[Any]:
+    """Of degree 16."""
+    return horner(x, 16)

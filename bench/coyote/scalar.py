@@ -21,6 +21,7 @@ class ScalarCode:
         context = bfv.Context(parameters, threads=threads)
         keygen = bfv.KeyGenerator(context)
         self.case = case
+        self.parameters = parameters
         self.modulus = parameters.plain_modulus
         evaluator = bfv.Evaluator(context, keygen.evaluation_keys())
         self._encryptor = bfv.Encryptor(context, keygen.secret_key, evaluator=evaluator)

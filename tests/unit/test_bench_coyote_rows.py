@@ -14,11 +14,11 @@ from latticework.errors import UserError
 bench_suites = suites()  # puts the source tree on the path
 from bench.coyote import suite  # noqa: E402
 from bench.coyote.by_hand import ByHand  # noqa: E402
-from bench.coyote.cases import TABLE_1, cases  # noqa: E402
+from bench.coyote.cases import TABLE_1, Case, Given, cases  # noqa: E402
 from bench.coyote.exact_studies import alignment, optimum  # noqa: E402
 from bench.coyote.graphs import ADD_CONSTANT, INPUT, MUL, NEG, SUB, graph  # noqa: E402
 from bench.coyote.means import Means  # noqa: E402
-from bench.coyote.measuring import How, flat, has_experts, in_turns, measure  # noqa: E402
+from bench.coyote.measuring import How, flat, has_experts, in_turns, measure, scalar_code  # noqa: E402
 from bench.coyote.outcomes import Outcome, rows_of  # noqa: E402
 from bench.coyote.published import table2  # noqa: E402
 from bench.coyote.scalar import ScalarCode  # noqa: E402
@@ -175,6 +175,24 @@ def test_cases_compile_and_give_what_integers_give(name):
     assert outcome.failure is None and outcome.is_right
     assert outcome.moves <= ALL[name].published.rotations + ALL[name].published.blends
     assert outcome.ciphertexts <= ALL[name].ciphertexts and outcome.slots <= ALL[name].slots
+
+
+@pytest.mark.parametrize(("name", "moves", "muls"), [("hamming.4 spelled", 2, 1), ("l2.4 spelled", 2, 1)])
+def test_other_spellings_take_no_more(name, moves, muls):
+    outcome = measure(ALL[name], How(effort="fast", runs=0))
+    assert outcome.failure is None and outcome.is_right
+    assert (outcome.moves, outcome.counts["muls"]) == (moves, muls)
+
+
+def test_scalar_code_that_is_deeper_than_the_vector_code_takes_parameters_of_its_own():
+    case = Case("power", "other", lambda x: [x[0] * x[0] * x[0] * x[0] * x[0]], {"x": Given((1,))})
+    shallow = bfv.Parameters.choose(4096, plain_bits=20, depth=1)
+    inputs = case.inputs(1)
+    code, encrypted = scalar_code(case, shallow, inputs, How(threads=1))
+    assert code.parameters is not shallow
+    assert code.decrypt(code.run(encrypted)) == case.expected(inputs, code.modulus)
+    simple = Case("sum", "other", lambda x: [x[0] + x[0]], {"x": Given((1,))})
+    assert scalar_code(simple, shallow, inputs, How(threads=1))[0].parameters is shallow
 
 
 def test_long_scalar_code_runs_once(monkeypatch):

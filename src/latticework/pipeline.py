@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,10 +27,12 @@ from latticework.passes import cse, dce, fold_splats, normalize_polynomials, sha
 from latticework.placing import (
     LAN_BITS_A_SECOND,
     USUAL_DEPTH,
+    VectorCosts,
     explained,
     find_layouts,
     least_ring_degree,
     may_share_sums,
+    merge_maps,
     ring_degree_for,
     slots_needed,
     vector_costs,
@@ -46,14 +48,15 @@ __all__ = ["to_bfv_plan", "to_plan", "to_polynomials", "to_primitives", "to_tens
 
 TENSOR_PASSES = (cse.PASS, dce.PASS)
 _TIDY = (cse.PASS, dce.PASS)
-VECTOR_PASSES = (
-    normalize_polynomials.PASS, fold_splats.PASS, *_TIDY, share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY
-)  # fmt: skip
+FOLDING_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, *_TIDY)
+SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
+VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
 FLAT_PASSES = (constants.PASS, dce.PASS)
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 COMPARED_SAMPLES = 256
+LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb
 OnEvent = Callable[[PassEvent], None]
 
 
@@ -92,7 +95,6 @@ def _shifts(exact: Module, approximated: Module, samples: list[Sample]) -> list[
 def to_vectors(
     module: Module,
     on_event: OnEvent | None = None,
-    passes: Iterable[Pass] = VECTOR_PASSES,
     *,
     costs: CostModel | None = None,
     ring_degree: int | None = None,
@@ -100,7 +102,7 @@ def to_vectors(
     techniques: Techniques = ALL,
     exact: bool = False,
 ) -> Vectors:
-    """Lay tensors out and lower them to vectors, which these passes then improve.
+    """Lay tensors out and lower them to vectors, which passes then improve.
 
     bits_a_second  of the network between client and server: what is sent is priced too
     exact          for integers: no factor is moved to where a scale would take it in
@@ -111,7 +113,7 @@ def to_vectors(
     raises  LayoutError if a tensor fits no ring
     """
     model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]
-    passes = tuple(p for p in passes if p not in without)
+    sharing = tuple(p for p in SHARING_PASSES if p not in without)
     needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, USUAL_DEPTH
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
 
@@ -122,7 +124,11 @@ def to_vectors(
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
-        made = run_passes(lowered, passes, on_event=on_event)
+        made = run_passes(lowered, FOLDING_PASSES, on_event=on_event)
+        if techniques.merged_maps and not exact:
+            level = LEVEL_SHARE * decisions.seconds / (program_depth(made) + 2)
+            made = run_passes(made, (merging(prices, level), *_TIDY), on_event=on_event)
+        made = run_passes(made, sharing, on_event=on_event)
         why = explained(module, decisions, bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
         flat = None if exact else to_copies(made, on_event)
@@ -147,6 +153,11 @@ def to_copies(module: Module, on_event: OnEvent | None = None) -> Module:
     flat = run_passes(copied, FLAT_PASSES, on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
+
+
+def merging(prices: VectorCosts, level_seconds: float) -> Pass:
+    """The pass that merges linear operations by these prices, each level having one too."""
+    return Pass("merge-maps", lambda module: merge_maps(module, prices, level_seconds), reads="vec", writes="vec")
 
 
 def _packs(values: Sequence[Value]) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ class Techniques:
                           the fewest steps
     hoisting              rotations of one value share its decomposition, and sums of rotations one division
     complex_packing       linear maps of real values may use the imaginary halves of slots
+    merged_maps           runs of linear operations become fewer linear maps
     shared_babies         linear maps of one value are carried out as one: they share its baby steps
     shared_giants         linear maps that are added up are carried out as one: they share giant steps
     lazy_relinearization  sums of products are relinearised once;  lazy_rescaling  and rescaled once
@@ -35,6 +36,7 @@ class Techniques:
     tuned_widths: bool = True
     hoisting: bool = True
     complex_packing: bool = True
+    merged_maps: bool = True
     shared_babies: bool = True
     shared_giants: bool = True
     lazy_relinearization: bool = True

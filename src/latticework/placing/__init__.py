@@ -10,6 +10,7 @@ from latticework.placing.find import (
     slots_needed,
     vector_costs,
 )
+from latticework.placing.merged_maps import merge_maps
 from latticework.placing.prices import (
     LAN_BITS_A_SECOND,
     NETWORKS,
@@ -22,6 +23,6 @@ from latticework.placing.prices import (
 
 __all__ = [
     "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "Seconds", "VectorCosts", "code_seconds",
-    "explained", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for", "sending_seconds",
-    "slots_needed", "vector_costs",
+    "explained", "find_layouts", "least_ring_degree", "may_share_sums", "merge_maps", "ring_degree_for",
+    "sending_seconds", "slots_needed", "vector_costs",
 ]  # fmt: skip

@@ -282,6 +282,11 @@ def sending_seconds(module: Module, costs: VectorCosts) -> float:
     return costs.sent(sum(_count(v) for v in (*module.inputs, *ends)))
 
 
+def operation_seconds(costs: VectorCosts, op: Op, spent: int) -> float:
+    """What one operation of straight vec code takes, by itself."""
+    return _PRICED[op.name](costs, op, spent)[0]
+
+
 def _count(value: Value) -> int:
     assert isinstance(value.type, VecType)
     return value.type.count

@@ -1,6 +1,7 @@
 #include "rlwe/security.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "math/error.hpp"
@@ -25,7 +26,10 @@ void check(const Parameters& parameters, std::span<const std::uint16_t> limbs, s
   const double used = parameters.log2_product(limbs);
   if (limit && used <= *limit) return;
   char used_text[32];
-  std::snprintf(used_text, sizeof used_text, "%.1f", used);
+  for (int digits = 1; digits < 12; ++digits) {  // as many as show that it is too much
+    std::snprintf(used_text, sizeof used_text, "%.*f", digits, used);
+    if (!limit || std::strtod(used_text, nullptr) > *limit) break;
+  }
   const std::string allowed = limit ? "at most " + std::to_string(*limit) : std::string("none");
   throw Error(ErrorKind::kSecurity, std::string(what) + ": its modulus has " + used_text +
                                         " bits, where N = " + std::to_string(degree) + " allows " + allowed + " for " +

@@ -17,6 +17,7 @@ from latticework.circuit_samples import circuit_samples, with_ranges
 from latticework.composition import SharedParameters, shared_parameters
 from latticework.cost import CostModel, bfv_weights, estimate
 from latticework.errors import LevelError, RangeWarning, UserError
+from latticework.figures import large
 from latticework.frontend import Circuit
 from latticework.frontend.samples import Sample
 from latticework.model import Model, Reference
@@ -253,9 +254,9 @@ def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:
     assumed = [a.name for a in traced.arguments if a.low is None]
     taken = f" ({', '.join(assumed)} without low= and high= taken as -1 to 1)" if assumed else ""
     warnings.warn(
-        f"{circuit.loc}: circuit {circuit.name}: result {name} may lie between {low} and {high} for inputs in their "
-        f"ranges{taken}; integers modulo {modulus} hold {-(modulus // 2)} to {modulus // 2}, beyond which it wraps "
-        f"around: {remedy}, or declare narrower ranges",
+        f"{circuit.loc}: circuit {circuit.name}: result {name} may lie between {large(int(low))} and "
+        f"{large(int(high))} for inputs in their ranges{taken}; integers modulo {modulus} hold {-(modulus // 2)} to "
+        f"{modulus // 2}, beyond which it wraps around: {remedy}, or declare narrower ranges",
         RangeWarning,
         stacklevel=4,
     )

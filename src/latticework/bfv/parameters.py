@@ -10,6 +10,7 @@ from math import log2
 from latticework import _core
 from latticework.bfv.checks import located, whole
 from latticework.errors import LevelError, RangeError, SecurityError
+from latticework.figures import over
 from latticework.params import modulus_limit_bits, security_levels
 from latticework.params.bfv_chain import bfv_chain, chain_for_depth, equal_digits, plain_prime, transform_counts
 from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2, MIN_RING_LOG2
@@ -50,7 +51,7 @@ class Parameters:
         if not self.insecure and (limit is None or used > limit):
             allowed = "no modulus" if limit is None else f"at most {limit} bits"
             raise SecurityError(
-                f"Parameters: log2(QP) is {used:.1f}, but N = {self.ring_degree} allows {allowed} for "
+                f"Parameters: log2(QP) is {over(used, limit or 0)}, but N = {self.ring_degree} allows {allowed} for "
                 f"{self.security_bits}-bit security; use a larger ring_degree or fewer primes (insecure=True is for "
                 "tests)"
             )

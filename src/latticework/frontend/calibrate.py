@@ -14,6 +14,7 @@ from latticework.approx.functions import ACTIVATIONS
 from latticework.dialects.scalar import GroupType
 from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError, ShapeError
+from latticework.figures import outside
 from latticework.ir.builder import Builder
 from latticework.ir.core import Op, Value
 from latticework.ir.interpret import interpret
@@ -171,9 +172,10 @@ def _calibrate_activation(op: Op, seen: _Seen, margin: float) -> None:
     if interval is None:
         op.attrs["interval"] = wide
     elif seen.lo < interval[0] or seen.hi > interval[1]:
+        given = outside(seen.lo, seen.hi, interval[0], interval[1], shown=4)
         raise RangeError(
-            f"{op.attrs['function']}: calibration data reach from {seen.lo:.4g} to {seen.hi:.4g} here, outside the "
-            f"given range=({interval[0]:g}, {interval[1]:g}); widen it to ({wide[0]:.4g}, {wide[1]:.4g}), "
+            f"{op.attrs['function']}: calibration data reach from {given[0]} to {given[1]} here, outside the "
+            f"given range=({given[2]}, {given[3]}); widen it to ({wide[0]:.4g}, {wide[1]:.4g}), "
             "or leave range= out",
             at=op.loc,
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from math import log2
 
 from latticework.errors import SecurityError
+from latticework.figures import over
 from latticework.ir import Module, Op
 from latticework.params import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.plan.keys import KINDS, KeyManifest, KeySpec, KeyUse, conjugation_element, galois_element, serving_key
@@ -62,7 +63,7 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
         bits.append(sum(log2(p) for p in chain.limb_primes(_rows(key, chain)[1])))
         if not chain.insecure and (limit is None or bits[-1] > limit):
             raise SecurityError(
-                f"the {key.kind} key {key.galois_element} would have log2(QP) = {bits[-1]:.1f} at "
+                f"the {key.kind} key {key.galois_element} would have log2(QP) = {over(bits[-1], limit or 0)} at "
                 f"N={chain.ring_degree}; {chain.security_bits}-bit security allows {limit}; use a larger ring_degree"
             )
     return KeyManifest(

@@ -192,14 +192,24 @@ def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | N
         return _batching_prime(ring_degree, plain_modulus)
     assert plain_bits is not None
     two_n = 2 * ring_degree
-    if MIN_PLAIN_BITS <= plain_bits <= MAX_PRIME_BITS and 2**plain_bits > two_n:
-        for candidate in range((2**plain_bits - 1) // two_n * two_n + 1, 2 ** (plain_bits - 1), -two_n):
-            if candidate < 2**plain_bits and _core.primes_near(candidate, two_n, 1)[0] == candidate:
-                return candidate
+    found = _largest_prime(two_n, plain_bits) if MIN_PLAIN_BITS <= plain_bits <= MAX_PRIME_BITS else None
+    if found is not None:
+        return found
+    sizes = [bits for bits in range(MIN_PLAIN_BITS, MAX_PRIME_BITS + 1) if _largest_prime(two_n, bits) is not None]
+    least = next(bits for bits in sizes if sizes[-1] - bits < len(sizes[sizes.index(bits) :]))
+    single = "".join(f"{bits}, " for bits in sizes if bits < least)
     raise RangeError(
         f"Parameters: there is no plaintext modulus of {plain_bits} bits: a prime that is 1 modulo 2N = {two_n}; "
-        f"plain_bits may be {max(MIN_PLAIN_BITS, two_n.bit_length() + 1)} to {MAX_PRIME_BITS}, or give a plain_modulus"
+        f"plain_bits may be {single}{least} to {sizes[-1]}, or give a plain_modulus"
     )
+
+
+def _largest_prime(two_n: int, bits: int) -> int | None:
+    """The largest prime of so many bits that is 1 modulo two_n, or None."""
+    for candidate in range((2**bits - 1) // two_n * two_n + 1, 2 ** (bits - 1), -two_n):
+        if candidate < 2**bits and _core.primes_near(candidate, two_n, 1)[0] == candidate:
+            return candidate
+    return None
 
 
 def _batching_prime(ring_degree: int, modulus: int) -> int:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from math import ceil, comb, factorial, inf, log2, pi, prod, sqrt
 
 from latticework.errors import LevelError, SecurityError
+from latticework.figures import over
 from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits, sparse_modulus_limit_bits
@@ -184,14 +185,16 @@ def _check_security(chosen: BootstrapSet, chain: ModulusChain) -> None:
     limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
     if limit is None or chain.log2_qp > limit:
         raise SecurityError(
-            f"bootstrapping set {chosen.name}: log2(QP) = {chain.log2_qp:.1f} at N=2^{chosen.log2_degree}; "
-            f"{chain.security_bits}-bit security allows {limit}; use fewer residual levels or special primes"
+            f"bootstrapping set {chosen.name}: log2(QP) = {over(chain.log2_qp, limit or 0)} at "
+            f"N=2^{chosen.log2_degree}; {chain.security_bits}-bit security allows {limit}; use fewer residual "
+            "levels or special primes"
         )
     bits, sparse = sparse_key_bits(chain), sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
     if sparse is None or bits > sparse:
         raise SecurityError(
-            f"bootstrapping set {chosen.name}: the key to the sparse secret would have {bits:.1f} bits of modulus at "
-            f"N=2^{chosen.log2_degree}, where {sparse} are allowed; use a smaller q0"
+            f"bootstrapping set {chosen.name}: the key to the sparse secret would have "
+            f"{over(bits, sparse or 0)} bits of modulus at N=2^{chosen.log2_degree}, where {sparse} are "
+            "allowed; use a smaller q0"
         )
 
 

@@ -12,6 +12,7 @@ from math import ceil, log2, prod
 
 from latticework import _core
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError
+from latticework.figures import over
 from latticework.params.chain import ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits, security_levels
 from latticework.params.select import (
@@ -198,8 +199,8 @@ def _digits(primes: tuple[int, ...], log2_p: float, num_digits: int | None) -> t
     largest = max(sum(bits[limb] for limb in digit) for digit in digits)
     if largest > log2_p + 1:
         raise PrecisionError(
-            f"Parameters: with num_digits={num_digits} the largest digit has {largest:.1f} bits, more than P with "
-            f"{log2_p:.1f}, and key switching would drown the values in noise; use more digits or special primes"
+            f"Parameters: with num_digits={num_digits} the largest digit has {over(largest, log2_p)} bits, more than P "
+            f"with {log2_p:.1f}, and key switching would drown the values in noise; use more digits or special primes"
         )
     return digits
 
@@ -223,8 +224,9 @@ def _judged(chain: ModulusChain, insecure: bool) -> ModulusChain:
     ]
     remedy = f"use ring_degree={large_enough[0]}, or " if large_enough else ""
     allowed = "allows no modulus at all" if limit is None else f"allows at most {limit}"
-    over = "" if limit is None else f" ({chain.log2_qp - limit:.1f} too many)"
+    more = "" if limit is None else f" ({over(chain.log2_qp - limit, 0)} too many)"
     raise SecurityError(
-        f"Parameters: log2(QP) = {chain.log2_qp:.1f}, but {chain.security_bits}-bit security at N={chain.ring_degree} "
-        f"{allowed}{over}; {remedy}fewer or smaller levels; insecure=True is for tests with data that are not secret"
+        f"Parameters: log2(QP) = {over(chain.log2_qp, limit or 0)}, but {chain.security_bits}-bit security at "
+        f"N={chain.ring_degree} {allowed}{more}; {remedy}fewer or smaller levels; insecure=True is for tests with "
+        "data that are not secret"
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from latticework import _core
 from latticework.errors import LayoutError, LevelError
+from latticework.figures import over
 from latticework.params.chain import ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits
 
@@ -74,11 +75,14 @@ def select_chain(
     largest = candidates[-1]
     here = replace(need, scale_bits=max(need.scale_bits, (largest - 1).bit_length() + SUPPLY_BITS))
     where = f"ring_degree={ring_degree}" if ring_degree is not None else f"the largest ring, N=2^{MAX_RING_LOG2},"
+    limit, least = modulus_limit_bits(largest, security_bits), float(_least_bits(here))
+    if limit is not None and least <= limit:  # primes are not exactly as large as they should be
+        least = min(build_chain(largest, here, n, security_bits).log2_qp for n in range(1, MAX_SPECIAL + 1))
+    needed = f"{least:g}" if limit is None or least == int(least) else over(least, limit, 0)
     raise LevelError(
-        f"{here.depth} levels of {here.scale_bits} bits are needed, at least {_least_bits(here)} bits of "
-        f"modulus with the key-switching prime, but {where} allows {modulus_limit_bits(largest, security_bits)} at "
-        f"{security_bits}-bit security; use a larger ring_degree, fewer levels (polynomials of lower "
-        "degree), or less precision"
+        f"{here.depth} levels of {here.scale_bits} bits are needed, at least {needed} bits of modulus with the "
+        f"key-switching prime, but {where} allows {'none' if limit is None else limit} at {security_bits}-bit "
+        "security; use a larger ring_degree, fewer levels (polynomials of lower degree), or less precision"
     )
 
 

@@ -55,14 +55,16 @@ def select_bfv(
         )
     unlimited = insecure and ring_degree is not None
     code: Executable | None = None
+    without: RangeError | None = None  # of the smallest ring that has no such plaintext modulus
     for degree in fitting:
         if not unlimited and modulus_limit_bits(degree, security_bits) is None:
             continue
         try:
             plain = plain_prime(degree, None if plain_modulus is not None else plain_bits, plain_modulus)
-        except RangeError:
+        except RangeError as error:
+            without = without or error
             if degree == fitting[-1] or plain_modulus is not None:
-                raise
+                raise without from None
             continue
         roomy = _roomy_chain(degree, plain, security_bits)
         code = code_of(roomy) if code is None else code

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.figures import outside
 from latticework.plan.arguments import Argument, Result, gathered, returned
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.owner import OwnerValue
@@ -76,9 +77,10 @@ def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks
         raise RangeError(f"{where} holds NaN or infinity; replace them first")
     low, high = argument.low, argument.high
     if low is not None and high is not None and (array.min() < low or array.max() > high):
+        given = outside(array.min(), array.max(), low, high)
         raise RangeError(
-            f"{where} reaches from {array.min():.6g} to {array.max():.6g}; the circuit was compiled for {low:.6g} to "
-            f"{high:.6g}: declare low= and high= of the input, or compile with calibrate= data that cover it"
+            f"{where} reaches from {given[0]} to {given[1]}; the circuit was compiled for {given[2]} to "
+            f"{given[3]}: declare low= and high= of the input, or compile with calibrate= data that cover it"
         )
     return array.astype(np.int64) if array.dtype.kind == "b" else array
 

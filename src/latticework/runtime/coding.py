@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.errors import DtypeError, RangeError
+from latticework.figures import outside
 from latticework.params import ModulusChain
 from latticework.plan.arrays import as_value
 from latticework.plan.schema import Output, SecretInput
@@ -71,9 +72,10 @@ class CkksCoding:
             bad = int(np.count_nonzero(~np.isfinite(array)))
             raise RangeError(f"{where}: {bad} of {array.size} values are NaN or infinite; replace them first")
         if array.min() < spec.low or array.max() > spec.high:
+            given = outside(array.min(), array.max(), spec.low, spec.high)
             raise RangeError(
-                f"{where} reaches from {array.min():.6g} to {array.max():.6g}; the program was calibrated for "
-                f"{spec.low:.6g} to {spec.high:.6g}, and its approximations are wrong outside: "
+                f"{where} reaches from {given[0]} to {given[1]}; the program was calibrated for "
+                f"{given[2]} to {given[3]}, and its approximations are wrong outside: "
                 "scale the input, or compile with calibrate= data that cover it"
             )
         return array

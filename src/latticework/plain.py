@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError
+from latticework.given import forgotten
 
 
 def real_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:
@@ -14,6 +15,9 @@ def real_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:
     raises  DtypeError for what is not real numbers, RangeError for NaN and infinity, naming the function if it is given
     """
     of = f"{function}: " if function else ""
+    lost = forgotten(operand)
+    if lost:
+        raise DtypeError(f"{of}a plain operand is {lost}")
     try:
         array = np.asarray(operand)
     except ValueError as error:

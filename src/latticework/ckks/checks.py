@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError, UserError
+from latticework.given import forgotten
 from latticework.location import user_loc
 from latticework.plan.embedding import unembed
 
@@ -50,6 +51,9 @@ def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
 
     raises  DtypeError, ShapeError or RangeError for what is no such vector
     """
+    lost = forgotten(values)
+    if lost:
+        fail(DtypeError, f"{who}: got {lost}")
     try:
         array = np.asarray(values)
     except ValueError:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from latticework.ckks.checks import ComplexArray, fail, slot_values, whole
 from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
-from latticework.errors import RangeError, ShapeError
+from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.expand.primitives import Primitives, cipher
+from latticework.given import forgotten
 from latticework.ir import Module, Value
 from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap
 from latticework.plan.pack import PackDim, PackMap
@@ -130,6 +131,9 @@ def _diagonals(matrix: npt.ArrayLike | Diagonals, slots: int) -> dict[int, Compl
 
 
 def _array(matrix: Any) -> npt.NDArray[Any]:
+    lost = forgotten(matrix)
+    if lost:
+        fail(DtypeError, f"LinearTransform: got {lost}")
     try:
         return np.asarray(matrix)
     except ValueError:

@@ -15,6 +15,7 @@ from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.expand.primitives import Primitives, cipher
+from latticework.given import forgotten
 from latticework.ir import Module, Value
 from latticework.plan import constants
 
@@ -41,6 +42,9 @@ class Polynomial(Operation):
         interval: tuple[float, float] = (-1.0, 1.0),
     ) -> None:
         super().__init__()
+        lost = forgotten(coefficients)
+        if lost:
+            fail(DtypeError, f"Polynomial: got {lost}")
         values = np.asarray(coefficients)
         if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "fiu":
             fail(DtypeError, f"Polynomial: shape {values.shape}, dtype {values.dtype}; give a list of real numbers")

@@ -19,6 +19,7 @@ from latticework.frontend.annotations import Parameter, parameters_of
 from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
 from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
 from latticework.frontend.program import weights_of
+from latticework.given import forgotten
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
@@ -71,6 +72,9 @@ class Circuit:
         raises  ShapeError or DtypeError for what does not fit
         """
         where = f"circuit {self.name}, input {parameter.name}"
+        lost = forgotten(given)
+        if lost:
+            raise DtypeError(f"{where} is {lost}", at=user_loc())
         array = np.asarray(given, dtype=object)
         if array.shape != parameter.kind.shape:
             raise ShapeError(f"{where} has shape {array.shape}, declared is {parameter.kind.shape}", at=user_loc())

@@ -20,6 +20,7 @@ from latticework.frontend.arrays import TracedArray, wrap
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
+from latticework.given import forgotten
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
@@ -173,6 +174,10 @@ def weights_of(program: Any, given: Any, what: str = "program", declared: str = 
             f"Give weights=(...) in that order, or annotate parameters that are encrypted inputs as {declared}",
             at=program.loc,
         )
+    for name, value in by_name.items():
+        lost = forgotten(value)
+        if lost:
+            raise DtypeError(f"{what} {program.name}: the weight {name} is {lost}", at=program.loc)
     return {p.name: by_name.get(p.name, p.default) for p in wanted}
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.figures import outside
+from latticework.given import forgotten
 from latticework.plan.arguments import Argument, Result, gathered, returned
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.owner import OwnerValue
@@ -62,6 +63,9 @@ def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.N
 def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
     """A value of the declared shape and range, or with `stacks` a stack (runs, *shape) of such; kept whole if it is."""
     where = f"circuit {spec.name}, input {argument.name}"
+    lost = forgotten(value)
+    if lost:
+        raise DtypeError(f"{where} is {lost}")
     try:
         array = np.asarray(value)
     except ValueError:

@@ -21,6 +21,7 @@ from latticework.errors import (
     UserError,
 )
 from latticework.escaping import plain_text
+from latticework.given import forgotten
 from latticework.plan.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
@@ -276,6 +277,9 @@ def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, co
                 )
             raise RangeError(f"{where} is {value}; the program was compiled for 0 to {spec.limit}: {remedy}")
         return int(value)
+    lost = forgotten(value)
+    if lost:
+        raise DtypeError(f"{where} is {lost}")
     try:
         array = np.asarray(value)
     except ValueError:

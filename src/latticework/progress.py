@@ -31,7 +31,9 @@ class ProgressBar:
             MofNCompleteColumn(),
             TimeElapsedColumn(),
         )
-        self._progress = Progress(*columns, console=console or Console(stderr=True), transient=True)
+        console = console or Console(stderr=True)
+        seen = console.is_terminal or console.is_jupyter
+        self._progress = Progress(*columns, console=console, transient=True, disable=not seen)
         self._task = self._progress.add_task(label, total=None)
 
     def __call__(self, event: Event | PassEvent) -> None:

@@ -26,6 +26,7 @@ def calibrate(
     with Progress(
         TextColumn("calibrating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("{task.description}"), console=err, transient=True,
+        disable=not err.is_terminal,
     ) as bar:  # fmt: skip
         task = bar.add_task("", total=None)
 

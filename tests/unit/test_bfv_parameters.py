@@ -9,6 +9,7 @@ from bfv_cases import make_case, mul_mod, small_parameters
 from latticework import _core, bfv
 from latticework.errors import LevelError, RangeError, SecurityError
 from latticework.params import modulus_limit_bits
+from latticework.params.bfv_chain import largest_bfv_chain, plain_prime
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,18 @@ def test_insecure_sets_have_to_be_asked_for():
     assert p.insecure and "INSECURE" in repr(p)
     secure = bfv.Parameters.choose(2**13, plain_bits=17, depth=1, insecure=True)
     assert not secure.insecure  # as it is not
+
+
+@pytest.mark.parametrize("ring_degree", [1 << 12, 1 << 13, 1 << 14])
+def test_chains_as_large_as_is_secure_are_not_called_insecure(ring_degree):
+    """Sizes of primes are fractions of the limit: 5 * 35.33 + 37.33 is a little more than 214 in floating point."""
+    plain, limit = plain_prime(ring_degree, 20, None), modulus_limit_bits(ring_degree, 128)
+    for limbs in range(1, 9):
+        for special in (1, 2, 3):
+            chain = largest_bfv_chain(ring_degree, plain, limbs, special)
+            assert chain is None or (chain.log2_qp <= limit and not chain.insecure), (limbs, special)
+            large = largest_bfv_chain(ring_degree, plain, limbs, special, insecure=True)
+            assert large.insecure == (large.log2_qp > limit), (limbs, special)
 
 
 def test_plain_modulus_is_checked():

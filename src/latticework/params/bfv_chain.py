@@ -6,6 +6,7 @@ Every prime of Q is a level, of scale 1: a level is only left to make a cipherte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
 from math import log2
@@ -63,14 +64,13 @@ def largest_bfv_chain(
     if sizes is None or (secure is None and not insecure):
         return None
     q_bits, p_bits = sizes
-    over = secure is None or limbs * q_bits + special * p_bits > secure
     try:
-        return bfv_chain(
-            ring_degree, plain_modulus, [q_bits] * limbs, [p_bits] * special,
-            security_bits=security_bits, insecure=over,
-        )  # fmt: skip
+        chain = bfv_chain(ring_degree, plain_modulus, [q_bits] * limbs, [p_bits] * special, security_bits=security_bits)
     except LevelError:
         return None
+    if secure is not None and chain.log2_qp <= secure:  # of the primes: sums of the sizes asked for are rounded
+        return chain
+    return replace(chain, insecure=True) if insecure else None
 
 
 def smallest_chain(

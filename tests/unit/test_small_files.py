@@ -7,14 +7,16 @@ import tracemalloc
 import numpy as np
 import pytest
 from test_plan_files import PLAN
+from vec_cases import Vectors, plan_of, small_chain
 
+from latticework.cost.trips import instructions_run
 from latticework.errors import FormatError
 from latticework.plan.arguments import Argument, Branch, Result
 from latticework.plan.check import check_chain, check_gather
 from latticework.plan.constants import Access, Gather
 from latticework.plan.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, product_within
-from latticework.plan.serialise import read_client, write_client
-from latticework.report import build_client_report
+from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.report import build_client_report, build_report
 
 SLOTS = PLAN.chain.slots
 VECTORS = MAX_PLACES // SLOTS
@@ -135,6 +137,27 @@ def test_many_results_and_arguments_are_work_by_their_number():
     text = build_client_report(spec).text()
     assert len(spec.results) == len(spec.arguments) == number and "r0, r4, r8, r12, ..." not in text
     assert "..." in text
+
+
+def nested(depth, trips):
+    """A plan of loops inside one another."""
+    v = Vectors(1)
+
+    def inside(left):
+        if left == 0:
+            return lambda i, h: [v.op("add", h, h)]
+        return lambda i, h: v.loop(inside(left - 1), [h], trips)
+
+    return plan_of(v.done(*v.loop(inside(depth - 1), [v.x[0]], trips)), small_chain(1))
+
+
+@pytest.mark.parametrize(("depth", "trips"), [(1, 10**9), (3, 1000), (40, 2), (5, 2)])
+def test_reports_do_not_follow_loops_for_ever(depth, trips):
+    plan = read_plan(write_plan(nested(depth, trips)))
+    report = build_report(plan)
+    assert instructions_run(plan) > trips**depth
+    assert (report.outputs[0].worst_case is None) == (trips**depth > 1 << 18)
+    assert report.execution.estimate.counts.additions == trips**depth
 
 
 def test_chains_of_too_many_primes_are_refused():

@@ -126,7 +126,14 @@ def test_commands_remove_what_was_left_and_say_so(tmp_path, monkeypatch):
 def test_outputs_that_are_not_files_end_a_command_before_its_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.npy")
-    for arguments in (["compile", "none.py"], ["run", "none.lwplan", "none.lwct"], ["decrypt", "none.lwclient", "x"]):
-        result = CliRunner().invoke(cli.app, [*arguments, "-o", "pipe.npy"])
+    for arguments in (
+        ["compile", "none.py", "-o", "pipe.npy"],
+        ["compile", "none.py", "--report", "pipe.npy"],
+        ["run", "none.lwplan", "none.lwct", "-o", "pipe.npy"],
+        ["decrypt", "none.lwclient", "none.lwct", "-o", "pipe.npy"],
+        ["explain", "none.lwplan", "--html", "pipe.npy"],
+        ["calibrate", "-o", "pipe.npy"],
+    ):
+        result = CliRunner().invoke(cli.app, arguments)
         assert result.exit_code == 1 and "pipe.npy: is a pipe" in result.output
     assert stat.S_ISFIFO(Path("pipe.npy").stat().st_mode)

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from latticework.calibrate import FULL, QUICK, default_place, write_table
 from latticework.calibrate import calibrate as measure_costs
-from latticework.commands.console import err, reported, say
+from latticework.commands.console import err, prepare, reported, say
 
 
 @reported
@@ -23,6 +23,7 @@ def calibrate(
 ) -> None:
     """Measure what operations cost on this machine, for `compile --cost-table`."""
     path = output or default_place()
+    prepare(path)
     with Progress(
         TextColumn("calibrating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("{task.description}"), console=err, transient=True,

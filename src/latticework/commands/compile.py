@@ -40,7 +40,9 @@ def compile(
     report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
 ) -> None:
     """Compile a program or a circuit: writes the server's plan, and beside it the client file (no weights in it)."""
-    prepare(output)
+    client_file = output.with_suffix(".lwclient")
+    for file in (output, client_file, *([report] if report is not None else [])):
+        prepare(file)
     found = load_program(program)
     with ProgressBar("compiling") as bar:
         model = compile_program(
@@ -60,7 +62,6 @@ def compile(
             effort=effort,
             seed=seed,
         )
-    client_file = output.with_suffix(".lwclient")
     model.save(output)
     model.client().save(client_file)
     say(str(model))

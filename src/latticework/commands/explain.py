@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from latticework.commands.console import reported, say
+from latticework.commands.console import prepare, reported, say
 from latticework.plan.serialise import read_plan
 from latticework.report import build_report, explain_file
 
@@ -18,6 +18,8 @@ def explain(
     html: Annotated[Path | None, typer.Option(help="Write a plan's report as HTML.")] = None,
 ) -> None:
     """Say what a file is and what is in it; for a plan, the whole report."""
+    if html is not None:
+        prepare(html)
     print(explain_file(file))
     if html is not None:
         build_report(read_plan(file)).save(html)

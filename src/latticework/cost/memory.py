@@ -15,6 +15,7 @@ from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKi
 Buffers = frozenset[int]  # of one ciphertext
 Held = tuple[Buffers, ...]  # of an array of them
 _REPEATS = 2  # from its second trip on, a loop holds the same buffers
+_REPEATED_LOOPS = 8  # inside one another; those deeper are followed once, or their trips would multiply
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class _Liveness:
         self.read_once = _digits_read_once(plan)
         self.alive = 0
         self.highest = 0
+        self.depth = 0  # of the loop that is followed
 
     def peak(self) -> int:
         """Bytes at the worst moment."""
@@ -225,8 +227,10 @@ class _Liveness:
     def loop(self, instruction: Instruction, carried: list[Held]) -> list[Held]:
         """A counted loop; its operands belong to the first trip."""
         self.give_up(instruction)
-        for _ in range(min(self.trips.of(instruction), _REPEATS)):
+        self.depth += 1
+        for _ in range(min(self.trips.of(instruction), _REPEATS if self.depth <= _REPEATED_LOOPS else 1)):
             carried = self.block(instruction.immediate[0], [(), *carried])
+        self.depth -= 1
         return carried
 
     def give_up(self, instruction: Instruction) -> None:

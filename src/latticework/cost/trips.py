@@ -52,6 +52,21 @@ class Trips:
         return 1
 
 
+def instructions_run(plan: Plan) -> int:
+    """Instructions that a run executes, both branches of every `if`, each loop as often as it can turn."""
+    trips = Trips(plan)
+
+    def count(number: int) -> int:
+        total = 0
+        for instruction in plan.blocks[number].code:
+            trips.note(instruction)
+            turns = trips.of(instruction) if instruction.op == "for" else 1
+            total += 1 + turns * sum(map(count, inner_blocks(instruction)))
+        return total
+
+    return count(0)
+
+
 def inner_blocks(instruction: Instruction) -> tuple[int, ...]:
     """Numbers of the blocks that an instruction runs."""
     if instruction.op == "for":

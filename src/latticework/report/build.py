@@ -11,6 +11,7 @@ import numpy as np
 
 from latticework.cost import CostModel, Estimate, estimate
 from latticework.cost.shapes import stored_bytes
+from latticework.cost.trips import instructions_run
 from latticework.errors import UnsupportedError
 from latticework.params import ModulusChain
 from latticework.plan.keys import KeyUse
@@ -38,7 +39,7 @@ from latticework.report.quantities import duration
 from latticework.report.report import Report
 
 MAX_NAMES = 4  # of results in one output
-MAX_FOLLOWED_TRIPS = 4096  # bounds are carried through loops turn by turn
+MAX_FOLLOWED = 1 << 18  # instructions of a run through which bounds are carried, loops turn by turn
 
 
 def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str, int] | None = None) -> Report:
@@ -80,9 +81,11 @@ def build_client_report(spec: ClientSpec) -> Report:
 def _worst_cases(plan: Plan) -> list[float | None]:
     """What noise cannot exceed, for inputs anywhere in their ranges and as many iterations as are allowed."""
     known: list[Magnitude | int] = []
+    if instructions_run(plan) > MAX_FOLLOWED:
+        return [None] * len(plan.client.outputs)
     for spec in plan.client.inputs:
         if isinstance(spec, IndexInput):
-            if spec.limit is None or spec.limit > MAX_FOLLOWED_TRIPS:
+            if spec.limit is None:
                 return [None] * len(plan.client.outputs)
             known.append(spec.limit)
         else:

@@ -189,7 +189,7 @@ def parts():
     return {module.split(".")[1] for module in sys.modules if module.startswith("latticework.")}
 
 for words in {steps}:
-    app(words.split(), standalone_mode=False)
+    assert not app(words.split(), standalone_mode=False)
 without_report = parts()
 app(["explain", "model.lwplan"], standalone_mode=False)
 print(" ".join(without_report), " ".join(parts() - without_report), sep="\\n", file=sys.stderr)
@@ -202,13 +202,13 @@ def test_no_command_but_compile_loads_the_compiler(session):
     steps = [
         "keygen model.lwclient -o other --insecure",
         "encrypt model.lwclient x.npy -k other -o other.lwct --insecure",
-        "run model.lwplan other.lwct -k other -o answer.lwct",
+        "run model.lwplan other.lwct -k other/evaluation.lwkeys -o answer.lwct",
         "decrypt model.lwclient answer.lwct -k other -o answer.npy --insecure",
     ]
     command = [sys.executable, "-c", EVERY_STEP.replace("{steps}", repr(steps))]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     *_, loaded, for_explain = done.stderr.splitlines()
-    runtime = {"_core", "params", "plan", "runtime", "errors", "escaping"}
+    runtime = {"_core", "params", "plan", "runtime", "errors", "escaping", "figures", "given"}
     assert set(loaded.split()) == {*runtime, "cli", "commands", "progress"}
     assert set(for_explain.split()) == {"cost", "report"}

@@ -21,7 +21,7 @@ PACKAGE = "latticework"
 # Plain data that compiler and plan share.
 DATA = (
     "plan.arguments plan.arrays plan.butterflies plan.circuits plan.constants plan.embedding plan.gathers plan.keys "
-    "plan.pack plan.placing"
+    "plan.noise plan.pack plan.placing"
 )
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "plan.gathers": "plan.butterflies plan.keys plan.pack",
     "plan.constants": "plan.butterflies plan.gathers plan.pack",
     "plan.keys": "",
+    "plan.noise": "params",
     "plan.embedding": "",
     "dialects": f"ir {DATA}",
     "approx": DATA,
@@ -77,6 +78,7 @@ MAY_IMPORT = {
     "measure": f"frontend ir dialects stages {PLAN}",
     "placing": f"techniques ir dialects cost layout levels ops params {PLAN}",
     "pipeline": ANYTHING,
+    "polynomial_noise": ANYTHING,
     "precision": ANYTHING,
     "circuit_arrays": ANYTHING,
     "circuit_choice": ANYTHING,

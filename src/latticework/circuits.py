@@ -82,7 +82,10 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
         vectors = replace(vectors, depth=vectors.depth + options.spare_levels)
     traced = Traced(vectors.placed, [], [0.0] * len(vectors.placed.outputs))
     bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
-    search = Search(circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques)
+    search = Search(
+        circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,
+        is_shared=bool(options.spare_levels),
+    )  # fmt: skip
     if shared.chain is not None:
         plan = search.on(shared.chain)
     else:

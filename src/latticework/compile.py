@@ -57,8 +57,8 @@ def compile(
     calibrate       data like what will be encrypted: an array (samples, ...), a tuple, or a dictionary by name.
                     Functions are approximated on the ranges seen, and inputs far outside are refused. Without data
                     inputs are taken to lie in [-1, 1], and functions need their own range=
-    precision_bits  every output is within 2^-precision_bits of the program with its functions approximated,
-                    relative to the largest output in calibration
+    precision_bits  on inputs like those of calibration every output is within 2^-precision_bits of the program with its
+                    functions approximated, relative to the largest output in calibration
     ring_degree     N, a power of two; the smallest that fits if not given
     insecure        allow a ring_degree that is too small for security_bits; every report says so
     cost_table      a file of `latticework calibrate` to predict times and choose by; the table of the package if not

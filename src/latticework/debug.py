@@ -42,7 +42,7 @@ class DebugRow:
 
 @dataclass(frozen=True)
 class DebugReport:
-    """All values that could be compared, in the order they were computed."""
+    """All values that could be compared, in the order they were computed, and at the end what the program returns."""
 
     rows: tuple[DebugRow, ...]
 
@@ -131,8 +131,31 @@ def debug_run(
         )
 
     server = Server(plan, keys)
-    server.run(client.encrypt_checked(values), watch=list(plan.watch), on_watch=compare)
+    results = server.run(client.encrypt_checked(values), watch=list(plan.watch), on_watch=compare)
+    wanted = simulate(plan, ordered) if reference is None else interpret(reference[0], values)
+    rows += [
+        _returned(plan, number, client.decrypted(output, results.tensors[output.name]).reveal(), np.asarray(want))
+        for number, (output, want) in enumerate(zip(plan.client.outputs, wanted, strict=True))
+    ]
     return DebugReport(tuple(rows))
+
+
+def _returned(plan: Plan, number: int, got: npt.NDArray[Any], want: npt.NDArray[Any]) -> DebugRow:
+    """A result of the program, at the line that made it."""
+    output = plan.client.outputs[number]
+    if plan.chain.plain_modulus:
+        half = plan.chain.plain_modulus // 2
+        want = (want + half) % plan.chain.plain_modulus - half
+    register = plan.blocks[0].code[-1].operands[number].register
+    line = next((i.location for i in plan.blocks[0].code if register in i.results), 0)
+    return DebugRow(
+        f"result {output.name}" if output.name != "result" else "result",
+        plan.locations[line],
+        output.shape,
+        float(np.max(np.abs(got - want), initial=0.0)),
+        output.error_bound,
+        float(np.max(np.abs(want), initial=0.0)),
+    )
 
 
 def _of_tensors(module: Module, positions: Mapping[Value, int], values: dict[str, Any]) -> Expected:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.dialects.vec import VecType
-from latticework.frontend.samples import Sample
+from latticework.frontend.samples import Sample, affordable_samples
 from latticework.ir import Module, Value, interpret
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.simulate import OnValue, simulate
@@ -20,6 +20,7 @@ from latticework.stages import Vectors
 
 SIMULATED_SAMPLES = 3
 RANKED_SAMPLES = 64  # of which the simulated ones are those with the largest outputs
+MOST_TURNS = 4  # values of the run-time integers that are simulated, the smallest and the largest among them
 ENOUGH_DRAWS = 24  # of the noise, to know a deviation to about 15 %
 MOST_SLOTS = 1 << 16  # of one vector, simulated side by side
 MOST_PLACES = 1 << 21  # of the largest array
@@ -36,11 +37,38 @@ class Measured:
 
 
 class Measure:
-    """The runs by which plans of one program are measured."""
+    """The runs by which plans of one program are measured: for several values of its run-time integers, one each."""
+
+    def __init__(self, vectors: Vectors, samples: Sequence[Sample]) -> None:
+        integers = [n for n, pack in zip(vectors.placed.input_names, vectors.inputs, strict=True) if pack is None]
+        alike: dict[tuple[int, ...], list[Sample]] = defaultdict(list)
+        for sample in samples:
+            alike[tuple(int(sample[name]) for name in integers)].append(sample)
+        turns = sorted(alike)
+        chosen = [turns[int(i)] for i in np.unique(np.linspace(0, len(turns) - 1, MOST_TURNS).round())]
+        self.runs = [_Runs(vectors, alike[turn]) for turn in chosen]
+        outputs = range(len(vectors.placed.outputs))
+        self.magnitudes = [max(float(np.max(np.abs(run.exact[i]))) for run in self.runs) for i in outputs]
+
+    def measured(self, plan: Plan, on_value: OnValue | None = None) -> Measured:
+        """A simulation with noise against the tensors' arithmetic. Inputs are encrypted under the public key, the
+        noisier one.
+
+        on_value  is shown all values of the simulation too
+        """
+        found = [run.measured(plan, on_value) for run in self.runs]
+        outputs = [max(deviations) for deviations in zip(*(m.outputs for m in found), strict=True)]
+        positions = {p for m in found for p in m.tensors}
+        return Measured(outputs, {p: max(m.tensors.get(p, 0.0) for m in found) for p in positions})
+
+
+class _Runs:
+    """Simulations side by side, whose run-time integers are the same."""
 
     def __init__(self, vectors: Vectors, samples: Sequence[Sample]) -> None:
         self.vectors = vectors
-        spaced = [samples[int(i)] for i in np.unique(np.linspace(0, len(samples) - 1, RANKED_SAMPLES).astype(int))]
+        ranked = affordable_samples(vectors.placed, samples[0], RANKED_SAMPLES)
+        spaced = [samples[int(i)] for i in np.unique(np.linspace(0, len(samples) - 1, ranked).astype(int))]
         outputs = [interpret(vectors.placed, sample) for sample in spaced]
         largest = [max(float(np.max(np.abs(run[i]))) for run in outputs) or 1.0 for i in range(len(outputs[0]))]
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]
@@ -54,7 +82,7 @@ class Measure:
         self.draws = max(1, min(ENOUGH_DRAWS // len(order), room // len(order)))
 
     def stacks(self, plan: Plan, draws: int) -> list[Any]:
-        """Inputs of the simulated samples, each `draws` times, as stacks; run-time integers are the same in all."""
+        """Inputs of the simulated samples, each `draws` times, as stacks."""
         first = self.samples[0]
         return [
             first[i.name]
@@ -74,12 +102,8 @@ class Measure:
         interpret(self.vectors.placed, sample, on_value=note)
         return found
 
-    def measured(self, plan: Plan, on_value: OnValue | None = None) -> Measured:
-        """A simulation with noise against the tensors' arithmetic. Inputs are encrypted under the public key, the
-        noisier one.
-
-        on_value  is shown all values of the simulation too
-        """
+    def measured(self, plan: Plan, on_value: OnValue | None) -> Measured:
+        """Deviations in these runs."""
         runs = self.draws * len(self.samples)
         done: dict[int, int] = defaultdict(int)
         tensors: dict[int, float] = {}
@@ -100,7 +124,10 @@ class Measure:
 
         noise = np.random.default_rng(0)
         outputs = simulate(plan, self.stacks(plan, self.draws), noise=noise, public_key=True, on_value=note)
-        return Measured([self.deviation(a, b) for a, b in zip(self.exact, outputs, strict=True)], tensors)
+        # So is an output: of a loop of no turns that carries public numbers.
+        shapes = [(runs, *exact.shape[1:]) for exact in self.exact]
+        noisy = [np.broadcast_to(y, shape) for y, shape in zip(outputs, shapes, strict=True)]
+        return Measured([self.deviation(a, b) for a, b in zip(self.exact, noisy, strict=True)], tensors)
 
     def deviation(self, exact: FloatArray, noisy: FloatArray) -> float:
         """Root mean square error where it is largest.

@@ -194,7 +194,7 @@ def _to_code(
     expanded = expand(managed, chain, prices=prices, techniques=techniques)
     module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
     keys = planned_keys(module, chain)
-    return Lowered(module, emit_code(module, chain, keys), manifest(module, keys, chain))
+    return Lowered(managed, module, emit_code(module, chain, keys), manifest(module, keys, chain))
 
 
 def with_squares(module: Module, count: int) -> Module:

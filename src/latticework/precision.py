@@ -2,14 +2,17 @@
 
 The modelled error of a plan falls by one bit for every bit of scale, so one
 plan at a guessed scale tells the scale that is needed; the final plan is
-simulated again, and its error bounds are those of that run.
+simulated again.  What holds for every input that clients accept, and for every
+run-time integer, follows from intervals instead (`levels/reach.py`): the room
+that values need in the modulus, and the error bounds, wherever that is proved.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, log2
+from math import ceil, inf, isfinite, log2
 from typing import Any
 
 import numpy as np
@@ -20,19 +23,27 @@ from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import Sample
-from latticework.levels.ranges import Interval, Ranges, ranges
+from latticework.levels.reach import Reach, reach
 from latticework.measure import Measure, Measured
 from latticework.params import ModulusChain, Need, build_chain, select_chain
 from latticework.pipeline import OnEvent, to_plan, to_primitives
-from latticework.plan.schema import CipherKind, Plan
-from latticework.stages import Traced, Vectors
+from latticework.plan.noise import tail_deviations
+from latticework.plan.pack import PackMap
+from latticework.plan.schema import CipherKind, Output, Plan
+from latticework.polynomial_noise import polynomial_noise
+from latticework.stages import Lowered, Traced, Vectors
 from latticework.techniques import ALL, Techniques
 
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
 FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
-HEADROOM_MARGIN = 4.0  # values at the lowest level may be this much larger than in calibration
-MOST_REACH = 2.0**12  # and outputs as large as accepted inputs can make them, up to this much larger
-BOUND_DEVIATIONS = 6.0  # an error bound is this many standard deviations of the noise of the worst element
+MAX_HEADROOM_BITS = 200  # beyond any chain
+HEADROOM_MARGIN = 4.0  # values at the lowest level may be this much larger than in calibration, where nothing is proved
+PROVED_MARGIN = 2.0  # over what is proved: two vectors may be packed as one inside of a linear map
+TIGHT = 0.95  # part of that margin which has to be there: primes lie a little below powers of two
+MOST_REACH = 2.0**12  # room is made for values so much larger than in calibration; for more if that takes no other ring
+USEFUL_BITS = (
+    3  # of the largest result in calibration, that a proved bound has to leave right: looser ones are not used
+)
 ATTEMPTS = 4
 VANISHING = 2.0**-60  # outputs smaller than this have no relative precision
 
@@ -55,7 +66,10 @@ class Sizes:
 
 @dataclass
 class Search:
-    """Builds plans of one program for different scales and measures their modelled error."""
+    """Builds plans of one program for different scales and measures their modelled error.
+
+    is_shared  other circuits go on with the results, and need room for theirs
+    """
 
     program: Program | Circuit
     traced: Traced
@@ -65,6 +79,7 @@ class Search:
     on_event: OnEvent | None
     costs: CostModel | None = None
     techniques: Techniques = ALL
+    is_shared: bool = False
 
     @cached_property
     def measure(self) -> Measure:
@@ -87,10 +102,11 @@ class Search:
         chain_for(0, 0)  # depth and width that fit at no scale are refused before any plan is built
         degree = max(ring_degree or 1 << 14, 2 * self.vectors.slots)
         probe = Need(self.vectors.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
-        plan = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
+        plan, found = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
         sizes = Sizes(plan)
-        scale_bits = FIRST_SCALE_BITS + self.missing_bits(self.measure.measured(plan, sizes.note))
-        headroom = self.headroom_bits(plan, sizes.largest)
+        measured = self.measure.measured(plan, sizes.note)
+        scale_bits = FIRST_SCALE_BITS + self.missing_bits(measured, plan.chain)
+        usual = self.headroom_bits(plan, sizes.largest, found)
         for _ in range(ATTEMPTS):
             if scale_bits > MAX_SCALE_BITS:
                 raise PrecisionError(
@@ -98,11 +114,11 @@ class Search:
                     f"2^{MAX_SCALE_BITS} is possible: ask for {scale_bits - MAX_SCALE_BITS} bits less",
                     at=self.program.loc,
                 )
-            plan = self.plan(chain_for(scale_bits, headroom))
+            plan, found = self.plan(self.chosen(chain_for, scale_bits, usual, found.size, self.proof_bits(plan, found)))
             measured = self.measure.measured(plan)
-            missing = self.missing_bits(measured)
+            missing = self.missing_bits(measured, plan.chain)
             if missing <= 0:
-                return self.finished(plan, measured)
+                return self.finished(plan, measured, found)
             scale_bits = max(scale_bits, round(log2(plan.chain.main.scales[-1]))) + missing
         raise PrecisionError(
             f"compile: precision_bits={self.precision_bits:g} is not reached: {missing} bits are missing at a scale of "
@@ -110,17 +126,62 @@ class Search:
             at=self.program.loc,
         )
 
+    def proof_bits(self, plan: Plan, found: Reach) -> list[int]:
+        """Scales at which proved bounds would be as small as was asked for, or at least of use; the largest first."""
+        at = round(log2(plan.chain.main.scales[-1]))
+        deviations = self.deviations(plan.chain)
+        rows = zip(plan.client.outputs, self.magnitudes, found.outputs, strict=True)
+        bounds = [
+            log2(max(_largest(held.reach(deviations), output), 1e-300) / magnitude)
+            for output, magnitude, held in rows
+            if held is not None and magnitude >= VANISHING
+        ]
+        if not bounds:
+            return []
+        best, least = (at + ceil(max(bounds) + bits) for bits in (max(self.precision_bits, USEFUL_BITS), USEFUL_BITS))
+        return sorted({best, (best + least) // 2, least}, reverse=True)
+
+    def chosen(
+        self, chain_for: Callable[[int, int], ModulusChain], scale_bits: int, usual: int, size: float, proofs: list[int]
+    ) -> ModulusChain:
+        """The chain with room for all that accepted inputs can give, at a scale that proves a bound, if that is cheap.
+
+        Cheap is what takes no larger ring, and for a scale no further primes. Room is made also where no error bound
+        can be proved: what wraps around may be small, and only what is large is marked.
+
+        usual  headroom for inputs like those of calibration;  size  what is proved, inf if nothing is
+        """
+        chain = chain_for(scale_bits, usual)
+        proved = max(2, ceil(log2(max(PROVED_MARGIN * size, 1.0))) + 1) if isfinite(size) else MAX_HEADROOM_BITS
+        proved = max(proved, usual) if self.is_shared else proved
+
+        def with_room(bits: int) -> ModulusChain | None:
+            try:
+                return chain_for(bits, proved) if proved < MAX_HEADROOM_BITS else None
+            except UserError:
+                return None
+
+        roomy = with_room(scale_bits)
+        is_worth_a_ring = bool(proofs) and proofs[-1] <= scale_bits and proved <= usual + log2(MOST_REACH)
+        if roomy is None or (roomy.ring_degree > chain.ring_degree and not is_worth_a_ring):
+            return chain
+        for bits in proofs:
+            sharper = with_room(bits) if scale_bits < bits <= MAX_SCALE_BITS else None
+            if sharper is not None and (sharper.ring_degree, _limbs(sharper)) <= (roomy.ring_degree, _limbs(roomy)):
+                return sharper
+        return roomy
+
     def on(self, chain: ModulusChain) -> Plan:
         """The plan on given parameters.
 
         raises  LevelError or PrecisionError if they do not do
         """
-        plan = self.plan(chain)
+        plan, found = self.plan(chain)
         sizes = Sizes(plan)
         measured = self.measure.measured(plan, sizes.note)
-        missing = self.missing_bits(measured)
+        missing = self.missing_bits(measured, chain)
         room = log2(chain.modulus(0) / chain.main.scales[0])
-        wanted = self.headroom_bits(plan, sizes.largest)
+        wanted = self.headroom_bits(plan, sizes.largest, found)
         if wanted > room + 1:
             raise LevelError(
                 f"compile: values of {wanted} bits do not fit the parameters that are shared, whose lowest level has "
@@ -133,23 +194,48 @@ class Search:
                 f"{missing} bits are missing; ask for less here, or for more of the first circuit",
                 at=self.program.loc,
             )
-        return self.finished(plan, measured)
+        return self.finished(plan, measured, found)
 
-    def plan(self, chain: ModulusChain) -> Plan:
-        """The plan for a chain, without error bounds."""
+    def plan(self, chain: ModulusChain) -> tuple[Plan, Reach]:
+        """The plan for a chain, without error bounds, and what its values can be."""
         lowered = to_primitives(self.vectors, chain, self.on_event, costs=self.costs, techniques=self.techniques)
-        leaving = self.box.leaving
-        return to_plan(
-            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, leaving
+        found = self.reach(lowered, chain)
+        plan = to_plan(
+            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, found.leaving
         )
+        return plan, found
 
-    def missing_bits(self, measured: Measured) -> int:
+    def reach(self, lowered: Lowered, chain: ModulusChain) -> Reach:
+        """What values can be for inputs anywhere in the ranges that clients accept, and any run-time integers."""
+        accepted = accepted_ranges(self.vectors.placed, self.samples)
+        boxes: list[Any] = []
+        for name, pack in zip(self.vectors.placed.input_names, self.vectors.inputs, strict=True):
+            if pack is None:
+                boxes.append(max(int(sample[name]) for sample in self.samples))
+            else:
+                boxes.append(tuple(pack.pack(np.full(pack.shape, end)) for end in accepted[name]))
+        found = reach(
+            lowered.managed, chain, boxes,
+            deviations=self.deviations(chain),
+            polynomial_noise=polynomial_noise(chain),
+            elements={number: _held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
+        )  # fmt: skip
+        circuit = self.vectors.circuit
+        if circuit is not None and any(argument.linked is not None for argument in circuit.arguments):
+            found.size = inf  # of ciphertexts of other circuits, noise and what lies beside their lanes are not known
+        return found
+
+    def deviations(self, chain: ModulusChain) -> float:
+        """Standard deviations of the noise of the worst element that are an error bound."""
+        return tail_deviations(chain.slots // self.vectors.slots)
+
+    def missing_bits(self, measured: Measured, chain: ModulusChain) -> int:
         """Bits by which the modelled error exceeds what was asked for (negative: bits to spare).
 
         raises  PrecisionError if no output is anything but zero: nothing to be precise about
         """
         needed = [
-            log2(max(BOUND_DEVIATIONS * deviation, 1e-300) / (2.0**-self.precision_bits * magnitude))
+            log2(max(self.deviations(chain) * deviation, 1e-300) / (2.0**-self.precision_bits * magnitude))
             for deviation, magnitude in zip(measured.outputs, self.magnitudes, strict=True)
             if magnitude >= VANISHING
         ]
@@ -166,43 +252,50 @@ class Search:
         """Largest magnitude of every output over all calibration data."""
         values = self.vectors.placed.body.terminator.operands
         seen = [v.origin.max_abs if v.origin and v.origin.max_abs else 0.0 for v in values]
-        return [max(s, float(np.max(np.abs(run)))) for s, run in zip(seen, self.measure.exact, strict=True)]
+        return [max(pair) for pair in zip(seen, self.measure.magnitudes, strict=True)]
 
-    @cached_property
-    def box(self) -> Ranges:
-        """What the program's values can be for inputs anywhere in the ranges that clients accept."""
-        accepted = accepted_ranges(self.vectors.placed, self.samples)
-        boxes: list[Interval | int] = []
-        for name, pack in zip(self.vectors.placed.input_names, self.vectors.inputs, strict=True):
-            if pack is None:
-                boxes.append(max(int(sample[name]) for sample in self.samples))
-                continue
-            low, high = accepted[name]
-            boxes.append(Interval(pack.pack(np.full(pack.shape, low)), pack.pack(np.full(pack.shape, high))))
-        return ranges(self.vectors.module, boxes)
-
-    def headroom_bits(self, plan: Plan, largest: float) -> int:
-        """Bits of q0 above the scale that make room, at every level, for the largest value, a sign and a margin."""
+    def headroom_bits(self, plan: Plan, largest: float, found: Reach) -> int:
+        """Bits of q0 above the scale with room for the largest value seen, at every level, a sign and a margin."""
         scales = plan.chain.main.scales
         shares = [o.scale / scales[o.level] for o in plan.client.outputs]  # of a value, in its vector
         magnitudes = [m * share for m, share in zip(self.magnitudes, shares, strict=True)]
         largest = HEADROOM_MARGIN * max(largest, *magnitudes)
-        for output, share, magnitude, box in zip(
-            plan.client.outputs, shares, magnitudes, self.box.outputs, strict=True
-        ):
-            if box is not None:
-                held = output.pack.element_of_slot() >= 0
-                reach = share * float(np.max(np.maximum(np.abs(box.low), np.abs(box.high)).reshape(-1)[held]))
-                largest = max(largest, min(reach if np.isfinite(reach) else np.inf, MOST_REACH * magnitude))
+        for output, share, magnitude, held in zip(plan.client.outputs, shares, magnitudes, found.outputs, strict=True):
+            if held is not None:
+                largest = max(largest, min(share * _largest(held.size, output), MOST_REACH * magnitude))
         return max(2, ceil(log2(largest)) + 1)
 
-    def finished(self, plan: Plan, measured: Measured) -> Plan:
+    def finished(self, plan: Plan, measured: Measured, found: Reach) -> Plan:
         """The plan with error bounds for its outputs and its tensors."""
-        outputs = tuple(
-            replace(o, error_bound=BOUND_DEVIATIONS * d, magnitude=m)
-            for o, d, m in zip(plan.client.outputs, measured.outputs, self.magnitudes, strict=True)
-        )
-        tensors = tuple(
-            replace(t, bound=BOUND_DEVIATIONS * measured.tensors.get(t.position, 0.0)) for t in plan.tensors
-        )
-        return replace(plan, client=replace(plan.client, outputs=outputs), tensors=tensors)
+        chain, deviations = plan.chain, self.deviations(plan.chain)
+        is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= chain.modulus(0) / chain.main.scales[0]
+        outputs = []
+        rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, found.outputs, strict=True)
+        for output, deviation, magnitude, held in rows:
+            usual = deviations * deviation
+            made = replace(output, error_bound=usual, magnitude=magnitude, usual_error=usual)
+            if is_proved and held is not None:
+                proved, size = max(_largest(held.reach(deviations), output), usual), _largest(held.size, output)
+                if proved <= magnitude * 2.0**-USEFUL_BITS:
+                    made = replace(made, error_bound=proved, reach=max(size, magnitude))
+            outputs.append(made)
+        tensors = []
+        for t in plan.tensors:
+            usual = deviations * measured.tensors.get(t.position, 0.0)
+            tensors.append(replace(t, bound=max(usual, found.tensors.get(t.position, 0.0) if is_proved else 0.0)))
+        return replace(plan, client=replace(plan.client, outputs=tuple(outputs)), tensors=tuple(tensors))
+
+
+def _limbs(chain: ModulusChain) -> int:
+    return len(chain.primes) + len(chain.special)
+
+
+def _held(pack: PackMap) -> npt.NDArray[np.bool_]:
+    """Slots (count, slots) that hold elements of a tensor."""
+    return (pack.element_of_slot() >= 0).reshape(pack.count, pack.slots)
+
+
+def _largest(slots: npt.NDArray[np.float64], output: Output) -> float:
+    """The largest number in slots that hold elements of an output."""
+    held = _held(output.pack)
+    return float(np.max(np.broadcast_to(slots, held.shape), where=held, initial=0.0))

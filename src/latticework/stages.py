@@ -71,8 +71,12 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program as primitives for one modulus chain."""
+    """A program as primitives for one modulus chain.
 
+    managed  with levels and scales, linear maps and polynomials still whole
+    """
+
+    managed: Module
     module: Module
     code: Code
     manifest: KeyManifest

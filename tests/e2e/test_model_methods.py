@@ -90,6 +90,26 @@ def test_debugging_checks_its_inputs_and_client(model):
         model.debug(X[:3], Y, 2)
 
 
+def test_debugging_compares_what_is_returned():
+    """Also where no line's value lies in a register of its own, as after a loop."""
+
+    def looped(factor):
+        @lw.program
+        def program(x: lw.Secret[4], n: lw.Index):
+            return lw.for_loop(n, lambda i, a: 0.02 * a + 0.5, x, at_most=2), factor * x
+
+        return lw.compile(program, calibrate={"x": uniform((20, 4), 3), "n": 2}, **INSECURE_SMALL)
+
+    model = looped(3.0)
+    for n in range(3):
+        rows = model.debug(uniform((4,), 4), n).rows
+        assert [r.name for r in rows[-2:]] == ["result result0", "result result1"]
+        assert not any(r.is_off for r in rows) and all(r.magnitude > 0 and r.bound > 0 for r in rows[-2:])
+    model._reference = looped(3.1)._reference
+    compared_with_another = model.debug(uniform((4,), 4), 2)
+    assert compared_with_another.rows[-1].is_off and not compared_with_another.rows[-2].is_off
+
+
 def test_large_intermediate_values_debug_as_right():
     """A value far above what the lowest level holds is decrypted where it is computed."""
 

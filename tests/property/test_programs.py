@@ -138,7 +138,7 @@ def check(program, model, results, inputs):
     for got, want, output in zip(results, program(*inputs), model.plan.client.outputs, strict=True):
         assert np.shape(got) == np.shape(want)
         assert np.max(np.abs(np.asarray(got) - want)) <= 2.0**-BITS * output.magnitude
-        assert output.error_bound <= 2.0**-BITS * output.magnitude
+        assert output.usual_error <= 2.0**-BITS * output.magnitude
 
 
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -36,7 +36,7 @@ def agrees(function, *, precision_bits=12, ring_degree=2048, **options):
                 assert got.shape == np.shape(want) == output.shape
                 allowed = 2.0**-precision_bits * max(output.magnitude, float(np.max(np.abs(want))))
                 assert np.max(np.abs(got - want)) <= allowed
-                assert output.error_bound <= 2.0**-precision_bits * output.magnitude
+                assert output.usual_error <= 2.0**-precision_bits * output.magnitude
     return model
 
 

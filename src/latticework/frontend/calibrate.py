@@ -15,6 +15,7 @@ from latticework.dialects.scalar import GroupType
 from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError, ShapeError
 from latticework.figures import outside
+from latticework.frontend.samples import affordable_samples
 from latticework.ir.builder import Builder
 from latticework.ir.core import Op, Value
 from latticework.ir.interpret import interpret
@@ -66,7 +67,8 @@ class _Seen:
 def calibrate(module: Module, samples: Sequence[Sample], *, margin: float = 0.1, max_samples: int = 4096) -> Module:
     """Run the module on samples; returns a copy that knows the magnitudes.
 
-    samples  dictionaries, input name -> array (or integer); at most `max_samples`, evenly spaced, are run
+    samples  dictionaries, input name -> array (or integer); at most `max_samples`, evenly spaced, are run, fewer if
+             loops make many turns
     margin   by this part of the range seen, intervals reach further on each side
     returns  Origin.max_abs of every value set to what was seen; every tensor.apply without an interval given one
     raises   RangeError where data leave the range the user gave; ShapeError for samples that do not fit
@@ -137,6 +139,8 @@ def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Va
         raise RangeError("calibrate: there are no samples; give at least one set of inputs")
     seen: dict[Value, _Seen] = {}
     number = 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        max_samples = affordable_samples(module, samples[0], max_samples)
     keep = max(16, _KEPT // min(len(samples), max_samples))
     activations = {op.operands[0] for op in module.walk() if op.spec is APPLY.spec}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,18 @@ from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend.plain import plain_array
 from latticework.frontend.program import Program
 from latticework.frontend.tracing import user_line
-from latticework.ir import Module
+from latticework.ir import Module, Value, interpret
 
 Sample = dict[str, Any]
 Shape = tuple[int, ...]
 
 ASSUMED_TRIPS = 64  # most iterations of a run-time loop that neither the data nor at_most bound
 ASSUMED_SAMPLES = 4
+PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the largest run-time integer, that are calibrated with too
+SAMPLES_A_COUNT = 4  # with each of the smaller integers
+MOST_COMBINATIONS = 32  # of several integers
+REPEATED_VALUES = 1 << 18  # that loops may compute again, over all samples that are run
+LEAST_SAMPLES = 8
 
 
 def samples_of(program: Program, module: Module, data: Any) -> list[Sample]:
@@ -36,29 +43,68 @@ def samples_of(program: Program, module: Module, data: Any) -> list[Sample]:
         if isinstance(value.type, TensorType):
             with user_line(program.loc):
                 stacks[name] = _stack(program, name, value.type.shape, _data(name, given[name]))
+                _check_finite(name, stacks[name])
     counts = {name: len(stack) for name, stack in stacks.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
         raise ShapeError(
             f"calibrate: the inputs have different numbers of samples ({listed}); give equally many", at=program.loc
         )
-    indices = {name: _trips(program, module, name, given) for name in module.input_names if name not in stacks}
+    limits = {name: _trips(program, module, name, given) for name in module.input_names if name not in stacks}
     total = next(iter(counts.values()), 1)
-    return [{**{name: stack[i] for name, stack in stacks.items()}, **indices} for i in range(total)]
+    return with_fewer_turns([{name: stack[i] for name, stack in stacks.items()} for i in range(total)], limits)
+
+
+def with_fewer_turns(samples: list[Sample], limits: Mapping[str, int]) -> list[Sample]:
+    """All samples with the largest run-time integers, and some of them with smaller ones, 0 among them.
+
+    What a loop leaves when it stops early may be larger than what it leaves at the end.
+    """
+    full = [{**sample, **limits} for sample in samples]
+    others = [c for c in _combinations(limits) if c != dict(limits)]
+    for number, fewer in enumerate(others):
+        places = {(number + k * len(samples) // SAMPLES_A_COUNT) % len(samples) for k in range(SAMPLES_A_COUNT)}
+        full += [{**samples[i], **fewer} for i in sorted(places)]
+    return full
+
+
+def affordable_samples(module: Module, sample: Mapping[str, Any], most: int) -> int:
+    """Of how many samples a module is run: `most`, or fewer where its loops make many turns."""
+    turns = Counter[Value]()
+    interpret(module, sample, on_value=lambda value, _: turns.update((value,)))
+    repeated = turns.total() - len(turns)
+    return max(1, min(most, max(LEAST_SAMPLES, REPEATED_VALUES // max(repeated, 1))))
+
+
+def _combinations(limits: Mapping[str, int]) -> list[dict[str, int]]:
+    """Values of all run-time integers together, at most `MOST_COMBINATIONS`."""
+    each = [sorted({round(part * limit) for part in PARTS} | {n for n in (0, 1, limit - 1) if 0 <= n <= limit})
+            for limit in limits.values()]  # fmt: skip
+    found = [dict(zip(limits, values, strict=True)) for values in product(*each)] if limits else []
+    if len(found) <= MOST_COMBINATIONS:
+        return found
+    chosen = np.random.default_rng(0).choice(len(found), MOST_COMBINATIONS - 1, replace=False)
+    return [found[0], *(found[i] for i in np.sort(chosen) if i)]
 
 
 def assumed_samples(module: Module) -> list[Sample]:
     """Stand-ins where no data are given: uniform numbers in [-1, 1], seeded, and both ends of it."""
     rng = np.random.default_rng(0)
 
+    inputs = list(zip(module.input_names, module.inputs, strict=True))
+
     def sample(draw: Callable[[Shape], Any]) -> Sample:
-        return {
-            name: draw(v.type.shape) if isinstance(v.type, TensorType) else trip_limit(module, name) or ASSUMED_TRIPS
-            for name, v in zip(module.input_names, module.inputs, strict=True)
-        }
+        return {name: draw(v.type.shape) for name, v in inputs if isinstance(v.type, TensorType)}
 
     drawn = [sample(lambda shape: rng.uniform(-1, 1, shape)) for _ in range(ASSUMED_SAMPLES)]
-    return [*drawn, sample(np.ones), sample(lambda shape: -np.ones(shape))]
+    drawn += [sample(np.ones), sample(lambda shape: -np.ones(shape))]
+    indices = [name for name, v in inputs if not isinstance(v.type, TensorType)]
+    return with_fewer_turns(drawn, {name: _assumed_limit(module, name) for name in indices})
+
+
+def _assumed_limit(module: Module, name: str) -> int:
+    limit = trip_limit(module, name)
+    return ASSUMED_TRIPS if limit is None else limit
 
 
 def trip_limit(module: Module, name: str) -> int | None:
@@ -102,10 +148,20 @@ def _data(name: str, given: Any) -> np.ndarray[Any, Any]:
     return array
 
 
+def _check_finite(name: str, stack: np.ndarray[Any, Any]) -> None:
+    """RangeError that names the first sample with a NaN or an infinity: not all samples are run."""
+    bad = ~np.isfinite(stack).reshape(len(stack), -1).all(axis=1)
+    if bad.any():
+        raise RangeError(
+            f"calibrate: input {name} is NaN or infinite in sample {int(np.argmax(bad))}; clean the data, or scale "
+            "them down if the computation overflows"
+        )
+
+
 def _trips(program: Program, module: Module, name: str, given: Mapping[str, Any]) -> int:
     """The run-time integer to calibrate with: the largest that the compiled program will take."""
     limit = trip_limit(module, name)
-    value = given.get(name, limit or ASSUMED_TRIPS)
+    value = given.get(name, _assumed_limit(module, name))
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise DtypeError(
             f"calibrate: {name} is a {type(value).__name__}; give the largest whole number that it will have",

@@ -239,14 +239,14 @@ class _Emitter:
 
     def _mul_public(self, a: Value, b: Public) -> Value:
         if isinstance(b.value, float | int) and is_free_factor(b.value):
-            return self.build("rlwe.mul_int", [a], factor=int(b.value), scale=_cipher(a).scale)
+            return self.build("rlwe.mul_int", [a], factor=int(b.value), scale=_cipher(a).scale, exact=True)
         a = self.settle(a)
         kind = _cipher(a)
         if isinstance(b.value, ConstRef):
             return self.build("rlwe.mul_plain", [a, self.encode(b, kind.level.index, kind.scale)])
         first = 1 << max(round(abs(b.value) * kind.scale).bit_length() - INTEGER_BITS, 0)
         if first > 1:  # the exact factor 2^k first, so that the rest fits in the core's integers
-            a = self.build("rlwe.mul_int", [a], factor=first, scale=kind.scale)
+            a = self.build("rlwe.mul_int", [a], factor=first, scale=kind.scale, exact=True)
         factor = round(b.value / first * kind.scale)
         return self.build("rlwe.mul_int", [a], factor=factor, scale=float(kind.scale * kind.scale))
 
@@ -254,7 +254,7 @@ class _Emitter:
         """A value that is read by another scale."""
         a = self.settle(a)
         sign = 1 if factor > 0 else -1
-        return self.build("rlwe.mul_int", [a], factor=sign, scale=_cipher(a).scale / abs(factor))
+        return self.build("rlwe.mul_int", [a], factor=sign, scale=_cipher(a).scale / abs(factor), exact=True)
 
     def symbolic(self, name: str, a: Managed, depth: int, **attrs: Any) -> Value:
         """An operation that is expanded later and ends settled, `depth` levels down."""

@@ -8,7 +8,8 @@ only its coefficients are decoded.
 
 from __future__ import annotations
 
-from math import prod, sqrt
+from functools import lru_cache
+from math import erfc, prod, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,30 @@ def secret_shares(ring_degree: int, slots: int, random: np.random.Generator) -> 
     """
     gap = ring_degree // 2 // slots
     return random.standard_gamma(gap, slots) / gap
+
+
+@lru_cache(maxsize=32)
+def tail_deviations(gap: int, deviations: float = 6.0) -> float:
+    """Deviations that a slot's error exceeds as rarely as a normal one exceeds `deviations`.
+
+    gap  slots of the ring to one of the vector. Noise that a secret is multiplied with is normal only for one slot and
+         one secret: over slots its variance is spread as `secret_shares` says, which leaves a longer tail (that of a
+         Laplace distribution where vectors fill the ring)
+    """
+    size = max(200.0, 40.0 / sqrt(gap))
+    shares = np.linspace(0.0, 1.0 + size / sqrt(gap), 20001)[1:]
+    log_density = (gap - 1) * np.log(shares) - gap * shares
+    weights = np.exp(log_density - log_density.max())
+    weights /= weights.sum()
+    held = weights > 1e-25
+    pairs = [(float(w), sqrt(2.0 * float(s))) for w, s in zip(weights[held], shares[held], strict=True)]
+    wanted = erfc(deviations / sqrt(2.0))
+    low, high = deviations, 4.0 * deviations
+    for _ in range(40):
+        middle = (low + high) / 2
+        exceeded = sum(w * erfc(middle / spread) for w, spread in pairs)
+        low, high = (middle, high) if exceeded > wanted else (low, middle)
+    return high
 
 
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:

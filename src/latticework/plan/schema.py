@@ -142,9 +142,13 @@ class IndexInput:
 class Output:
     """One encrypted output.
 
-    error_bound  bound on the absolute error of an element against the polynomial program, by the noise model
-    magnitude    largest absolute value in calibration
+    error_bound  bound on the absolute error of an element against the polynomial program, by the noise model: for
+                 every accepted input if `reach` is known, else for inputs like those of calibration
+    magnitude    largest absolute value in calibration, over all run-time integers looked at
     shift        how far approximating functions moved an element at most, in calibration
+    reach        largest absolute value for inputs anywhere in the accepted ranges, for which no step of the program
+                 leaves its modulus; None if that is not proved
+    usual_error  the bound on the error for inputs like those of calibration
     """
 
     name: str
@@ -155,6 +159,8 @@ class Output:
     error_bound: float
     magnitude: float
     shift: float
+    reach: float | None = field(default=None, metadata={"unstored_default": True})
+    usual_error: float = field(default=0.0, metadata={"unstored_default": True})
 
 
 @dataclass(frozen=True, slots=True)

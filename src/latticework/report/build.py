@@ -107,10 +107,12 @@ def table_text(model: CostModel) -> str:
 
 
 _BOUND_NOTE = (
-    "Error bounds are six standard deviations of the modelled noise of the worst element, drawn in simulations of "
-    "calibration data; they are against the program with its functions approximated, hold for values like those of "
-    "calibration, and are not proofs. What approximating the functions itself changes is stated beside them. The worst "
-    "case is what the noise of any accepted input cannot exceed, whatever its randomness."
+    "Error bounds are against the program with its functions approximated; what approximating them itself changes is "
+    "stated beside them. The noise model exceeds them as rarely as a normal number six standard deviations (2 in 10^9 "
+    "elements). For every accepted input: by interval arithmetic over the accepted ranges and all run-time counts, and "
+    "no value of the program leaves its modulus. For inputs like those of calibration: as drawn in simulations of "
+    "these; nothing is proved then, and results of other inputs, though accepted, may be wrong. The worst case is what "
+    "the noise of any accepted input cannot exceed, whatever its randomness, as long as no value leaves its modulus."
 )
 
 
@@ -175,6 +177,7 @@ def _report(
             OutputRow(
                 name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
                 o.error_bound, o.magnitude, o.shift, worst, o.pack.count, budget,
+                o.usual_error or o.error_bound, o.reach is not None,
             )
             for name, o, worst, budget in zip(_output_names(client), client.outputs, worst_cases, budgets, strict=True)
         ),

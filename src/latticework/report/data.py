@@ -56,6 +56,8 @@ class InputRow:
 class OutputRow:
     """One output with its predicted error.
 
+    error_bound of the noise model; for every accepted input if `is_proved`, else for inputs like those of calibration
+    usual_error the bound for inputs like those of calibration
     shift       what approximating functions changed at most, in calibration
     worst_case  what noise cannot exceed for any accepted input; None if unknown (a client file holds no code)
     budget_bits of an exact output: bits by which the noise is expected to stay below what would make it wrong
@@ -73,6 +75,8 @@ class OutputRow:
     worst_case: float | None
     vectors: int = 1
     budget_bits: float | None = None
+    usual_error: float = 0.0
+    is_proved: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def _figures(report: Contents) -> str:
 
 
 def _worst_bits(report: Contents) -> str:
-    bits = [relative_bits(o.error_bound, o.magnitude) for o in report.outputs]
+    bits = [relative_bits(o.usual_error, o.magnitude) for o in report.outputs]
     known = [b for b in bits if b is not None]
     return f"{min(known):.1f} bits" if known else "not known"
 
@@ -126,7 +126,7 @@ def _interface(report: Contents) -> str:
     head = ("input", "shape", "layout", "slots", "level", "range accepted", "sent")
     outputs = []
     for o in report.outputs:
-        bits = relative_bits(o.error_bound, o.magnitude)
+        bits = relative_bits(o.usual_error, o.magnitude)
         outputs.append(
             [code(o.name), whole(shape(o.shape)), layout(o.layout), slots(o), str(o.level),
              error_text(report, o), worst_case(report, o),

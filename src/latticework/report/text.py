@@ -73,9 +73,12 @@ def _head(report: Contents) -> list[str]:
         lines += ["", "!" * WIDTH, *wrap(insecure_warning(report.security), WIDTH), "!" * WIDTH]
     facts = [("security", security_text(report.security))]
     for output in () if report.plain_modulus else report.outputs:
-        bits = relative_bits(output.error_bound, output.magnitude)
+        bits = relative_bits(output.usual_error, output.magnitude)
         held = "" if bits is None else f" = {bits:.1f} bits of {real(output.magnitude)}"
-        facts.append((f"error {clip(output.name, 20)}", f"at most {small(output.error_bound)}{held}"))
+        facts.append((f"error {clip(output.name, 20)}", f"at most {small(output.usual_error)}{held}, for inputs like "
+                      "those of calibration"))  # fmt: skip
+        proved = f"at most {small(output.error_bound)} for" if output.is_proved else "not proved to hold for"
+        facts.append(("", f"{proved} every accepted input"))
         if output.shift:
             facts.append(("", f"and up to {small(output.shift)} from approximating functions (on calibration data)"))
     facts.append(("precision", precision_text(report)))

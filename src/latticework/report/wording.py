@@ -90,7 +90,10 @@ def error_heads(report: Contents) -> tuple[str, str]:
 
 def error_text(report: Contents, output: OutputRow) -> str:
     """How far off an output may be."""
-    return "none" if report.plain_modulus else small(output.error_bound)
+    if report.plain_modulus:
+        return "none"
+    proved = f"{small(output.error_bound)} for every accepted input" if output.is_proved else "not proved for others"
+    return f"{small(output.usual_error)} for inputs like calibration's, {proved}"
 
 
 def worst_case(report: Contents, output: OutputRow) -> str:

@@ -100,7 +100,10 @@ def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
 
     def make(result: Result) -> OwnerValue:
         numbers = list(result.elements)
-        bound = max((outputs[i].error_bound for i in owner[numbers]), default=0.0)
-        return OwnerValue(held[numbers].reshape(result.shape), bound)
+        parts = [outputs[i] for i in np.unique(owner[numbers])]
+        bound = max((part.error_bound for part in parts), default=0.0)
+        usual = max((part.usual_error for part in parts), default=0.0)
+        is_proved = all(part.is_proved for part in parts)
+        return OwnerValue(held[numbers].reshape(result.shape), bound, usual_error=usual, is_proved=is_proved)
 
     return returned(spec.results, make)

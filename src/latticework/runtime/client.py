@@ -199,7 +199,7 @@ class Client:
         missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
-        values = {o.name: self._decrypted(o, encrypted.tensors[o.name]) for o in self.spec.outputs}
+        values = {o.name: self.decrypted(o, encrypted.tensors[o.name]) for o in self.spec.outputs}
         if self.spec.results:
             return returned_values(self.spec, list(values.values()))
         names = [o.name for o in self.spec.outputs]
@@ -223,7 +223,8 @@ class Client:
                 f"{key_set[:8].hex()}: use the client that encrypted the inputs, or load_keys(folder) of its keys"
             )
 
-    def _decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
+    def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
+        """One output of the plan, of ciphertexts under this client's key; raises as `decrypt`."""
         if len(array) != output.pack.count:
             raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {output.pack.count}")
         return self._coding.value(output, [self._decrypted_vector(output, ciphertext) for ciphertext in array])

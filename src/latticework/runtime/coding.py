@@ -17,7 +17,7 @@ from latticework.plan.arrays import as_value
 from latticework.plan.schema import Output, SecretInput
 from latticework.runtime.owner import OwnerValue
 
-MAGNITUDE_MARGIN = 2.0  # results larger than this times calibration's have no known error bound
+MAGNITUDE_MARGIN = 2.0  # results larger than this times calibration's have no error bound, unless one is proved
 Slots = npt.NDArray[Any]
 
 
@@ -91,8 +91,10 @@ class CkksCoding:
     def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
         """With the error bound of the noise model, where the value is no larger than those it was made for."""
         value = output.pack.unpack(as_value(np.real(np.stack(vectors))))
-        is_known = float(np.max(np.abs(value))) <= MAGNITUDE_MARGIN * output.magnitude + output.error_bound
-        return OwnerValue(value, output.error_bound if is_known else inf)
+        largest = MAGNITUDE_MARGIN * output.magnitude if output.reach is None else output.reach
+        is_known = float(np.max(np.abs(value), initial=0.0)) <= largest + output.error_bound
+        bound = output.error_bound if is_known else inf
+        return OwnerValue(value, bound, usual_error=output.usual_error, is_proved=output.reach is not None)
 
 
 class BfvCoding:

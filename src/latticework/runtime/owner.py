@@ -25,27 +25,40 @@ class OwnerValue:
     shape        of the tensor
     error_bound  bound on the error of an element by the noise model, against the program with its functions
                  approximated (the approximation errors themselves are in the model's report). Infinite where the
-                 value is larger than anything seen in calibration: then no bound is known, and it may be wrong.
+                 value is larger than what the program was made for: then no bound is known, and it may be wrong.
                  0 for BFV, whose values are exact integers (int64)
+    is_proved    whether the bound holds for every input that the client accepts. If not, it holds for inputs like those
+                 of calibration, and a result of other inputs may be wrong without being marked
+    usual_error  the bound for inputs like those of calibration, which is smaller
     """
 
-    __slots__ = ("_array", "error_bound", "shape")
+    __slots__ = ("_array", "error_bound", "is_proved", "shape", "usual_error")
 
-    def __init__(self, array: npt.NDArray[Any], error_bound: float) -> None:
+    def __init__(
+        self, array: npt.NDArray[Any], error_bound: float, *, usual_error: float = 0.0, is_proved: bool = True
+    ) -> None:
         self._array = array
         self.shape = array.shape
         self.error_bound = error_bound
+        self.usual_error = usual_error
+        self.is_proved = is_proved
 
     def reveal(self) -> npt.NDArray[Any]:
         """The tensor, for the owner: do not publish or send its low bits."""
         return self._array.copy()
 
     def __repr__(self) -> str:
-        doubt = "" if isfinite(self.error_bound) else "; LARGER THAN IN CALIBRATION, may be wrong"
-        return f"OwnerValue(shape={self.shape}, hidden; .reveal() gives the array, to its owner only{doubt})"
+        return f"OwnerValue(shape={self.shape}, hidden; .reveal() gives the array, to its owner only{self._doubt()})"
 
     def _repr_html_(self) -> str:
-        return f"<code>OwnerValue(shape={self.shape})</code>: hidden; <code>.reveal()</code> gives the array"
+        shown = f"<code>OwnerValue(shape={self.shape})</code>: hidden; <code>.reveal()</code> gives the array"
+        return shown + self._doubt()
+
+    def _doubt(self) -> str:
+        """What a reader has to know before relying on the value."""
+        if not isfinite(self.error_bound):
+            return "; LARGER THAN THE PROGRAM WAS MADE FOR, may be wrong"
+        return "" if self.is_proved else "; error bound for inputs like those of calibration only"
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SecretKeyError(_WARNING)

@@ -1,0 +1,420 @@
+"""What every value of a program can be for inputs anywhere in the ranges that clients accept, and for any trip count.
+
+In:  rlwe + ckks IR in which every value has its level and scale, linear maps and polynomials still symbolic.
+Out: `Reach`: the interval and the noise of every output, and how much of the modulus the largest value takes.
+Loops are run turn by turn, and everything that any number of turns can leave is joined; a loop of many turns ends
+where another turn adds nothing. Conditions that depend on a run-time integer take both branches.
+Source: interval arithmetic; average-case noise as in `plan.noise`, correlation by lineage.
+Cost: O(ops), times the turns of loops; a linear map costs its diagonals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf, log2
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.dialects.rlwe import CipherType
+from latticework.dialects.rlwe_types import PlainType
+from latticework.ir import Block, Loc, Module, Op, Value, last_uses
+from latticework.levels.extremes import extremes, largest_terms
+from latticework.levels.held import (
+    Array,
+    Held,
+    Lineage,
+    added,
+    are_apart,
+    either,
+    exactly,
+    is_finite,
+    is_within,
+    multiplied,
+    negated,
+    rolled,
+    scaled,
+    turned,
+    turned_lineage,
+    united,
+)
+from latticework.params import ModulusChain
+from latticework.plan import noise
+from latticework.plan.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
+from latticework.plan.constants import Polynomial
+
+TOLERANCE = 1e-3  # of arguments outside [-1, 1], which rounding of constants may give, and where little changes
+MAX_TURNS = 256
+MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
+PACKING = 2.0  # an expanded linear map may hold two vectors as real and imaginary parts: twice the variance
+PolynomialNoise = Callable[[Polynomial, CipherType, CipherType, float], float]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A public integer that lies between two."""
+
+    low: int
+    high: int
+
+
+Item = Held | Span | None  # None: not followed
+
+
+@dataclass
+class Reach:
+    """What was found.
+
+    outputs  in order; None where nothing is known
+    size     of the largest value and its noise, as one at level 0 takes as large a part of the modulus; inf: unknown
+    leaving  lines whose polynomial may be given arguments outside the interval it approximates on
+    tensors  bound on the noise of watched values by position, in the slots that hold their elements
+    """
+
+    outputs: list[Held | None] = field(default_factory=list)
+    size: float = 0.0
+    leaving: set[Loc] = field(default_factory=set)
+    tensors: dict[int, float] = field(default_factory=dict)
+
+
+def reach(
+    module: Module,
+    chain: ModulusChain,
+    inputs: Sequence[tuple[Array, Array] | int],
+    *,
+    deviations: float,
+    polynomial_noise: PolynomialNoise,
+    elements: Mapping[int, npt.NDArray[np.bool_]],
+) -> Reach:
+    """Follow a managed module.
+
+    inputs            lowest and highest slots, (slots,) or (count, slots); of a run-time integer the largest
+    deviations        of noise that count as its bound
+    polynomial_noise  deviation that evaluating a polynomial adds: its operand and result types, and the largest
+                      argument
+    elements          slots that hold elements of watched values, (count, slots), by position
+    """
+    run = _Run(module, chain, deviations, polynomial_noise, elements)
+    items: list[Item] = []
+    for value, given in zip(module.inputs, inputs, strict=True):
+        if isinstance(given, int):
+            items.append(Span(0, given))
+            continue
+        exact = exactly(as_vectors(given[0]), as_vectors(given[1]))
+        items.append(run.noisy(exact, noise.public_encryption(chain), value.type))
+    with np.errstate(over="ignore", invalid="ignore"):
+        outputs = run.block(module.body, items)
+    run.found.outputs = [item if isinstance(item, Held) else None for item in outputs]
+    if any(item is None for item in outputs):
+        run.found.size = inf
+    return run.found
+
+
+class _Run:
+    def __init__(
+        self,
+        module: Module,
+        chain: ModulusChain,
+        deviations: float,
+        polynomial_noise: PolynomialNoise,
+        elements: Mapping[int, npt.NDArray[np.bool_]],
+    ) -> None:
+        self.module, self.chain, self.deviations = module, chain, deviations
+        self.polynomial_noise, self.elements = polynomial_noise, elements
+        self.found = Reach()
+        self.env: dict[Value, Item] = {}
+        self.sources = count()
+
+    # -- blocks ----------------------------------------------------------------------------------
+
+    def block(self, block: Block, arguments: Sequence[Item]) -> list[Item]:
+        """What a block yields."""
+        for value, item in zip(block.args, arguments, strict=True):
+            self.write(value, item)
+        until = last_uses(block)
+        for place, op in enumerate(block.ops):
+            operands = [self.env[v] for v in op.operands]
+            if op.name == "loop.yield":
+                return operands
+            for value, item in zip(op.results, self.results(op, operands), strict=True):
+                self.write(value, item)
+            for value in {*op.operands, *op.results}:  # what comes from outside a loop is read again
+                if until[value] == place and _made_in(value, block):
+                    self.env.pop(value, None)
+        raise AssertionError("block without loop.yield")
+
+    def write(self, value: Value, item: Item) -> None:
+        """Set a value, and note what it takes of the modulus."""
+        if isinstance(item, Held) and not is_finite(item):
+            item = None
+        self.env[value] = item
+        if not isinstance(value.type, CipherType):
+            return
+        if not isinstance(item, Held):
+            self.found.size = inf
+            return
+        off = item.reach(self.deviations)
+        self.note(float(np.max(item.size + off)), value.type)
+        position = value.origin.position if value.origin is not None else None
+        if position is not None and position[0] in self.elements:
+            held = self.elements[position[0]]
+            worst = float(np.max(np.broadcast_to(off, item.low.shape), where=held, initial=0.0))
+            worst *= abs(value.origin.factor)  # type: ignore[union-attr]
+            self.found.tensors[position[0]] = max(self.found.tensors.get(position[0], 0.0), worst)
+
+    def note(self, size: float, kind: CipherType) -> None:
+        """A value of this magnitude."""
+        chain, level = self.chain, kind.level
+        above = log2(chain.modulus(level.index, level.track)) - log2(chain.modulus(0, level.track))
+        self.found.size = max(self.found.size, size * kind.scale / chain.main.scales[0] * 2.0 ** -min(above, 1000.0))
+
+    def results(self, op: Op, operands: list[Item]) -> list[Item]:
+        """Those of one operation."""
+        if op.name == "loop.for":
+            return self.loop(op, operands)
+        if op.name == "loop.if":
+            return self.branches(op, operands)
+        if op.name == "loop.index_constant":
+            return [Span(op.attrs["value"], op.attrs["value"])]
+        if op.name.startswith("loop.index_"):
+            a, b = operands
+            assert isinstance(a, Span) and isinstance(b, Span)
+            return [_of_indices(op.name, a, b)]
+        if any(not isinstance(x, Held) for x in operands):
+            return [None]
+        return [self.step(op, operands)]  # type: ignore[arg-type]
+
+    def loop(self, op: Op, operands: list[Item]) -> list[Item]:
+        """What any number of turns that the loop may make leaves."""
+        static = op.attrs.get("static_trip")
+        trips, carried = (Span(static, static), operands) if static is not None else (operands[0], operands[1:])
+        assert isinstance(trips, Span)
+        least, most = max(trips.low, 0), max(trips.high, 0)
+        body = op.regions[0].block
+        left = list(carried) if least == 0 else None
+        ever = list(carried)
+        for turn in range(most):
+            if any(item is None for item in carried) or turn == MAX_TURNS:
+                return [None] * len(carried)
+            carried = self.block(body, [Span(turn, turn), *carried])
+            left = _joined(left, carried) if turn + 1 >= least else left
+            ever = _joined(ever, carried)
+            if turn % 16 == 15 and (settled := self.settled(body, ever, Span(turn + 1, most - 1))) is not None:
+                return settled
+        assert left is not None
+        return left
+
+    def settled(self, body: Block, ever: list[Item], turns: Span) -> list[Item] | None:
+        """What holds the carried values for ever, if a turn from a little more than they were stays within that."""
+        if turns.low > turns.high or any(item is None for item in ever):
+            return None
+        wide = [_widened(item) for item in ever if isinstance(item, Held)]
+        after = self.block(body, [turns, *wide])
+        if all(isinstance(b, Held) and is_within(b, a) for a, b in zip(wide, after, strict=True)):
+            return list(wide)
+        return None
+
+    def branches(self, op: Op, operands: list[Item]) -> list[Item]:
+        """The branch that is taken, or what either leaves."""
+        condition, arguments = operands[0], operands[1:]
+        assert isinstance(condition, Span)
+        run, skip = (region.block for region in op.regions)
+        if condition.low > 0 or condition.high < 0:
+            return self.block(run, arguments)
+        if condition == Span(0, 0):
+            return self.block(skip, arguments)
+        return _joined(self.block(run, arguments), self.block(skip, arguments))
+
+    # -- operations ------------------------------------------------------------------------------
+
+    def noisy(self, a: Held, deviation: float, kind: Any) -> Held:
+        """With noise of its own of this deviation of a coefficient."""
+        return self.disturbed(a, self.slot_variance(deviation, kind))
+
+    def disturbed(self, a: Held, variance: Array | float) -> Held:
+        """With noise of its own of this variance of a slot."""
+        lineage = tuple(united((x, frozenset([(next(self.sources), 0)]))) for x in a.lineage)
+        return Held(a.low, a.high, a.variance + variance, a.bias, lineage)
+
+    def slot_variance(self, deviation: float, kind: CipherType | PlainType) -> float:
+        """Of the real part of a slot, from the deviation of a coefficient."""
+        return deviation**2 * kind.slots / kind.scale**2
+
+    def switching(self, kind: CipherType) -> float:
+        """Deviation that a key switch adds."""
+        level = kind.level
+        rounding = noise.mod_down(self.chain.ring_degree)
+        return float(np.hypot(noise.key_product(self.chain, level.index, level.track), rounding))
+
+    def step(self, op: Op, x: list[Held]) -> Held | None:
+        """One operation on vectors."""
+        a, kind = x[0] if x else None, op.results[0].type
+        assert isinstance(kind, CipherType | PlainType)
+        if op.name == "rlwe.encode":
+            value = as_vectors(np.real(op.attrs["value"].evaluate(self.module.sources)))
+            return self.noisy(exactly(value, value), noise.encoding(), kind)
+        assert a is not None and isinstance(kind, CipherType)
+        match op.name:
+            case "rlwe.add" | "rlwe.add_plain":
+                return added(a, x[1])
+            case "rlwe.sub" | "rlwe.sub_plain":
+                return added(a, negated(x[1]))
+            case "rlwe.neg":
+                return negated(a)
+            case "rlwe.add_int":
+                public = op.attrs["addend"] / kind.scale
+                return Held(a.low + public, a.high + public, a.variance, a.bias + 0.5 / kind.scale, a.lineage)
+            case "rlwe.mul_int":
+                before = _cipher(op.operands[0])
+                made = scaled(a, op.attrs["factor"] * (before.scale / kind.scale))
+                if op.attrs.get("exact") is True:
+                    return made  # by the integer that is meant; else by one that was rounded
+                off = a.size * (0.5 * before.scale / kind.scale)
+                return Held(made.low, made.high, made.variance, made.bias + off, made.lineage)
+            case "ckks.mul" | "rlwe.mul_plain":
+                return multiplied(a, x[1], self.deviations, same=op.operands[0] is op.operands[1])
+            case "ckks.square":
+                return multiplied(a, a, self.deviations, same=True)
+            case "rlwe.rotate":
+                return turned(self.noisy(a, self.switching(kind), kind), op.attrs["steps"])
+            case "rlwe.relinearize" | "rlwe.conjugate":
+                return self.noisy(a, self.switching(kind), kind)
+            case "rlwe.rescale":
+                return self.noisy(a, noise.mod_down(self.chain.ring_degree, kind.degree), kind)
+            case "rlwe.take" | "rlwe.concat" | "rlwe.sum":
+                return moved(op, x)
+            case "ckks.linear_transform":
+                return self.transformed(op, a)
+            case "ckks.polynomial":
+                return self.polynomial(op, a)
+            case "rlwe.trivial" | "rlwe.drop_level":
+                return a
+        return None
+
+    def transformed(self, op: Op, x: Held) -> Held | None:
+        """A linear map: each weight takes the end of the interval that suits its sign."""
+        linear_map, before, kind = op.attrs["map"], _cipher(op.operands[0]), _cipher(op.result)
+        if not linear_map.is_real:
+            return None
+        is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)  # else it acts on each vector of an array
+        count_out = linear_map.count_out if is_block else len(x.low)
+        numbers = range(count_out)
+        reads: list[list[tuple[int, int]]] = [[] for _ in numbers]  # vectors read for each result, and turned how far
+        for d in linear_map.diagonals:
+            for out in [d.out] if is_block else numbers:
+                reads[out].append((d.in_ if is_block else out, d.steps))
+        lineages = [[turned_lineage(x.lineage[i], s, kind.slots) for i, s in row] for row in reads]
+        apart = np.array([are_apart(row) for row in lineages])[:, None]
+        baby = x.variance + self.slot_variance(self.switching(before), before) * PACKING
+        size, deviation = x.size, np.sqrt(baby)
+        shape = count_out, kind.slots
+        low, high, squares, linear, bias, partial, encoded = (np.zeros(shape) for _ in range(7))
+        for d in linear_map.diagonals:
+            weights = np.real(d.values.evaluate(self.module.sources))
+            read, made = ([d.in_], [d.out]) if is_block else (slice(None), slice(None))
+            positive, negative, weight = np.maximum(weights, 0.0), np.minimum(weights, 0.0), np.abs(weights)
+            lows, highs, sizes = (rolled(v[read], d.steps) for v in (x.low, x.high, size))
+            low[made] += positive * lows + negative * highs
+            high[made] += positive * highs + negative * lows
+            squares[made] += weight**2 * rolled(baby[read] if len(baby) > 1 else baby, d.steps)
+            linear[made] += weight * rolled(deviation[read] if len(baby) > 1 else deviation, d.steps)
+            bias[made] += weight * rolled(x.bias[read] if len(x.bias) > 1 else x.bias, d.steps)
+            partial[made] += weight * sizes
+            encoded[made] += sizes**2
+        self.note(float(np.max(partial)) if partial.size else 0.0, kind)
+        unit = before.scale / (kind.scale * self.chain.group_product(before.level.index))  # 1 / scale of the constants
+        plain = unit * noise.encoding() * np.sqrt(kind.slots)
+        giants = np.array([len(row) for row in reads])[:, None] * self.slot_variance(self.switching(before), before)
+        fresh = encoded * plain**2 + giants * unit**2
+        rounding = self.slot_variance(noise.mod_down(self.chain.ring_degree), kind)
+        variance = np.where(apart, squares, linear**2) + PACKING * (fresh + rounding)
+        joint = tuple(united(row) for row in lineages)
+        return self.disturbed(Held(low, high, variance, bias, joint), 0.0)
+
+    def polynomial(self, op: Op, x: Held) -> Held | None:
+        """A polynomial that is close to a function on [-1, 1]."""
+        polynomial, kind = op.attrs["polynomial"], _cipher(op.result)
+        if np.min(x.low) < -1 - TOLERANCE or np.max(x.high) > 1 + TOLERANCE:
+            self.found.leaving.add(op.loc)
+        off = x.reach(self.deviations)
+        low, high = x.low - off, x.high + off
+        largest = max(1.0, float(-low.min()), float(high.max()))
+        if largest > MAX_EXTRAPOLATION:
+            return None
+        values, slopes = extremes(polynomial, largest)
+        self.note(largest_terms(polynomial, largest), kind)
+        slope = np.maximum(*(np.abs(end) for end in slopes.on(low, high)))
+        own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
+        made = Held(*values.on(x.low, x.high), slope**2 * x.variance, slope * x.bias, x.lineage)
+        return self.disturbed(made, own**2)
+
+
+def moved(op: Op, x: list[Held]) -> Held:
+    """Whole vectors taken, joined, or neighbours added up."""
+    full = [[np.broadcast_to(v, part.low.shape) for v in _arrays(part)] for part in x]
+    if op.name == "rlwe.take":
+        numbers = op.attrs["vectors"]
+        low, high, variance, bias = (take_vectors(v, numbers) for v in full[0])
+        return Held(low, high, variance, bias, tuple(x[0].lineage[i] for i in numbers))
+    if op.name == "rlwe.concat":
+        low, high, variance, bias = (concat_vectors([part[i] for part in full]) for i in range(4))
+        return Held(low, high, variance, bias, tuple(lineage for part in x for lineage in part.lineage))
+    groups, (low, high, variance, bias) = op.attrs["groups"], full[0]
+    size = len(low) // groups
+    rows: list[tuple[Lineage, ...]] = [x[0].lineage[size * g : size * (g + 1)] for g in range(groups)]
+    apart = np.array([are_apart(row) for row in rows])[:, None]
+    together = np.where(apart, sum_vectors(variance, groups), sum_vectors(np.sqrt(variance), groups) ** 2)
+    ends = sum_vectors(low, groups), sum_vectors(high, groups)
+    return Held(*ends, together, sum_vectors(bias, groups), tuple(united(row) for row in rows))
+
+
+def _arrays(a: Held) -> tuple[Array, Array, Array, Array]:
+    return a.low, a.high, a.variance, a.bias
+
+
+def _joined(a: Sequence[Item] | None, b: Sequence[Item]) -> list[Item]:
+    """What either of two lists may be, item by item."""
+    if a is None:
+        return list(b)
+    return [
+        either(x, y)
+        if isinstance(x, Held) and isinstance(y, Held)
+        else Span(min(x.low, y.low), max(x.high, y.high))
+        if isinstance(x, Span) and isinstance(y, Span)
+        else None
+        for x, y in zip(a, b, strict=True)
+    ]
+
+
+def _widened(a: Held) -> Held:
+    """A little more than a value may be, from sources that nobody knows."""
+    span = 1e-6 * (a.high - a.low + a.size) + 1e-300
+    return Held(a.low - span, a.high + span, a.variance * 1.1, a.bias * 1.1, (None,) * len(a.lineage))
+
+
+def _of_indices(name: str, a: Span, b: Span) -> Span:
+    """Arithmetic on public integers."""
+    match name:
+        case "loop.index_add":
+            return Span(a.low + b.low, a.high + b.high)
+        case "loop.index_sub":
+            return Span(a.low - b.high, a.high - b.low)
+        case "loop.index_mul":
+            corners = [i * j for i in (a.low, a.high) for j in (b.low, b.high)]
+            return Span(min(corners), max(corners))
+        case "loop.index_min":
+            return Span(min(a.low, b.low), min(a.high, b.high))
+    assert name == "loop.index_less", name
+    return Span(int(a.high < b.low), int(a.low < b.high))
+
+
+def _cipher(value: Value) -> CipherType:
+    assert isinstance(value.type, CipherType)
+    return value.type
+
+
+def _made_in(value: Value, block: Block) -> bool:
+    return (value.owner.block if isinstance(value.owner, Op) else value.owner) is block

@@ -1,0 +1,107 @@
+"""Error bounds hold for every input that a client accepts and for every trip count, or the result is marked."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from adversaries import adversaries, verdict
+from hypothesis import HealthCheck, given, settings
+from random_loops import RandomLoop
+from test_programs import programs
+
+import latticework as lw
+
+QUIET = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
+
+
+def adversarial(program, seen):
+    """Encrypt the worst inputs that are accepted; count what became of the results."""
+    model = program.compiled(4096)
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    rng = np.random.default_rng(1)
+    specs = model.plan.client.secret_inputs
+    for inputs in zip(*(adversaries(s, rng, x) for s, x in zip(specs, program.samples, strict=True)), strict=True):
+        wanted = model.plaintext(*inputs)
+        for value, want in zip(client.decrypt(server(client.encrypt(*inputs))), wanted, strict=True):
+            became = verdict(value, want)
+            seen[became] += 1
+            assert became != "wrong", (value, want, value.reveal())
+    return model
+
+
+def looped(seed, seen):
+    """Run one random loop with trip counts over its whole range."""
+    loop = RandomLoop(seed)
+    model = loop.compiled()
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    (spec,) = model.plan.client.secret_inputs
+    rng = np.random.default_rng(seed)
+    for number, x in enumerate(adversaries(spec, rng, loop.data[0])):
+        n = number if number <= loop.limit else int(rng.integers(0, loop.limit + 1))
+        if n > loop.limit:
+            continue
+        results = client.decrypt(server(client.encrypt(x, n)))
+        results = results if isinstance(results, tuple) else (results,)
+        wanted = loop(x, n)
+        for value, want in zip(results, wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
+            became = verdict(value, want)
+            seen[became] += 1
+            assert became != "wrong", (loop, n, x, value.reveal(), want, value.error_bound)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_loops_hold_their_bounds_for_every_trip_count(seed):
+    looped(seed, Counter())
+
+
+@settings(max_examples=15, **QUIET)
+@given(program=programs())
+def test_programs_hold_their_bounds_on_adversarial_inputs(program):
+    adversarial(program, Counter())
+
+
+@pytest.mark.slow
+def test_1000_loops_hold_their_bounds(capsys):
+    seen = Counter()
+    for seed in range(1000):
+        looped(seed, seen)
+    told(capsys, "loops", seen)
+    assert seen["held"] > 0.9 * seen.total()
+
+
+@pytest.mark.slow
+def test_1000_programs_hold_their_bounds(capsys):
+    seen = Counter()
+
+    @settings(max_examples=1000, **QUIET)
+    @given(program=programs())
+    def check(program):
+        adversarial(program, seen)
+
+    check()
+    told(capsys, "programs", seen)
+    assert seen["held"] > 0.9 * seen.total()
+
+
+def told(capsys, what, seen):
+    """Figures for the documentation."""
+    with capsys.disabled():
+        print(f"\n{what}: {seen.total()} results: {dict(seen)}")
+
+
+def test_a_sum_that_cancels_is_bounded_where_it_does_not():
+    """Large factors whose product is small in calibration."""
+
+    @lw.program
+    def cancelling(x: lw.Secret[64]):
+        return np.sum(x) * np.sum(x[::2] - x[1::2])
+
+    data = np.random.default_rng(0).uniform(-1, 1, (50, 64))
+    model = lw.compile(cancelling, calibrate=data, ring_degree=4096, insecure=True)
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    (spec,) = model.plan.client.secret_inputs
+    for x in adversaries(spec, np.random.default_rng(0), data[0]):
+        assert verdict(client.decrypt(server(client.encrypt(x))), cancelling(x)) == "held"

@@ -237,6 +237,8 @@ def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, opti
 
 
 def _width(usual: int, options: CircuitOptions) -> int:
+    if options.like is not None:
+        return min(usual, options.like.plan.chain.slots)
     return options.ring_degree // 2 if options.ring_degree else usual
 
 

@@ -94,7 +94,11 @@ def test_parameters_taken_over_from_a_loaded_insecure_model_need_a_word(tmp_path
     with pytest.raises(SecurityError, match="INSECURE"):
         lw.compile(double, like=loaded, precision_bits=8).client()
     lw.compile(double, like=loaded, precision_bits=8, insecure=True).client(threads=1)
-    lw.compile(double, like=first, precision_bits=8).client(threads=1)
+    shared = lw.compile(double, like=first, precision_bits=8)
+    client = shared.client(threads=1)
+    server = shared.server(client.keygen().public(), threads=1)
+    result = client.decrypt(server(client.encrypt(0.5)))  # on vectors that fit the ring
+    assert abs(float(result.reveal()) - 1.0) <= result.error_bound
 
 
 def test_inputs_and_values_far_larger_than_the_outputs_are_debugged_right():

@@ -4,11 +4,14 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import latticework as lw
+from latticework.cli import app
 from latticework.commands.arrays import read_arrays, read_values
 from latticework.errors import FormatError
 
@@ -34,6 +37,13 @@ def latticework(folder, *arguments, fails=False):
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr
+
+
+def fault(*arguments):
+    """What a command of this process says when it ends with status 1; faults need no process of their own."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert (done.exit_code, type(done.exception)) == (1, SystemExit), done.output
+    return done.output.replace("\n", " ")
 
 
 @pytest.fixture(scope="module")
@@ -142,12 +152,17 @@ def test_explain_and_report(session):
         (["keygen", "program.py"], ["program.py"]),
     ],
 )
-def test_faults_are_one_message_and_status_1(session, arguments, words):
-    folder, _, _ = session
-    printed = latticework(folder, *arguments, "-o", "unwanted.npy", fails=True)
+def test_faults_are_one_message_and_status_1(session, monkeypatch, arguments, words):
+    monkeypatch.chdir(session[0])
+    printed = fault(*arguments, "-o", "unwanted.npy")
     for word in words:
-        assert word in printed.replace("\n", " ")
-    assert not (folder / "unwanted.npy").exists()
+        assert word in printed
+    assert not Path("unwanted.npy").exists()
+
+
+def test_a_fault_of_a_process(session):
+    folder, _, _ = session
+    assert "client file" in latticework(folder, "run", "model.lwclient", "in.lwct", "-k", "keys", fails=True)
 
 
 @pytest.mark.parametrize(
@@ -160,9 +175,10 @@ def test_faults_are_one_message_and_status_1(session, arguments, words):
         ("import latticework as lw\n\nlw.program(int)\n", "broken.py:3", "without parentheses"),
     ],
 )
-def test_a_file_that_cannot_be_executed_is_named_with_its_line(tmp_path, text, place, words):
+def test_a_file_that_cannot_be_executed_is_named_with_its_line(tmp_path, monkeypatch, text, place, words):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.py").write_text(text)
-    printed = latticework(tmp_path, "compile", "broken.py", fails=True).replace("\n", " ")
+    printed = fault("compile", "broken.py")
     assert "TraceError" in printed and place in printed and words in printed and "typer" not in printed
 
 

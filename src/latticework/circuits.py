@@ -89,7 +89,10 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     if shared.chain is not None:
         plan = search.on(shared.chain)
     else:
-        plan = search.best(options.ring_degree, options.security_bits, options.insecure)
+        # Where other circuits go on they want the scale of the level.
+        plan = search.best(
+            options.ring_degree, options.security_bits, options.insecure, enlarging=not options.spare_levels
+        )
     plan = replace(plan, client=replace(plan.client, precision_bits=options.precision_bits))
     return Model(
         plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.allows_insecure

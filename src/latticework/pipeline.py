@@ -52,7 +52,6 @@ FOLDING_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, *_TIDY)
 SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
 VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
-FLAT_PASSES = (constants.PASS, dce.PASS)
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 COMPARED_SAMPLES = 256
@@ -147,12 +146,28 @@ def to_vectors(
     return vectors
 
 
-def to_copies(module: Module, on_event: OnEvent | None = None) -> Module:
-    """Loops that spend levels as copies, and public factors where they spend the fewest levels."""
+def to_copies(module: Module, on_event: OnEvent | None = None, sizes: Sequence[float] = ()) -> Module:
+    """Loops that spend levels as copies, and public factors where they spend the fewest levels.
+
+    sizes  largest magnitude of every output, where some are small
+    """
     copied = run_passes(unrolled(module), _TIDY, on_event=on_event)
-    flat = run_passes(copied, FLAT_PASSES, on_event=on_event)
+    placed = replace(constants.PASS, run=lambda module: constants.run(module, sizes)) if sizes else constants.PASS
+    flat = run_passes(copied, (placed, dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
+
+
+def with_small_outputs(vectors: Vectors, sizes: Sequence[float], on_event: OnEvent | None = None) -> Vectors:
+    """Vectors whose small outputs are computed larger, where that takes no level, and read by a larger scale.
+
+    sizes  largest magnitude of every output
+    """
+    if not any(0.0 < size < constants.SMALL for size in sizes):
+        return vectors
+    flat = to_copies(vectors.module, on_event, sizes)
+    before = program_depth(vectors.flat or vectors.module)
+    return replace(vectors, flat=flat, depth=vectors.depth + program_depth(flat) - before)
 
 
 def merging(prices: VectorCosts, level_seconds: float) -> Pass:

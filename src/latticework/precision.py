@@ -10,6 +10,7 @@ that values need in the modulus, and the error bounds, wherever that is proved.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, inf, isfinite, log2
@@ -26,7 +27,7 @@ from latticework.frontend.samples import Sample
 from latticework.levels.reach import Reach, reach
 from latticework.measure import Measure, Measured
 from latticework.params import ModulusChain, Need, build_chain, select_chain
-from latticework.pipeline import OnEvent, to_plan, to_primitives
+from latticework.pipeline import OnEvent, to_plan, to_primitives, with_small_outputs
 from latticework.plan.noise import tail_deviations
 from latticework.plan.pack import PackMap
 from latticework.plan.schema import CipherKind, Output, Plan
@@ -45,7 +46,7 @@ USEFUL_BITS = (
     3  # of the largest result in calibration, that a proved bound has to leave right: looser ones are not used
 )
 ATTEMPTS = 4
-VANISHING = 2.0**-60  # outputs smaller than this have no relative precision
+VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
 
 
 @dataclass
@@ -86,9 +87,10 @@ class Search:
         """The simulations by which plans are measured."""
         return Measure(self.vectors, self.samples)
 
-    def best(self, ring_degree: int | None, security_bits: int, insecure: bool) -> Plan:
+    def best(self, ring_degree: int | None, security_bits: int, insecure: bool, *, enlarging: bool = True) -> Plan:
         """The plan with the smallest scale that reaches the precision, on the smallest ring that holds it.
 
+        enlarging  whether outputs may have a scale of their own: small ones are computed larger, if that helps
         raises  LayoutError or LevelError if no ring is large enough; PrecisionError if no scale is
         """
 
@@ -99,6 +101,11 @@ class Search:
             except UserError as error:
                 raise type(error)(error.message, at=self.program.loc) from None
 
+        if enlarging:
+            vectors = with_small_outputs(self.vectors, self.magnitudes, self.on_event)
+            with suppress(UserError):
+                if vectors is not self.vectors:
+                    return replace(self, vectors=vectors).best(ring_degree, security_bits, insecure, enlarging=False)
         chain_for(0, 0)  # depth and width that fit at no scale are refused before any plan is built
         degree = max(ring_degree or 1 << 14, 2 * self.vectors.slots)
         probe = Need(self.vectors.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
@@ -134,7 +141,7 @@ class Search:
         bounds = [
             log2(max(_largest(held.reach(deviations), output), 1e-300) / magnitude)
             for output, magnitude, held in rows
-            if held is not None and magnitude >= VANISHING
+            if held is not None and magnitude > self.vanishing
         ]
         if not bounds:
             return []
@@ -237,7 +244,7 @@ class Search:
         needed = [
             log2(max(self.deviations(chain) * deviation, 1e-300) / (2.0**-self.precision_bits * magnitude))
             for deviation, magnitude in zip(measured.outputs, self.magnitudes, strict=True)
-            if magnitude >= VANISHING
+            if magnitude > self.vanishing
         ]
         if not needed:
             raise PrecisionError(
@@ -246,6 +253,11 @@ class Search:
                 at=self.program.loc,
             )
         return ceil(max(needed))
+
+    @property
+    def vanishing(self) -> float:
+        """Outputs of at most this magnitude have no relative precision."""
+        return VANISHING * max(self.magnitudes)
 
     @cached_property
     def magnitudes(self) -> list[float]:

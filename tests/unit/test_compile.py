@@ -291,5 +291,5 @@ def test_a_loop_that_spends_levels_at_run_time_names_its_line():
 
 
 def test_two_prime_levels_end_to_end():
-    model = agrees(small_factor, precision_bits=24)
+    model = agrees(three_axes, precision_bits=40)
     assert {len(g) for g in model.plan.chain.main.groups[1:]} == {2}

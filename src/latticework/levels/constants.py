@@ -25,10 +25,15 @@ from latticework.plan.constants import ConstRef
 
 LEAST, MOST = 2.0**-12, 4.0  # numbers between these wait
 MOST_LABEL = 2.0**20  # an output's number, or one over it
+SMALL = 2.0**-10  # outputs whose magnitude is less are scaled up
+ODD = 1.0 - 2.0**-30  # a factor by which no other is a whole number, which would scale noise up too
 
 
-def run(module: Module) -> Module:
-    """The module with its public factors where they spend the fewest levels."""
+def run(module: Module, sizes: Sequence[float] = ()) -> Module:
+    """The module with its public factors where they spend the fewest levels.
+
+    sizes  largest magnitude of every output, if known: small ones are made about 1 before they are read by a scale
+    """
     body = Block()
     placer = _Placer(Scaling())
     emitter = placer.scaling.emitter(body)
@@ -39,7 +44,8 @@ def run(module: Module) -> Module:
     placer.block(module.body, emitter)
     terminator = module.body.terminator
     emitter.builder.loc = terminator.loc
-    outputs = [placer.output(value, emitter) for value in terminator.operands]
+    known = sizes or [1.0] * len(terminator.operands)
+    outputs = [placer.output(v, emitter, size) for v, size in zip(terminator.operands, known, strict=True)]
     emitter.builder.create("loop.yield", outputs)
     return module.empty_like(body)
 
@@ -223,9 +229,17 @@ class _Placer:
             made.origin = value.origin
         return made
 
-    def output(self, value: Value, emitter: Emitter) -> Value:
-        """An output, whose number is left to the scale that it is read by where nothing takes it in."""
+    def output(self, value: Value, emitter: Emitter, size: float) -> Value:
+        """An output, whose number is left to the scale that it is read by where nothing takes it in.
+
+        A small one would drown in noise: what made it is scaled up, and its number is small.
+        """
         number, new = self.values[value]
+        if 0.0 < size < SMALL * abs(number):
+            larger = abs(number) / size * ODD
+            way = self.scaling.inside(new, larger, emitter)
+            if way is not None:
+                return emitter.create("vec.label", [way.make()], {"factor": number / larger}).result
         if number == 1.0 or not 1 / MOST_LABEL <= abs(number) <= MOST_LABEL:
             return self.whole(value, emitter)
         way = self.scaling.way(new, number, emitter)

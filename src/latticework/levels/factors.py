@@ -102,6 +102,14 @@ class Scaling:
         """The way that leaves the product highest; of those the one with the fewest new products."""
         return self._way(value, number, emitter, None, [MOST_LOOKED_AT])
 
+    def inside(self, value: Value, number: float, emitter: Emitter) -> Way | None:
+        """The way by what made a value, without a new product or a level; None if there is none."""
+        op = value.owner
+        if not isinstance(op, Op) or op.block is not emitter.block or not self._alone(value, None):
+            return None
+        found = self._into(op, value, number, emitter, [MOST_LOOKED_AT])
+        return found if found is not None and not found.products and found.level >= self.level(value) else None
+
     def _way(self, value: Value, number: float, emitter: Emitter, reader: Op | None, budget: list[int]) -> Way:
         level = self.level(value)
         if number == 1.0:

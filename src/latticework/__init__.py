@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from latticework import errors
-from latticework.errors import RangeWarning, UserError
+from latticework.errors import EffortWarning, RangeWarning, UserError
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework import bfv as bfv
@@ -63,6 +63,7 @@ _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for na
 __all__ = [
     "Circuit",
     "Client",
+    "EffortWarning",
     "Encrypted",
     "Index",
     "Keys",

@@ -8,17 +8,21 @@ sending what goes in and comes out: one number a ciphertext is fast to compute o
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 
+from latticework.circuit.record import scalar_counts
 from latticework.circuit_pipeline import LaneOptions, Scalars
+from latticework.errors import EffortWarning
 from latticework.plan.circuits import Circuit, Way
 from latticework.plan.schema import Plan
 from latticework.stages import Vectors
 
 FIRST_SHARE = 0.7  # of the effort, for the first search
-MAX_SCALAR = 400  # nodes of a circuit for which code for one number at a time is looked at
+MAX_SCALAR = 400  # nodes of a circuit for which code for one number at a time is looked at in any case
+MOST_SEARCHED = {"fast": 1000, "normal": 4000}  # nodes of a circuit for whose lanes an effort has time
 MAX_APART = 64  # numbers that the client may send in a ciphertext each
 MARGIN = 1.1  # times faster that arrays must be than lanes: they take more rotations, and so keys, which no time tells
 
@@ -49,23 +53,58 @@ def candidates(
 
     priced    finds lanes, emits code and predicts
     is_alone  whether no other circuit goes on with the ciphertexts of this one, or made some for it
+    warns     EffortWarning where a circuit is so large that it is computed one number at a time unseen
     """
     if lanes.algorithm not in ("search", "scalar"):
         return [priced(lanes)]
+    nodes = len(scalars.graph.nodes)
+    is_large = lanes.algorithm == "search" and nodes > MAX_SCALAR
     found = []
-    if lanes.algorithm == "search":
+    if lanes.algorithm == "search" and nodes > MOST_SEARCHED.get(lanes.effort, nodes):
+        _warn_of_size(scalars, nodes, lanes.effort)
+    elif lanes.algorithm == "search":
         found.append(priced(replace(lanes, share=FIRST_SHARE)))
+        is_cheaper = is_large and _scalar_price(scalars, lanes) < _lane_price(found[0].vectors, lanes)
         counts = record_of(found[0].vectors).vector
-        if counts is not None and counts.masks:
+        if counts is not None and counts.masks and not is_cheaper:
             rotate, mul, _, *rest = lanes.weights
             found.append(priced(replace(lanes, share=1.0 - FIRST_SHARE, weights=(rotate, mul, mul, *rest))))
-        if len(scalars.graph.nodes) > MAX_SCALAR:
+        if is_large and not is_cheaper:
             return found
     found.append(priced(replace(lanes, algorithm="scalar")))
-    apart = _separable(scalars) if is_alone else frozenset()
+    apart = _separable(scalars) if is_alone and not is_large else frozenset()
     if apart:
         found.append(priced(replace(lanes, algorithm="scalar", apart=apart)))
     return found
+
+
+def _warn_of_size(scalars: Scalars, nodes: int, effort: str) -> None:
+    warnings.warn(
+        f"{scalars.line}: this circuit has {nodes} operations, more than the {MOST_SEARCHED[effort]} for whose lanes "
+        f"effort={effort!r} has time: each is computed by itself; effort='max' looks for lanes all the same, and array "
+        "operations in an lw.program need no search for them",
+        EffortWarning,
+        stacklevel=7,
+    )
+
+
+def _scalar_price(scalars: Scalars, lanes: LaneOptions) -> float:
+    """Of code for one number at a time, in the search's own prices of instructions."""
+    counts = scalar_counts([node.code for node in scalars.graph.nodes])
+    _, mul, constant, plus, add, neg, level = lanes.weights
+    seconds = mul * counts.muls + constant * counts.mul_constants
+    seconds += plus * counts.add_constants + add * counts.adds + neg * counts.negs
+    return seconds * (1 + level * scalars.graph.depth())
+
+
+def _lane_price(vectors: Vectors, lanes: LaneOptions) -> float:
+    """Of the vector code, likewise."""
+    counts = record_of(vectors).vector
+    assert counts is not None
+    rotate, mul, constant, plus, add, neg, level = lanes.weights
+    seconds = rotate * counts.rotations + mul * counts.muls + constant * (counts.mul_constants + counts.masks)
+    seconds += plus * counts.add_constants + add * counts.adds + neg * counts.negs
+    return seconds * (1 + level * vectors.depth)
 
 
 def chosen(found: Sequence[Candidate], arrays: Candidate | None = None) -> Candidate:

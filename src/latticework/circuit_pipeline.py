@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -97,8 +98,9 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
 
     raises  LayoutError where a fixed lane is outside a vector of this width
     """
+    used_of = Counter(node.left for node in graph.nodes if node.code == INPUT)
     for number, group in enumerate(graph.groups):
-        used = sum(node.code == INPUT and node.left == number for node in graph.nodes)
+        used = used_of[number]
         if group.lanes and max(group.lanes) >= width:
             raise LayoutError(
                 f"group {group.name}: lane {max(group.lanes)} is outside the {width} slots of a vector; give smaller "
@@ -157,8 +159,9 @@ def to_lanes(
     tensors, positions = [], {}
     largest = _magnitudes(graph, samples, emitted.places) if samples else {}
     outputs = emitted.module.body.terminator.operands, placed.body.terminator.operands, emitted.output_packs
+    names = _names(scalars.traced.results, emitted)
     for number, (value, stacked, pack) in enumerate(zip(*outputs, strict=True)):
-        name = ", ".join(_names(scalars.traced.results, emitted, number)) or f"out{number}"
+        name = ", ".join(list(names.get(number, ()))[:8]) or f"out{number}"
         tensors.append(PlacedTensor(name, value.owner.loc if isinstance(value.owner, Op) else scalars.line, pack))
         positions[stacked] = number
         stacked.origin = Origin(name, scalars.line, largest.get(number))
@@ -194,8 +197,13 @@ def _renumbered(results: Sequence[Result], emitted: EmittedCircuit) -> tuple[Res
     return tuple(replace(r, elements=tuple(flat[e] for e in r.elements)) for r in results)
 
 
-def _names(results: Sequence[Result], emitted: EmittedCircuit, register: int) -> list[str]:
-    return [r.name for r in results if any(emitted.places[e][0] == register for e in r.elements)][:8]
+def _names(results: Sequence[Result], emitted: EmittedCircuit) -> dict[int, dict[str, None]]:
+    """Of every output register the names of the results in it, in order."""
+    names: dict[int, dict[str, None]] = {}
+    for result in results:
+        for element in result.elements:
+            names.setdefault(emitted.places[element][0], {})[result.name] = None
+    return names
 
 
 def _magnitudes(graph: Graph, samples: Sequence[Sample], places: Sequence[tuple[int, int]]) -> dict[int, float]:

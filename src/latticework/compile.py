@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from latticework.circuits import CircuitOptions, check_lane_options, compile_bfv, compile_ckks
+from latticework.collecting import collected_seldom
 from latticework.cost import CostModel
 from latticework.errors import PrecisionError, TraceError, UserError
 from latticework.frontend import Circuit, Program
@@ -26,6 +27,7 @@ MAX_SPARE = 64
 SCHEMES = ("ckks", "bfv")
 
 
+@collected_seldom()
 def compile(
     program: Program | Circuit,
     *,

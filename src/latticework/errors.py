@@ -106,3 +106,10 @@ class RangeWarning(UserWarning):
 
     def __init__(self, message: str) -> None:
         super().__init__(plain_text(message))
+
+
+class EffortWarning(UserWarning):
+    """A program is so large that part of the search for the fastest code was left out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(plain_text(message))

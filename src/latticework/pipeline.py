@@ -151,7 +151,9 @@ def to_copies(module: Module, on_event: OnEvent | None = None, sizes: Sequence[f
 
     sizes  largest magnitude of every output, where some are small
     """
-    copied = run_passes(unrolled(module), _TIDY, on_event=on_event)
+    copied = unrolled(module)
+    if copied is not module:
+        copied = run_passes(copied, _TIDY, on_event=on_event)
     placed = replace(constants.PASS, run=lambda module: constants.run(module, sizes)) if sizes else constants.PASS
     flat = run_passes(copied, (placed, dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)

@@ -7,7 +7,8 @@ from vec_cases import SLOTS, Vectors, counted
 from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.ir import interpret, print_module, run_passes, verify
 from latticework.levels import program_depth
-from latticework.passes import cse, dce, fold_splats, normalize_polynomials
+from latticework.levels.depth import input_levels
+from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 from latticework.plan.constants import Polynomial
 
 RNG = np.random.default_rng(8)
@@ -130,3 +131,21 @@ def test_the_scaling_of_an_argument_moves_into_the_map_before_it():
     module = v.done(v.op("polynomial", y, polynomial=Polynomial((0.1, 0.2, 0.3, 0.4), (-4.0, 6.0))))
     result = agrees(module, normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS, tolerance=1e-10)
     assert program_depth(result) == 3  # the map, and two for the cubic
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_inputs_start_as_low_as_the_depth_allows(seed):
+    module = random_module(np.random.default_rng(seed))
+    depth, starts = program_depth(module), input_levels(module)
+    assert program_depth(module, starts) == depth
+    for i, start in enumerate(starts):
+        lower = [s - (i == j) for j, s in enumerate(starts)]
+        assert start == -depth or program_depth(module, lower) > depth
+
+
+@pytest.mark.parametrize("step", [cse.PASS, dce.PASS, fold_splats.PASS, normalize_polynomials.PASS, share_inputs.PASS,
+                                  share_outputs.PASS], ids=lambda step: step.name)  # fmt: skip
+def test_where_there_is_nothing_to_change_the_module_stays(step):
+    v = Vectors(2)
+    module = v.done(v.op("mul", v.op("add", *v.x), v.x[0]))
+    assert step.run(module) is module

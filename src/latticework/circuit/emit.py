@@ -83,6 +83,10 @@ class _Emitter:
         self.tables: list[Table] = [[(int(lane), int(n)) for lane, n in table] for table in program["tables"]]
         self.computes: list[Table] = [[(int(lane), int(n)) for lane, n in table] for table in program["computes"]]
         self.outputs: list[tuple[int, int]] = [(int(r), int(lane)) for r, lane in program["outputs"]]
+        self.sent: dict[int, list[int]] = {}  # instructions that take each group in
+        for i, code in enumerate(self.code):
+            if code == V_INPUT:
+                self.sent.setdefault(self.left[i], []).append(i)
         self.module = Module()
         self.builder = Builder(self.module.body)
         self.read = self._read()
@@ -90,7 +94,7 @@ class _Emitter:
 
     def emitted(self) -> EmittedCircuit:
         """The module and its packing."""
-        used = sorted({self.left[i] for i, code in enumerate(self.code) if code == V_INPUT})
+        used = sorted(self.sent)
         packs, arrays = [], {}
         for number in used:
             pack = self._input_pack(number)
@@ -108,14 +112,17 @@ class _Emitter:
         ends, constants = iter(self.outputs), ((len(made) - 1, lane) for lane in range(len(public)))
         outputs = [next(ends if isinstance(o, int) else constants) for o in self.graph.outputs]
         registers = list(dict.fromkeys(register for register, _ in outputs))
-        lanes = {r: list(dict.fromkeys(lane for at, lane in outputs if at == r)) for r in registers}
+        lanes: dict[int, dict[int, int]] = {r: {} for r in registers}  # of each, lane -> which of its numbers
+        for register, lane in outputs:
+            lanes[register].setdefault(lane, len(lanes[register]))
         self.builder.create("loop.yield", [made[r] for r in registers], loc=(self.lines or [Loc.unknown()])[-1])
         self.module.outputs = [f"out{i}" for i in range(len(registers))]
         packings = [
             PackMap.of_table(len(held), self.width, ((lane, i) for i, lane in enumerate(held)))
             for held in lanes.values()
         ]
-        places = tuple((registers.index(r), lanes[r].index(lane)) for r, lane in outputs)
+        numbers = {register: number for number, register in enumerate(registers)}
+        places = tuple((numbers[r], lanes[r][lane]) for r, lane in outputs)
         held = (tuple((lane, node) for lane, node in table if node >= 0) for table in self.computes)
         computed = tuple((value, entries) for value, entries in zip(made, held, strict=False) if entries)
         return EmittedCircuit(self.module, tuple(used), tuple(packs), tuple(packings), places, computed)
@@ -131,11 +138,10 @@ class _Emitter:
 
     def _input_pack(self, number: int) -> PackMap:
         places, count = [], 1
-        for i, code in enumerate(self.code):
-            if code == V_INPUT and self.left[i] == number:
-                count = max(count, self.right[i] + 1)
-                first = self.right[i] * self.width
-                places += [(first + lane, self.graph.nodes[node].right) for lane, node in self.tables[i]]
+        for i in self.sent[number]:
+            count = max(count, self.right[i] + 1)
+            first = self.right[i] * self.width
+            places += [(first + lane, self.graph.nodes[node].right) for lane, node in self.tables[i]]
         return PackMap.of_table(len(self.graph.groups[number].labels), self.width, set(places), count)
 
     def _input(self, arrays: dict[int, Value], i: int) -> Value:

@@ -26,6 +26,7 @@ OPS = ("input", "rotate", "add", "sub", "mul", "neg", "add_constant", "mul_const
 _SIGNS = {ADD: "+", SUB: "-", MUL: "*"}
 
 Held = dict[int, int]  # lane -> node
+Taken = tuple[set[int], set[int]]  # lanes that the result of an addition has of its left, and of its right operand
 
 
 def scalar_counts(codes: Sequence[int]) -> ScalarCounts:
@@ -52,8 +53,8 @@ def recorded(
     written        operations before the circuit was simplified
     """
     width = int(graph["width"])
-    ops, held = _followed(graph, result)
-    read = _read(result, ops, held, width)
+    ops, held, taken = _followed(graph, result, _may_read(result, width))
+    read = _read(result, ops, taken, width)
     in_use = sorted(set[int]().union(*read)) if read else []
     shown = set(in_use[:MAX_LANES])
     labels: dict[str, int] = {}
@@ -106,51 +107,59 @@ def _vector_counts(ops: Sequence[str], counts: Mapping[str, Any]) -> VectorCount
     )  # fmt: skip
 
 
-def _followed(graph: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[list[str], list[Held]]:
-    """What every instruction is, and the scalar value in each lane of its register, as far as that is known.
+def _may_read(result: Mapping[str, Any], width: int) -> list[set[int]]:
+    """Lanes of every register whose value may go into a result: nothing else is worth following."""
+    none: Taken = (set(), set())
+    return _read(result, [OPS[code] for code in result["code"]], [none] * len(result["code"]), width)
+
+
+def _followed(
+    graph: Mapping[str, Any], result: Mapping[str, Any], may_read: Sequence[set[int]]
+) -> tuple[list[str], list[Held], list[Taken]]:
+    """What every instruction is, the scalar value in each lane that may be read, as far as that is known, and the lanes
+    that an addition takes over from either operand.
 
     Values that the circuit has no node for get numbers below -1.
     """
     ops: list[str] = []
     held: list[Held] = []
+    taken: list[Taken] = []
     width, unnamed = int(graph["width"]), -1
     for number, code in enumerate(result["code"]):
         op, left, right = OPS[code], int(result["left"][number]), int(result["right"][number])
         table = result["tables"][number]
         computes = {int(lane): int(node) for lane, node in result["computes"][number]}
+        over: Taken = (set(), set())
         if op == "input":
-            now = {int(lane): int(node) for lane, node in table}
+            now = {int(lane): int(node) for lane, node in table if int(lane) in may_read[number]}
         elif op == "rotate":
             steps = int(result["steps"][number])
-            now = {(lane - steps) % width: node for lane, node in held[left].items()}
+            back = {lane: (lane + steps) % width for lane in may_read[number]}
+            now = {lane: held[left][at] for lane, at in back.items() if at in held[left]}
         elif result["is_mask"][number]:
             op, kept = "mask", {int(lane) for lane, _ in table}
-            now = {lane: node for lane, node in held[left].items() if lane in kept}
+            now = {lane: held[left][lane] for lane in may_read[number] & kept if lane in held[left]}
         else:
             now, sources = {}, (held[left], held[right] if right >= 0 else {})
-            for lane in sorted({*sources[0], *sources[1], *computes}):
+            for lane in sorted({*sources[0], *sources[1], *computes} & may_read[number]):
                 node = computes.get(lane, -1)
-                alone = [source[lane] for source in sources if lane in source]
-                if op == "add" and len(alone) == 1 and (node < 0 or node == alone[0]):
-                    node = alone[0]
+                side = 0 if lane in sources[0] else 1
+                alone = op == "add" and (lane in sources[0]) != (lane in sources[1])
+                if alone and (node < 0 or node == sources[side][lane]):
+                    node = sources[side][lane]
+                    over[side].add(lane)
                 elif node < 0:
                     node = unnamed = unnamed - 1
                 now[lane] = node
-            if op == "add" and all(_origin(node, *sources, lane) for lane, node in now.items()):
+            if op == "add" and len(over[0]) + len(over[1]) == len(now):
                 op = "merge"
         ops.append(op)
         held.append(now)
-    return ops, held
+        taken.append(over)
+    return ops, held, taken
 
 
-def _origin(node: int | None, left: Held, right: Held, lane: int) -> int:
-    """Of which operand an addition takes a lane over: 1 the left, 2 the right, 0 neither."""
-    if node is None:
-        return 0
-    return 1 if left.get(lane) == node else 2 if right.get(lane) == node else 0
-
-
-def _read(result: Mapping[str, Any], ops: Sequence[str], held: Sequence[Held], width: int) -> list[set[int]]:
+def _read(result: Mapping[str, Any], ops: Sequence[str], taken: Sequence[Taken], width: int) -> list[set[int]]:
     """Lanes of every register whose value goes into a result."""
     read: list[set[int]] = [set() for _ in ops]
     for register, lane in result["outputs"]:
@@ -164,9 +173,8 @@ def _read(result: Mapping[str, Any], ops: Sequence[str], held: Sequence[Held], w
             steps = int(result["steps"][number])
             read[left] |= {(lane + steps) % width for lane in lanes}
         elif op in ("add", "merge"):
-            sources = {lane: _origin(held[number].get(lane), held[left], held[right], lane) for lane in lanes}
-            read[left] |= {lane for lane, source in sources.items() if source != 2}
-            read[right] |= {lane for lane, source in sources.items() if source != 1}
+            read[left] |= lanes - taken[number][1]
+            read[right] |= lanes - taken[number][0]
         else:
             read[left] |= lanes
             if op in ("sub", "mul"):

@@ -7,7 +7,7 @@ besides its type and origin is analysis, recomputed when needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from latticework.errors import IrError
 from latticework.escaping import plain_text
-from latticework.ir.attributes import print_attribute
+from latticework.ir.attributes import attribute_key, print_attribute
 from latticework.ir.location import Loc, Origin
 from latticework.ir.types import Type
 
@@ -233,6 +233,12 @@ class Region:
         self.block = block
         self.op: Op | None = None
         block.parent = self
+
+
+def kind_key(op: Op) -> Hashable:
+    """Equal for ops without regions that differ at most in which values they read, and where they stand."""
+    attrs = tuple((key, attribute_key(op.attrs[key])) for key in sorted(op.attrs))
+    return op.spec, tuple(v.type for v in op.operands), tuple(v.type for v in op.results), attrs
 
 
 def walk_regions(regions: Sequence[Region]) -> Iterator[Op]:

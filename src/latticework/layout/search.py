@@ -21,7 +21,7 @@ from typing import NoReturn, Protocol
 
 from latticework.dialects.tensor import TensorType
 from latticework.errors import LayoutError
-from latticework.ir import Block, Module, Op, Value, last_uses
+from latticework.ir import Block, Module, Op, Value, kind_key, last_uses
 from latticework.layout.assign import Placement, Room
 from latticework.layout.conversions import Conversion, stations
 from latticework.layout.derive import folded
@@ -140,6 +140,7 @@ class Search:
     beam: int = BEAM
     explored: int = 0
     _numbers: dict[Value, int] = field(default_factory=dict)
+    _choices: dict[object, list[Placement]] = field(default_factory=dict)
     _reached: dict[Op, dict[Layout, float]] = field(default_factory=dict)  # least seconds, by where a result lies
 
     def run(self, module: Module) -> Decisions:
@@ -263,15 +264,20 @@ class Search:
             layouts = [
                 (state.layouts.get(v) or assumed[v]) if _is_tensor(v) and v.is_secret else None for v in op.operands
             ]
-            for placement in self.choices(op, layouts, self.room):
-                if not placement.fits:
-                    continue
+            for placement in self._offered(op, layouts):
                 ways = [self._sent_as(op, value, layout, placement) for value, layout in assumed.items()]
                 for sent in product(*ways):
                     if is_open and (placement, sent) in seen:
                         continue
                     seen.add((placement, sent))
                     yield self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
+
+    def _offered(self, op: Op, layouts: Sequence[Layout | None]) -> Sequence[Placement]:
+        """The choices that can be packed, found once for all operations of a kind."""
+        key = (kind_key(op), tuple(layouts))
+        if key not in self._choices:
+            self._choices[key] = [p for p in self.choices(op, layouts, self.room) if p.fits]
+        return self._choices[key]
 
     def _refused(self, op: Op) -> NoReturn:
         shapes = " and ".join(str(v.type.shape) for v in op.operands if isinstance(v.type, TensorType))

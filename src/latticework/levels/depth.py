@@ -38,6 +38,8 @@ def input_levels(module: Module) -> list[int]:
     An input that first meets others further down starts there.
     """
     depth = program_depth(module)
+    if not any(op.regions for op in module.body.ops):
+        return _least_levels(module, depth)
     starts = [0] * len(module.body.args)
     for i in range(len(starts)):
         lowest, highest = -depth, 0  # deeper starts only make programs deeper, so halving finds the last that does not
@@ -50,6 +52,21 @@ def input_levels(module: Module) -> list[int]:
                 lowest = middle + 1
         starts[i] = highest
     return starts
+
+
+def _least_levels(module: Module, depth: int) -> list[int]:
+    """The same of a module without loops: what reads a value says how low it may be, from the outputs backwards."""
+    env: Env = dict.fromkeys(module.body.args, 0)
+    block_levels(module.body, env)
+    least: dict[Value, int] = {}
+    for op in reversed(module.body.ops[:-1]):
+        if is_public(op) and all(env[v] is None for v in op.results):
+            continue
+        needed = max(least.get(v, -depth) for v in op.results) + _cost(op, env)
+        for value in op.operands:
+            if env[value] is not None:
+                least[value] = max(least.get(value, -depth), needed)
+    return [least.get(value, -depth) for value in module.body.args]
 
 
 def block_levels(block: Block, env: Env) -> list[int | None]:

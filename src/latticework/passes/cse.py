@@ -16,27 +16,37 @@ from latticework.ir.rewrite import rebuild
 
 def run(module: Module) -> Module:
     """The module with equal ops shared."""
+    same = _repeated(module)
+
+    def visit(op: Op, _builder: Builder, mapping: dict[Value, Value]) -> bool:
+        if op.results and op.results[0] in same:
+            mapping.update((value, mapping[same[value]]) for value in op.results)
+            return True
+        return False
+
+    return rebuild(module, visit) if same else module
+
+
+def _repeated(module: Module) -> dict[Value, Value]:
+    """The results of ops that an earlier one computes, and those of that one."""
     known: dict[Block, dict[Hashable, Op]] = {}
-
-    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
-        if op.regions or not op.spec.pure:
-            return False
-        assert op.block is not None
-        key = _key(op, mapping)
-        for block in _enclosing(op.block):
-            first = known.get(block, {}).get(key)
-            if first is not None:
-                mapping.update(zip(op.results, first.results, strict=True))
-                return True
-        known.setdefault(op.block, {})[key] = builder.copy(op, mapping)
-        return True
-
-    return rebuild(module, visit)
+    same: dict[Value, Value] = {}
+    for op in module.walk():
+        if op.regions or not op.spec.pure or op.block is None:
+            continue
+        key = _key(op, same)
+        earlier = (known.get(block, {}).get(key) for block in _enclosing(op.block))
+        first = next((found for found in earlier if found is not None), None)
+        if first is None:
+            known.setdefault(op.block, {})[key] = op
+        else:
+            same.update(zip(op.results, first.results, strict=True))
+    return same
 
 
-def _key(op: Op, mapping: dict[Value, Value]) -> Hashable:
+def _key(op: Op, same: dict[Value, Value]) -> Hashable:
     """Equal for ops that compute the same, and whose results have the same types."""
-    operands = tuple(mapping[value] for value in op.operands)
+    operands = tuple(same.get(value, value) for value in op.operands)
     types = tuple(value.type for value in op.results)
     return op.spec, operands, types, tuple((key, attribute_key(op.attrs[key])) for key in sorted(op.attrs))
 

@@ -36,7 +36,7 @@ def run(module: Module) -> Module:
         (scaled if value in factors else mapping)[value] = new
         return True
 
-    return rebuild(module, visit)
+    return rebuild(module, visit) if gone else module
 
 
 def _blocks(block: Block) -> list[Block]:

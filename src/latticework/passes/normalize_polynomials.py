@@ -45,7 +45,7 @@ def run(module: Module) -> Module:
         mapping[op.result] = builder.build("vec.polynomial", [x], polynomial=Polynomial(tuple(coefficients), UNIT))
         return True
 
-    return rebuild(module, visit)
+    return rebuild(module, visit) if any(op.name == "vec.polynomial" for op in module.walk()) else module
 
 
 PASS = Pass("normalize-polynomials", run, reads="vec", writes="vec")

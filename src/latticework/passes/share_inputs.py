@@ -37,7 +37,7 @@ def run(module: Module) -> Module:
         mapping[op.result] = builder.build("vec.take", [made[id(group)]], vectors=vectors)
         return True
 
-    return rebuild(module, visit)
+    return rebuild(module, visit) if groups else module
 
 
 def _groups(module: Module) -> list[list[Op]]:

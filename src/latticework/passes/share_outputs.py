@@ -38,7 +38,7 @@ def run(module: Module) -> Module:
         mapping[op.result] = builder.build("vec.linear_transform", [array], map=joined)
         return True
 
-    return rebuild(module, visit)
+    return rebuild(module, visit) if any(op.name == "vec.linear_transform" for op in module.walk()) else module
 
 
 def _map_of(value: Value, builder: Builder) -> Op | None:

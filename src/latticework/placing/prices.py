@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from latticework.cost import CostModel
 from latticework.cost.work import Shape as WorkShape
 from latticework.dialects.vec import VecType
-from latticework.ir import Block, Builder, Module, Op, Value
+from latticework.ir import Block, Builder, Module, Op, Value, kind_key
 from latticework.layout.assign import Placement
 from latticework.layout.conversions import Conversion
 from latticework.layout.layout import Layout, Shape
@@ -190,7 +190,7 @@ class LoweringPrices:
     module: Module
     costs: VectorCosts
     techniques: Techniques = ALL
-    _operations: dict[object, tuple[Block, dict[Value, int]]] = field(default_factory=dict)
+    _operations: dict[object, tuple[Block, dict[int, Price]]] = field(default_factory=dict)
     _ways: Ways = field(init=False)
 
     def __post_init__(self) -> None:
@@ -198,18 +198,20 @@ class LoweringPrices:
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
-        key = (op, placement, tuple(layouts))
+        key = (kind_key(op), tuple(map(_source, op.operands)), placement, tuple(layouts))
         if key not in self._operations:
             self._operations[key] = (self._lowered(op, placement, layouts), {})
-        return self._priced(self._operations[key][0], spent)
+        block, known = self._operations[key]
+        if spent not in known:
+            known[spent] = self._priced(block, spent)
+        return known[spent]
 
     def _lowered(self, op: Op, placement: Placement, layouts: Sequence[Layout | None]) -> Block:
         block = Block()
         operands = []
         for value, layout in zip(op.operands, layouts, strict=True):
             vector = None if layout is None else block.add_arg(VecType(layout.count, layout.slots, "real", True))
-            source = value.owner.attrs.get("source") if layout is None and isinstance(value.owner, Op) else None
-            operands.append(Operand(shape_of(value), vector, layout, source))
+            operands.append(Operand(shape_of(value), vector, layout, _source(value) if layout is None else None))
         target = Target(
             shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box,
             self.techniques.spread_sums,
@@ -263,6 +265,11 @@ class LoweringPrices:
             return 0.0
         pending.discard(value)
         return _count(value) * self.costs.settled(spent)
+
+
+def _source(value: Value) -> str | None:
+    """The array behind a public operand."""
+    return value.owner.attrs.get("source") if isinstance(value.owner, Op) else None
 
 
 def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = ALL) -> float:

@@ -7,7 +7,7 @@ one slot with something large spoils the whole vector.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
@@ -17,6 +17,8 @@ from latticework.ir.core import Op, Value
 from latticework.ops.lowering import Operand, Target, access
 from latticework.plan.constants import ConstRef, Gather
 from latticework.plan.pack import REPEAT, PackMap
+
+MOST_LOOKED_AT = 256  # operations before a vector
 
 
 @lru_cache(maxsize=256)
@@ -34,28 +36,48 @@ def is_clear(value: Value, pack: PackMap, inputs: Mapping[Value, PackMap]) -> bo
     """Whether a vector is known to hold zeros where this packing puts no element.
 
     inputs  how the client packs the inputs of the module: with zeros
+    What takes more than `MOST_LOOKED_AT` operations to know is not known.
     """
-    if value in inputs:
-        return filled_slots(inputs[value]) == filled_slots(pack)
+    known: dict[Value, bool] = {}
+    waiting = [value]
+    while waiting:
+        at = waiting[-1]
+        if at not in known:
+            decided, readings = _clear_by(at, pack, inputs)
+            unknown = [v for v in readings if v not in known]
+            if unknown and len(known) + len(waiting) < MOST_LOOKED_AT:
+                waiting += unknown
+                continue
+            known[at] = decided(known.get(v, False) for v in readings)
+        waiting.pop()
+    return known[value]
+
+
+def _clear_by(
+    value: Value, pack: PackMap, inputs: Mapping[Value, PackMap]
+) -> tuple[Callable[[Iterable[bool]], bool], Sequence[Value]]:
+    """Which values a vector is clear by, and whether it takes all of them or any; all of none: it is clear."""
     op = value.owner
-    if not isinstance(op, Op):
-        return False
-    match op.name:
-        case "vec.linear_transform":
-            gather = op.attrs["map"].gather
-            return isinstance(gather, Gather) and filled_slots(gather.out_pack) == filled_slots(pack)
-        case "vec.constant":
-            constant = op.attrs["value"]
-            return isinstance(constant.gather, Gather) and filled_slots(constant.gather.out_pack) == filled_slots(pack)
-        case "vec.splat":
-            return bool(op.attrs["value"] == 0.0)
-        case "vec.rotate":
-            return op.attrs["steps"] % _period(pack) == 0 and is_clear(op.operands[0], pack, inputs)
-        case "vec.add" | "vec.sub" | "vec.neg":
-            return all(is_clear(v, pack, inputs) for v in op.operands)
-        case "vec.mul":
-            return any(is_clear(v, pack, inputs) for v in op.operands)
-    return False
+    is_so = False
+    if value in inputs:
+        is_so = filled_slots(inputs[value]) == filled_slots(pack)
+    elif isinstance(op, Op):
+        match op.name:
+            case "vec.linear_transform":
+                gather = op.attrs["map"].gather
+                is_so = isinstance(gather, Gather) and filled_slots(gather.out_pack) == filled_slots(pack)
+            case "vec.constant":
+                gather = op.attrs["value"].gather
+                is_so = isinstance(gather, Gather) and filled_slots(gather.out_pack) == filled_slots(pack)
+            case "vec.splat":
+                is_so = bool(op.attrs["value"] == 0.0)
+            case "vec.rotate" if op.attrs["steps"] % _period(pack) == 0:
+                return all, op.operands
+            case "vec.add" | "vec.sub" | "vec.neg":
+                return all, op.operands
+            case "vec.mul":
+                return any, op.operands
+    return (all if is_so else any), ()
 
 
 def cleared(target: Target, x: Operand) -> Value:

@@ -25,9 +25,10 @@ def boxes(
     few     only those in which the most of them do, of both if that can be: both operands are then got by turning
     rolled  whether there are boxes in which they do
     """
-    inside = min(result.outer_copies, 1 << num_bits(extent))
-    for share in sorted({1, inside}):
-        outer = -(-extent // share)
+    whole = 1 << num_bits(extent)
+    inside = min(result.outer_copies, whole)
+    for share, length in dict.fromkeys((share, n) for share in sorted({1, inside}) for n in (extent, whole)):
+        outer = -(-length // share)
         dims = list(result.dims)
         if share > 1:
             dims[:1] = [PackDim(REPEAT, dims[0].extent // share), PackDim(summed, share, outer)]

@@ -3,7 +3,7 @@
 Vectors that differ in summed axes are added. Slot dims of summed axes are rotated and added: then the sum is at index 0
 of them, and at every index if nothing but summed axes and repetition that turns nothing lies outside, so that a carry
 never reaches anything else. A summed axis may be turned by any other, but no other by a summed one: the terms of one
-sum would lie apart. Summed axes have to fill their dims, since padding holds no zeros in general.
+sum would lie apart. Summed axes have to fill their dims, unless padding is known to hold zeros.
 """
 
 from __future__ import annotations
@@ -26,13 +26,23 @@ def summed_layouts(layout: Layout, rank: int, axes: Sequence[int], keepdims: boo
     return list(dict.fromkeys(found for found in _forms(layout, rank, axes, keepdims) if found is not None))
 
 
-def free_sums(layout: Layout, shape: Shape, axes: Sequence[int], keepdims: bool) -> list[Layout]:
-    """Those of them that take no mask, everywhere before at the first index."""
+def free_sums(layout: Layout, shape: Shape, axes: Sequence[int], keepdims: bool, cleared: bool = False) -> list[Layout]:
+    """Those of them that take no mask, everywhere before at the first index.
+
+    cleared  padding of the summed axes holds zeros, so that they need not fill their dims
+    """
     everywhere, first = _forms(layout, len(shape), axes, keepdims)
-    if first is None or not _fills(layout, shape, axes):
+    full = full_shape(layout, shape, axes)
+    if first is None or (full != shape and not cleared) or not _fills(layout, full, axes):
         return []
     found = [everywhere] if everywhere is not None and _nothing_outside(layout, axes) else []
     return list(dict.fromkeys([*found, first]))
+
+
+def full_shape(layout: Layout, shape: Shape, axes: Sequence[int]) -> Shape:
+    """The shape with these axes as long as their dims."""
+    extents = {axis: prod(d.extent for d in layout.all_dims if d.axis == axis) for axis in axes}
+    return tuple(extents.get(axis, n) for axis, n in enumerate(shape))
 
 
 def _forms(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> list[Layout | None]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from latticework.ir.core import Op, Value
 from latticework.ops.lowering import Operand, Target, access
@@ -19,6 +20,7 @@ from latticework.plan.constants import ConstRef, Gather
 from latticework.plan.pack import REPEAT, PackMap
 
 MOST_LOOKED_AT = 256  # operations before a vector
+BoolArray = npt.NDArray[np.bool_]
 
 
 @lru_cache(maxsize=256)
@@ -78,6 +80,58 @@ def _clear_by(
             case "vec.mul":
                 return any, op.operands
     return (all if is_so else any), ()
+
+
+def holds_zeros(value: Value, where: BoolArray) -> bool:
+    """Whether an array of vectors is known to hold zeros at places (count, slots), whatever inputs hold there.
+
+    What takes more than `MOST_LOOKED_AT` operations to know is not known.
+    """
+    return _zeros(value, where, [MOST_LOOKED_AT])
+
+
+def _zeros(value: Value, where: BoolArray, left: list[int]) -> bool:
+    op = value.owner
+    left[0] -= 1
+    if not isinstance(op, Op) or left[0] < 0:
+        return False
+    match op.name:
+        case "vec.linear_transform":
+            gather, count = op.attrs["map"].gather, op.attrs["map"].count_out
+            if not isinstance(gather, Gather) or op.attrs["map"].parts or op.attrs["map"].explicit:
+                return False
+            return gather.count_out == count == len(where) and not (_held(gather.out_pack) & where).any()
+        case "vec.constant":
+            gather = op.attrs["value"].gather
+            return isinstance(gather, Gather) and not (_held(gather.out_pack) & where).any()
+        case "vec.splat":
+            return bool(op.attrs["value"] == 0.0)
+        case "vec.rotate":
+            return _zeros(op.operands[0], np.roll(where, op.attrs["steps"], axis=1), left)
+        case "vec.take":
+            taken = np.zeros((_count(op.operands[0]), where.shape[1]), dtype=bool)
+            np.logical_or.at(taken, list(op.attrs["vectors"]), where)
+            return _zeros(op.operands[0], taken, left)
+        case "vec.add" | "vec.sub" | "vec.neg":
+            return all(_zeros(v, _met(v, where), left) for v in op.operands)
+        case "vec.mul":
+            return any(_zeros(v, _met(v, where), left) for v in op.operands)
+    return False
+
+
+def _met(operand: Value, where: BoolArray) -> BoolArray:
+    """Places of an operand whose one vector may meet each of several."""
+    return where if _count(operand) == len(where) else np.logical_or.reduce(where, axis=0, keepdims=True)
+
+
+def _held(pack: PackMap) -> BoolArray:
+    held: BoolArray = (pack.element_of_slot() >= 0).reshape(pack.count, pack.slots)
+    return held
+
+
+def _count(value: Value) -> int:
+    count: int = value.type.count  # type: ignore[attr-defined]
+    return count
 
 
 def cleared(target: Target, x: Operand) -> Value:

@@ -6,20 +6,30 @@ from collections.abc import Sequence
 from math import prod
 
 from latticework.ir.core import Value
-from latticework.layout.layout import Layout
-from latticework.layout.sums import free_sums
+from latticework.layout.layout import Layout, Shape
+from latticework.layout.sums import free_sums, full_shape
+from latticework.ops.clearing import BoolArray, holds_zeros
 from latticework.ops.lowering import Operand, Target, access, linear
 
 
 def reduced(target: Target, x: Operand, axes: tuple[int, ...], keepdims: bool) -> Value:
     """The sum of x over axes, by rotations where that takes no mask (`layout/sums.py`), else by a linear map."""
     assert x.vector is not None and x.layout is not None
-    if target.layout in free_sums(x.layout, x.shape, axes, keepdims):
+    full = full_shape(x.layout, x.shape, axes)
+    is_free = target.layout in free_sums(x.layout, x.shape, axes, keepdims, cleared=True)
+    if is_free and (full == x.shape or holds_zeros(x.vector, _padding(x, full))):
         return _rotated(target, _added(target, x.vector, x.layout, axes), x.layout, axes)
     rank = len(x.shape)
     stay = [axis for axis in range(rank) if axis not in axes]
     loops = [None if axis in axes else axis for axis in range(rank)] if keepdims else stay
     return linear(target, x, x.shape, access(target.shape, loops, rank), access(x.shape, range(rank), rank))
+
+
+def _padding(x: Operand, full: Shape) -> BoolArray:
+    """Places where summed axes, as long as their dims are, hold no element: shape (count, slots)."""
+    assert x.layout is not None
+    held, wide = (x.layout.pack_map(shape).element_of_slot() >= 0 for shape in (x.shape, full))
+    return (wide & ~held).reshape(x.layout.count, x.layout.slots)
 
 
 def _added(target: Target, vectors: Value, layout: Layout, axes: Sequence[int]) -> Value:

@@ -1,0 +1,86 @@
+"""Tensors whose axes are no powers of two cost no more than padded ones."""
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.cost import CostModel, estimate
+from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
+from latticework.dialects.vec import VecType
+from latticework.ir import Block, Builder, Module, interpret
+from latticework.layout.boxes import boxes
+from latticework.layout.layout import Layout
+from latticework.ops.lowering import Operand, Target
+from latticework.ops.reduction import reduced
+from latticework.plan.constants import Access, Gather, LinearMap
+
+MODEL = CostModel.load()
+RNG = np.random.default_rng(4)
+
+
+def gram(x):
+    return x.T @ x
+
+
+def cost(function, shape):
+    """Predicted seconds, rotations and products with public vectors; the results are right."""
+
+    @lw.program
+    def written(x: lw.Secret[shape]):
+        return function(x)
+
+    model = lw.compile(written, precision_bits=10, ring_degree=8192)
+    x = RNG.uniform(-1, 1, shape)
+    want = function(x)
+    assert np.max(np.abs(model.simulate(x) - want)) < 2.0**-10 * max(1.0, float(np.max(np.abs(want))))
+    found = estimate(model.plan, MODEL)
+    return found.warm_seconds, found.counts.rotations, found.counts.plaintext_products
+
+
+GRAMS = [(6, 3), (20, 12), (100, 12)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", GRAMS)
+def test_gram_matrices_of_odd_shapes_cost_no_more_than_of_padded_ones(shape):
+    odd, even = cost(gram, shape), cost(gram, powers_of_two(shape))
+    assert odd[0] <= 1.05 * even[0] and odd[1] <= even[1] + 2
+
+
+def powers_of_two(shape):
+    return tuple(1 << (n - 1).bit_length() for n in shape)
+
+
+def test_boxes_number_vectors_by_padded_extents_too():
+    result = Layout.parse("[R:16][0:16][1:16]")
+    found = [box for box in boxes(result, 2, 100, ({0}, {1}), rolled=False) if box.rolls == ()]
+    assert {box.vector_dims[0].extent for box in found} >= {100, 128, 100 // 16 + 1, 8}
+
+
+@pytest.mark.parametrize("garbage", [0.0, 100.0])
+def test_sums_take_a_mask_only_where_padding_may_hold_something(garbage):
+    """The padding of inputs may hold anything; products with results of linear maps hold zeros there."""
+    shape, slots = (6, 3), 32
+    block = Block()
+    builder = Builder(block)
+    layout = Layout.parse("[0:8][1:4]")
+    x = block.add_arg(VecType(1, slots, "real", True))
+    pack = layout.pack_map(shape)
+    held = (pack.element_of_slot() >= 0).astype(float)
+    rank = Access(shape, ((1, 0), (0, 1)), (0, 0))
+    moved = builder.build(
+        "vec.linear_transform", [x], map=LinearMap.of(Gather(shape, pack, rank, None, None, pack, rank))
+    )
+    made = {"input": x, "moved": moved, "product": builder.build("vec.mul", [x, moved])}
+    vectors = pack.pack(RNG.uniform(-1, 1, shape)) + garbage * (1 - held)
+    for name, value in made.items():
+        target = Target((6,), Layout.parse("[0:8][G:4]"), builder, {}, None)
+        total = reduced(target, Operand(shape, value, layout, None), (1,), keepdims=False)
+        is_masked = total.owner.name == "vec.linear_transform"
+        assert is_masked == (name == "input")
+        module = Module(block, ["x"], ["y", "z"])
+        end = builder.create("loop.yield", [value, total])
+        whole, sums = interpret(module, [vectors])
+        end.erase()
+        want = pack.unpack(whole).sum(axis=1)
+        np.testing.assert_allclose(target.pack.unpack(sums), want, rtol=1e-9, atol=1e-9)

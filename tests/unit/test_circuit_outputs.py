@@ -163,6 +163,13 @@ def test_overflow_of_a_public_output_is_warned_of():
         compiled(f, "bfv")
 
 
+def test_structures_survive_files(tmp_path):
+    model = compiled(ragged, "bfv")
+    model.save(tmp_path / "plan")
+    loaded = type(model).load(tmp_path / "plan", allow_insecure=True)
+    assert_same(loaded.simulate([1, -2, 3]), ragged([1, -2, 3]), 0)
+
+
 def test_lanes_of_results_without_encrypted_elements():
     model = compiled(ragged, "bfv")
     with pytest.raises(LayoutError, match="has no elements"):

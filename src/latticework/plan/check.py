@@ -38,6 +38,7 @@ MAX_ITERATIONS_PER_ITEM = 256  # a constant that is packed uses every element of
 MAX_MAP_ITERATIONS = 1 << 36
 MAX_OPEN_ITERATIONS = 1 << 16  # of the loops of a linear map whose counters the two elements do not tell
 MAX_STAGES = 32
+MAX_EMPTY = 1 << 16  # extent of a result without elements
 MAX_VECTORS = 1 << 16  # of an array
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
 
@@ -272,8 +273,9 @@ def check_arguments(spec: ClientSpec) -> None:
         if (a.low is None) != (a.high is None) or (a.low is not None and a.high is not None and a.low > a.high):
             raise FormatError(f"plan: argument {a.name!r} ranges from {a.low} to {a.high}")
     for r in spec.results:
-        fits = all(0 <= e < total for e in r.elements) and _is_of(r.shape, len(r.elements))
-        if not fits or len(r.path) > MAX_NESTING:
+        is_empty = not r.elements and 0 in r.shape and max(r.shape) <= MAX_EMPTY and len(r.shape) <= MAX_NESTING
+        fits = all(0 <= e < total for e in r.elements) and (is_empty or _is_of(r.shape, len(r.elements)))
+        if min(r.shape, default=0) < 0 or not fits or len(r.path) > MAX_NESTING:
             raise FormatError(f"plan: result {r.name!r} is no part of the outputs")
     for names in ([a.name for a in spec.arguments], [r.name for r in spec.results]):
         if len(set(names)) != len(names):

@@ -153,8 +153,8 @@ class Search:
     ) -> ModulusChain:
         """The chain with room for all that accepted inputs can give, at a scale that proves a bound, if that is cheap.
 
-        Cheap is what takes no larger ring, and for a scale no further primes. Room is made also where no error bound
-        can be proved: what wraps around may be small, and only what is large is marked.
+        Cheap is what takes no larger ring and no more digits a key switch, and for a scale no further primes. Room is
+        made also where no error bound can be proved: what wraps around may be small, and only what is large is marked.
 
         usual  headroom for inputs like those of calibration;  size  what is proved, inf if nothing is
         """
@@ -170,11 +170,11 @@ class Search:
 
         roomy = with_room(scale_bits)
         is_worth_a_ring = bool(proofs) and proofs[-1] <= scale_bits and proved <= usual + log2(MOST_REACH)
-        if roomy is None or (roomy.ring_degree > chain.ring_degree and not is_worth_a_ring):
+        if roomy is None or (_size(roomy)[:2] > _size(chain)[:2] and not is_worth_a_ring):
             return chain
         for bits in proofs:
             sharper = with_room(bits) if scale_bits < bits <= MAX_SCALE_BITS else None
-            if sharper is not None and (sharper.ring_degree, _limbs(sharper)) <= (roomy.ring_degree, _limbs(roomy)):
+            if sharper is not None and _size(sharper) <= _size(roomy):
                 return sharper
         return roomy
 
@@ -298,8 +298,9 @@ class Search:
         return replace(plan, client=replace(plan.client, outputs=tuple(outputs)), tensors=tuple(tensors))
 
 
-def _limbs(chain: ModulusChain) -> int:
-    return len(chain.primes) + len(chain.special)
+def _size(chain: ModulusChain) -> tuple[int, int, int]:
+    """What the time of operations follows."""
+    return chain.ring_degree, len(chain.digits), len(chain.primes) + len(chain.special)
 
 
 def _held(pack: PackMap) -> npt.NDArray[np.bool_]:

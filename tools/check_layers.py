@@ -74,6 +74,7 @@ MAY_IMPORT = {
     "progress": "ir runtime",
     "techniques": "",
     "stages": "ir ops plan plan.arguments plan.circuits plan.emit plan.keys plan.pack plan.placing frontend",
+    "bare_plan": "_core ir expand keys params passes plan.emit " + PLAN,
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
     "measure": f"frontend ir dialects stages {PLAN}",

@@ -8,15 +8,11 @@ from math import log2
 import numpy as np
 import numpy.typing as npt
 
-from latticework.expand import expand
+from latticework.bare_plan import bare_plan
 from latticework.expand.bootstrap import bootstrap_module
-from latticework.ir import run_passes
-from latticework.keys import manifest, planned_keys
 from latticework.params import ModulusChain
 from latticework.params.bootstrap import failure_log2
-from latticework.passes import cse, dce
-from latticework.plan.emit import emit_code
-from latticework.plan.schema import ClientSpec, Plan
+from latticework.plan.schema import Plan
 from latticework.plan.simulate import simulate_slots
 
 
@@ -36,14 +32,7 @@ def bootstrap_plan(
     Its input and its output are slot vectors in [-1, 1], which no tensor describes.
     """
     module = bootstrap_module(chain, slots, target, real=real, iterations=iterations, start=start)
-    primitives = run_passes(expand(module, chain), (cse.PASS, dce.PASS))
-    keys = planned_keys(primitives, chain)
-    code = emit_code(primitives, chain, keys)
-    client = ClientSpec("bootstrap", chain, (), (), manifest(primitives, keys, chain), 0.0)
-    return Plan(
-        client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants), {},
-        tuple(code.locations), (), {},
-    )  # fmt: skip
+    return bare_plan("bootstrap", module, chain)
 
 
 def precision(found: npt.ArrayLike, expected: npt.ArrayLike, *, real: bool = False) -> Precision:

@@ -7,16 +7,13 @@ from math import inf, sqrt
 
 import numpy as np
 
+from latticework.bare_plan import bare_plan
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import RangeError
-from latticework.expand import expand
-from latticework.ir import Block, Builder, Loc, Module, run_passes
-from latticework.keys import manifest, planned_keys
+from latticework.ir import Block, Builder, Loc, Module
 from latticework.params import ModulusChain
-from latticework.passes import cse, dce
 from latticework.plan.constants import Polynomial
-from latticework.plan.emit import emit_code
-from latticework.plan.schema import ClientSpec, Plan
+from latticework.plan.schema import Plan
 from latticework.plan.simulation import Simulation
 
 ARGUMENTS = 1024  # at which the noise is drawn, from one end of the interval to the other
@@ -70,11 +67,4 @@ def _plan(chain: ModulusChain, polynomial: Polynomial, argument: CipherType, val
     builder = Builder(body, Loc.unknown())
     attrs = {"level": value.level, "scale": value.scale, "polynomial": polynomial}
     builder.create("loop.yield", [builder.build("ckks.polynomial", [body.add_arg(argument)], **attrs)])
-    primitives = run_passes(expand(module, chain), (cse.PASS, dce.PASS))
-    keys = planned_keys(primitives, chain)
-    code = emit_code(primitives, chain, keys)
-    client = ClientSpec("polynomial", chain, (), (), manifest(primitives, keys, chain), 0.0)
-    return Plan(
-        client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants), {},
-        tuple(code.locations), (), {},
-    )  # fmt: skip
+    return bare_plan("polynomial", module, chain)

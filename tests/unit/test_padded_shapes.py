@@ -84,3 +84,22 @@ def test_sums_take_a_mask_only_where_padding_may_hold_something(garbage):
         end.erase()
         want = pack.unpack(whole).sum(axis=1)
         np.testing.assert_allclose(target.pack.unpack(sums), want, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_network_of_two_layers_fits_a_ring_of_8192():
+    """784-64-10 with a square between: three levels, and the published parameters."""
+    first, second = RNG.normal(size=(784, 64)) / 28, RNG.normal(size=(64, 10)) / 8
+
+    @lw.program
+    def network(x: lw.Secret[784], first, second):
+        return (x @ first) ** 2 @ second
+
+    data = RNG.uniform(0, 1, (33, 784))
+    model = lw.compile(network, weights=(first, second), calibrate=data[1:], precision_bits=6, ring_degree=8192)
+    assert model.plan.chain.main.top == 3
+    client = model.client(threads=1)
+    keys = client.keygen()
+    got = client.decrypt(model.server(keys.public(), threads=1)(client.encrypt(data[0]))).reveal()
+    want = (data[0] @ first) ** 2 @ second
+    assert np.max(np.abs(got - want)) < 2.0**-6 * model.plan.client.outputs[0].magnitude

@@ -47,6 +47,19 @@ def test_what_is_known_to_be_clear():
     assert not is_full(target)
 
 
+def test_what_is_far_back_is_not_looked_for():
+    """A value added to itself many times over is looked at once for each sum, and no further than is worth it."""
+    source = pack("[0:4][G:4]", (3,))
+    v = Vectors(1, slots=16)
+    x = v.x[0]
+    for _ in range(40):
+        x = v.op("add", x, x)
+    assert is_clear(x, source, {v.x[0]: source})
+    for _ in range(2000):
+        x = v.op("neg", x)
+    assert not is_clear(x, source, {v.x[0]: source})
+
+
 def encrypted(model, x):
     client = model.client(threads=1)
     server = model.server(client.keygen().public(), threads=1)

@@ -1,0 +1,96 @@
+"""No stage recurses over the length of a program: thousands of chained operations of every kind go through each."""
+
+import numpy as np
+import pytest
+from vec_cases import SLOTS, Vectors, line, small_chain
+
+import latticework as lw
+from latticework.circuit_pipeline import LaneOptions, to_lanes, to_scalars
+from latticework.dialects import scalar  # noqa: F401  (defines the ops)
+from latticework.expand import expand
+from latticework.ir import interpret, parse_module, print_module, run_passes, verify
+from latticework.keys import manifest, planned_keys
+from latticework.levels import manage_levels, program_depth
+from latticework.levels.depth import input_levels
+from latticework.ops.clearing import is_clear
+from latticework.pipeline import PRIMITIVE_PASSES, VECTOR_PASSES, to_copies
+from latticework.plan.emit import emit_code
+
+LONG = 2_000  # twice Python's limit of recursion
+LENGTHS = [LONG, pytest.param(50_000, marks=pytest.mark.slow)]
+
+
+def chained(length):
+    """Sums, differences, negations, rotations, products with numbers and constants, one after the other, on one level.
+
+    The end is a product with a number, which every stage could try to move to the beginning.
+    """
+    v = Vectors(2)
+    x, y = v.x
+    constant = v.constant(np.linspace(0.0, 1.0, SLOTS))
+    kinds = (
+        lambda z: v.op("add", z, y), lambda z: v.op("sub", z, constant), lambda z: v.op("neg", z),
+        lambda z: v.op("rotate", z, steps=1), lambda z: v.op("mul", z, v.splat(-1.0)), lambda z: v.op("sub", v.x[0], z),
+        lambda z: v.op("add", z, v.splat(0.25)),
+    )  # fmt: skip
+    for step in range(length):
+        x = kinds[step % len(kinds)](x)
+    return v.done(v.op("mul", x, v.splat(0.5)))
+
+
+def summed(length):
+    """A map, and constants added to it one after the other: a number at the end belongs into all of them."""
+    v = Vectors(1)
+    z = v.matrix(v.x[0], np.eye(SLOTS))
+    for _ in range(length):
+        z = v.op("add", z, v.constant(np.full(SLOTS, 0.001)))
+    return v.done(v.op("mul", z, v.splat(0.5)))
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("program", [chained, summed])
+def test_stages_of_vectors(program, length):
+    module = program(length)
+    verify(module)
+    data = [np.linspace(-0.5, 0.5, SLOTS)] * len(module.inputs)
+    (exact,) = interpret(module, data)
+    assert print_module(parse_module(print_module(module), sources=module.sources)) == print_module(module)
+    made = to_copies(run_passes(module.clone(), VECTOR_PASSES))
+    np.testing.assert_allclose(interpret(made, data)[0], exact, rtol=1e-9)
+    assert program_depth(made) <= 1 and len(input_levels(made)) == len(module.inputs)
+    assert not is_clear(made.body.terminator.operands[0], line(), {})
+    chain = small_chain(1)
+    primitives = run_passes(expand(manage_levels(made, chain), chain), PRIMITIVE_PASSES)
+    keys = planned_keys(primitives, chain)
+    code = emit_code(primitives, chain, keys)
+    assert sum(len(block.code) for block in code.blocks) > length / 2
+    assert manifest(primitives, keys, chain)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_stages_of_circuits(length):
+    @lw.circuit
+    def chain(x: lw.vector(3)):
+        total = x[0]
+        for step in range(length):
+            total = (total + x[1], total - x[2], -total, total * 3, total + 1)[step % 5]
+        return total
+
+    scalars = to_scalars(chain, (), exact=True)
+    assert scalars.graph.depth() >= 1
+    vectors = to_lanes(scalars, 1024, LaneOptions("scalar", "normal", 0, ()), exact=True)
+    assert vectors.circuit is not None
+
+
+@pytest.mark.parametrize("length", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_additions_before_a_product_compile(length):
+    @lw.program
+    def chain(x: lw.Secret[4]):
+        y = x
+        for _ in range(length):
+            y = y + x
+        return y * 0.01
+
+    x = np.linspace(-1.0, 1.0, 4)
+    (got,) = lw.compile(chain, example=x, ring_degree=2048, insecure=True).simulate(x)
+    np.testing.assert_allclose(got, (length + 1) * 0.01 * x, rtol=1e-12)

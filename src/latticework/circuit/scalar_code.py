@@ -40,9 +40,8 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> dict[s
             vector = made.add(V_INPUT, number, 0, table=sorted(zip(lanes, nodes, strict=True)))
         for lane, at in zip(lanes, nodes, strict=True):
             at_zero[at] = made.add(V_ROTATE, vector, steps=lane) if lane else vector
-    for number, node in enumerate(graph.nodes):
-        if node.code == INPUT:
-            continue
+    for number in _soon_read(graph):
+        node = graph.nodes[number]
         made.stage += 1
         right = at_zero[node.right] if node.code in (ADD, SUB, MUL) else -1
         table = [(0, node.right)] if node.code in (ADD_CONSTANT, MUL_CONSTANT) else []
@@ -53,6 +52,25 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> dict[s
         "counts": _counts(columns["code"]),
         "cost": 0.0,
     }
+
+
+def _soon_read(graph: Graph) -> list[int]:
+    """Operations in an order in which few results wait to be read: those that one needs right before it."""
+    order: list[int] = []
+    done = [node.code == INPUT for node in graph.nodes]
+    for end in graph.ends:
+        waiting = [end]
+        while waiting:
+            number = waiting[-1]
+            needed = [] if done[number] else [i for i in graph.operands(number) if not done[i]]
+            if needed:
+                waiting.append(needed[0])
+                continue
+            waiting.pop()
+            if not done[number]:
+                done[number] = True
+                order.append(number)
+    return order
 
 
 class _Code:

@@ -5,6 +5,7 @@ import pytest
 
 from latticework import frontend as lw
 from latticework.errors import RangeError, ShapeError
+from latticework.frontend.samples import LEAST_SAMPLES, REPEATED_VALUES, affordable_samples
 from latticework.ir.interpret import interpret
 from latticework.ir.parser import parse_module
 from latticework.ir.printer import print_module
@@ -173,3 +174,17 @@ def test_calibrated_modules_print_and_parse():
     for stage in (module, lw.approximate(module)[0]):
         text = print_module(stage)
         assert print_module(parse_module(text, sources=stage.sources)) == text
+
+
+def test_loops_of_many_turns_are_run_on_few_samples():
+    """Compile times would grow with the turns times the samples."""
+
+    @lw.program
+    def iterate(x: lw.Secret[3], n: lw.Index):
+        return lw.for_loop(n, lambda i, a: a + x, x)
+
+    module = lw.trace(iterate)
+    x = np.ones(3)
+    assert affordable_samples(module, {"x": x, "n": 1}, 4096) == 4096
+    few = affordable_samples(module, {"x": x, "n": 10_000}, 4096)
+    assert few == max(LEAST_SAMPLES, REPEATED_VALUES // (3 * 9_999))  # the turn's number, what is carried, the sum

@@ -47,7 +47,7 @@ from latticework.plan.arrays import as_vectors, concat_vectors, sum_vectors, tak
 from latticework.plan.constants import Polynomial
 
 TOLERANCE = 1e-3  # of arguments outside [-1, 1], which rounding of constants may give, and where little changes
-MAX_TURNS = 256
+MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
 PACKING = 2.0  # an expanded linear map may hold two vectors as real and imaginary parts: twice the variance
 PolynomialNoise = Callable[[Polynomial, CipherType, CipherType, float], float]
@@ -127,6 +127,7 @@ class _Run:
         self.found = Reach()
         self.env: dict[Value, Item] = {}
         self.sources = count()
+        self.turns = 0
 
     # -- blocks ----------------------------------------------------------------------------------
 
@@ -197,7 +198,8 @@ class _Run:
         left = list(carried) if least == 0 else None
         ever = list(carried)
         for turn in range(most):
-            if any(item is None for item in carried) or turn == MAX_TURNS:
+            self.turns += 1
+            if any(item is None for item in carried) or self.turns > MAX_TURNS:
                 return [None] * len(carried)
             carried = self.block(body, [Span(turn, turn), *carried])
             left = _joined(left, carried) if turn + 1 >= least else left

@@ -11,7 +11,7 @@ import numpy as np
 from latticework.circuits import CircuitOptions, check_lane_options, compile_bfv, compile_ckks
 from latticework.collecting import collected_seldom
 from latticework.cost import CostModel
-from latticework.errors import PrecisionError, TraceError, UserError
+from latticework.errors import LevelError, PrecisionError, TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import assumed_samples, samples_of
 from latticework.frontend.tracing import user_line
@@ -20,6 +20,7 @@ from latticework.params import modulus_limit_bits, security_levels
 from latticework.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.placing import NETWORKS
 from latticework.precision import Search
+from latticework.stages import Vectors
 from latticework.techniques import ALL, Techniques
 
 MAX_PRECISION_BITS = 40
@@ -99,16 +100,23 @@ def compile(
     data = calibrate if calibrate is not None else example
     samples = assumed_samples(module) if data is None else samples_of(program, module, data)
     traced = to_polynomials(module, samples, assumed=data is None, on_event=on_event)
-    vectors = to_vectors(
-        traced.module,
-        on_event,
-        costs=costs,
-        ring_degree=ring_degree,
-        bits_a_second=bits_a_second,
-        techniques=techniques,
-    )
-    search = Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
-    plan = search.best(ring_degree, security_bits, insecure)
+
+    def placed(*, scarce_levels: bool) -> tuple[Vectors, Search]:
+        vectors = to_vectors(
+            traced.module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second,
+            techniques=techniques, scarce_levels=scarce_levels,
+        )  # fmt: skip
+        return vectors, Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
+
+    vectors, search = placed(scarce_levels=False)
+    try:
+        plan = search.best(ring_degree, security_bits, insecure)
+    except LevelError:
+        depth = vectors.depth
+        vectors, search = placed(scarce_levels=True)
+        if vectors.depth >= depth:
+            raise
+        plan = search.best(ring_degree, security_bits, insecure)
     return Model(plan, Reference(vectors.placed, vectors.positions), costs, allow_insecure=insecure)
 
 

@@ -55,6 +55,7 @@ _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 COMPARED_SAMPLES = 256
+SCARCE_LEVEL_SHARE = 100.0
 LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb
 OnEvent = Callable[[PassEvent], None]
 
@@ -100,11 +101,13 @@ def to_vectors(
     bits_a_second: float = LAN_BITS_A_SECOND,
     techniques: Techniques = ALL,
     exact: bool = False,
+    scarce_levels: bool = False,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which passes then improve.
 
     bits_a_second  of the network between client and server: what is sent is priced too
     exact          for integers: no factor is moved to where a scale would take it in
+    scarce_levels  spend as few levels as can be found, whatever time they take
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
     longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
     searched.
@@ -119,13 +122,14 @@ def to_vectors(
     def found(width: int) -> tuple[float, Vectors]:
         degree = max(2 * width, ring_degree or ring_degree_for(depth))
         prices = vector_costs(model, degree, depth, bits_a_second, techniques)
-        decisions = find_layouts(module, width, prices, techniques)
+        decisions = find_layouts(module, width, prices, techniques, scarce_levels=scarce_levels)
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
         made = run_passes(lowered, FOLDING_PASSES, on_event=on_event)
         if techniques.merged_maps and not exact:
-            level = LEVEL_SHARE * decisions.seconds / (program_depth(made) + 2)
+            share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
+            level = share * decisions.seconds / (program_depth(made) + 2)
             made = run_passes(made, (merging(prices, level), *_TIDY), on_event=on_event)
         made = run_passes(made, sharing, on_event=on_event)
         why = explained(module, decisions, bits_a_second)

@@ -9,7 +9,7 @@ that values need in the modulus, and the error bounds, wherever that is proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +24,7 @@ from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import Sample
+from latticework.levels.held import Held
 from latticework.levels.reach import Reach, reach
 from latticework.measure import Measure, Measured
 from latticework.params import ModulusChain, Need, build_chain, select_chain
@@ -113,7 +114,7 @@ class Search:
         sizes = Sizes(plan)
         measured = self.measure.measured(plan, sizes.note)
         scale_bits = FIRST_SCALE_BITS + self.missing_bits(measured, plan.chain)
-        usual = self.headroom_bits(plan, sizes.largest, found)
+        usual, least = (self.headroom_bits(plan, sizes.largest, outputs) for outputs in (found.outputs, []))
         for _ in range(ATTEMPTS):
             if scale_bits > MAX_SCALE_BITS:
                 raise PrecisionError(
@@ -121,6 +122,10 @@ class Search:
                     f"2^{MAX_SCALE_BITS} is possible: ask for {scale_bits - MAX_SCALE_BITS} bits less",
                     at=self.program.loc,
                 )
+            try:
+                chain_for(scale_bits, usual)
+            except LevelError:  # the ring that was asked for, or the largest, may have room for calibration alone
+                usual = least
             plan, found = self.plan(self.chosen(chain_for, scale_bits, usual, found.size, self.proof_bits(plan, found)))
             measured = self.measure.measured(plan)
             missing = self.missing_bits(measured, plan.chain)
@@ -188,7 +193,7 @@ class Search:
         measured = self.measure.measured(plan, sizes.note)
         missing = self.missing_bits(measured, chain)
         room = log2(chain.modulus(0) / chain.main.scales[0])
-        wanted = self.headroom_bits(plan, sizes.largest, found)
+        wanted = self.headroom_bits(plan, sizes.largest, found.outputs)
         if wanted > room + 1:
             raise LevelError(
                 f"compile: values of {wanted} bits do not fit the parameters that are shared, whose lowest level has "
@@ -266,13 +271,16 @@ class Search:
         seen = [v.origin.max_abs if v.origin and v.origin.max_abs else 0.0 for v in values]
         return [max(pair) for pair in zip(seen, self.measure.magnitudes, strict=True)]
 
-    def headroom_bits(self, plan: Plan, largest: float, found: Reach) -> int:
-        """Bits of q0 above the scale with room for the largest value seen, at every level, a sign and a margin."""
+    def headroom_bits(self, plan: Plan, largest: float, reached: Sequence[Held | None]) -> int:
+        """Bits of q0 above the scale with room for the largest value seen, at every level, a sign and a margin.
+
+        reached  what outputs can be for accepted inputs, which may be larger; none to leave that out
+        """
         scales = plan.chain.main.scales
         shares = [o.scale / scales[o.level] for o in plan.client.outputs]  # of a value, in its vector
         magnitudes = [m * share for m, share in zip(self.magnitudes, shares, strict=True)]
         largest = HEADROOM_MARGIN * max(largest, *magnitudes)
-        for output, share, magnitude, held in zip(plan.client.outputs, shares, magnitudes, found.outputs, strict=True):
+        for output, share, magnitude, held in zip(plan.client.outputs, shares, magnitudes, reached, strict=False):
             if held is not None:
                 largest = max(largest, min(share * _largest(held.size, output), MOST_REACH * magnitude))
         return max(2, ceil(log2(largest)) + 1)

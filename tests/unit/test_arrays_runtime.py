@@ -94,8 +94,9 @@ def test_debugging_compares_arrays(sums):
     plan, client, _ = sums
     register = plan.blocks[0].code[-1].operands[0].register
     watched = replace(plan, tensors=(TensorValue(0, "y", 0, line(SLOTS, 2), 1e-3),), watch={register: 0})
-    (row,) = debug_run(watched, client, samples(), {}, None).rows
+    row, returned = debug_run(watched, client, samples(), {}, None).rows
     assert row.name == "y" and row.shape == (2, SLOTS) and row.error < 1e-4
+    assert returned.name.startswith("result") and returned.shape == (2, SLOTS) and returned.error < 1e-4
 
 
 def test_reported_bytes_are_those_of_files(sums):

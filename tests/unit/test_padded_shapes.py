@@ -103,3 +103,26 @@ def test_a_network_of_two_layers_fits_a_ring_of_8192():
     got = client.decrypt(model.server(keys.public(), threads=1)(client.encrypt(data[0]))).reveal()
     want = (data[0] @ first) ** 2 @ second
     assert np.max(np.abs(got - want)) < 2.0**-6 * model.plan.client.outputs[0].magnitude
+
+
+@pytest.mark.slow
+def test_a_network_with_a_convolution_fits_a_ring_of_8192():
+    """LoLa's shape: convolution, square, 845-100, square, 100-10. Layouts with the fewest levels, a narrow special prime."""
+    kernels, bias = RNG.normal(size=(5, 1, 5, 5)) / 5, RNG.normal(size=5) / 4
+    first, second = RNG.normal(size=(845, 100)) / 29, RNG.normal(size=(100, 10)) / 10
+
+    @lw.program
+    def network(image: lw.Secret[1, 28, 28], kernels, bias, first, second):
+        features = lw.square(lw.conv2d(image, kernels, bias, stride=2, padding=1))
+        return lw.square(np.reshape(features, -1) @ first) @ second
+
+    images = RNG.uniform(0, 1, (20, 1, 28, 28)) * (RNG.uniform(size=(20, 1, 28, 28)) < 0.2)
+    weights = kernels, bias, first, second
+    model = lw.compile(network, weights=weights, calibrate=images, precision_bits=3, ring_degree=8192)
+    chain = model.plan.chain
+    assert chain.log2_qp <= 214 and not chain.insecure
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    for image in images[:3]:
+        got = client.decrypt(server(client.encrypt(image)))
+        assert np.max(np.abs(got.reveal() - network(image, *weights))) <= got.error_bound

@@ -162,3 +162,13 @@ def test_a_program_on_levels_of_two_primes():
     for noise, tolerance in ((None, 2.0**-45), (np.random.default_rng(1), 2.0**-36)):
         for got, want in zip(simulate(plan, x, noise=noise), expected, strict=True):
             assert np.max(np.abs(got - want)) < tolerance
+
+
+def test_where_no_whole_special_prime_fits_one_of_the_bits_that_are_left_is_taken():
+    need = Need(depth=6, slots=4096, scale_bits=25, headroom_bits=3)
+    chain = select_chain(need, ring_degree=8192)
+    (special,) = chain.special
+    assert chain.log2_qp <= modulus_limit_bits(8192, 128) == 214 and not chain.insecure
+    assert max(chain.primes) < special < 1 << (MAX_PRIME_BITS - 1)
+    with pytest.raises(LevelError, match="7 levels of 25 bits are needed, at least 2[23][0-9]"):
+        select_chain(Need(7, 4096, 25, 3), ring_degree=8192)

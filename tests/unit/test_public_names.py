@@ -10,7 +10,7 @@ import pytest
 import latticework as lw
 
 SOURCE = ast.parse(Path(lw.__file__).read_text())
-EAGER = {"RangeWarning", "UserError", "errors"}
+EAGER = {"EffortWarning", "RangeWarning", "UserError", "errors"}
 COMPILER = {"circuit", "compile", "frontend", "layout", "ops", "pipeline", "placing"}
 
 

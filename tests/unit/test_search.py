@@ -143,7 +143,7 @@ def test_a_long_thin_matrix_compiles():
 
 
 LARGE_PRODUCTS = [
-    ((300, 700), (700, 50)),
+    pytest.param(((300, 700), (700, 50)), marks=pytest.mark.slow),
     ((2000, 40), (40, 2000)),
     pytest.param(((512, 512), (512, 512)), marks=pytest.mark.slow),
 ]

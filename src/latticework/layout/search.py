@@ -33,6 +33,7 @@ from latticework.plan.placing import Ending, pareto
 BEAM = 24
 OPEN_LAYOUTS, OPEN_LARGE = 8, 3  # layouts tried for an encrypted input where nothing else fixes it; of several vectors
 LEVEL_SHARE = 0.04  # what one more level of a program costs, as a share of its time: everything has one more limb
+SCARCE_LEVEL = 4.0  # times as dear is a program with one more level where a ring has no room for it
 MOST_SENT = 64  # times as many ciphertexts as an input needs, if its first use wants them so
 UNKNOWN_TRIPS = 4  # a loop whose trip count is known at run time only is priced as so many
 
@@ -119,10 +120,9 @@ class _State:
             (self.trail, what, how, Taken(price.seconds, price.levels, tuple(moves), total)),  # type: ignore[arg-type]
         )
 
-    @property
-    def rank(self) -> float:
+    def rank(self, scarce_levels: bool) -> float:
         """Seconds, and what the depth makes everything cost."""
-        return self.seconds * (1.0 + LEVEL_SHARE * self.deepest)
+        return self.seconds * (SCARCE_LEVEL**self.deepest if scarce_levels else 1.0 + LEVEL_SHARE * self.deepest)
 
 
 @dataclass
@@ -131,6 +131,7 @@ class Search:
 
     choices  the placements of an operation
     pool     layouts for a shape in which a client may send it
+    scarce_levels  few levels count for more than little time
     """
 
     room: Room
@@ -138,6 +139,7 @@ class Search:
     prices: Prices
     pool: Callable[[Shape], Sequence[Layout]]
     beam: int = BEAM
+    scarce_levels: bool = False
     explored: int = 0
     _numbers: dict[Value, int] = field(default_factory=dict)
     _choices: dict[object, list[Placement]] = field(default_factory=dict)
@@ -150,7 +152,7 @@ class Search:
         """
         self._number(module.body)
         end = self._block(module.body, [_State({}, {})], keep=False)
-        best = min(end, key=lambda state: (state.rank, state.seconds, state.sent))
+        best = min(end, key=lambda state: (state.rank(self.scarce_levels), state.seconds, state.sent))
         inputs: dict[Value, Layout] = {}
         placed: dict[Op, Placement] = {}
         taken: dict[Op | Value, Taken] = {}
@@ -238,7 +240,7 @@ class Search:
                 if all(self._cheaper_somewhere(state, other) for other in best):
                     best.append(state)
             kept += best
-        return sorted(kept, key=lambda s: s.rank)[: self.beam]
+        return sorted(kept, key=lambda s: s.rank(self.scarce_levels))[: self.beam]
 
     @staticmethod
     def _cheaper_somewhere(state: _State, other: _State) -> bool:

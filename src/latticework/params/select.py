@@ -69,6 +69,11 @@ def select_chain(
             continue
         found = [build_chain(degree, here, special, security_bits, insecure) for special in range(1, MAX_SPECIAL + 1)]
         fitting = [c for c in found if unlimited or (limit is not None and c.log2_qp <= limit)]
+        if not fitting and limit is not None and degree == candidates[-1]:  # a special prime of the bits that are left
+            left = limit - (found[0].log2_qp - log2(found[0].special[0]))
+            if left >= _least_special_bits(here):
+                narrow = build_chain(degree, here, 1, security_bits, insecure, special_bits=left)
+                fitting = [narrow] if narrow.log2_qp <= limit else []
         if fitting:
             chosen = min(fitting, key=key_switch_ntts)
             return replace(chosen, insecure=limit is None or chosen.log2_qp > limit)
@@ -77,7 +82,8 @@ def select_chain(
     where = f"ring_degree={ring_degree}" if ring_degree is not None else f"the largest ring, N=2^{MAX_RING_LOG2},"
     limit, least = modulus_limit_bits(largest, security_bits), float(_least_bits(here))
     if limit is not None and least <= limit:  # primes are not exactly as large as they should be
-        least = min(build_chain(largest, here, n, security_bits).log2_qp for n in range(1, MAX_SPECIAL + 1))
+        narrow = build_chain(largest, here, 1, security_bits, special_bits=_least_special_bits(here))
+        least = max(narrow.log2_qp, float(limit) + 1e-9)
     needed = f"{least:g}" if limit is None or least == int(least) else over(least, limit, 0)
     raise LevelError(
         f"{here.depth} levels of {here.scale_bits} bits are needed, at least {needed} bits of modulus with the "
@@ -88,13 +94,24 @@ def select_chain(
 
 def _least_bits(need: Need) -> int:
     """Bits of modulus that a need takes at least: its levels, the lowest one, one special prime."""
-    return (need.depth + 1) * need.scale_bits + need.headroom_bits + MAX_PRIME_BITS
+    return (need.depth + 1) * need.scale_bits + need.headroom_bits + _least_special_bits(need)
+
+
+def _least_special_bits(need: Need) -> int:
+    """Of a special prime: those of the largest prime that it switches, so that noise stays small."""
+    base = need.scale_bits + need.headroom_bits
+    return base if base < MAX_PRIME_BITS else MAX_PRIME_BITS
 
 
 def build_chain(
-    ring_degree: int, need: Need, num_special: int, security_bits: int = 128, insecure: bool = False
+    ring_degree: int,
+    need: Need,
+    num_special: int,
+    security_bits: int = 128,
+    insecure: bool = False,
+    special_bits: float = MAX_PRIME_BITS,
 ) -> ModulusChain:
-    """The chain for a need with a given number of special primes.
+    """The chain for a need with a given number of special primes, of at most so many bits each.
 
     Primes are picked from the top level down, each nearest to what keeps the
     next canonical scale at 2^scale_bits, so that the scale never drifts.
@@ -105,7 +122,7 @@ def build_chain(
             f"holds {MAX_BASE_BITS} bits; scale the outputs down, or lower precision_bits"
         )
     supply = PrimeSupply(2 * ring_degree)
-    special = supply.group(2.0**MAX_PRIME_BITS, num_special, below=True)
+    special = supply.group(2.0**special_bits, num_special, below=True)
     scale = 2.0**need.scale_bits
     scales, picked = [scale], []
     for _ in range(need.depth):

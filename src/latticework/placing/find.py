@@ -25,8 +25,10 @@ USUAL_DEPTH, USUAL_SCALE_BITS, LEAST_SCALE_BITS = 6, 40, 30
 MIN_RING_DEGREE = 1 << 13
 
 
-def find_layouts(module: Module, slots: int, costs: VectorCosts, techniques: Techniques = ALL) -> Decisions:
-    """The search for layouts on vectors of this length."""
+def find_layouts(
+    module: Module, slots: int, costs: VectorCosts, techniques: Techniques = ALL, *, scarce_levels: bool = False
+) -> Decisions:
+    """The search for layouts on vectors of this length; for few levels rather than little time if these are scarce."""
     prices = LoweringPrices(module, costs, techniques)
     room = Room(slots, techniques.rolls, techniques.client_copies, asked=techniques.layout_search)
     offered = choices if techniques.layout_search else row_major
@@ -35,7 +37,7 @@ def find_layouts(module: Module, slots: int, costs: VectorCosts, techniques: Tec
     def sent(shape: Shape) -> Sequence[Layout]:
         return seeds(shape, slots, fill) if room.asked else (room.sent(shape),)
 
-    return Search(room, offered, prices, sent).run(module)
+    return Search(room, offered, prices, sent, scarce_levels=scarce_levels).run(module)
 
 
 def vector_costs(

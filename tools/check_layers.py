@@ -73,7 +73,7 @@ MAY_IMPORT = {
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
     "techniques": "",
-    "stages": "ir ops plan plan.arguments plan.circuits plan.emit plan.keys plan.pack plan.placing frontend",
+    "stages": f"ir ops frontend plan.emit {PLAN}",
     "bare_plan": "_core ir expand keys params passes plan.emit " + PLAN,
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",

@@ -16,7 +16,7 @@ from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
-from latticework.ir import Builder, Module, Pass, PassEvent, Value, interpret, run_passes, verify
+from latticework.ir import Builder, Module, Op, Pass, PassEvent, Value, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
 from latticework.levels import constants, keep_whole_origins, manage_bfv, manage_levels, program_depth, unrolled
@@ -39,6 +39,7 @@ from latticework.placing import (
 )
 from latticework.plan.code import Executable
 from latticework.plan.emit import emit_code
+from latticework.plan.gathers.steps import Choice
 from latticework.plan.schema import Plan
 from latticework.plan.select_bfv import check_noise, select_bfv
 from latticework.stages import Lowered, Traced, Vectors
@@ -212,10 +213,11 @@ def _to_code(
     """Primitives, keys and code of a module in which every value has its level, of any scheme."""
     verify(managed)
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
-    expanded = expand(managed, chain, prices=prices, techniques=techniques)
+    choices: dict[Op, Choice] = {}
+    expanded = expand(managed, chain, prices=prices, techniques=techniques, choices=choices)
     module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
     keys = planned_keys(module, chain)
-    return Lowered(managed, module, emit_code(module, chain, keys), manifest(module, keys, chain))
+    return Lowered(managed, module, emit_code(module, chain, keys), manifest(module, keys, chain), choices)
 
 
 def with_squares(module: Module, count: int) -> Module:

@@ -227,7 +227,7 @@ class Search:
             else:
                 boxes.append(tuple(pack.pack(np.full(pack.shape, end)) for end in accepted[name]))
         found = reach(
-            lowered.managed, chain, boxes,
+            lowered.managed, chain, boxes, choices=lowered.choices,
             deviations=self.deviations(chain),
             polynomial_noise=polynomial_noise(chain),
             elements={number: _held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from latticework.frontend.calibrate import Approximation as Fitted
-from latticework.ir import Loc, Module, Value
+from latticework.ir import Loc, Module, Op, Value
 from latticework.ops.lower import PlacedTensor
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.circuits import Circuit
 from latticework.plan.emit import Code
+from latticework.plan.gathers.steps import Choice
 from latticework.plan.keys import KeyManifest
 from latticework.plan.pack import PackMap
 from latticework.plan.placing import Placing
@@ -74,9 +76,11 @@ class Lowered:
     """A program as primitives for one modulus chain.
 
     managed  with levels and scales, linear maps and polynomials still whole
+    choices  how each linear map of `managed` is carried out
     """
 
     managed: Module
     module: Module
     code: Code
     manifest: KeyManifest
+    choices: Mapping[Op, Choice]

@@ -71,7 +71,7 @@ def test_reach_holds_arrays(seed):
     boxes = [(np.minimum(x, 0), np.maximum(x, 0)) for x in values(inputs)]
     found = reach(
         managed(module, chain), chain, boxes, deviations=6.0, polynomial_noise=polynomial_noise(chain),
-        elements={},
+        elements={}, choices={},
     )  # fmt: skip
     for held, want in zip(found.outputs, values(expected), strict=True):
         assert np.all(held.low <= want + 1e-6) and np.all(want <= held.high + 1e-6)

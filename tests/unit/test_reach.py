@@ -7,6 +7,7 @@ import pytest
 from vec_cases import small_chain
 
 import latticework as lw
+from latticework import precision
 from latticework.compile import to_polynomials, to_tensors, to_vectors
 from latticework.frontend.samples import samples_of
 from latticework.ir import interpret
@@ -55,7 +56,7 @@ def reached(function, limits=(), most=None):
     ends = pack.pack(np.full(6, LOW)), pack.pack(np.full(6, HIGH))
     found = reach(
         managed, chain, [ends, *dict(most or limits).values()], deviations=6.0, polynomial_noise=polynomial_noise(chain),
-        elements={},
+        elements={}, choices={},
     )  # fmt: skip
     return found, managed, pack
 
@@ -170,3 +171,58 @@ def test_functions_that_may_leave_their_range_are_named():
 
 def _elementwise(x: lw.Secret[6]):
     return lw.sigmoid(0.9 * x)
+
+
+def test_a_constant_is_rounded_alike_in_every_turn():
+    """So its rounding grows as the number of turns does, not as the root of it."""
+    constant = np.random.default_rng(0).uniform(-1, 1, 8)
+
+    @lw.program
+    def added(x: lw.Secret[8], n: lw.Index):
+        return lw.for_loop(n, lambda i, a: a + constant, x, at_most=200)
+
+    model = lw.compile(added, calibrate={"x": np.ones((2, 8)), "n": 200}, **SMALL)
+    client = model.client(threads=1)
+    value = client.decrypt(model.server(client.keygen().public(), threads=1)(client.encrypt(np.ones(8), 200)))
+    assert value.is_proved
+    assert np.max(np.abs(value.reveal() - added(np.ones(8), 200))) <= value.error_bound
+
+
+def mapped_rows(x: lw.Secret[16, 16]):
+    return x @ _MAPPED
+
+
+def mapped_columns(x: lw.Secret[16, 16]):
+    return _MAPPED @ x
+
+
+def alike_diagonals(x: lw.Secret[16, 16]):
+    return x @ np.tile(_MAPPED[0], (16, 1))
+
+
+_MAPPED = RNG.normal(size=(16, 16)) / 16
+
+
+@pytest.mark.parametrize("packing", [True, False])
+@pytest.mark.parametrize("size", [0.01, 1000.0])
+@pytest.mark.parametrize("function", [mapped_rows, mapped_columns, alike_diagonals])
+def test_noise_of_linear_maps_is_not_more_than_modelled(function, size, packing, monkeypatch):
+    """Roundings of small values, and those of the constants where values are large; packed as complex or not."""
+    found = []
+    finished = precision.Search.finished
+    monkeypatch.setattr(precision.Search, "finished", lambda *args: found.append(args[3]) or finished(*args))
+    rng = np.random.default_rng(0)
+    techniques = lw.Techniques(complex_packing=packing)
+    data = rng.uniform(-size, size, (3, 16, 16))
+    model = lw.compile(lw.program(function), calibrate=data, techniques=techniques, **SMALL)
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    (held,), (output,) = found[-1].outputs, model.plan.client.outputs
+    variance = np.broadcast_to(held.variance, held.low.shape)
+    variance = output.pack.unpack(variance if output.pack.count > 1 else variance[0])
+    ratios = []
+    for _ in range(4):
+        x = rng.choice([-size, size], (16, 16)) if function is not alike_diagonals else np.full((16, 16), size)
+        off = client.decrypt(server(client.encrypt(x))).reveal() - model.plaintext(x)
+        ratios.append(np.mean(off**2 / variance))
+    assert np.mean(ratios) <= 1.1

@@ -11,7 +11,7 @@ Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,11 +56,13 @@ def expand_linear_transform(
     *,
     ways: Ways = Ways(),
     real: bool = False,
+    on_choice: Callable[[Choice], None] | None = None,
 ) -> Value:
     """Primitive operations for one linear map; x settled above `level`, or at it where scales are 1.
 
     width  of the baby steps, or None for the cheapest
     real   whether the map and the vectors it is applied to are real
+    on_choice  is told how it is carried out
     """
     kind = cipher(x)
     where = places(linear_map)
@@ -72,6 +74,8 @@ def expand_linear_transform(
     choice = ways.choose(where, real)
     if width is not None:
         choice = Choice(Split(width), count(where, Split(width)))
+    if on_choice is not None:
+        on_choice(choice)
     if choice.packing == "diagonals":
         x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, where, choice.apart)
     if choice.packing == "inputs":

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from latticework.dialects import bfv, ckks  # noqa: F401  (defines the ops)
 from latticework.dialects.rlwe import Level
@@ -21,7 +22,7 @@ from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Block, Builder, Module, Op, Value, rebuild
 from latticework.params import ModulusChain
-from latticework.plan.gathers.steps import TYPICAL, Prices
+from latticework.plan.gathers.steps import TYPICAL, Choice, Prices
 from latticework.techniques import UNPACKED, Techniques
 
 
@@ -31,13 +32,16 @@ def expand(
     *,
     prices: Callable[[Level], Prices] | None = None,
     techniques: Techniques = UNPACKED,
+    choices: dict[Op, Choice] | None = None,
 ) -> Module:
     """Primitive operations for a managed module.
 
     prices      of linear maps whose operand is at a level; typical ones if not given
     techniques  how linear maps may be carried out, and whether rotations share decompositions
+    choices     is given how each linear map of the module is carried out
     """
     merged = _read_only_by(module, _MERGED)
+    chosen: dict[Op, Choice] = {} if choices is None else choices
     turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate" and techniques.hoisting)
     shared: dict[
         tuple[Value, Block], Value
@@ -54,6 +58,7 @@ def expand(
                 new = expand_linear_transform(
                     p, operands[0], attrs["map"], kind.level.index, kind.scale,
                     ways=Ways(TYPICAL if prices is None else prices(at), techniques), real=attrs.get("real") is True,
+                    on_choice=partial(chosen.__setitem__, op),
                 )  # fmt: skip
             case "ckks.polynomial":
                 new = expand_polynomial(

@@ -10,7 +10,8 @@ Cost: O(ops), times the turns of loops; a linear map costs its diagonals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import inf, log2
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from latticework.dialects.rlwe import CipherType
 from latticework.dialects.rlwe_types import PlainType
-from latticework.ir import Block, Loc, Module, Op, Value, last_uses
+from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses
 from latticework.levels.extremes import extremes, largest_terms
 from latticework.levels.held import (
     Array,
@@ -44,12 +45,14 @@ from latticework.levels.held import (
 from latticework.params import ModulusChain
 from latticework.plan import noise
 from latticework.plan.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
-from latticework.plan.constants import Polynomial
+from latticework.plan.constants import LinearMap, Polynomial
+from latticework.plan.gathers.steps import Choice
+from latticework.plan.gathers.terms import made_outputs, read_inputs
 
 TOLERANCE = 1e-3  # of arguments outside [-1, 1], which rounding of constants may give, and where little changes
 MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
-PACKING = 2.0  # an expanded linear map may hold two vectors as real and imaginary parts: twice the variance
+PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)
 PolynomialNoise = Callable[[Polynomial, CipherType, CipherType, float], float]
 
 
@@ -88,6 +91,7 @@ def reach(
     deviations: float,
     polynomial_noise: PolynomialNoise,
     elements: Mapping[int, npt.NDArray[np.bool_]],
+    choices: Mapping[Op, Choice],
 ) -> Reach:
     """Follow a managed module.
 
@@ -96,8 +100,9 @@ def reach(
     polynomial_noise  deviation that evaluating a polynomial adds: its operand and result types, and the largest
                       argument
     elements          slots that hold elements of watched values, (count, slots), by position
+    choices           how linear maps are carried out; others are not packed
     """
-    run = _Run(module, chain, deviations, polynomial_noise, elements)
+    run = _Run(module, chain, deviations, polynomial_noise, elements, choices)
     items: list[Item] = []
     for value, given in zip(module.inputs, inputs, strict=True):
         if isinstance(given, int):
@@ -121,13 +126,16 @@ class _Run:
         deviations: float,
         polynomial_noise: PolynomialNoise,
         elements: Mapping[int, npt.NDArray[np.bool_]],
+        choices: Mapping[Op, Choice],
     ) -> None:
+        self.choices = choices
         self.module, self.chain, self.deviations = module, chain, deviations
         self.polynomial_noise, self.elements = polynomial_noise, elements
         self.found = Reach()
         self.env: dict[Value, Item] = {}
         self.sources = count()
         self.turns = 0
+        self.constants: dict[Hashable, int] = {}  # sources of roundings, which are the same wherever a constant is used
 
     # -- blocks ----------------------------------------------------------------------------------
 
@@ -241,6 +249,13 @@ class _Run:
         lineage = tuple(united((x, frozenset([(next(self.sources), 0)]))) for x in a.lineage)
         return Held(a.low, a.high, a.variance + variance, a.bias, lineage)
 
+    def rounding_of(self, *constant: Any) -> Lineage:
+        """The source that the rounding of a constant is: one for all its uses, such as those of every turn."""
+        key = tuple(attribute_key(part) for part in constant)
+        if key not in self.constants:
+            self.constants[key] = next(self.sources)
+        return frozenset([(self.constants[key], 0)])
+
     def slot_variance(self, deviation: float, kind: CipherType | PlainType) -> float:
         """Of the real part of a slot, from the deviation of a coefficient."""
         return deviation**2 * kind.slots / kind.scale**2
@@ -257,7 +272,9 @@ class _Run:
         assert isinstance(kind, CipherType | PlainType)
         if op.name == "rlwe.encode":
             value = as_vectors(np.real(op.attrs["value"].evaluate(self.module.sources)))
-            return self.noisy(exactly(value, value), noise.encoding(), kind)
+            exact, rounding = exactly(value, value), self.rounding_of(op.attrs["value"], kind.scale)
+            variance = np.full((len(value), 1), self.slot_variance(noise.encoding(), kind))
+            return Held(exact.low, exact.high, variance, exact.bias, (rounding,) * len(value))
         assert a is not None and isinstance(kind, CipherType)
         match op.name:
             case "rlwe.add" | "rlwe.add_plain":
@@ -302,18 +319,21 @@ class _Run:
         if not linear_map.is_real:
             return None
         is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)  # else it acts on each vector of an array
-        count_out = linear_map.count_out if is_block else len(x.low)
-        numbers = range(count_out)
-        reads: list[list[tuple[int, int]]] = [[] for _ in numbers]  # vectors read for each result, and turned how far
-        for d in linear_map.diagonals:
-            for out in [d.out] if is_block else numbers:
-                reads[out].append((d.in_ if is_block else out, d.steps))
-        lineages = [[turned_lineage(x.lineage[i], s, kind.slots) for i, s in row] for row in reads]
+        choice = self.choices.get(op)
+        packing = "none" if choice is None else choice.packing
+        lineages = _read_lineages(linear_map, x.lineage, is_block=is_block)
         apart = np.array([are_apart(row) for row in lineages])[:, None]
-        baby = x.variance + self.slot_variance(self.switching(before), before) * PACKING
+        switch = self.slot_variance(self.switching(before), before)
+        baby, squared = x.variance + switch, x.size**2
+        if packing == "inputs":
+            baby, squared = (_with_next(v, read_inputs(linear_map)) for v in (baby, squared))
+        if choice is not None and packing == "diagonals":
+            baby, squared = (_with_turned(v, choice.apart) for v in (baby, squared))
         size, deviation = x.size, np.sqrt(baby)
-        shape = count_out, kind.slots
+        shape = len(lineages), kind.slots
         low, high, squares, linear, bias, partial, encoded = (np.zeros(shape) for _ in range(7))
+        alike: Counter[tuple[int, float]] = Counter()  # diagonals of a result that are rounded alike
+        marks = np.random.default_rng(0).normal(size=kind.slots)
         for d in linear_map.diagonals:
             weights = np.real(d.values.evaluate(self.module.sources))
             read, made = ([d.in_], [d.out]) if is_block else (slice(None), slice(None))
@@ -325,16 +345,23 @@ class _Run:
             linear[made] += weight * rolled(deviation[read] if len(baby) > 1 else deviation, d.steps)
             bias[made] += weight * rolled(x.bias[read] if len(x.bias) > 1 else x.bias, d.steps)
             partial[made] += weight * sizes
-            encoded[made] += sizes**2
+            encoded[made] += rolled(squared[read], d.steps)
+            if np.ptp(weights) > 0.0:  # one number for all slots is one coefficient, whose rounding is small
+                alike[d.out, float(weights @ marks)] += 1
         self.note(float(np.max(partial)) if partial.size else 0.0, kind)
         unit = before.scale / (kind.scale * self.chain.group_product(before.level.index))  # 1 / scale of the constants
         plain = unit * noise.encoding() * np.sqrt(kind.slots)
-        giants = np.array([len(row) for row in reads])[:, None] * self.slot_variance(self.switching(before), before)
-        fresh = encoded * plain**2 + giants * unit**2
-        rounding = self.slot_variance(noise.mod_down(self.chain.ring_degree), kind)
-        variance = np.where(apart, squares, linear**2) + PACKING * (fresh + rounding)
-        joint = tuple(united(row) for row in lineages)
-        return self.disturbed(Held(low, high, variance, bias, joint), 0.0)
+        giants = np.array([len(row) for row in lineages])[:, None] * switch
+        fresh = encoded * (plain**2 * max(alike.values(), default=1)) + giants * unit**2
+        fresh += self.slot_variance(noise.mod_down(self.chain.ring_degree), kind)
+        carried = np.where(apart, squares, linear**2)
+        if packing == "outputs":
+            carried = _with_next(carried, made_outputs(linear_map))
+        if packing != "none":
+            fresh = PACKED * fresh + self.slot_variance(self.switching(kind), kind)
+        rounding = self.rounding_of(linear_map, unit)
+        joint = tuple(united((*row, rounding)) for row in lineages)
+        return self.disturbed(Held(low, high, carried + fresh, bias, joint), 0.0)
 
     def polynomial(self, op: Op, x: Held) -> Held | None:
         """A polynomial that is close to a function on [-1, 1]."""
@@ -371,6 +398,30 @@ def moved(op: Op, x: list[Held]) -> Held:
     together = np.where(apart, sum_vectors(variance, groups), sum_vectors(np.sqrt(variance), groups) ** 2)
     ends = sum_vectors(low, groups), sum_vectors(high, groups)
     return Held(*ends, together, sum_vectors(bias, groups), tuple(united(row) for row in rows))
+
+
+def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block: bool) -> list[list[Lineage]]:
+    """Where the noise of every product comes from that a result of a map is the sum of."""
+    rows: list[list[Lineage]] = [[] for _ in range(linear_map.count_out if is_block else len(given))]
+    for d in linear_map.diagonals:
+        for out in [d.out] if is_block else range(len(rows)):
+            rows[out].append(turned_lineage(given[d.in_ if is_block else out], d.steps, linear_map.slots))
+    return rows
+
+
+def _with_next(variance: Array, packed: Sequence[int]) -> Array:
+    """What each two of these vectors have together, of which one is the imaginary part of the other."""
+    if len(variance) == 1:
+        return 2.0 * variance
+    result = variance.copy()
+    for one, other in zip(packed[::2], packed[1::2], strict=False):
+        result[[one, other]] = variance[one] + variance[other]
+    return result
+
+
+def _with_turned(variance: Array, apart: int) -> Array:
+    """What a slot has together with those at a distance, one of which is its imaginary part or has it as theirs."""
+    return variance + np.maximum(rolled(variance, apart), rolled(variance, -apart))
 
 
 def _arrays(a: Held) -> tuple[Array, Array, Array, Array]:

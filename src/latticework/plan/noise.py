@@ -25,20 +25,21 @@ SPARSE_WEIGHT = 32  # of the ephemeral secret inside bootstrapping
 
 
 def encoding() -> float:
-    """Rounding of an encoded vector."""
-    return sqrt(ROUNDING_VARIANCE)
+    """Rounding of an encoded vector, of real numbers: it is as symmetric as the coefficients, so that no part of it is
+    imaginary, and the real part has twice the variance of other noise."""
+    return sqrt(2 * ROUNDING_VARIANCE)
 
 
 def symmetric_encryption() -> float:
     """A fresh encryption under the secret key, encoding included."""
-    return sqrt(ERROR_VARIANCE + ROUNDING_VARIANCE)
+    return sqrt(ERROR_VARIANCE + encoding() ** 2)
 
 
 def public_encryption(chain: ModulusChain) -> float:
     """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime."""
     spread = SECRET_VARIANCE * chain.ring_degree
     error = ERROR_VARIANCE * (1 + 2 * spread) / chain.special[0] ** 2
-    return sqrt(error + ROUNDING_VARIANCE * (1 + spread) + ROUNDING_VARIANCE)
+    return sqrt(error + ROUNDING_VARIANCE * (1 + spread) + encoding() ** 2)
 
 
 def mod_down(ring_degree: int, degree: int = 1) -> float:

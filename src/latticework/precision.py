@@ -43,9 +43,8 @@ HEADROOM_MARGIN = 4.0  # values at the lowest level may be this much larger than
 PROVED_MARGIN = 2.0  # over what is proved: two vectors may be packed as one inside of a linear map
 TIGHT = 0.95  # part of that margin which has to be there: primes lie a little below powers of two
 MOST_REACH = 2.0**12  # room is made for values so much larger than in calibration; for more if that takes no other ring
-USEFUL_BITS = (
-    3  # of the largest result in calibration, that a proved bound has to leave right: looser ones are not used
-)
+EXTRAPOLATED_REACH = 2.0**4  # the same where it is polynomials outside their range that are so large
+USEFUL_BITS = 3  # of the largest result in calibration, that a proved bound has to leave right, else it is not used
 ATTEMPTS = 4
 VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
 
@@ -114,7 +113,8 @@ class Search:
         sizes = Sizes(plan)
         measured = self.measure.measured(plan, sizes.note)
         scale_bits = FIRST_SCALE_BITS + self.missing_bits(measured, plan.chain)
-        usual, least = (self.headroom_bits(plan, sizes.largest, outputs) for outputs in (found.outputs, []))
+        most = EXTRAPOLATED_REACH if found.leaving else MOST_REACH
+        usual, least = (self.headroom_bits(plan, sizes.largest, outputs, most) for outputs in (found.outputs, []))
         for _ in range(ATTEMPTS):
             if scale_bits > MAX_SCALE_BITS:
                 raise PrecisionError(
@@ -158,8 +158,9 @@ class Search:
     ) -> ModulusChain:
         """The chain with room for all that accepted inputs can give, at a scale that proves a bound, if that is cheap.
 
-        Cheap is what takes no larger ring and no more digits a key switch, and for a scale no further primes. Room is
-        made also where no error bound can be proved: what wraps around may be small, and only what is large is marked.
+        Cheap is what takes no larger ring and no more digits a key switch, and for a scale no further primes. Where no
+        error bound can be proved room is made too, since what wraps around may be small and only what is large is
+        marked; but only if it takes no prime more.
 
         usual  headroom for inputs like those of calibration;  size  what is proved, inf if nothing is
         """
@@ -174,14 +175,16 @@ class Search:
                 return None
 
         roomy = with_room(scale_bits)
-        is_worth_a_ring = bool(proofs) and proofs[-1] <= scale_bits and proved <= usual + log2(MOST_REACH)
-        if roomy is None or (_size(roomy)[:2] > _size(chain)[:2] and not is_worth_a_ring):
+        if roomy is None:
             return chain
-        for bits in proofs:
-            sharper = with_room(bits) if scale_bits < bits <= MAX_SCALE_BITS else None
-            if sharper is not None and _size(sharper) <= _size(roomy):
-                return sharper
-        return roomy
+        sharper = [with_room(bits) for bits in proofs if scale_bits < bits <= MAX_SCALE_BITS]
+        fitting = [c for c in sharper if c is not None and _size(c) <= _size(roomy)]
+        proves = bool(proofs) and proofs[-1] <= scale_bits
+        if proves or fitting:
+            is_cheap = _size(roomy)[:2] <= _size(chain)[:2] or (proves and proved <= usual + log2(MOST_REACH))
+        else:
+            is_cheap = _size(roomy) <= _size(chain)
+        return (fitting or [roomy])[0] if is_cheap else chain
 
     def on(self, chain: ModulusChain) -> Plan:
         """The plan on given parameters.
@@ -271,10 +274,12 @@ class Search:
         seen = [v.origin.max_abs if v.origin and v.origin.max_abs else 0.0 for v in values]
         return [max(pair) for pair in zip(seen, self.measure.magnitudes, strict=True)]
 
-    def headroom_bits(self, plan: Plan, largest: float, reached: Sequence[Held | None]) -> int:
+    def headroom_bits(
+        self, plan: Plan, largest: float, reached: Sequence[Held | None], most: float = MOST_REACH
+    ) -> int:
         """Bits of q0 above the scale with room for the largest value seen, at every level, a sign and a margin.
 
-        reached  what outputs can be for accepted inputs, which may be larger; none to leave that out
+        reached  what outputs can be for accepted inputs, up to `most` times what they were; none to leave that out
         """
         scales = plan.chain.main.scales
         shares = [o.scale / scales[o.level] for o in plan.client.outputs]  # of a value, in its vector
@@ -282,7 +287,7 @@ class Search:
         largest = HEADROOM_MARGIN * max(largest, *magnitudes)
         for output, share, magnitude, held in zip(plan.client.outputs, shares, magnitudes, reached, strict=False):
             if held is not None:
-                largest = max(largest, min(share * _largest(held.size, output), MOST_REACH * magnitude))
+                largest = max(largest, min(share * _largest(held.size, output), most * magnitude))
         return max(2, ceil(log2(largest)) + 1)
 
     def finished(self, plan: Plan, measured: Measured, found: Reach) -> Plan:

@@ -47,6 +47,24 @@ def test_what_accepted_inputs_can_reach_fits_and_is_bounded():
     assert beyond.is_proved and abs(beyond.reveal() - 1024) <= beyond.error_bound < 1.0
 
 
+def squashed(x: lw.Secret[32]):
+    return lw.tanh(np.sum(x))
+
+
+@pytest.mark.parametrize("function", [total, lw.program(squashed)], ids=["proved", "not proved"])
+def test_results_larger_than_the_program_was_made_for_are_marked(function):
+    """Beyond what accepted inputs can give, or twice calibration's largest where that is not known."""
+    model = lw.compile(function, calibrate=DATA, **SMALL)
+    coding, (output,) = model.client(threads=1)._coding, model.plan.client.outputs
+    most = 2 * output.magnitude if output.reach is None else output.reach
+    assert (output.reach is None) == (function is not total)
+    within, beyond = (coding.value(output, [np.full(output.pack.slots, most + output.error_bound * part)])
+                      for part in (0.5, 1.5))  # fmt: skip
+    assert within.error_bound == output.error_bound and within.is_proved == (function is total)
+    assert ("like those of calibration only" in repr(within)) == (function is not total)
+    assert beyond.error_bound == math.inf and "LARGER THAN THE PROGRAM WAS MADE FOR" in repr(beyond)
+
+
 def test_ciphertexts_of_another_compilation_are_refused():
     """Same program, same primes, other ranges: the client's checks would have been those of the other."""
     narrow = lw.compile(total, calibrate=DATA, **SMALL)

@@ -5,7 +5,7 @@ import pytest
 
 from latticework import frontend as lw
 from latticework.errors import RangeError, ShapeError
-from latticework.frontend.samples import LEAST_SAMPLES, REPEATED_VALUES, affordable_samples
+from latticework.frontend.samples import LEAST_SAMPLES, REPEATED_VALUES, affordable_samples, samples_of
 from latticework.ir.interpret import interpret
 from latticework.ir.parser import parse_module
 from latticework.ir.printer import print_module
@@ -188,3 +188,11 @@ def test_loops_of_many_turns_are_run_on_few_samples():
     assert affordable_samples(module, {"x": x, "n": 1}, 4096) == 4096
     few = affordable_samples(module, {"x": x, "n": 10_000}, 4096)
     assert few == max(LEAST_SAMPLES, REPEATED_VALUES // (3 * 9_999))  # the turn's number, what is carried, the sum
+
+
+def test_a_number_that_is_none_is_found_in_every_sample():
+    """Also in one of those that are not run."""
+    data = np.ones((5000, 1, 4))
+    data[4321, 0, 2] = np.nan
+    with pytest.raises(RangeError, match=r"data for x: 1 of 20000 elements .* first at index \(4321, 0, 2\)"):
+        samples_of(network, lw.trace(network), data)

@@ -43,7 +43,6 @@ def samples_of(program: Program, module: Module, data: Any) -> list[Sample]:
         if isinstance(value.type, TensorType):
             with user_line(program.loc):
                 stacks[name] = _stack(program, name, value.type.shape, _data(name, given[name]))
-                _check_finite(name, stacks[name])
     counts = {name: len(stack) for name, stack in stacks.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
@@ -146,16 +145,6 @@ def _data(name: str, given: Any) -> np.ndarray[Any, Any]:
     if not array.size:
         raise RangeError(f"calibrate: the data for {name} are empty (shape {array.shape}); give at least one sample")
     return array
-
-
-def _check_finite(name: str, stack: np.ndarray[Any, Any]) -> None:
-    """RangeError that names the first sample with a NaN or an infinity: not all samples are run."""
-    bad = ~np.isfinite(stack).reshape(len(stack), -1).all(axis=1)
-    if bad.any():
-        raise RangeError(
-            f"calibrate: input {name} is NaN or infinite in sample {int(np.argmax(bad))}; clean the data, or scale "
-            "them down if the computation overflows"
-        )
 
 
 def _trips(program: Program, module: Module, name: str, given: Mapping[str, Any]) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from math import ceil, inf, isfinite, log2
 from typing import Any
 
@@ -94,6 +94,7 @@ class Search:
         raises  LayoutError or LevelError if no ring is large enough; PrecisionError if no scale is
         """
 
+        @cache
         def chain_for(scale_bits: int, headroom_bits: int) -> ModulusChain:
             need = Need(self.vectors.depth, self.vectors.slots, scale_bits, headroom_bits)
             try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -201,7 +200,5 @@ def test_large_rings(rng):
     np.testing.assert_array_equal(case.read((a * b).rotate_rows(1)), np.roll(mul_mod(x, y, case.t), -1, axis=1))
 
 
-def test_examples_of_the_documentation():
+def test_examples_of_the_docstrings():
     assert doctest.testmod(bfv).attempted > 5 and doctest.testmod(bfv).failed == 0
-    page = Path(__file__).parents[2] / "docs/bfv.md"
-    assert doctest.testfile(str(page), module_relative=False).failed == 0

@@ -11,8 +11,9 @@ from latticework.circuit.record import recorded_tensors
 from latticework.circuit_pipeline import Scalars
 from latticework.cost import CostModel
 from latticework.frontend.samples import Sample
+from latticework.ir import run_passes
 from latticework.lifting import lift
-from latticework.pipeline import OnEvent, to_polynomials, to_vectors
+from latticework.pipeline import TENSOR_PASSES, OnEvent, to_polynomials, to_vectors
 from latticework.plan.arguments import Argument, Result
 from latticework.stages import CircuitFacts, Vectors
 from latticework.techniques import Techniques
@@ -25,6 +26,7 @@ def to_arrays(
     techniques: Techniques,
     bits_a_second: float,
     *,
+    exact: bool = False,
     ring_degree: int | None = None,
     on_event: OnEvent | None = None,
 ) -> Vectors | None:
@@ -33,6 +35,7 @@ def to_arrays(
     Nor is it if its inputs share ciphertexts or lie in fixed lanes, which layouts of arrays cannot express. Elements
     are sent in several copies only where every input may be.
     samples  arrays of all groups by name
+    exact    whether numbers are integers modulo t
     """
     traced, groups = scalars.traced, scalars.written.groups
     members = [sum(a.input == number for a in traced.arguments) for number in range(len(groups))]
@@ -45,10 +48,12 @@ def to_arrays(
     techniques = replace(
         techniques, client_copies=techniques.client_copies and all(g.packing != "grouped" for g in groups)
     )
-    polynomials = to_polynomials(program.module, argument_samples(scalars, samples))
+    if exact:  # integers modulo t have no magnitudes, and those of the integers themselves may fit no float
+        module = run_passes(program.module, TENSOR_PASSES)
+    else:
+        module = to_polynomials(program.module, argument_samples(scalars, samples)).module
     vectors = to_vectors(
-        polynomials.module, on_event,
-        costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second, techniques=techniques,
+        module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second, techniques=techniques,
         exact=True,
     )  # fmt: skip
     record = recorded_tensors(scalars.written.as_dict(vectors.slots), formulas=program.formulas, written=traced.written)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from latticework.circuit.graph import MUL
-from latticework.circuit.ranges import Interval, bits_that_hold, overflowing
+from latticework.circuit.ranges import bits_that_hold, overflowing
 from latticework.circuit_arrays import argument_samples, is_of_arrays, to_arrays
 from latticework.circuit_choice import Candidate, candidates, chosen
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
@@ -17,9 +17,10 @@ from latticework.circuit_samples import circuit_samples, with_ranges
 from latticework.composition import SharedParameters, shared_parameters
 from latticework.cost import CostModel, bfv_weights, estimate
 from latticework.errors import LevelError, RangeWarning, UserError
-from latticework.figures import large
+from latticework.figures import large, shown
 from latticework.frontend import Circuit
 from latticework.frontend.samples import Sample
+from latticework.intervals import Interval
 from latticework.model import Model, Reference
 from latticework.params.bfv_chain import chain_for_depth, plain_prime
 from latticework.pipeline import OnEvent, to_bfv_plan
@@ -32,6 +33,7 @@ from latticework.techniques import Techniques
 LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
 MAX_PLAIN_BITS = 49
+MAX_NAMED = 8  # inputs in a warning
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
 LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included
 WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, in rotations, if no chain fits
@@ -58,6 +60,7 @@ class CircuitOptions:
     plain_modulus: int | None = None
     spare_levels: int = 0
     like: Model | None = None
+    wraps: bool = False
 
     @property
     def allows_insecure(self) -> bool:
@@ -154,7 +157,7 @@ def _arrays(
     techniques = replace(options.techniques, complex_packing=False) if exact else options.techniques
     found = to_arrays(
         scalars, samples, options.costs, techniques, options.bits_a_second,
-        ring_degree=options.ring_degree, on_event=options.on_event,
+        exact=exact, ring_degree=options.ring_degree, on_event=options.on_event,
     )  # fmt: skip
     if found is None and options.algorithm == "tensors":
         raise UserError(
@@ -177,7 +180,8 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
         vectors, plan = arrays, _bfv_plan(circuit, arrays, shared, options)
     else:
         vectors, plan = _exact_lanes(circuit, scalars, arrays, shared, options)
-    _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
+    if not options.wraps:
+        _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
     return Model(
         plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.allows_insecure
     )
@@ -258,13 +262,16 @@ def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:
     number, (low, high) = max(found, key=lambda f: max(-f[1][0], f[1][1]))
     name = next(r.name for r in traced.results if number in r.elements)
     bits = bits_that_hold((low, high))
-    remedy = f"plain_bits={bits} would hold it" if bits <= MAX_PLAIN_BITS else "no plaintext modulus would hold it"
+    holds = bits is not None and bits <= MAX_PLAIN_BITS
+    remedy = f"plain_bits={bits} would hold it" if holds else "no plaintext modulus would hold it"
     assumed = [a.name for a in traced.arguments if a.low is None]
-    taken = f" ({', '.join(assumed)} without low= and high= taken as -1 to 1)" if assumed else ""
+    listed = ", ".join(assumed[:MAX_NAMED]) + (f" and {len(assumed) - MAX_NAMED} more" * (len(assumed) > MAX_NAMED))
+    taken = f" ({listed} without low= and high= taken as -1 to 1)" if assumed else ""
     warnings.warn(
-        f"{circuit.loc}: circuit {circuit.name}: result {name} may lie between {large(int(low))} and "
-        f"{large(int(high))} for inputs in their ranges{taken}; integers modulo {modulus} hold {-(modulus // 2)} to "
-        f"{modulus // 2}, beyond which it wraps around: {remedy}, or declare narrower ranges",
+        f"{circuit.loc}: circuit {circuit.name}: result {name} may lie between {large(low)} and "
+        f"{large(high)} for inputs in their ranges{taken}; integers modulo {modulus} hold {-(modulus // 2)} to "
+        f"{modulus // 2}, beyond which it wraps around: {remedy}; declare narrower ranges, or compile with wraps=True "
+        f"where results modulo {modulus} are meant",
         RangeWarning,
         stacklevel=4,
     )
@@ -277,4 +284,4 @@ def check_lane_options(algorithm: Any, effort: Any, seed: Any) -> None:
     if effort not in EFFORTS:
         raise UserError(f"compile: effort={effort!r}; give one of {', '.join(map(repr, EFFORTS))}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 63:
-        raise UserError(f"compile: seed={seed!r}; give a whole number of at least 0")
+        raise UserError(f"compile: seed={shown(seed)}; give a whole number of at least 0")

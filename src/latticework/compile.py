@@ -12,6 +12,7 @@ from latticework.circuits import CircuitOptions, check_lane_options, compile_bfv
 from latticework.collecting import collected_seldom
 from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, TraceError, UserError
+from latticework.figures import shown
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import assumed_samples, samples_of
 from latticework.frontend.tracing import user_line
@@ -46,6 +47,7 @@ def compile(
     on_event: OnEvent | None = None,
     plain_bits: int = 20,
     plain_modulus: int | None = None,
+    wraps: bool = False,
     spare_levels: int = 0,
     like: Model | None = None,
     algorithm: str = "search",
@@ -72,6 +74,7 @@ def compile(
     on_event        called after every pass
     plain_bits      of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond;
                     plain_modulus  t itself
+    wraps           results modulo t are meant: no RangeWarning where they may be larger
     spare_levels    products in a row that other circuits may go on with, on this one's results
     like            a model whose parameters are to be used, so that results of one are inputs of the other
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
@@ -92,7 +95,7 @@ def compile(
         options = CircuitOptions(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
             security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
-            plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like,
+            plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like, _flag("wraps", wraps),
         )  # fmt: skip
         with user_line(program.loc):
             return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
@@ -122,8 +125,14 @@ def compile(
 
 def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_SPARE:
-        raise UserError(f"compile: {name}={value!r}; give a whole number from 0 to {MAX_SPARE}")
+        raise UserError(f"compile: {name}={shown(value)}; give a whole number from 0 to {MAX_SPARE}")
     return int(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise UserError(f"compile: {name}={value!r}; give True or False")
+    return bool(value)
 
 
 def _check_scheme(program: Program | Circuit, scheme: str) -> None:
@@ -168,6 +177,6 @@ def _check_options(
     except TypeError:
         raise UserError(f"compile: ring_degree={ring_degree!r} is not an integer; give a power of two") from None
     if degree & (degree - 1) or not 1 << 10 <= degree <= 1 << 17:
-        raise UserError(f"compile: ring_degree={degree} is not a power of two from 1024 to 131072")
+        raise UserError(f"compile: ring_degree={shown(degree)} is not a power of two from 1024 to 131072")
     if not insecure and modulus_limit_bits(degree, security_bits) is None:
         raise UserError(f"compile: ring_degree={degree} cannot give {security_bits}-bit security; use a larger one")

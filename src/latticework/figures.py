@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite, log2
 
 
 def over(value: float, limit: float, digits: int = 1) -> str:
@@ -24,8 +24,15 @@ def outside(low: float, high: float, least: float, most: float, shown: int = 6) 
     return texts[0], texts[1], texts[2], texts[3]
 
 
-def large(number: int) -> str:
-    """A whole number, or the power of two that it is about, where it has many digits."""
+def large(number: float) -> str:
+    """A whole number, or the power of two that it is about, where it has many digits; infinite: beyond 2^1000."""
+    if abs(number) == inf:
+        return "less than -2^1000" if number < 0 else "more than 2^1000"
     if abs(number) < 10**20:
-        return str(number)
-    return f"{'-' if number < 0 else ''}2^{number.bit_length() - 1} and more"
+        return str(int(number))
+    return f"about {'-' if number < 0 else ''}2^{round(log2(abs(int(number))))}"
+
+
+def shown(value: object) -> str:
+    """What a user gave, as Python writes it; whole numbers of more digits than Python writes as `large` ones."""
+    return large(value) if isinstance(value, int) and value.bit_length() > 1000 else repr(value)

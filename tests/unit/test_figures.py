@@ -8,7 +8,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import LevelError, RangeError
-from latticework.figures import large, outside, over
+from latticework.figures import large, outside, over, shown
 from latticework.params import Need, modulus_limit_bits, select_chain
 from latticework.params.bfv_chain import plain_prime
 
@@ -27,7 +27,8 @@ def test_ranges_differ_in_print_where_they_differ():
 
 
 def test_large_numbers_are_powers_of_two():
-    assert large(-(10**19)) == "-10000000000000000000" and large(-(1 << 20_000)) == "-2^20000 and more"
+    assert large(-(10**19)) == "-10000000000000000000" and large(-(1 << 20_000)) == "about -2^20000"
+    assert large(float("inf")) == "more than 2^1000" and shown(10**5000) == "about 2^16610" and shown("x") == "'x'"
 
 
 @pytest.mark.parametrize("degree", [4096, 8192])
@@ -88,7 +89,7 @@ def test_results_of_thousands_of_digits_are_warned_of():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         lw.compile(huge, scheme="bfv", ring_degree=32768, insecure=True, algorithm="scalar")
-    assert "between 0 and 2^40960 and more" in str(caught[0].message)
+    assert "between 0 and more than 2^1000 for inputs" in str(caught[0].message)
 
 
 def test_an_input_just_outside_is_refused_with_the_digits_that_show_it():

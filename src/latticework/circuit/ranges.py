@@ -6,10 +6,10 @@ Sums and products modulo t are right whenever the result fits, whatever happens 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
-from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, SUB, Graph, Public
-
-Interval = tuple[Public, Public]
+from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, SUB, Graph
+from latticework.intervals import Interval, minus, negative, plus, times
 
 
 def intervals(graph: Graph, inputs: Sequence[Sequence[Interval]]) -> list[Interval]:
@@ -22,26 +22,16 @@ def intervals(graph: Graph, inputs: Sequence[Sequence[Interval]]) -> list[Interv
         if code == INPUT:
             found.append(inputs[left][right])
             continue
-        low, high = found[left]
         if code in (ADD, SUB):
-            a, b = found[right]
-            found.append((low + a, high + b) if code == ADD else (low - b, high - a))
+            found.append((plus if code == ADD else minus)(found[left], found[right]))
         elif code == MUL:
-            found.append(_product(found[left], found[right], same=left == right))
-        elif code == ADD_CONSTANT:
-            found.append((low + graph.constants[right], high + graph.constants[right]))
-        elif code == MUL_CONSTANT:
-            found.append(_product(found[left], (graph.constants[right],) * 2))
+            found.append(times(found[left], found[right], same=left == right))
+        elif code in (ADD_CONSTANT, MUL_CONSTANT):
+            constant = graph.constants[right]
+            found.append((plus if code == ADD_CONSTANT else times)(found[left], (constant, constant)))
         else:
-            found.append((-high, -low))
+            found.append(negative(found[left]))
     return found
-
-
-def _product(a: Interval, b: Interval, *, same: bool = False) -> Interval:
-    corners = [x * y for x in a for y in b]
-    if same:
-        corners = [a[0] ** 2, a[1] ** 2] + ([0] if a[0] < 0 < a[1] else [])
-    return min(corners), max(corners)
 
 
 def overflowing(graph: Graph, inputs: Sequence[Sequence[Interval]], modulus: int) -> list[tuple[int, Interval]]:
@@ -52,6 +42,7 @@ def overflowing(graph: Graph, inputs: Sequence[Sequence[Interval]], modulus: int
     return [(number, (low, high)) for number, (low, high) in ends if low < -most or high > most]
 
 
-def bits_that_hold(interval: Interval) -> int:
-    """Bits of a plaintext modulus by which an interval is represented."""
-    return int(max(-interval[0], interval[1])).bit_length() + 1
+def bits_that_hold(interval: Interval) -> int | None:
+    """Bits of a plaintext modulus by which an interval is represented; None where it has no ends."""
+    largest = max(-interval[0], interval[1])
+    return int(largest).bit_length() + 1 if largest < inf else None

@@ -34,6 +34,9 @@ def compile(
     network: Annotated[str, typer.Option(help="lan, wan or bits per second: what sending costs.")] = "lan",
     scheme: Annotated[str, typer.Option(help="ckks, or bfv for circuits on exact integers.")] = "ckks",
     plain_bits: Annotated[int, typer.Option(help="Of the plaintext modulus of BFV.")] = 20,
+    wraps: Annotated[
+        bool, typer.Option("--wraps", help="Results modulo t are meant: no warning of large ones.")
+    ] = False,
     algorithm: Annotated[str, typer.Option(help="Of circuits: search, annealing, scalar or tensors.")] = "search",
     effort: Annotated[str, typer.Option(help="Of the search for lanes: fast, normal or max.")] = "normal",
     seed: Annotated[int, typer.Option(help="Of the search for lanes.")] = 0,
@@ -58,6 +61,7 @@ def compile(
             on_event=bar,
             scheme=scheme,
             plain_bits=plain_bits,
+            wraps=wraps,
             algorithm=algorithm,
             effort=effort,
             seed=seed,

@@ -148,13 +148,7 @@ def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Va
         if not isinstance(value.type, TensorType):
             return
         if not np.isfinite(array).all():
-            what = f"input {value.origin.name}" if value.origin and not isinstance(value.owner, Op) else "a value"
-            at = value.owner.loc if isinstance(value.owner, Op) else None
-            raise RangeError(
-                f"calibrate: {what} is NaN or infinite in sample {number}; clean the data, or scale them down if "
-                "the computation overflows",
-                at=at,
-            )
+            raise _not_finite(value, number)
         seen.setdefault(value, _Seen()).add(array, keep if value in activations else 0)
 
     for number, sample in _spaced(samples, max_samples):
@@ -164,6 +158,19 @@ def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Va
         except ShapeError as error:
             raise ShapeError(f"calibrate: sample {number}: {error.message}", at=error.at) from None
     return seen
+
+
+def _not_finite(value: Value, sample: int) -> RangeError:
+    """What is wrong where an input, or what is computed of finite inputs, is no finite number."""
+    if isinstance(value.owner, Op):
+        return RangeError(
+            f"calibrate: a value leaves the range of floating-point numbers (2^1024) in sample {sample}; scale the "
+            "inputs or the weights down, declare narrower ranges (low=, high=) where there are some, or write fewer "
+            "products in a row",
+            at=value.owner.loc,
+        )
+    name = value.origin.name if value.origin else ""
+    return RangeError(f"calibrate: input {name} is NaN or infinite in sample {sample}; clean the data")
 
 
 def _spaced(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sample]]:

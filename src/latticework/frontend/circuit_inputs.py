@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import DtypeError, LayoutError, RangeError, ShapeError, TraceError
+from latticework.figures import shown
 from latticework.frontend.annotations import Kinds, Parameter
 from latticework.ir.location import Loc
 from latticework.location import user_loc
@@ -137,8 +139,8 @@ def _input(
         )
     for bound in (low, high):
         is_number = isinstance(bound, int | float | np.integer | np.floating) and not isinstance(bound, bool)
-        if bound is not None and not (is_number and np.isfinite(bound)):
-            raise RangeError(f"lw.{name}: low={low!r}, high={high!r}; give two finite numbers", at=at)
+        if bound is not None and not (is_number and abs(bound) <= sys.float_info.max):
+            raise RangeError(f"lw.{name}: low={shown(low)}, high={shown(high)}; give two finite numbers", at=at)
     if (low is None) != (high is None) or (low is not None and not low < high):
         raise RangeError(f"lw.{name}: low={low!r}, high={high!r}; give both, low below high", at=at)
     source = lanes if isinstance(lanes, OutputLanes) else None

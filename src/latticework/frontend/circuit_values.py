@@ -18,6 +18,7 @@ from latticework.dialects import scalar
 from latticework.dialects.scalar import INTEGER
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.escaping import plain_text
+from latticework.figures import shown
 from latticework.frontend.faults import Faults, MissingMethodError
 from latticework.frontend.unsupported import circuit_remedy
 from latticework.ir.builder import Builder
@@ -307,7 +308,9 @@ def power(a: Number, exponent: Any) -> Any:
     except TypeError:
         times = -1
     if not 0 <= times <= MAX_POWER:
-        raise RangeError(f"** {exponent!r}: the exponent must be a whole number from 0 to {MAX_POWER}", at=user_loc())
+        raise RangeError(
+            f"** {shown(exponent)}: the exponent must be a whole number from 0 to {MAX_POWER}", at=user_loc()
+        )
     result: Any = a._tracer.public(1)
     square: Any = a
     while times:

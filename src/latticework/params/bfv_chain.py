@@ -13,6 +13,7 @@ from math import log2
 
 from latticework import _core
 from latticework.errors import LevelError, RangeError
+from latticework.figures import shown
 from latticework.params.bfv_noise import NoiseModel
 from latticework.params.chain import ModulusChain, Track
 from latticework.params.fingerprint import core_parameters
@@ -199,8 +200,8 @@ def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | N
     least = next(bits for bits in sizes if sizes[-1] - bits < len(sizes[sizes.index(bits) :]))
     single = "".join(f"{bits}, " for bits in sizes if bits < least)
     raise RangeError(
-        f"Parameters: there is no plaintext modulus of {plain_bits} bits: a prime that is 1 modulo 2N = {two_n}; "
-        f"plain_bits may be {single}{least} to {sizes[-1]}, or give a plain_modulus"
+        f"Parameters: there is no plaintext modulus of {shown(plain_bits)} bits: a prime that is 1 modulo 2N = "
+        f"{two_n}; plain_bits may be {single}{least} to {sizes[-1]}, or give a plain_modulus"
     )
 
 
@@ -219,6 +220,6 @@ def _batching_prime(ring_degree: int, modulus: int) -> int:
         return modulus
     near = _core.primes_near(min(max(modulus, two_n + 1), 1 << MAX_PRIME_BITS), two_n, 2)
     raise RangeError(
-        f"Parameters: plain_modulus={modulus} is not a prime that is 1 modulo 2N = {two_n} and below "
+        f"Parameters: plain_modulus={shown(modulus)} is not a prime that is 1 modulo 2N = {two_n} and below "
         f"2^{MAX_PRIME_BITS}; {' and '.join(str(int(p)) for p in near)} are the nearest"
     )

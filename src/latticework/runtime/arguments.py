@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
-from latticework.figures import outside
+from latticework.figures import large, outside
 from latticework.given import forgotten
 from latticework.plan.arguments import Argument, Result, gathered, returned
 from latticework.plan.schema import ClientSpec
@@ -71,7 +71,10 @@ def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
     if array.dtype.kind == "O" and all(isinstance(n, int) for n in array.flat):
-        array = array.astype(np.int64) if all(abs(n) < 1 << 62 for n in array.flat) else array
+        large_ones = [n for n in array.flat if abs(n) >= 1 << 62]
+        if large_ones:
+            raise RangeError(f"{where} holds {large(large_ones[0])}; whole numbers have at most 62 bits here")
+        array = array.astype(np.int64)
     if array.dtype.kind not in "fiub":
         raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers or integers")
     is_stack = stacks and array.ndim == len(argument.shape) + 1 and array.shape[1:] == argument.shape and len(array)

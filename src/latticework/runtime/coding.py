@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.errors import DtypeError, RangeError
-from latticework.figures import outside
+from latticework.figures import large, outside
 from latticework.params import ModulusChain
 from latticework.plan.arrays import as_value
 from latticework.plan.schema import Output, SecretInput
@@ -154,6 +154,6 @@ class _BfvDecryptor:
 def _refuse_outside(where: str, spec: SecretInput, low: Any, high: Any) -> None:
     if low < spec.low or high > spec.high:
         raise RangeError(
-            f"{where} reaches from {int(low)} to {int(high)}; the program was compiled for {int(spec.low)} to "
-            f"{int(spec.high)}: give values in this range, or compile with a larger one"
+            f"{where} reaches from {large(int(low))} to {large(int(high))}; the program was compiled for "
+            f"{int(spec.low)} to {int(spec.high)}: give values in this range, or compile with a larger one"
         )

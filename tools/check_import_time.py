@@ -18,7 +18,7 @@ import sys
 RUNS = 5
 LIMIT_MS = 500.0
 LIMITS_MS = {"latticework.compile": LIMIT_MS, "latticework.commands.run": 300.0}  # what is timed
-OPTIONAL = ("torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
+OPTIONAL = ("IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 LEAVES = "errors escaping figures given"  # EVERYWHERE of check_layers.py
 RUNTIME = f"_core params plan runtime {LEAVES}"
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.

@@ -101,7 +101,7 @@ MAY_IMPORT = {
     "__init__": ANYTHING,
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
-OPTIONAL = {"torch", "onnx", "ray", "sklearn", "matplotlib", "ortools"}
+OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools"}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
 BY_NAME = {"__init__", "cli", "bench"}

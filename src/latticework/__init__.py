@@ -111,7 +111,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_PACKAGES})
+    return sorted({*__all__, *_PACKAGES, "__version__"})  # what users need, also in an editor's list
 
 
 class _Package(ModuleType):

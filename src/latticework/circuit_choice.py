@@ -8,7 +8,6 @@ sending what goes in and comes out: one number a ciphertext is fast to compute o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
@@ -16,6 +15,7 @@ from math import inf, isfinite
 from latticework.circuit.record import scalar_counts
 from latticework.circuit_pipeline import LaneOptions, Scalars
 from latticework.errors import EffortWarning
+from latticework.location import warn
 from latticework.plan.circuits import Circuit, Way
 from latticework.plan.schema import Plan
 from latticework.stages import Vectors
@@ -79,12 +79,11 @@ def candidates(
 
 
 def _warn_of_size(scalars: Scalars, nodes: int, effort: str) -> None:
-    warnings.warn(
+    warn(
         f"{scalars.line}: this circuit has {nodes} operations, more than the {MOST_SEARCHED[effort]} for whose lanes "
         f"effort={effort!r} has time: each is computed by itself; effort='max' looks for lanes all the same, and array "
         "operations in an lw.program need no search for them",
         EffortWarning,
-        stacklevel=7,
     )
 
 

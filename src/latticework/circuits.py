@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from latticework.figures import large, shown
 from latticework.frontend import Circuit
 from latticework.frontend.samples import Sample
 from latticework.intervals import Interval
+from latticework.location import warn
 from latticework.model import Model, Reference
 from latticework.params.bfv_chain import chain_for_depth, plain_prime
 from latticework.pipeline import OnEvent, to_bfv_plan
@@ -267,13 +267,12 @@ def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:
     assumed = [a.name for a in traced.arguments if a.low is None]
     listed = ", ".join(assumed[:MAX_NAMED]) + (f" and {len(assumed) - MAX_NAMED} more" * (len(assumed) > MAX_NAMED))
     taken = f" ({listed} without low= and high= taken as -1 to 1)" if assumed else ""
-    warnings.warn(
+    warn(
         f"{circuit.loc}: circuit {circuit.name}: result {name} may lie between {large(low)} and "
         f"{large(high)} for inputs in their ranges{taken}; integers modulo {modulus} hold {-(modulus // 2)} to "
         f"{modulus // 2}, beyond which it wraps around: {remedy}; declare narrower ranges, or compile with wraps=True "
         f"where results modulo {modulus} are meant",
         RangeWarning,
-        stacklevel=4,
     )
 
 

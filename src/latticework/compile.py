@@ -21,6 +21,7 @@ from latticework.params import modulus_limit_bits, security_levels
 from latticework.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.placing import NETWORKS
 from latticework.precision import Search
+from latticework.progress import shows_progress
 from latticework.stages import Vectors
 from latticework.techniques import ALL, Techniques
 
@@ -29,6 +30,7 @@ MAX_SPARE = 64
 SCHEMES = ("ckks", "bfv")
 
 
+@shows_progress
 @collected_seldom()
 def compile(
     program: Program | Circuit,
@@ -45,6 +47,7 @@ def compile(
     techniques: Techniques = ALL,
     network: str | float = "lan",
     on_event: OnEvent | None = None,
+    progress: bool = True,
     plain_bits: int = 20,
     plain_modulus: int | None = None,
     wraps: bool = False,
@@ -72,6 +75,7 @@ def compile(
     network         between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow
                     inputs and outputs take fewer ciphertexts, if need be for more work
     on_event        called after every pass
+    progress        after two seconds, tell on a terminal or in a notebook how far it is; nowhere else
     plain_bits      of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond;
                     plain_modulus  t itself
     wraps           results modulo t are meant: no RangeWarning where they may be larger

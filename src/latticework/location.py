@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import warnings
 from types import CodeType, FrameType, TracebackType
 
 import numpy as np
@@ -23,6 +24,14 @@ def user_loc() -> Loc:
     while frame is not None and (_is_ours(frame) or is_of_library(frame)):
         frame = frame.f_back  # type: ignore[assignment]
     return Loc.unknown() if frame is None else _loc(frame.f_code.co_filename, frame.f_lineno)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """A warning at the user's line, however many frames of ours lie between."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and (_is_ours(frame) or is_of_library(frame)):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def asked_by_library() -> bool:

@@ -2,53 +2,168 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
+from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from latticework.errors import UserError
 from latticework.runtime import Event
 
 if TYPE_CHECKING:  # who makes keys or runs plans has no passes, and need not load what they work on
     from latticework.ir import PassEvent
 
+PATIENCE = 2.0  # seconds of a compilation before it says how far it is
+P = ParamSpec("P")
+T = TypeVar("T")
 _STAGES = {"keys": "making keys", "evaluate": "evaluating"}
 
 
 class ProgressBar:
-    """A context manager whose object is passed as `on_event`; it draws on stderr, and only on a terminal.
+    """A context manager whose object is passed as `on_event`.
+
+    It draws on stderr if that is a terminal, in the output of the cell in a notebook, and nowhere else.
+
+    after  seconds until it shows itself, so that what is quick leaves nothing to be seen
 
     with ProgressBar("compiling") as bar:
         model = lw.compile(..., on_event=bar)
     """
 
-    def __init__(self, label: str = "", console: Console | None = None) -> None:
+    def __init__(self, label: str = "", console: Console | None = None, *, after: float = 0.0) -> None:
         self.label = label
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-        )
         console = console or Console(stderr=True)
-        seen = console.is_terminal or console.is_jupyter
-        self._progress = Progress(*columns, console=console, transient=True, disable=not seen)
-        self._task = self._progress.add_task(label, total=None)
+        self._drawing = _Cell(label) if console.is_jupyter else _Bar(console) if console.is_terminal else None
+        self._lock, self._shown, self._ended = threading.Lock(), False, False
+        self._timer = threading.Timer(after, self._show) if after and self._drawing is not None else None
 
     def __call__(self, event: Event | PassEvent) -> None:
         """Take note of one event."""
+        if self._drawing is None:
+            return
         if isinstance(event, Event):
-            description = self.label or _STAGES.get(event.stage, event.stage)
-            self._progress.update(self._task, description=description, total=event.total, completed=event.done)
+            self._drawing.note(self.label or _STAGES.get(event.stage, event.stage), event.done, event.total)
         else:
-            self._progress.update(self._task, description=f"{self.label}: {event.name}", advance=1)
+            self._drawing.note(f"{self.label}: {event.name}", None, None)
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self._timer is None:
+            self._show()
+        else:
+            self._timer.daemon = True
+            self._timer.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._ended = True
+            if self._shown and self._drawing is not None:
+                self._drawing.stop()
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._drawing is not None and not self._ended:
+                self._drawing.start()
+                self._shown = True
+
+
+class _Drawing(Protocol):
+    """Where progress is seen."""
+
+    def note(self, what: str, done: int | None, total: int | None) -> None:
+        """One more step, or so many of so many, whether or not it is shown yet."""
+
+    def start(self) -> None:
+        """Show it."""
+
+    def stop(self) -> None:
+        """Take it away."""
+
+
+class _Bar:
+    """A line of a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        text = TextColumn("{task.description}", markup=False)
+        columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=console, transient=True)
+        self._task = self._progress.add_task("", total=None)
+        self.start, self.stop = self._progress.start, self._progress.stop
+
+    def note(self, what: str, done: int | None, total: int | None) -> None:
+        """As `_Drawing`."""
+        if done is None:
+            self._progress.update(self._task, description=what, advance=1)
+        else:
+            self._progress.update(self._task, description=what, total=total, completed=done)
+
+
+class _Cell:
+    """A line of text in the output of a notebook's cell, which needs nothing but IPython itself."""
+
+    INTERVAL = 0.1  # seconds between messages to the browser
+
+    def __init__(self, label: str) -> None:
+        self._started, self._sent = time.monotonic(), 0.0
+        self._text, self._steps, self._handle = label, 0, None
+
+    def note(self, what: str, done: int | None, total: int | None) -> None:
+        """As `_Drawing`."""
+        self._steps = self._steps + 1 if done is None else done
+        self._text = f"{what}, step {self._steps}{f' of {total}' if total else ''}"
+        if self._handle is not None and time.monotonic() - self._sent > self.INTERVAL:
+            self._send(self._handle)
+
+    def start(self) -> None:
+        """As `_Drawing`."""
+        from IPython.display import display
+
+        self._handle = display(self._content(), raw=True, display_id=True)
+
+    def stop(self) -> None:
+        """As `_Drawing`."""
+        if self._handle is not None:
+            self._handle.update({"text/plain": ""}, raw=True)
+
+    def _send(self, handle: Any) -> None:
+        self._sent = time.monotonic()
+        handle.update(self._content(), raw=True)
+
+    def _content(self) -> dict[str, str]:
+        return {"text/plain": f"{self._text} ({time.monotonic() - self._started:.0f} s)"}
+
+
+def shows_progress(compile: Callable[P, T]) -> Callable[P, T]:
+    """Decorator of what takes `on_event` and `progress`: a bar listens beside whoever else does, unless progress=False.
+
+    raises  UserError for a `progress` that is neither True nor False
+    """
+
+    @wraps(compile)
+    def shown(*args: P.args, **given: P.kwargs) -> T:
+        options: dict[str, Any] = given
+        progress = options.get("progress", True)
+        if not isinstance(progress, bool):
+            raise UserError(f"compile: progress={progress!r}; give True, or False to show nothing while it works")
+        if not progress:
+            return compile(*args, **given)
+        listener = options.get("on_event")
+        with ProgressBar("compiling", after=PATIENCE) as bar:
+
+            def both(event: Event | PassEvent) -> None:
+                bar(event)
+                if listener is not None:
+                    listener(event)
+
+            return compile(*args, **options | {"on_event": both})
+
+    return shown

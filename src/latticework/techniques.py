@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Techniques:
     """What `lw.compile` may use. Everything by default; what a program computes does not depend on it.
 
@@ -46,6 +46,10 @@ class Techniques:
     def left_out(self) -> tuple[str, ...]:
         """The names of those that are not used."""
         return tuple(f.name for f in fields(self) if not getattr(self, f.name))
+
+    def __repr__(self) -> str:
+        """Only what is left out: it is the default of an argument, which `help` shows."""
+        return f"Techniques({', '.join(f'{name}=False' for name in self.left_out)})"
 
 
 ALL = Techniques()

@@ -1,5 +1,7 @@
 """Compiled circuits: names and shapes of the user, files, warnings, and circuits that go on with others' results."""
 
+import linecache
+
 import numpy as np
 import pytest
 
@@ -124,6 +126,18 @@ def test_results_that_may_wrap_around_are_warned_of():
     got = revealed(model, {"x": 1000, "y": 3})[0].reveal()
     assert got == 1000**2 - modulus
     lw.compile(big, **EXACT | {"plain_bits": 21})  # no warning
+
+
+def test_warnings_stand_at_the_line_that_compiles():
+    @lw.circuit
+    def cube(x: lw.scalar(low=-1000, high=1000)):
+        return x**3
+
+    with pytest.warns(lw.RangeWarning) as found:
+        lw.compile(cube, **EXACT)
+    (warning,) = found
+    assert warning.filename == __file__
+    assert linecache.getline(__file__, warning.lineno).strip() == "lw.compile(cube, **EXACT)"
 
 
 def test_constants_are_exact_integers():

@@ -32,6 +32,7 @@ WITHOUT_TEXT = {
     "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "dialects.rlwe_types.Level",
     "layout.conversions.base.Conversion", "layout.layout.Layout", "plan.pack.PackDim", "plan.pack.PackMap",
     "ir.types.Type", "runtime.keys.Keys", "runtime.keys.PublicKeys", "runtime.owner.OwnerValue",
+    "techniques.Techniques",
 }  # fmt: skip
 
 

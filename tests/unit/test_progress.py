@@ -1,12 +1,17 @@
 """Progress bars are drawn on terminals, and nothing else is written anywhere."""
 
 import io
+import sys
+import time
+from types import ModuleType
 
 import pytest
 from rich.console import Console
 
+import latticework as lw
+from latticework import progress
 from latticework.ir import PassEvent
-from latticework.progress import ProgressBar
+from latticework.progress import ProgressBar, shows_progress
 from latticework.runtime import Event
 
 EVENTS = [PassEvent("cse", 3, 2, 0.0, 1.0), Event("keys", "galois", 1, 2, 3, 0.0, 1.0)]
@@ -20,3 +25,72 @@ def test_a_bar_is_drawn_on_terminals_only(is_terminal):
             bar(event)
     written = console.file.getvalue()
     assert ("at work" in written) == is_terminal and bool(written) == is_terminal
+
+
+@pytest.mark.parametrize(("patience", "is_drawn"), [(0.02, True), (60.0, False)])
+def test_a_bar_waits_until_the_work_takes_long(patience, is_drawn):
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    with ProgressBar("at work", console, after=patience) as bar:
+        bar(EVENTS[0])
+        end = time.monotonic() + 10.0
+        while is_drawn and not console.file.getvalue() and time.monotonic() < end:
+            time.sleep(0.005)
+        bar(EVENTS[1])
+    assert ("at work" in console.file.getvalue()) == is_drawn
+
+
+class Cell:
+    """What IPython displays: the texts of one output, one after the other."""
+
+    def __init__(self, monkeypatch):
+        self.texts = []
+        display = ModuleType("IPython.display")
+        display.display = self.display
+        monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+        monkeypatch.setitem(sys.modules, "IPython.display", display)
+
+    def display(self, content, *, raw, display_id):
+        assert raw and display_id
+        self.texts.append(content["text/plain"])
+        return self
+
+    def update(self, content, *, raw):
+        self.texts.append(content["text/plain"])
+
+
+def test_a_notebook_shows_a_line_and_takes_it_away(monkeypatch):
+    cell = Cell(monkeypatch)
+    monkeypatch.setattr(progress._Cell, "INTERVAL", 0.0)
+    with ProgressBar("at work", Console(file=io.StringIO(), force_jupyter=True)) as bar:
+        for event in EVENTS:
+            bar(event)
+    assert [text.split(" (")[0] for text in cell.texts] == [
+        "at work",
+        "at work: cse, step 1",
+        "at work, step 1 of 2",
+        "",
+    ]
+
+
+def test_compiling_shows_progress_unless_told_not_to(monkeypatch):
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    monkeypatch.setattr(progress, "Console", lambda **_: console)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+
+    @lw.program
+    def double(x: lw.Secret[4]):
+        return x + x
+
+    seen = []
+    lw.compile(double, precision_bits=8, progress=False, on_event=seen.append)
+    assert seen and not console.file.getvalue()
+    before = len(seen)
+    lw.compile(double, precision_bits=8, on_event=seen.append)
+    assert "compiling: " in console.file.getvalue() and len(seen) == 2 * before
+    with pytest.raises(lw.UserError, match="compile: progress='no'; give True, or False to show nothing while"):
+        lw.compile(double, progress="no")
+
+
+def test_a_decorated_function_keeps_its_signature():
+    assert "progress" in lw.compile.__wrapped__.__annotations__
+    assert shows_progress(lw.compile).__doc__ == lw.compile.__doc__

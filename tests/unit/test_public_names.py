@@ -1,6 +1,8 @@
 """The public names: found when they are asked for, the same for people, programs and type checkers."""
 
 import ast
+import inspect
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +40,7 @@ def test_type_checkers_see_what_programs_see():
 
 
 def test_every_name_is_listed_and_found():
-    assert {*lw.__all__, *lw._PACKAGES} <= set(dir(lw))
+    assert set(dir(lw)) == {*lw.__all__, *lw._PACKAGES, "__version__"}  # no module or import of ours among them
     for name in lw.__all__:
         value = getattr(lw, name)
         assert getattr(value, "__name__", name) in (name, f"latticework.{name}")
@@ -67,3 +69,18 @@ def test_functions_are_not_replaced_by_submodules_of_their_names():
 )
 def test_what_compiles_nothing_does_not_load_the_compiler(code):
     assert not loaded_by(code) & COMPILER
+
+
+@pytest.mark.parametrize("name", sorted({*lw.__all__} - {"errors"}))
+def test_help_of_a_name_is_about_it(name):
+    """A default is shown in few words; nothing shows an address or a repr of many fields."""
+    text = pydoc.render_doc(getattr(lw, name), renderer=pydoc.plaintext)
+    signature = str(inspect.signature(getattr(lw, name)))
+    assert " at 0x" not in text
+    assert all(len(repr(p.default)) < 30 for p in inspect.signature(getattr(lw, name)).parameters.values()), signature
+
+
+def test_what_is_left_out_is_all_that_techniques_show():
+    assert repr(lw.Techniques()) == "Techniques()"
+    assert repr(lw.Techniques(rolls=False, hoisting=False)) == "Techniques(rolls=False, hoisting=False)"
+    assert "techniques: 'Techniques' = Techniques()," in pydoc.render_doc(lw.compile, renderer=pydoc.plaintext)

@@ -1,11 +1,13 @@
 """Reports: well-formed pages, escaped text, widths, and the same numbers as the estimate."""
 
 import base64
+import json
 import re
 import struct
 import zlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from latticework.plan.placing import INPUT, Conversion, Ending, Placing, Step
 from latticework.plan.schema import SourceLocation
 from latticework.plan.serialise import write_client, write_plan
 from latticework.report import Report, build_client_report, build_report, explain_file
+from latticework.report.data import Contents
 from latticework.report.quantities import count, duration, power_of_two, rate, relative_bits, share, size
 from latticework.report.raster import COLOURS, colour, levels, pictures, png
 from latticework.report.slot_grid import column_count, slot_grid
@@ -367,3 +370,28 @@ def test_explain_refuses_what_is_damaged(tmp_path):
 def test_report_is_plain_data():
     assert isinstance(build_report(loop_plan()), Report)
     assert build_report(loop_plan()) == build_report(loop_plan())
+
+
+def test_a_report_is_saved_in_the_form_that_its_ending_says(tmp_path):
+    report = build_report(nasty_plan())
+    forms = {"a.html": report.html(), "b.TXT": report.text(), "c.json": report.json()}
+    for name, text in forms.items():
+        report.save(tmp_path / name)
+        assert (tmp_path / name).read_text() == text
+    for name in ("report.pdf", "report", "report.htm"):
+        ending = Path(name).suffix
+        with pytest.raises(FormatError, match=f"{name} ends in '?{ending or 'nothing'}.*name it .html .a page., .txt"):
+            report.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+def test_the_json_report_has_the_numbers_of_the_report():
+    report = build_report(counted_plan(3))
+    read = json.loads(report.json())
+    assert set(read) == {f.name for f in fields(Contents)} and read["name"] == report.name
+    assert read["execution"]["estimate"]["seconds"] == report.execution.estimate.seconds
+    assert read["inputs"][0]["layout"] == report.inputs[0].layout
+    assert [k["stored_bytes"] for k in read["keys"]] == [k.stored_bytes for k in report.keys]
+    unbounded = replace(report, outputs=(replace(report.outputs[0], worst_case=float("inf")),))
+    assert json.loads(unbounded.json())["outputs"][0]["worst_case"] is None
+    assert build_client_report(counted_plan(3).client).json().isascii()

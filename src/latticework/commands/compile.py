@@ -59,6 +59,7 @@ def compile(
             cost_table=cost_table,
             network=read_network(network),
             on_event=bar,
+            progress=False,  # the bar is shown from the start
             scheme=scheme,
             plain_bits=plain_bits,
             wraps=wraps,

@@ -1,4 +1,4 @@
-"""Reports on compiled programs, as text and as one self-contained HTML page."""
+"""Reports on compiled programs, as text, as one self-contained HTML page and as JSON."""
 
 from latticework.report.build import build_client_report, build_report
 from latticework.report.explain import explain_file

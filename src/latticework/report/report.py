@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from latticework import _core
+from latticework.errors import FormatError
 from latticework.escaping import plain_text
+from latticework.report.as_json import render_json
 from latticework.report.data import Contents
 from latticework.report.html import render_fragment, render_page
 from latticework.report.text import render_text
@@ -14,7 +16,7 @@ from latticework.report.text import render_text
 
 @dataclass(frozen=True)
 class Report(Contents):
-    """A compiled program, described; `print` it, `save` it as HTML, or let a notebook show it."""
+    """A compiled program, described; `print` it, `save` it as .html, .txt or .json, or let a notebook show it."""
 
     def text(self) -> str:
         """The report in at most 100 columns."""
@@ -24,9 +26,23 @@ class Report(Contents):
         """The report as one page that needs no network and no script."""
         return render_page(self)
 
+    def json(self) -> str:
+        """The report's numbers for programs, as one JSON object: the fields of `Contents`, in seconds and bytes."""
+        return render_json(self)
+
     def save(self, path: str | Path) -> None:
-        """Write the HTML page to a file."""
-        _core.write_file_atomic(str(path), self.html().encode(), 0o644)
+        """Write the report to a file: its ending says in which form, .html, .txt or .json.
+
+        raises  FormatError for any other ending
+        """
+        forms = {".html": self.html, ".txt": self.text, ".json": self.json}
+        ending = Path(path).suffix.lower()
+        if ending not in forms:
+            raise FormatError(
+                f"report of {self.name}: {path} ends in {ending or 'nothing'!r}, which says no form that a report can "
+                "have; name it .html (a page), .txt (as print shows it) or .json (for programs)"
+            )
+        _core.write_file_atomic(str(path), forms[ending]().encode(), 0o644)
 
     def _repr_html_(self) -> str:
         return render_fragment(self)

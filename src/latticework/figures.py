@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, isfinite, log2
 
 
@@ -36,3 +37,14 @@ def large(number: float) -> str:
 def shown(value: object) -> str:
     """What a user gave, as Python writes it; whole numbers of more digits than Python writes as `large` ones."""
     return large(value) if isinstance(value, int) and value.bit_length() > 1000 else repr(value)
+
+
+def apart(values: Sequence[float], ends: Sequence[float], shown: int = 6) -> list[str]:
+    """Numbers in as few digits (at least `shown`) as leave each on the side of every end that it is on."""
+    for digits in range(shown, 18):
+        texts = [f"{x:.{digits}g}" for x in values]
+        if all(
+            (float(t) > e, float(t) < e) == (x > e, x < e) for t, x in zip(texts, values, strict=True) for e in ends
+        ):
+            break
+    return texts

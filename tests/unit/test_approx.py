@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latticework.approx.chebyshev import fit, interpolate, max_error, to_chebyshev
-from latticework.approx.functions import ACTIVATIONS, gelu, relu, sigmoid
+from latticework.approx.functions import FUNCTIONS, gelu, relu, sigmoid
 from latticework.errors import RangeError
 from latticework.plan.constants import Polynomial
 
@@ -61,9 +61,9 @@ def test_power_basis_converts_to_chebyshev():
 
 
 def test_odd_and_even_functions_keep_exact_zeros():
-    odd = ACTIVATIONS["tanh"].approximate((-4.0, 4.0), 11)
+    odd = FUNCTIONS["tanh"].approximate((-4.0, 4.0), 11)
     assert all(c == 0.0 for c in odd.coefficients[::2])
-    rectifier = ACTIVATIONS["relu"].approximate((-4.0, 4.0), 15)
+    rectifier = FUNCTIONS["relu"].approximate((-4.0, 4.0), 15)
     assert all(c == 0.0 for c in rectifier.coefficients[3::2])  # relu = x/2 + |x|/2
 
 
@@ -84,9 +84,9 @@ def test_fit_ignores_samples_outside_the_interval_but_stays_bounded():
     assert max_error(fitted, relu) < 0.2
 
 
-@pytest.mark.parametrize("name", sorted(ACTIVATIONS))
+@pytest.mark.parametrize("name", ["exp", "gelu", "relu", "sigmoid", "tanh"])
 def test_default_degrees_are_close_on_moderate_ranges(name):
-    activation = ACTIVATIONS[name]
+    activation = FUNCTIONS[name]
     error = max_error(activation.approximate((-4.0, 4.0), activation.degree), activation.reference)
     assert error < {"relu": 0.09, "gelu": 2e-2}.get(name, 2e-2)
 

@@ -120,7 +120,7 @@ MISTAKES = {
     "secret power": (lambda x, s, n: 2**x, UnsupportedError, "exponent is secret.*lw.exp"),
     "floor division": (lambda x, s, n: x // 2, UnsupportedError, "np.floor_divide"),
     "modulo": (lambda x, s, n: 5 % x, UnsupportedError, "np.remainder"),
-    "abs": (lambda x, s, n: abs(x), UnsupportedError, r"lw.relu\(x\) \+ lw.relu\(-x\)"),
+    "sign": (lambda x, s, n: np.sign(x), UnsupportedError, r"lw.sigmoid\(k \* x\)"),
     "round": (lambda x, s, n: round(s), UnsupportedError, "np.round"),
     "concatenate": (
         lambda x, s, n: np.concatenate([x, PLAIN[:, :3]]),

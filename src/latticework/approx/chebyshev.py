@@ -94,6 +94,14 @@ def to_chebyshev(polynomial: Polynomial, interval: Interval | None = None) -> Po
     return _polynomial(np.asarray(converted.coef, dtype=np.float64), (lo, hi))
 
 
+def to_power(polynomial: Polynomial) -> Polynomial:
+    """The same polynomial in powers of its argument."""
+    if polynomial.basis == "power":
+        return polynomial
+    powers = Chebyshev(polynomial.coefficients, domain=polynomial.interval).convert(kind=PowerSeries)
+    return Polynomial(tuple(float(c) for c in powers.convert().coef), polynomial.interval, "power")
+
+
 def _from_unit(t: FloatArray, lo: float, hi: float) -> FloatArray:
     return 0.5 * ((hi - lo) * t + (lo + hi))
 

@@ -1,14 +1,26 @@
-"""The activations known by name: exact NumPy meaning, default degree, how they are approximated."""
+"""Real functions of one number: exact NumPy meaning, where they are defined, how they are approximated."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf, isfinite
 
 import numpy as np
 
-from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, fit, interpolate
+from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, check_interval, fit, interpolate
+from latticework.errors import RangeError, UnsupportedError
+from latticework.figures import apart
 from latticework.plan.constants import Polynomial
+
+OWN = frozenset(("relu", "gelu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "reciprocal"))
+"""Functions that users know as `lw.` and the name."""
+
+_EVERYWHERE = ((-inf, inf),)
+_POSITIVE = ((0.0, inf),)
+_APART_FROM_0 = ((-inf, 0.0), (0.0, inf))
 
 
 def relu(x: FloatArray) -> FloatArray:
@@ -27,38 +39,188 @@ def gelu(x: FloatArray) -> FloatArray:
     return np.asarray(0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))))
 
 
+def reciprocal(x: FloatArray) -> FloatArray:
+    """1 / x; infinite at 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / np.asarray(x, dtype=np.float64))
+
+
+def rsqrt(x: FloatArray) -> FloatArray:
+    """1 / sqrt(x); infinite at 0, NaN below."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(1.0 / np.sqrt(x))
+
+
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 @dataclass(frozen=True, slots=True)
-class Activation:
+class Function:
     """A real function applied elementwise.
 
-    reference  its exact value in NumPy
-    degree     of the approximating polynomial where the user gives none; both defaults need a
-               multiplicative depth of 4, the lower one fewer products
+    name       in messages and reports
+    reference  its exact value in NumPy, an array of float64 of the argument's shape
+    degree     of the approximating polynomial where the user gives none
     smooth     analytic around the interval: interpolated; otherwise fitted to where the data are
+    domains    the open intervals on which it is defined, of which an argument must stay in one
+    closed     whether their finite ends belong to them
+    As an attribute of an operation it is written as its name, and read back by it where it is one of `FUNCTIONS`.
     """
 
     name: str
     reference: RealFunction
-    degree: int
+    degree: int = 15
     smooth: bool = True
+    domains: tuple[Interval, ...] = _EVERYWHERE
+    closed: bool = False
+
+    def attribute_text(self) -> str:
+        """As text of the IR."""
+        return json.dumps(self.name)
+
+    def written(self) -> str:
+        """How users give it a range."""
+        call = f"lw.{self.name}(x" if self.name in OWN else f"lw.approximate({self.name})(x"
+        low, high = self.domains[-1]
+        example = (0.1, 10) if low == 0.0 else (-8, 8) if low == -inf else (-0.5, 0.5)
+        return f"{call}, range={example})"
 
     def approximate(self, interval: Interval, degree: int, samples: FloatArray | None = None) -> Polynomial:
-        """A polynomial of that degree close to the function on the interval."""
+        """A polynomial of that degree close to the function on the interval.
+
+        raises  RangeError where the function has no finite value
+        """
         if self.smooth:
-            return interpolate(self.reference, interval, degree)
-        return fit(self.reference, interval, degree, samples)
+            return interpolate(self.finite, interval, degree)
+        return fit(self.finite, interval, degree, samples)
+
+    def finite(self, x: FloatArray) -> FloatArray:
+        """The function, RangeError where its value is infinite or NaN."""
+        with np.errstate(all="ignore"):
+            values = np.asarray(self.reference(x))
+        if np.iscomplexobj(values) or not np.isfinite(values).all():
+            wrong = ~np.isfinite(values) if not np.iscomplexobj(values) else values.imag != 0.0
+            point = float(np.asarray(x)[wrong][0]) if wrong.any() else float(np.asarray(x).flat[0])
+            raise RangeError(
+                f"{self.name}: at {point:g} its value is no finite real number; give a range= on which it has one, or "
+                "write the function so that it does"
+            )
+        return values.astype(np.float64, copy=False)
+
+    def check_domain(self, lo: float, hi: float, whose: str) -> Interval:
+        """The open interval of the domain that holds all of [lo, hi].
+
+        whose   what reaches from lo to hi, for the message
+        raises  RangeError if there is none
+        """
+        for low, high in self.domains:
+            if (low < lo or (self.closed and low == lo)) and (hi < high or (self.closed and hi == high)):
+                return low, high
+        inside = " or ".join(_words(*domain, self.closed) for domain in self.domains)
+        first, last = apart((lo, hi), [end for domain in self.domains for end in domain if isfinite(end)])
+        raise RangeError(
+            f"{self.name}: {whose} from {first} to {last}, and it is defined for numbers {inside}; keep the argument "
+            "there, for example by adding a constant"
+        )
+
+    def widened(self, lo: float, hi: float, margin: float) -> Interval:
+        """[lo, hi] widened on each side by `margin` times its length, inside the domain.
+
+        Towards a finite end of the domain the distance from it shrinks or grows by the same power instead, so that
+        numbers between 0.001 and 1000 stay positive.
+        """
+        low, high = self.check_domain(lo, hi, "arguments reach")
+        span = (hi - lo) or max(abs(hi), 1.0)
+        if isfinite(low) == isfinite(high):
+            wide = lo - margin * span, hi + margin * span
+            return max(wide[0], low + (lo - low) / 2), min(wide[1], high - (high - hi) / 2)
+        end, sign = (low, 1.0) if isfinite(low) else (high, -1.0)
+        near, far = sorted((sign * (lo - end), sign * (hi - end)))
+        if near == 0.0:
+            ends = 0.0, far + margin * span
+        else:
+            ratio = max((far / near) ** margin, 1.0 + margin)
+            ends = near / ratio, far * ratio
+        first, second = (end + sign * x for x in ends)
+        return min(first, second), max(first, second)
 
 
-ACTIVATIONS: dict[str, Activation] = {
-    activation.name: activation
-    for activation in (
-        Activation("relu", relu, 15, smooth=False),
-        Activation("gelu", gelu, 15),
-        Activation("sigmoid", sigmoid, 11),
-        Activation("tanh", np.tanh, 11),
-        Activation("exp", np.exp, 11),
+def _words(low: float, high: float, closed: bool) -> str:
+    if isfinite(low) and isfinite(high):
+        return f"from {low:g} to {high:g}" if closed else f"between {low:g} and {high:g}"
+    if isfinite(low):
+        return f"of at least {low:g}" if closed else f"above {low:g}"
+    return f"of at most {high:g}" if closed else f"below {high:g}"
+
+
+FUNCTIONS: dict[str, Function] = {
+    function.name: function
+    for function in (
+        Function("relu", relu, smooth=False),
+        Function("gelu", gelu),
+        Function("sigmoid", sigmoid, 11),
+        Function("tanh", np.tanh, 11),
+        Function("exp", np.exp, 11),
+        Function("reciprocal", reciprocal, domains=_APART_FROM_0),
+        Function("sqrt", np.sqrt, domains=_POSITIVE, closed=True),
+        Function("rsqrt", rsqrt, domains=_POSITIVE),
+        Function("log", np.log, domains=_POSITIVE),
+        Function("log2", np.log2, domains=_POSITIVE),
+        Function("log10", np.log10, domains=_POSITIVE),
+        Function("log1p", np.log1p, domains=((-1.0, inf),)),
+        Function("exp2", np.exp2),
+        Function("expm1", np.expm1),
+        Function("cbrt", np.cbrt, smooth=False),
+        Function("absolute", np.absolute, smooth=False),
+        Function("sin", np.sin),
+        Function("cos", np.cos),
+        Function("tan", np.tan, domains=((-math.pi / 2, math.pi / 2),)),
+        Function("arcsin", np.arcsin, smooth=False, domains=((-1.0, 1.0),), closed=True),
+        Function("arccos", np.arccos, smooth=False, domains=((-1.0, 1.0),), closed=True),
+        Function("arctan", np.arctan),
+        Function("sinh", np.sinh),
+        Function("cosh", np.cosh),
+        Function("arcsinh", np.arcsinh),
+        Function("arctanh", np.arctanh, domains=((-1.0, 1.0),)),
+        Function("sinc", np.sinc),
     )
 }
+
+
+def function_of(given: Function | str) -> Function:
+    """A function, or the one of that name.
+
+    raises  UnsupportedError if there is none
+    """
+    if isinstance(given, Function):
+        return given
+    if given not in FUNCTIONS:
+        raise UnsupportedError(f"apply: no function is called {given!r}; there are {', '.join(FUNCTIONS)}")
+    return FUNCTIONS[given]
+
+
+def elementwise(function: Callable[..., object]) -> RealFunction:
+    """A function of one number, or of an array, as one of arrays."""
+    one_by_one = np.vectorize(function)
+
+    def reference(x: FloatArray) -> FloatArray:
+        array = np.asarray(x, dtype=np.float64)
+        try:
+            values = np.asarray(function(array))
+        except (TypeError, ValueError):  # it branches on the number, or calls functions of `math`
+            values = np.asarray(None)
+        if values.shape != array.shape or values.dtype == object:
+            values = np.asarray(one_by_one(array))
+        return values
+
+    return reference
+
+
+def checked_range(function: Function, interval: Interval) -> Interval:
+    """A range that a user gives for a function.
+
+    raises  RangeError if it is no interval, or not one on which the function is defined
+    """
+    lo, hi = check_interval(interval)
+    function.check_domain(lo, hi, "range= reaches")
+    return lo, hi

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.approx.chebyshev import Interval, max_error
-from latticework.approx.functions import ACTIVATIONS
+from latticework.approx.functions import function_of
 from latticework.dialects.scalar import GroupType
 from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError, ShapeError
 from latticework.figures import outside
 from latticework.frontend.samples import affordable_samples
+from latticework.frontend.tracing import user_line
 from latticework.ir.builder import Builder
 from latticework.ir.core import Op, Value
 from latticework.ir.interpret import interpret
@@ -122,16 +123,18 @@ def approximate(module: Module) -> tuple[Module, list[Approximation]]:
 
 
 def _approximation(op: Op) -> tuple[Polynomial, Approximation]:
-    name, degree, interval, samples = (op.attrs[key] for key in ("function", "degree", "interval", "samples"))
+    degree, interval, samples = (op.attrs[key] for key in ("degree", "interval", "samples"))
+    function = function_of(op.attrs["function"])
+    name = function.name
     if interval is None:
         raise RangeError(
             f"{name}: the range of its argument is not known; pass calibrate=data to compile, "
-            f"or give it here: lw.{name}(x, range=(-8, 8))",
+            f"or give it here: {function.written()}",
             at=op.loc,
         )
-    activation = ACTIVATIONS[name]
-    polynomial = activation.approximate(interval, degree, None if samples is None else np.array(samples))
-    return polynomial, Approximation(name, op.loc, interval, degree, max_error(polynomial, activation.reference))
+    with user_line(op.loc):
+        polynomial = function.approximate(interval, degree, None if samples is None else np.array(samples))
+    return polynomial, Approximation(name, op.loc, interval, degree, max_error(polynomial, function.reference))
 
 
 def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Value, _Seen]:
@@ -179,13 +182,15 @@ def _spaced(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sample
 
 
 def _calibrate_activation(op: Op, seen: _Seen, margin: float) -> None:
-    interval, wide = op.attrs["interval"], _widened(seen, margin)
+    function = function_of(op.attrs["function"])
+    with user_line(op.loc):
+        interval, wide = op.attrs["interval"], function.widened(seen.lo, seen.hi, margin)
     if interval is None:
         op.attrs["interval"] = wide
     elif seen.lo < interval[0] or seen.hi > interval[1]:
         given = outside(seen.lo, seen.hi, interval[0], interval[1], shown=4)
         raise RangeError(
-            f"{op.attrs['function']}: calibration data reach from {given[0]} to {given[1]} here, outside the "
+            f"{function.name}: calibration data reach from {given[0]} to {given[1]} here, outside the "
             f"given range=({given[2]}, {given[3]}); widen it to ({wide[0]:.4g}, {wide[1]:.4g}), "
             "or leave range= out",
             at=op.loc,

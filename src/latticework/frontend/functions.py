@@ -1,18 +1,22 @@
 """Functions for programs: exact on NumPy arrays, approximated by polynomials when compiled.
 
-Default degrees: 15 for relu and gelu, 11 for sigmoid, tanh and exp.
+Default degrees: 11 for sigmoid, tanh and exp, 15 for others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.polynomial import Chebyshev
+from numpy.polynomial import Polynomial as PowerSeries
 
-from latticework.approx.chebyshev import check_interval
-from latticework.approx.functions import ACTIVATIONS
-from latticework.errors import RangeError
+from latticework.approx.chebyshev import check_interval, to_power
+from latticework.approx.functions import FUNCTIONS, Function, checked_range, elementwise, function_of
+from latticework.errors import RangeError, UserError
 from latticework.frontend.circuit_values import holds_numbers
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, user_line
@@ -29,42 +33,134 @@ def relu(x: Any, *, degree: int | None = None, range: Interval | None = None) ->
     degree  of the polynomial used when compiled (default 15); more is more exact, and deeper
     range   (lo, hi) of the values of x; without it, from calibration data
     """
-    return _activation("relu", x, degree, range)
+    return _apply("relu", x, degree, range)
 
 
 def gelu(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
     """x times the normal distribution function of x; `degree` (default 15) and `range` as for relu."""
-    return _activation("gelu", x, degree, range)
+    return _apply("gelu", x, degree, range)
 
 
 def sigmoid(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
     """1 / (1 + exp(-x)); `degree` (default 11) and `range` as for relu."""
-    return _activation("sigmoid", x, degree, range)
+    return _apply("sigmoid", x, degree, range)
 
 
 def tanh(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
     """Hyperbolic tangent; `degree` (default 11) and `range` as for relu."""
-    return _activation("tanh", x, degree, range)
+    return _apply("tanh", x, degree, range)
 
 
 def exp(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
     """Exponential function; `degree` (default 11) and `range` as for relu."""
-    return _activation("exp", x, degree, range)
+    return _apply("exp", x, degree, range)
 
 
-def polynomial(x: Any, coefficients: npt.ArrayLike) -> Any:
-    """coefficients[0] + coefficients[1] * x + coefficients[2] * x**2 + ..., elementwise and without approximation."""
+def log(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+    """Natural logarithm of numbers above 0; `degree` (default 15) and `range` as for relu."""
+    return _apply("log", x, degree, range)
+
+
+def sqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+    """Square root of numbers from 0 on; `degree` (default 15) and `range` as for relu.
+
+    The closer to 0 the range begins, the higher the degree that it takes.
+    """
+    return _apply("sqrt", x, degree, range)
+
+
+def rsqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+    """1 / sqrt(x) for numbers above 0; `degree` (default 15) and `range` as for relu.
+
+    It takes a degree of about the square root of the ratio of the range's ends, for each bit of precision.
+    """
+    return _apply("rsqrt", x, degree, range)
+
+
+def reciprocal(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+    """1 / x for numbers that are all above 0, or all below; `degree` (default 15) and `range` as for relu.
+
+    It takes a degree of about the square root of the ratio of the range's ends, for each bit of precision.
+    """
+    return _apply("reciprocal", x, degree, range)
+
+
+def divide(a: Any, b: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+    """a / b, elementwise: a * lw.reciprocal(b, degree=degree, range=range) where b is encrypted; exact where not.
+
+    range   of the values of b, all above 0 or all below
+    """
+    if isinstance(b, Traced):
+        return a * reciprocal(b, degree=degree, range=range)
+    return np.divide(a, b)
+
+
+def approximate(function: Callable[..., Any], *, degree: int | None = None, range: Interval | None = None) -> Any:
+    """Any function of one number, for programs: exact on NumPy arrays, a polynomial when compiled.
+
+    function  of a number or of an array, real and finite on the range; the more smoothly it runs, the lower the degree
+              that it takes
+    degree, range  as for relu; they may be given where it is called too
+    returns   a function of an array: ``softplus = lw.approximate(lambda x: np.log1p(np.exp(x)))``, and in the program
+              ``softplus(x)``
+    raises    UserError for what cannot be called; RangeError, when compiled, where it has no finite value
+    """
     with user_line():
-        numbers = plain_array(coefficients)
-        if numbers.ndim != 1 or not numbers.size:
-            raise RangeError(
-                f"polynomial: coefficients have shape {numbers.shape}; give a list of numbers, lowest power first"
-            )
-        kept = np.trim_zeros(numbers, "b") if numbers.any() else numbers[:1]
-        chosen = Polynomial(tuple(float(c) for c in kept), (-1.0, 1.0), "power")
+        if not callable(function):
+            raise UserError(f"approximate: {function!r} is no function; give one of one number")
+        known = getattr(np, getattr(function, "__name__", ""), None) is function
+        if known and function.__name__ in FUNCTIONS:
+            made = FUNCTIONS[function.__name__]
+        else:
+            made = Function(_name(function), elementwise(function))
+        if degree is not None:
+            applying.check_degree(made, degree)
+        if range is not None:
+            checked_range(made, range)
+        return Approximated(made, degree, range)
+
+
+@dataclass(frozen=True, slots=True)
+class Approximated:
+    """What `lw.approximate` returns."""
+
+    function: Function
+    degree: int | None
+    range: Interval | None
+
+    def __call__(self, x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+        """The function of an array, elementwise."""
+        chosen = self.degree if degree is None else degree, self.range if range is None else range
+        return _apply(self.function, x, *chosen)
+
+    def __repr__(self) -> str:
+        given = [f"{n}={getattr(self, n)}" for n in ("degree", "range") if getattr(self, n) is not None]
+        return f"lw.approximate({', '.join([self.function.name, *given])})"
+
+
+def polynomial(
+    x: Any,
+    coefficients: npt.ArrayLike | Chebyshev | PowerSeries,
+    *,
+    basis: str = "power",
+    range: Interval | None = None,
+) -> Any:
+    """A public polynomial of x, elementwise and without approximation.
+
+    coefficients  lowest degree first; or a Chebyshev or Polynomial object of `numpy.polynomial`, which knows its basis
+    basis         "power": coefficients[0] + coefficients[1] * x + ...;
+                  "chebyshev": coefficients[0] + coefficients[1] * T_1(t) + ..., where t is x moved from the range to
+                  [-1, 1]
+    range         (lo, hi) that Chebyshev coefficients refer to, (-1, 1) if not given, and that x may not leave
+    raises        RangeError for what are no coefficients, and for calibration data that leave the range
+    """
+    with user_line():
+        chosen = _polynomial(coefficients, basis, range)
         if isinstance(x, Traced):
             return x._tracer.call(polynomials.trace, x, chosen)
         if holds_numbers(x):
+            if chosen.basis == "chebyshev":
+                chosen = to_power(chosen)
             return sum(c * x**k for k, c in enumerate(chosen.coefficients))
         return chosen(plain_array(x))
 
@@ -74,12 +170,42 @@ def square(x: Any) -> Any:
     return np.square(x)
 
 
-def _activation(name: str, x: Any, degree: int | None, interval: Interval | None) -> Any:
+def _apply(given: Function | str, x: Any, degree: int | None, interval: Interval | None) -> Any:
     with user_line():
+        function = function_of(given)
         if isinstance(x, Traced):
-            return x._tracer.call(applying.trace, x, name, degree, interval)
-        activation = ACTIVATIONS[name]
-        applying.check_degree(name, activation.degree if degree is None else degree)
+            return x._tracer.call(applying.trace, x, function, degree, interval)
+        applying.check_degree(function, function.degree if degree is None else degree)
         if interval is not None:
-            check_interval(interval)
-        return activation.reference(plain_array(x))
+            checked_range(function, interval)
+        return function.reference(plain_array(x))
+
+
+def _polynomial(coefficients: Any, basis: str, interval: Interval | None) -> Polynomial:
+    if isinstance(coefficients, Chebyshev | PowerSeries):
+        if interval is not None:
+            raise RangeError(
+                "polynomial: range= is given, and the coefficients have a domain of their own; leave it out"
+            )
+        if isinstance(coefficients, PowerSeries):
+            coefficients, basis = coefficients.convert().coef, "power"
+        else:
+            series = coefficients.convert(domain=coefficients.domain, kind=Chebyshev, window=(-1, 1))
+            coefficients, basis, interval = series.coef, "chebyshev", tuple(coefficients.domain)
+    if basis not in ("power", "chebyshev"):
+        raise UserError(f'polynomial: basis={basis!r}; give "power" or "chebyshev"')
+    if basis == "power" and interval is not None:
+        raise UserError('polynomial: range= belongs to basis="chebyshev"; powers are those of x itself: leave it out')
+    numbers = plain_array(coefficients)
+    if numbers.ndim != 1 or not numbers.size:
+        raise RangeError(
+            f"polynomial: coefficients have shape {numbers.shape}; give a list of numbers, lowest power first"
+        )
+    kept = np.trim_zeros(numbers, "b") if numbers.any() else numbers[:1]
+    bounds = (-1.0, 1.0) if interval is None else check_interval(interval)
+    return Polynomial(tuple(float(c) for c in kept), bounds, basis)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    return "function" if name == "<lambda>" else str(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 _COMPARE = "secrets cannot be compared; approximate the step with lw.sigmoid(k * x) or lw.polynomial(x, coefficients)"
 _SELECT = "blend with a public mask: mask * a + (1 - mask) * b"
 _ORDER = "ordering secrets is not supported; return the values and order them after decryption"
-_FUNCTION = "approximate it on its range with lw.polynomial(x, coefficients)"
+_FUNCTION = "approximate it on its range with lw.approximate(function)(x)"
 _VALUES = "return the values and do it after decryption"
 
 _REMEDIES: dict[str, str] = {
@@ -14,9 +14,7 @@ _REMEDIES: dict[str, str] = {
     **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "max", "min", "amax", "amin", "median", "unique"), _ORDER),
     **dict.fromkeys(("greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "sign"), _COMPARE),
     **dict.fromkeys(("allclose", "isclose", "array_equal", "isnan", "isfinite", "isinf"), _VALUES),
-    **dict.fromkeys(("sqrt", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "reciprocal"), _FUNCTION),
     **dict.fromkeys(("floor", "ceil", "rint", "round", "trunc", "mod", "remainder", "floor_divide"), _FUNCTION),
-    "absolute": "write abs(x) as lw.relu(x) + lw.relu(-x), or approximate it with lw.polynomial(x, coefficients)",
     "minimum": "write min(a, b) as b - lw.relu(b - a)",
     "clip": "write clip(x, 0, 1) as lw.relu(x) - lw.relu(x - 1)",
     "std": "return the variance np.var(x) and take its root after decryption",
@@ -27,8 +25,8 @@ _REMEDIES: dict[str, str] = {
 SUPPORTED = (
     "+ - * / by public numbers, ** by whole numbers, @, np.dot, np.einsum, np.sum, np.mean, np.var, np.prod, "
     "np.square, reshape, transpose, indexing by public numbers, np.concatenate, np.stack, np.split, np.pad, np.roll, "
-    "np.where by a public mask, lw.conv2d, lw.avg_pool2d, lw.relu, lw.sigmoid, lw.tanh, lw.gelu, lw.exp, "
-    "lw.polynomial; docs/programs.md lists them all"
+    "np.where by a public mask, lw.conv2d, lw.avg_pool2d, lw.relu, lw.exp, "
+    "lw.approximate for any function, lw.polynomial; docs/programs.md lists them all"
 )
 
 

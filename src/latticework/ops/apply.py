@@ -1,13 +1,13 @@
-"""tensor.apply: an activation known by name, still exact; approximation turns it into tensor.polynomial."""
+"""tensor.apply: a function of one number, still exact; approximation turns it into tensor.polynomial."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from latticework.approx.chebyshev import check_interval
-from latticework.approx.functions import ACTIVATIONS
+from latticework.approx.functions import FUNCTIONS, Function, checked_range, function_of
 from latticework.errors import RangeError, UnsupportedError
 from latticework.ir.core import Value
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
@@ -17,43 +17,44 @@ Interval = tuple[float, float]
 
 
 def shape(
-    a: Shape, *, function: str, degree: int, interval: Interval | None, samples: tuple[float, ...] | None
+    a: Shape, *, function: object, degree: int, interval: Interval | None, samples: tuple[float, ...] | None
 ) -> Shape:
     """Shape of the operand.
 
+    function  a Function, or the name of one that is known
     degree    of the polynomial that will approximate the function
     interval  where it will; None until calibration or the user says
     samples   values the operand takes, for a fit weighted by them; None if not calibrated
     """
-    check_degree(function, degree)
+    check_degree(function_of(function), degree)  # type: ignore[arg-type]
     return a
 
 
 def trace(
-    tracer: Tracer, x: object, function: str, degree: int | None = None, interval: Interval | None = None
+    tracer: Tracer, x: object, function: Function | str, degree: int | None = None, interval: Interval | None = None
 ) -> Value:
-    """The activation `function` of x; the default degree is the function's own."""
-    degree = ACTIVATIONS[function].degree if degree is None else degree
-    bounds = None if interval is None else check_interval(interval)
-    return tracer.emit(APPLY, tracer.lift(x), function=function, degree=degree, interval=bounds, samples=None)
+    """A function of x; the default degree is the function's own."""
+    known = function_of(function)
+    degree = known.degree if degree is None else degree
+    bounds = None if interval is None else checked_range(known, interval)
+    return tracer.emit(APPLY, tracer.lift(x), function=known, degree=degree, interval=bounds, samples=None)
 
 
-def check_degree(function: str, degree: int) -> None:
-    """RangeError unless the degree is a whole number from 1 to 1023, and the function is known."""
-    if function not in ACTIVATIONS:
-        raise UnsupportedError(f"apply: no function is called {function!r}; there are {', '.join(ACTIVATIONS)}")
+def check_degree(function: Function, degree: int) -> None:
+    """RangeError unless the degree is a whole number from 1 to 1023."""
     if not isinstance(degree, int) or not 1 <= degree <= 1023:
-        raise RangeError(f"{function}: degree={degree!r} must be a whole number from 1 to 1023; 15 suits most networks")
+        raise RangeError(
+            f"{function.name}: degree={degree!r} must be a whole number from 1 to 1023; 15 suits most networks"
+        )
 
 
-def trace_tanh(tracer: Tracer, x: object) -> Value:
-    """np.tanh(x)."""
-    return trace(tracer, x, "tanh")
+def tracing(name: str) -> Callable[..., Value]:
+    """What a NumPy function of one number traces to."""
 
+    def trace_function(tracer: Tracer, x: object) -> Value:
+        return trace(tracer, x, name)
 
-def trace_exp(tracer: Tracer, x: object) -> Value:
-    """np.exp(x)."""
-    return trace(tracer, x, "exp")
+    return trace_function
 
 
 def trace_maximum(tracer: Tracer, x1: object, x2: object) -> Value:
@@ -67,23 +68,27 @@ def trace_maximum(tracer: Tracer, x1: object, x2: object) -> Value:
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
     """One of the functions NumPy has too."""
-    array = rng.normal(size=random_shape(rng, slots))
-    expressions: dict[str, Any] = {"tanh": np.tanh, "exp": np.exp, "relu": lambda x: np.maximum(x, 0.0)}
-    function = str(rng.choice(sorted(expressions)))
-    degree = ACTIVATIONS[function].degree
-    attrs = {"function": function, "degree": degree, "interval": None, "samples": None}
-    return Case((array,), expressions[function], attrs)
+    array = rng.uniform(0.1, 0.9, size=random_shape(rng, slots))
+    expressions: dict[str, Any] = {"relu": lambda x: np.maximum(x, 0.0)} | {f.__name__: f for f in UFUNCS}
+    function = FUNCTIONS[str(rng.choice(sorted(expressions)))]
+    attrs = {"function": function, "degree": function.degree, "interval": None, "samples": None}
+    return Case((array,), expressions[function.name], attrs)
 
 
-def _apply(a: FloatArray, function: str, **_: Any) -> FloatArray:
-    return ACTIVATIONS[function].reference(a)
+def _apply(a: FloatArray, function: Function | str, **_: Any) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):  # what is not finite is refused with its sample and line
+        return function_of(function).reference(a)
 
+
+UFUNCS: tuple[np.ufunc, ...] = tuple(
+    found for name in FUNCTIONS if isinstance(found := getattr(np, name, None), np.ufunc)
+)
 
 APPLY = tensor_op(
     "apply",
     shape=shape,
     meaning=_apply,
-    attributes={"function": str, "degree": int, "interval": object, "samples": object},
+    attributes={"function": object, "degree": int, "interval": object, "samples": object},
     random_case=random_case,
-    numpy={np.tanh: trace_tanh, np.exp: trace_exp, np.maximum: trace_maximum},
+    numpy={**{ufunc: tracing(ufunc.__name__) for ufunc in UFUNCS}, np.maximum: trace_maximum},
 )

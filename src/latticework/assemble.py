@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from math import log2
+from math import inf, log2
 from typing import Any
 
 import numpy as np
 
 from latticework.frontend import input_ranges
 from latticework.frontend.calibrate import Approximation as Fitted
+from latticework.frontend.direct import direct_ranges
 from latticework.frontend.samples import Sample
 from latticework.ir import Loc, Module
 from latticework.plan.schema import (
@@ -106,11 +107,15 @@ def _assembled(
 
 
 def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[float, float]]:
-    """The range that clients accept for the elements of each encrypted input: that of calibration, widened a little."""
-    accepted = {}
+    """The range that clients accept for the elements of each encrypted input: that of calibration, widened a little.
+
+    Not beyond the range of a function that the input goes into as it is.
+    """
+    accepted, direct = {}, direct_ranges(module)
     for name, (low, high) in input_ranges(module, samples).items():
         margin = INPUT_MARGIN * ((high - low) or max(abs(high), 1.0))
-        accepted[name] = (low - margin, high + margin)
+        least, most = direct.get(name, (-inf, inf))
+        accepted[name] = (min(low, max(low - margin, least)), max(high, min(high + margin, most)))
     return accepted
 
 

@@ -77,7 +77,7 @@ def to_polynomials(
     """
     if assumed:
         approximated, fitted = approximate(module)
-        calibrated = calibrate(approximated, samples)
+        calibrated = calibrate(approximated, samples, assumed=True)
     else:
         calibrated, fitted = approximate(calibrate(module, samples))
     shifts = _shifts(module, calibrated, samples) if fitted else [0.0] * len(module.outputs)

@@ -158,9 +158,7 @@ def test_overflow_is_located():
     def explosive(x: lw.Secret[1]):
         return lw.exp(x * 1000.0)
 
-    with pytest.raises(
-        RangeError, match="a value leaves the range of floating-point numbers .2.1024. in sample 0; scale the inputs"
-    ) as caught:
+    with pytest.raises(RangeError, match="exp: its value is infinite or NaN in sample 0 .*from 1000 to") as caught:
         lw.calibrate(lw.trace(explosive), [{"x": np.ones(1)}])
     assert caught.value.at.text == "return lw.exp(x * 1000.0)"
 

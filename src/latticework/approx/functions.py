@@ -81,7 +81,7 @@ class Function:
     def written(self) -> str:
         """How users give it a range."""
         call = f"lw.{self.name}(x" if self.name in OWN else f"lw.approximate({self.name})(x"
-        low, high = self.domains[-1]
+        low = self.domains[-1][0]
         example = (0.1, 10) if low == 0.0 else (-8, 8) if low == -inf else (-0.5, 0.5)
         return f"{call}, range={example})"
 

@@ -65,11 +65,14 @@ class _Seen:
             self.elements.append(array.reshape(-1)[len(self.elements) % step :: step].copy())
 
 
-def calibrate(module: Module, samples: Sequence[Sample], *, margin: float = 0.1, max_samples: int = 4096) -> Module:
+def calibrate(
+    module: Module, samples: Sequence[Sample], *, margin: float = 0.1, max_samples: int = 4096, assumed: bool = False
+) -> Module:
     """Run the module on samples; returns a copy that knows the magnitudes.
 
     samples  dictionaries, input name -> array (or integer); at most `max_samples`, evenly spaced, are run, fewer if
              loops make many turns
+    assumed  they are stand-ins, which say nothing about ranges
     margin   by this part of the range seen, intervals reach further on each side
     returns  Origin.max_abs of every value set to what was seen; every tensor.apply without an interval given one
     raises   RangeError where data leave the range the user gave; ShapeError for samples that do not fit
@@ -84,9 +87,8 @@ def calibrate(module: Module, samples: Sequence[Sample], *, margin: float = 0.1,
         facts_of_operand = seen.get(op.operands[0]) if op.operands else None
         if facts_of_operand is not None and op.spec is APPLY.spec:
             _calibrate_activation(op, facts_of_operand, margin)
-        if facts_of_operand is not None and op.spec is POLYNOMIAL.spec and op.attrs["polynomial"].basis == "power":
-            interval = _widened(facts_of_operand, margin)
-            op.attrs["polynomial"] = replace(op.attrs["polynomial"], interval=interval)
+        if facts_of_operand is not None and op.spec is POLYNOMIAL.spec:
+            _calibrate_polynomial(op, facts_of_operand, margin, assumed)
     return module
 
 
@@ -151,6 +153,8 @@ def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Va
         if not isinstance(value.type, TensorType):
             return
         if not np.isfinite(array).all():
+            if isinstance(value.owner, Op) and value.owner.spec is APPLY.spec:
+                _refuse_arguments(value.owner, seen[value.owner.operands[0]], number)
             raise _not_finite(value, number)
         seen.setdefault(value, _Seen()).add(array, keep if value in activations else 0)
 
@@ -176,6 +180,17 @@ def _not_finite(value: Value, sample: int) -> RangeError:
     return RangeError(f"calibrate: input {name} is NaN or infinite in sample {sample}; clean the data")
 
 
+def _refuse_arguments(op: Op, seen: _Seen, number: int) -> None:
+    """A function has no finite value in a sample."""
+    function = function_of(op.attrs["function"])
+    with user_line(op.loc):
+        function.check_domain(seen.lo, seen.hi, "arguments in calibration reach")
+        raise RangeError(
+            f"{function.name}: its value is infinite or NaN in sample {number} of calibration, where arguments reach "
+            f"from {seen.lo:.6g} to {seen.hi:.6g}; scale them down, or keep them where the function has a finite value"
+        )
+
+
 def _spaced(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sample]]:
     numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
     return ((int(number), samples[number]) for number in numbers)
@@ -197,6 +212,20 @@ def _calibrate_activation(op: Op, seen: _Seen, margin: float) -> None:
         )
     quantiles = np.quantile(np.concatenate(seen.elements), np.linspace(0.0, 1.0, _QUANTILES))
     op.attrs["samples"] = tuple(float(x) for x in quantiles)
+
+
+def _calibrate_polynomial(op: Op, seen: _Seen, margin: float, assumed: bool) -> None:
+    polynomial, wide = op.attrs["polynomial"], _widened(seen, margin)
+    if polynomial.basis == "power":
+        op.attrs["polynomial"] = replace(polynomial, interval=wide)
+    elif not assumed and (seen.lo < polynomial.interval[0] or seen.hi > polynomial.interval[1]):
+        given = outside(seen.lo, seen.hi, polynomial.interval[0], polynomial.interval[1], shown=4)
+        raise RangeError(
+            f"polynomial: calibration data reach from {given[0]} to {given[1]} here, outside the range "
+            f"({given[2]}, {given[3]}) of its Chebyshev coefficients; fit them on ({wide[0]:.4g}, {wide[1]:.4g}), or "
+            "scale the argument",
+            at=op.loc,
+        )
 
 
 def _widened(seen: _Seen, margin: float) -> Interval:

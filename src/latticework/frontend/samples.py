@@ -11,6 +11,7 @@ import numpy as np
 
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.frontend.direct import direct_ranges
 from latticework.frontend.plain import plain_array
 from latticework.frontend.program import Program
 from latticework.frontend.tracing import user_line
@@ -87,16 +88,26 @@ def _combinations(limits: Mapping[str, int]) -> list[dict[str, int]]:
 
 
 def assumed_samples(module: Module) -> list[Sample]:
-    """Stand-ins where no data are given: uniform numbers in [-1, 1], seeded, and both ends of it."""
-    rng = np.random.default_rng(0)
+    """Stand-ins where no data are given: uniform numbers in [-1, 1], seeded, and both ends of it.
 
+    Inputs that go into a function with a range of its own have that range instead.
+    """
+    rng = np.random.default_rng(0)
+    ranges = direct_ranges(module)
     inputs = list(zip(module.input_names, module.inputs, strict=True))
 
-    def sample(draw: Callable[[Shape], Any]) -> Sample:
-        return {name: draw(v.type.shape) for name, v in inputs if isinstance(v.type, TensorType)}
+    def sample(draw: Callable[[float, float, Shape], Any]) -> Sample:
+        return {
+            name: draw(*ranges.get(name, (-1.0, 1.0)), v.type.shape)
+            for name, v in inputs
+            if isinstance(v.type, TensorType)
+        }
 
-    drawn = [sample(lambda shape: rng.uniform(-1, 1, shape)) for _ in range(ASSUMED_SAMPLES)]
-    drawn += [sample(np.ones), sample(lambda shape: -np.ones(shape))]
+    drawn = [sample(rng.uniform) for _ in range(ASSUMED_SAMPLES)]
+    drawn += [
+        sample(lambda low, high, shape: np.full(shape, high)),
+        sample(lambda low, high, shape: np.full(shape, low)),
+    ]
     indices = [name for name, v in inputs if not isinstance(v.type, TensorType)]
     return with_fewer_turns(drawn, {name: _assumed_limit(module, name) for name in indices})
 

@@ -1,0 +1,47 @@
+"""Inputs that go into functions as they are: the range of the function is then one of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from latticework.approx.chebyshev import Interval
+from latticework.ir.core import Op, Value
+from latticework.ir.module import Module
+from latticework.ops.apply import APPLY
+from latticework.ops.broadcast_to import BROADCAST_TO
+from latticework.ops.convert_layout import CONVERT_LAYOUT
+from latticework.ops.polynomial import POLYNOMIAL
+from latticework.ops.reshape import RESHAPE
+from latticework.ops.roll import ROLL
+from latticework.ops.transpose import TRANSPOSE
+
+_MOVING = {op.spec for op in (BROADCAST_TO, CONVERT_LAYOUT, RESHAPE, ROLL, TRANSPOSE)}  # every element, unchanged
+
+
+def direct_ranges(module: Module) -> dict[str, Interval]:
+    """Input name -> the range on which functions that all of its elements go into are approximated, where some are."""
+    found: dict[str, Interval] = {}
+    for name, value in zip(module.input_names, module.inputs, strict=True):
+        intervals = [interval for op in _users(value) if (interval := _interval(op)) is not None]
+        if intervals:
+            lo, hi = max(low for low, _ in intervals), min(high for _, high in intervals)
+            if lo < hi:
+                found[name] = lo, hi
+    return found
+
+
+def _users(value: Value) -> Iterator[Op]:
+    for op, _ in value.uses:
+        yield op
+        if op.spec in _MOVING:
+            yield from _users(op.result)
+
+
+def _interval(op: Op) -> Interval | None:
+    if op.spec is APPLY.spec:
+        interval: Interval | None = op.attrs["interval"]
+        return interval
+    if op.spec is POLYNOMIAL.spec and op.attrs["polynomial"].basis == "chebyshev":
+        fitted: Interval = op.attrs["polynomial"].interval
+        return fitted
+    return None

@@ -6,6 +6,7 @@ import linecache
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 
 import numpy as np
@@ -15,31 +16,37 @@ from latticework.ir.location import Loc
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_INSTALLED = (os.path.join(_PYTHON, "site-packages"), os.path.join(_PYTHON, "dist-packages"))
+_INSTALLED = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
 
 
 def user_loc() -> Loc:
-    """The line running in the innermost frame outside latticework, NumPy and Python's own modules."""
-    frame = sys._getframe(1)
-    while frame is not None and (_is_ours(frame) or is_of_library(frame)):
-        frame = frame.f_back  # type: ignore[assignment]
+    """The line running in the innermost frame of the user's code."""
+    frame = _user_frame()
     return Loc.unknown() if frame is None else _loc(frame.f_code.co_filename, frame.f_lineno)
 
 
 def warn(message: str, category: type[Warning]) -> None:
     """A warning at the user's line, however many frames of ours lie between."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and (_is_ours(frame) or is_of_library(frame)):
+    users, frame, level = _user_frame(), sys._getframe(1), 2
+    while frame.f_back is not None and frame is not users:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
 
 def asked_by_library() -> bool:
-    """Whether what latticework does now is on behalf of Python code of NumPy, or of Python's own modules."""
-    frame = sys._getframe(1)
-    while frame is not None and _is_ours(frame):
-        frame = frame.f_back  # type: ignore[assignment]
+    """Whether what latticework does now is on behalf of Python code of a library, or of Python's own modules."""
+    frame = next((frame for frame in _outwards() if not _is_ours(frame)), None)
     return frame is not None and is_of_library(frame)
+
+
+def called_frames() -> list[FrameType]:
+    """What the user's innermost frame called until now, outermost first: frames of libraries and of latticework."""
+    called: list[FrameType] = []
+    for frame in _outwards():
+        if not (_is_ours(frame) or is_of_library(frame)):
+            return called[::-1]
+        called.append(frame)
+    return []
 
 
 def user_frames(traceback: TracebackType | None) -> tuple[Loc, list[FrameType], int]:
@@ -58,6 +65,35 @@ def user_frames(traceback: TracebackType | None) -> tuple[Loc, list[FrameType], 
     return loc, inner if place >= 0 else [], place
 
 
+def _user_frame() -> FrameType | None:
+    """The innermost frame outside of latticework, NumPy and Python's own modules.
+
+    Inside of a program that is being traced other packages are no user's code either: it calls them.
+    """
+    asking = None
+    for frame in _outwards():
+        if _is_ours(frame) or (is_of_library(frame) and not is_installed(frame)):
+            continue
+        asking = asking or frame
+        if not is_of_library(frame):
+            is_called_by_us = frame is asking or any(map(_is_ours, _callers(frame)))
+            return frame if is_called_by_us else asking
+    return asking
+
+
+def _callers(frame: FrameType) -> Iterator[FrameType]:
+    while frame.f_back is not None:
+        frame = frame.f_back
+        yield frame
+
+
+def _outwards() -> Iterator[FrameType]:
+    """Frames from that of the function of this module that is called on."""
+    frame = sys._getframe(1)
+    yield frame
+    yield from _callers(frame)
+
+
 def _is_ours(frame: FrameType) -> bool:
     """Whether a frame runs code of latticework; what dataclasses generate has no file."""
     file = frame.f_code.co_filename
@@ -67,10 +103,20 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def is_of_library(frame: FrameType) -> bool:
-    """Whether a frame runs code of NumPy or of a module that comes with Python."""
+    """Whether a frame runs code of NumPy, of Python's own modules, or of an installed package.
+
+    An installed function that latticework itself calls is a user's program, or the body of its loop.
+    """
     file = frame.f_code.co_filename
-    is_pythons = file.startswith((_PYTHON, "<frozen ")) and not file.startswith(_INSTALLED)
-    return file.startswith(_NUMPY) or is_pythons
+    if is_installed(frame):
+        return frame.f_back is None or not _is_ours(frame.f_back)
+    return file.startswith((_NUMPY, _PYTHON, "<frozen "))
+
+
+def is_installed(frame: FrameType) -> bool:
+    """Whether a frame runs code of a package that was installed, other than NumPy."""
+    file = frame.f_code.co_filename
+    return any(folder in file for folder in _INSTALLED) and not file.startswith(_NUMPY)
 
 
 def definition_loc(code: CodeType) -> Loc:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError
-from latticework.given import forgotten
+from latticework.given import as_array, forgotten
 
 
 def real_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:
@@ -19,7 +19,7 @@ def real_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:
     if lost:
         raise DtypeError(f"{of}a plain operand is {lost}")
     try:
-        array = np.asarray(operand)
+        array = as_array(operand)
     except ValueError as error:
         raise DtypeError(
             f"{of}a plain operand of type {type(operand).__name__} is no array: {error}; give rows of equal length"

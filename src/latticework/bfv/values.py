@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from latticework.bfv.checks import type_text
 from latticework.errors import DtypeError, RangeError, ShapeError
-from latticework.given import forgotten
+from latticework.given import as_array, forgotten
 
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 
@@ -24,7 +24,7 @@ def to_residues(who: str, values: Any, row_slots: int, modulus: int) -> npt.NDAr
     if lost:
         raise DtypeError(f"{who}: got {lost}")
     try:
-        array = np.asarray(values)
+        array = as_array(values)
     except ValueError:
         raise ShapeError(f"{who}: rows of different lengths; pad them with zeros, or give one vector") from None
     if array.size == 0:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError, UserError
-from latticework.given import forgotten
+from latticework.given import as_array, forgotten
 from latticework.location import user_loc
 from latticework.plan.embedding import unembed
 
@@ -55,7 +55,7 @@ def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
     if lost:
         fail(DtypeError, f"{who}: got {lost}")
     try:
-        array = np.asarray(values)
+        array = as_array(values)
     except ValueError:
         fail(ShapeError, f"{who}: rows of different lengths; give one vector of numbers")
     if array.dtype.kind == "O":

@@ -13,7 +13,7 @@ from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.expand.primitives import Primitives, cipher
-from latticework.given import forgotten
+from latticework.given import as_array, forgotten
 from latticework.ir import Module, Value
 from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap
 from latticework.plan.pack import PackDim, PackMap
@@ -135,7 +135,7 @@ def _array(matrix: Any) -> npt.NDArray[Any]:
     if lost:
         fail(DtypeError, f"LinearTransform: got {lost}")
     try:
-        return np.asarray(matrix)
+        return as_array(matrix)
     except ValueError:
         fail(ShapeError, "LinearTransform: rows of different lengths; give a matrix of shape (rows, cols)")
 

@@ -15,7 +15,7 @@ from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.expand.primitives import Primitives, cipher
-from latticework.given import forgotten
+from latticework.given import as_array, forgotten
 from latticework.ir import Module, Value
 from latticework.plan import constants
 
@@ -45,7 +45,7 @@ class Polynomial(Operation):
         lost = forgotten(coefficients)
         if lost:
             fail(DtypeError, f"Polynomial: got {lost}")
-        values = np.asarray(coefficients)
+        values = as_array(coefficients)
         if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "fiu":
             fail(DtypeError, f"Polynomial: shape {values.shape}, dtype {values.dtype}; give a list of real numbers")
         if not np.isfinite(values).all() or values.size > MAX_DEGREE + 1:

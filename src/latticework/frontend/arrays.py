@@ -11,6 +11,7 @@ import numpy as np
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, TraceError, UnsupportedError
 from latticework.escaping import plain_text
+from latticework.frontend import torch_calls
 from latticework.frontend.faults import MissingMethodError
 from latticework.frontend.indices import TracedIndex, refuse_indices
 from latticework.frontend.tracing import Traced, Tracer, user_line
@@ -55,6 +56,7 @@ class TracedArray(Traced):
 
     __slots__ = ()
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # so that frame * x asks this class, not for numbers
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         refuse_indices(inputs)
@@ -72,6 +74,10 @@ class TracedArray(Traced):
             with user_line():
                 return _ABOUT[function](*args, **kwargs)
         return self._tracer.call_numpy(function, args, kwargs)
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return torch_calls.call(function, args, kwargs or {})
 
     __array__ = _refused(
         "NumPy asks for the numbers of a secret (np.asarray, np.array, assignment into an array, ndarray.dot)",

@@ -19,7 +19,7 @@ from latticework.frontend.annotations import Parameter, parameters_of
 from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
 from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
 from latticework.frontend.program import weights_of
-from latticework.given import forgotten
+from latticework.given import forgotten, in_numpy, is_tensor
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
@@ -75,7 +75,7 @@ class Circuit:
         lost = forgotten(given)
         if lost:
             raise DtypeError(f"{where} is {lost}", at=user_loc())
-        array = np.asarray(given, dtype=object)
+        array = np.asarray(in_numpy(given), dtype=object)
         if array.shape != parameter.kind.shape:
             raise ShapeError(f"{where} has shape {array.shape}, declared is {parameter.kind.shape}", at=user_loc())
         numbers = [n.item() if isinstance(n, np.generic) else n for n in array.reshape(-1)]
@@ -144,6 +144,8 @@ def trace_circuit(
     tracer = CircuitTracer(module, circuit.name, dtype, share=share, max_operations=max_operations)
     given: dict[str, Any] = dict(weights_of(circuit, weights, "circuit", "lw.vector(length)"))
     for parameter in circuit.weights:
+        if is_tensor(given[parameter.name]):
+            given[parameter.name] = in_numpy(given[parameter.name])
         if parameter.kind is not None:
             given[parameter.name] = circuit.plain_input(parameter, given[parameter.name])
     arguments: list[Argument] = []

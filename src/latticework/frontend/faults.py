@@ -8,7 +8,7 @@ what the function raises, or that it returns, is looked at in their light.
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
@@ -16,7 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from latticework.errors import TraceError, UnsupportedError, UserError
-from latticework.location import asked_by_library, user_frames
+from latticework.frontend.foreign import library_call, refusal, touches_secrets
+from latticework.location import asked_by_library, called_frames, user_frames
 
 Error = TypeVar("Error", bound=UserError)
 
@@ -49,7 +50,7 @@ class Faults:
         """A refusal that is about to be raised, since the value of a secret was asked for."""
         self._last = error
         if asked_by_library():
-            self._lost = self._lost or error  # unless it comes out of the user's function
+            self._lost = self._lost or _named(error, called_frames())  # unless it comes out of the user's function
         return error
 
     @contextmanager
@@ -61,8 +62,15 @@ class Faults:
         """
         try:
             yield
-        except (UserError, RecursionError):
+        except RecursionError:
             raise
+        except UserError as error:
+            if self._lost is not None and error is not self._last:
+                raise self._lost from error
+            named = _named(error, user_frames(error.__traceback__)[1][1:])
+            if named is error:
+                raise
+            raise named from error
         except _FOREIGN as error:
             typed = self._typed(error)
             if typed is None:
@@ -81,7 +89,10 @@ class Faults:
         if len(frames) == 1 and frames[0].f_code.co_code[place] in _RAISE:
             return None
         if self._last is not None and self._last.at is loc:
-            return self._last
+            return _named(self._last, frames[1:])
+        asked = library_call(frames[1:])
+        if asked is not None and any(map(touches_secrets, frames[1:])):
+            return TraceError(refusal(asked, f"{type(error).__name__}: {str(error).rstrip(' .')}"), at=loc)
         function = _function(error, frames[1:])
         of = f" of {function}" if function else ""
         if "output from dtype('O')" in str(error):
@@ -92,6 +103,18 @@ class Faults:
             advice = "correct it, or do what needs the values of secrets after decryption"
         message = str(error).rstrip(" .")
         return TraceError(f"{self._where} stops with {type(error).__name__}{of}: {message}; {advice}", at=loc)
+
+
+def _named(error: Error, called: Sequence[FrameType]) -> Error | TraceError:
+    """A refusal; where a function of another package met it, as one of that function.
+
+    called  frames below the user's, outermost first
+    """
+    asked = library_call(called)
+    if asked is None or not isinstance(error, TraceError):
+        return error
+    why = error.message.partition(":")[0] if isinstance(error, UnsupportedError) else ""
+    return TraceError(refusal(asked, why), at=error.at)
 
 
 def _function(error: BaseException, called: list[FrameType]) -> str:

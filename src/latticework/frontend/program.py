@@ -20,7 +20,7 @@ from latticework.frontend.arrays import TracedArray, wrap
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
-from latticework.given import forgotten
+from latticework.given import as_array, forgotten, is_one_array
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
@@ -152,7 +152,7 @@ def weights_of(program: Any, given: Any, what: str = "program", declared: str = 
     """
     wanted = program.weights
     names = ", ".join(p.name for p in wanted) or "none"
-    if isinstance(given, np.ndarray) and len(wanted) == 1:
+    if is_one_array(given) and len(wanted) == 1:
         given = (given,)
     if isinstance(given, Mapping):
         by_name = dict(given)
@@ -209,7 +209,7 @@ def _type(program: Program, parameter: Parameter, examples: Mapping[str, Any]) -
     assert isinstance(parameter.kind, Secret)
     shape = parameter.kind.shape
     if parameter.name in examples:
-        given = np.shape(examples[parameter.name])
+        given = _shape_of(program, parameter, examples[parameter.name])
         check_shape(program, parameter, given if shape is None else shape, given, "the example")
         shape = given
     if shape is None:
@@ -219,6 +219,16 @@ def _type(program: Program, parameter: Parameter, examples: Mapping[str, Any]) -
             at=program.loc,
         )
     return TensorType(shape=tuple(int(n) for n in shape), dtype="float64", secret=True)
+
+
+def _shape_of(program: Program, parameter: Parameter, example: Any) -> tuple[int, ...]:
+    try:
+        return as_array(example).shape
+    except ValueError:
+        raise ShapeError(
+            f"program {program.name}: the example for {parameter.name} has rows of different lengths; give an array",
+            at=program.loc,
+        ) from None
 
 
 def _outputs(program: Program, tracer: Tracer, returned: Any) -> list[tuple[str, Value]]:

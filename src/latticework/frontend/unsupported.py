@@ -8,7 +8,7 @@ _ORDER = "ordering secrets is not supported; return the values and order them af
 _FUNCTION = "approximate it on its range with lw.approximate(function)(x)"
 _VALUES = "return the values and do it after decryption"
 
-_REMEDIES: dict[str, str] = {
+REMEDIES: dict[str, str] = {
     **dict.fromkeys(("block", "insert"), "join the parts with np.concatenate or np.stack"),
     **dict.fromkeys(("select", "choose"), _SELECT),
     **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "max", "min", "amax", "amin", "median", "unique"), _ORDER),
@@ -32,7 +32,7 @@ SUPPORTED = (
 
 def remedy(name: str) -> str:
     """What to write instead of the NumPy function or method `name`."""
-    return _REMEDIES.get(name, f"supported are {SUPPORTED}")
+    return REMEDIES.get(name, f"supported are {SUPPORTED}")
 
 
 _CHOICE = "encrypt the bit of the comparison as an input of its own, and choose with lw.select(bit, if_one, if_zero)"
@@ -44,4 +44,4 @@ _OF_CIRCUITS = {_COMPARE: _CHOICE, _SELECT: _CHOICE, _ORDER: _CHOICE, _VALUES: _
 
 def circuit_remedy(name: str) -> str:
     """What to write in a circuit instead of the NumPy function `name`."""
-    return _OF_CIRCUITS.get(_REMEDIES.get(name, ""), _POLYNOMIAL)
+    return _OF_CIRCUITS.get(REMEDIES.get(name, ""), _POLYNOMIAL)

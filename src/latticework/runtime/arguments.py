@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.figures import large, outside
-from latticework.given import forgotten
+from latticework.given import as_array, forgotten
 from latticework.plan.arguments import Argument, Result, gathered, returned
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.owner import OwnerValue
@@ -67,7 +67,7 @@ def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks
     if lost:
         raise DtypeError(f"{where} is {lost}")
     try:
-        array = np.asarray(value)
+        array = as_array(value)
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
     if array.dtype.kind == "O" and all(isinstance(n, int) for n in array.flat):

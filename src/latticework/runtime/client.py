@@ -21,7 +21,7 @@ from latticework.errors import (
     UserError,
 )
 from latticework.escaping import plain_text
-from latticework.given import forgotten
+from latticework.given import as_array, forgotten
 from latticework.plan.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
@@ -282,7 +282,7 @@ def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, co
     if lost:
         raise DtypeError(f"{where} is {lost}")
     try:
-        array = np.asarray(value)
+        array = as_array(value)
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
     coding.check_dtype(where, array)

@@ -1,0 +1,72 @@
+"""Functions and layers of PyTorch on secrets: those that have a counterpart are traced as it, the others refused.
+
+PyTorch asks ``__torch_function__`` of whatever object it meets; it is not imported here, and its functions are known by
+their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from latticework.errors import UnsupportedError, UserError
+from latticework.frontend import functions, images
+from latticework.frontend.foreign import TORCH
+from latticework.frontend.tracing import Traced
+from latticework.given import in_numpy
+from latticework.location import user_loc
+
+
+def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    product = x @ np.transpose(weight)
+    return product if bias is None else product + bias
+
+
+def _gelu(x: Any, approximate: str = "none") -> Any:
+    if approximate != "none":
+        raise TypeError
+    return functions.gelu(x)
+
+
+def _dropout(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    if training:
+        raise TypeError
+    return x
+
+
+def _elementwise(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda x, inplace=False: function(x)
+
+
+_TRACED: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "subtract": np.subtract, "mul": np.multiply, "multiply": np.multiply,
+    "matmul": np.matmul, "mm": np.matmul, "mv": np.matmul, "div": np.divide, "divide": np.divide, "truediv": np.divide,
+    "true_divide": np.divide, "neg": np.negative, "negative": np.negative, "square": np.square, "pow": np.power,
+    "radd": lambda a, b: np.add(b, a), "rsub": lambda a, b: np.subtract(b, a), "rmul": lambda a, b: np.multiply(b, a),
+    "rmatmul": lambda a, b: np.matmul(b, a), "linear": _linear, "conv2d": images.conv2d,
+    "relu": _elementwise(functions.relu), "sigmoid": _elementwise(functions.sigmoid),
+    "tanh": _elementwise(functions.tanh), "exp": _elementwise(functions.exp), "gelu": _gelu, "dropout": _dropout,
+}  # fmt: skip
+
+
+def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What a function of PyTorch does when one of its arguments is traced; tensors among them are public numbers.
+
+    raises  UnsupportedError for those that have no counterpart, or options that it has not
+    """
+    name = str(getattr(function, "__name__", function))
+    traced = _TRACED.get(name.strip("_"))
+    if traced is not None:
+        try:
+            return traced(*map(_operand, args), **{key: _operand(value) for key, value in kwargs.items()})
+        except UserError:
+            raise
+        except TypeError:
+            name += " with these options"
+    raise UnsupportedError(f"{name} of PyTorch has no counterpart for secrets: {TORCH}", at=user_loc())
+
+
+def _operand(given: Any) -> Any:
+    return given if isinstance(given, Traced) else in_numpy(given)

@@ -89,7 +89,7 @@ void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std
 }
 
 /// An array as Python has it: one ciphertext is itself, several are a list.
-nb::object to_python(const std::shared_ptr<const Context>& context, Ciphertexts array) {
+nb::object output_to_python(const std::shared_ptr<const Context>& context, Ciphertexts array) {
   if (array.size() == 1) return nb::cast(PyCiphertext{context, std::move(array[0])});
   nb::list list;
   for (Ciphertext& value : array) list.append(PyCiphertext{context, std::move(value)});
@@ -127,13 +127,13 @@ nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& o
   if (!on_watch.is_none()) {
     observers.on_watch = [&](std::uint32_t reg, const Ciphertexts& value) {
       nb::gil_scoped_acquire acquired;
-      on_watch(reg, to_python(self.context, value));
+      on_watch(reg, output_to_python(self.context, value));
     };
   }
   std::vector<Input> values = to_inputs(inputs);
   nb::list outputs;
   for (Ciphertexts& value : unlocked([&] { return self.executor->run(std::move(values), observers); })) {
-    outputs.append(to_python(self.context, std::move(value)));
+    outputs.append(output_to_python(self.context, std::move(value)));
   }
   return outputs;
 }

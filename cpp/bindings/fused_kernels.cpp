@@ -130,9 +130,9 @@ class Pairs {
   std::vector<Rows> views_;
 };
 
-std::vector<Result> key_switch(const Ring& ring, const Array& x, const std::optional<Array>& rest,
-                               const std::vector<LimbList>& digits, const LimbList& p, const LimbList& q,
-                               const std::vector<KeyArrays>& keys, bool extended) {
+std::vector<Result> run_key_switch(const Ring& ring, const Array& x, const std::optional<Array>& rest,
+                                   const std::vector<LimbList>& digits, const LimbList& p, const LimbList& q,
+                                   const std::vector<KeyArrays>& keys, bool extended) {
   const Source source(ring, x, rest, digits, p, q, extended);
   const Keys held(ring, keys, source.limbs(), digits.size());
   const Pairs out(ring, source.limbs(), keys.size());
@@ -144,9 +144,9 @@ std::vector<Result> key_switch(const Ring& ring, const Array& x, const std::opti
   return out.arrays();
 }
 
-std::vector<Result> diag_sums(const Ring& ring, const Array& self, const std::vector<LimbList>& digits,
-                              const LimbList& p, const LimbList& q, const std::vector<KeyArrays>& keys,
-                              const std::vector<TermArrays>& terms, std::size_t num_giants, bool extended) {
+std::vector<Result> run_diag_sums(const Ring& ring, const Array& self, const std::vector<LimbList>& digits,
+                                  const LimbList& p, const LimbList& q, const std::vector<KeyArrays>& keys,
+                                  const std::vector<TermArrays>& terms, std::size_t num_giants, bool extended) {
   const PolyRows both = load(ring, self, q);
   require(both.polys() == 2, ErrorKind::kShape, "diag_sums: self needs two polys");
   const Result halves = store(ring, both);
@@ -172,8 +172,8 @@ std::vector<Result> diag_sums(const Ring& ring, const Array& self, const std::ve
   return out.arrays();
 }
 
-Result mod_down(const Ring& ring, const Array& x, const Array& removed, const std::vector<Word>& inverse,
-                const LimbList& from, const LimbList& to) {
+Result run_mod_down(const Ring& ring, const Array& x, const Array& removed, const std::vector<Word>& inverse,
+                    const LimbList& from, const LimbList& to) {
   PolyRows value = load(ring, x, to);
   const PolyRows rest = load(ring, removed, from);
   require(rest.polys() == value.polys() && inverse.size() == to.size(), ErrorKind::kShape,
@@ -192,11 +192,11 @@ Result mod_down(const Ring& ring, const Array& x, const Array& removed, const st
 
 void bind_fused_kernels(nb::class_<Ring>& ring) {
   ring.def_prop_ro("threads", [](const Ring& self) { return self.backend().threads(); })
-      .def("key_switch", &key_switch, "x"_a, "rest"_a.none(), "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a,
+      .def("key_switch", &run_key_switch, "x"_a, "rest"_a.none(), "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a,
            "extended"_a = false, "A key is (b, a, limbs, digit_poly, galois_element).")
-      .def("diag_sums", &diag_sums, "operand"_a, "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a, "terms"_a,
+      .def("diag_sums", &run_diag_sums, "operand"_a, "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a, "terms"_a,
            "num_giants"_a, "extended"_a = false, "A term is (baby, giant, plain).")
-      .def("mod_down", &mod_down, "x"_a, "removed"_a, "inverse"_a, "from_limbs"_a, "to_limbs"_a,
+      .def("mod_down", &run_mod_down, "x"_a, "removed"_a, "inverse"_a, "from_limbs"_a, "to_limbs"_a,
            "x in NTT form, removed in coefficient form.");
 }
 

@@ -103,7 +103,7 @@ Result sub_scale(const Ring& ring, const Array& a, const Array& b, const std::ve
                  [&](Queue& queue, Rows out) { ring.kernels().sub_scale(queue, out, x.rows(), y.rows(), scalars); });
 }
 
-Result dot(const Ring& ring, const std::vector<Array>& a, const std::vector<Array>& b, const LimbList& limbs) {
+Result run_dot(const Ring& ring, const std::vector<Array>& a, const std::vector<Array>& b, const LimbList& limbs) {
   require(a.size() == b.size() && !a.empty(), ErrorKind::kShape,
           "dot: " + std::to_string(a.size()) + " factors against " + std::to_string(b.size()));
   std::vector<PolyRows> owners;
@@ -132,7 +132,7 @@ Result automorphism(const Ring& ring, const Array& a, std::uint64_t galois_eleme
                  [&](Queue& queue, Rows out) { ring.kernels().automorphism(queue, out, x.rows(), galois_element); });
 }
 
-Result lift(const Ring& ring, const Array& a, const LimbList& from, const LimbList& to) {
+Result run_lift(const Ring& ring, const Array& a, const LimbList& from, const LimbList& to) {
   const PolyRows x = load(ring, a, from);
   check_limbs(ring, to);
   for (const std::uint16_t limb : from) {
@@ -249,9 +249,9 @@ void bind_kernels(nb::module_& m) {
       .def("mul_scalar", &with_scalars<&Kernels::mul_scalar>, "a"_a, "scalars"_a, "limbs"_a)
       .def("add_scalar", &with_scalars<&Kernels::add_scalar>, "a"_a, "scalars"_a, "limbs"_a)
       .def("sub_scale", &sub_scale, "a"_a, "b"_a, "scalars"_a, "limbs"_a)
-      .def("dot", &dot, "a"_a, "b"_a, "limbs"_a)
+      .def("dot", &run_dot, "a"_a, "b"_a, "limbs"_a)
       .def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a)
-      .def("lift", &lift, "a"_a, "from_limbs"_a, "to_limbs"_a)
+      .def("lift", &run_lift, "a"_a, "from_limbs"_a, "to_limbs"_a)
       .def("import_signed", &import_signed, "coefficients"_a, "limbs"_a)
       .def("import_residues", &import_residues, "data"_a, "widths"_a, "limbs"_a, "polys"_a)
       .def("export_residues", &export_residues, "a"_a, "widths"_a, "limbs"_a)

@@ -45,8 +45,8 @@ std::string describe_value(const char* name, Level level, double scale, std::uin
          ", log2_scale=" + std::to_string(std::log2(scale)) + ", slots=" + std::to_string(slots);
 }
 
-nb::object save(nb::handle path, const std::vector<PyCiphertext>& ciphertexts, const std::vector<std::string>& names,
-                const nb::dict& extras) {
+nb::object write_ciphertexts(nb::handle path, const std::vector<PyCiphertext>& ciphertexts,
+                             const std::vector<std::string>& names, const nb::dict& extras) {
   if (ciphertexts.empty() || ciphertexts.size() != names.size()) {
     throw Error(ErrorKind::kValue, "save_ciphertexts: " + std::to_string(ciphertexts.size()) + " ciphertexts and " +
                                        std::to_string(names.size()) + " names; needs as many, and at least one");
@@ -58,7 +58,7 @@ nb::object save(nb::handle path, const std::vector<PyCiphertext>& ciphertexts, c
   return saved(to, bytes);
 }
 
-nb::tuple load(nb::handle from, SharedContext context) {
+nb::tuple read_ciphertexts(nb::handle from, SharedContext context) {
   const SourceView view(from);
   const CiphertextFile file = unlocked([&] { return load_ciphertexts(view.source, *context); });
   nb::list ciphertexts, names;
@@ -148,9 +148,10 @@ void bind_ciphertexts(nb::module_& m) {
             return to_array(std::vector<double>(found.begin(), found.end()));
           },
           "ciphertext"_a, "The N coefficients of message * scale + noise, float64.");
-  m.def("save_ciphertexts", &save, "path"_a.none(), "ciphertexts"_a, "names"_a, "extras"_a = nb::dict(),
+  m.def("save_ciphertexts", &write_ciphertexts, "path"_a.none(), "ciphertexts"_a, "names"_a, "extras"_a = nb::dict(),
         "To a file, or the bytes of one if path is None.");
-  m.def("load_ciphertexts", &load, "source"_a, "context"_a, "From a path or from bytes: (ciphertexts, names, extras).");
+  m.def("load_ciphertexts", &read_ciphertexts, "source"_a, "context"_a,
+        "From a path or from bytes: (ciphertexts, names, extras).");
 }
 
 }  // namespace lw

@@ -51,7 +51,7 @@ PyEvaluationKeys read_key(const PyKeyFile& self, std::size_t i, const std::optio
           })};
 }
 
-nb::list specs_of(const PyKeyFile& self) {
+nb::list specs_of_file(const PyKeyFile& self) {
   nb::list list;
   for (std::size_t i = 0; i < self.file.size(); ++i) list.append(spec_dict(self.file.spec(i)));
   return list;
@@ -90,8 +90,8 @@ nb::class_<Opened<File>> bind_reader(nb::module_& m, const char* name, const cha
       .def_prop_ro("touched_bytes", [](const Opened<File>& self) { return self.file.touched_bytes(); });
 }
 
-nb::object save(nb::handle path, const std::vector<PyPlaintext>& plaintexts, const std::vector<std::string>& names,
-                const nb::dict& extras) {
+nb::object write_plaintexts(nb::handle path, const std::vector<PyPlaintext>& plaintexts,
+                            const std::vector<std::string>& names, const nb::dict& extras) {
   if (plaintexts.empty() || plaintexts.size() != names.size()) {
     throw Error(ErrorKind::kValue, "save_plaintexts: " + std::to_string(plaintexts.size()) + " plaintexts and " +
                                        std::to_string(names.size()) + " names; needs as many, and at least one");
@@ -110,7 +110,7 @@ void bind_lazy_files(nb::module_& m) {
       .def("__init__", &open<EvaluationKeyFile>, "source"_a, "context"_a, "From a path, or from bytes.")
       .def_prop_ro("key_set", [](const PyKeyFile& self) { return to_bytes(self.file.id()); })
       .def_prop_ro("parameters", [](const PyKeyFile& self) { return to_bytes(self.file.parameters()); })
-      .def_prop_ro("specs", &specs_of)
+      .def_prop_ro("specs", &specs_of_file)
       .def("__len__", [](const PyKeyFile& self) { return self.file.size(); })
       .def("read", &read_key, "i"_a, "level"_a.none() = nb::none(),
            "The i-th key alone, cut to a level that it covers; only the rows of that level are touched.")
@@ -135,7 +135,7 @@ void bind_lazy_files(nb::module_& m) {
             return self.file.coefficient_bits(i);
           },
           "i"_a, "Bits of a stored integer, or 0 if the i-th is stored as rows.");
-  m.def("save_plaintexts", &save, "path"_a.none(), "plaintexts"_a, "names"_a, "extras"_a = nb::dict(),
+  m.def("save_plaintexts", &write_plaintexts, "path"_a.none(), "plaintexts"_a, "names"_a, "extras"_a = nb::dict(),
         "To a file, or the bytes of one if path is None.");
 }
 

@@ -12,20 +12,16 @@
 #include "math/error.hpp"
 
 namespace lw {
-namespace {
-
-/// A key of the file at a level.
-struct Wanted {
-  std::size_t key;
-  Level level;
-  bool operator==(const Wanted&) const = default;
-};
-
-}  // namespace
-
 /// The keys that one process has in memory, and its background thread.
 class MappedKeys::Store : public std::enable_shared_from_this<Store> {
  public:
+  /// A key of the file at a level.
+  struct Wanted {
+    std::size_t key;
+    Level level;
+    bool operator==(const Wanted&) const = default;
+  };
+
   Store(std::shared_ptr<const Context> context, std::shared_ptr<const EvaluationKeyFile> file, std::size_t budget_bytes)
       : context_(std::move(context)), file_(std::move(file)), budget_bytes_(budget_bytes) {}
 

@@ -25,9 +25,9 @@ std::vector<std::pair<Number, Number>> uses_of_inputs(const Circuit& circuit, co
   return uses;
 }
 
-class Builder {
+class EpochBuilder {
  public:
-  Builder(const Circuit& circuit, const Quotient& quotient) : circuit_(circuit), quotient_(quotient) {}
+  EpochBuilder(const Circuit& circuit, const Quotient& quotient) : circuit_(circuit), quotient_(quotient) {}
 
   Epochs build(const Weights& weights) {
     add_gates();
@@ -185,7 +185,7 @@ class Builder {
 }  // namespace
 
 Epochs find_epochs(const Circuit& circuit, const Quotient& quotient, const Weights& weights) {
-  return Builder(circuit, quotient).build(weights);
+  return EpochBuilder(circuit, quotient).build(weights);
 }
 
 }  // namespace lw::lanes

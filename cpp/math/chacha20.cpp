@@ -12,8 +12,8 @@
 namespace lw {
 namespace {
 
-constexpr std::size_t kBlockBytes = 64;
-constexpr std::size_t kStepBytes = kBlockBytes * kLanes;
+constexpr std::size_t kStreamBlockBytes = 64;
+constexpr std::size_t kStepBytes = kStreamBlockBytes * kLanes;
 
 using State = std::array<Lanes, 16>;
 
@@ -54,7 +54,7 @@ void four_blocks(const State& state, std::uint8_t* out) noexcept {
   for (std::size_t quarter = 0; quarter < 4; ++quarter) {
     transpose(&x[4 * quarter]);
     for (std::size_t block = 0; block < kLanes; ++block) {
-      store_lanes(out + block * kBlockBytes + quarter * sizeof(Lanes), x[4 * quarter + block]);
+      store_lanes(out + block * kStreamBlockBytes + quarter * sizeof(Lanes), x[4 * quarter + block]);
     }
   }
 }
@@ -83,11 +83,11 @@ std::span<const WideStep> wide_steps_here() noexcept {
 
 /// As many whole wide steps as fit; returns what is left. The counter of `state` moves on.
 std::span<std::uint8_t> wide_steps(State& state, std::span<std::uint8_t> out) noexcept {
-  if (out.size() < 8 * kBlockBytes) return out;
+  if (out.size() < 8 * kStreamBlockBytes) return out;
   std::array<std::uint32_t, 16> words;
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = state[i][0];
   for (const WideStep& step : wide_steps_here()) {
-    const std::size_t bytes = step.blocks * kBlockBytes;
+    const std::size_t bytes = step.blocks * kStreamBlockBytes;
     for (; out.size() >= bytes; out = out.subspan(bytes)) {
       step.make(words.data(), out.data());
       words[12] += step.blocks;
@@ -102,7 +102,7 @@ std::span<std::uint8_t> wide_steps(State& state, std::span<std::uint8_t> out) no
 
 void chacha20_keystream(std::span<const std::uint8_t, 32> key, std::uint32_t counter, std::span<std::uint8_t> out) {
   const std::uint64_t blocks_left = (std::uint64_t{1} << 32) - counter;
-  if (out.size() > blocks_left * kBlockBytes) {
+  if (out.size() > blocks_left * kStreamBlockBytes) {
     throw Error(ErrorKind::kValue, "chacha20: " + std::to_string(out.size()) + " bytes from block " +
                                        std::to_string(counter) + " pass the end of the stream; use another key");
   }

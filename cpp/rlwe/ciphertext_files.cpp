@@ -12,7 +12,7 @@ namespace lw {
 namespace {
 
 constexpr std::uint16_t kRows = 1;  // section kind
-constexpr std::uint32_t kMaxDegree = 2;
+constexpr std::uint32_t kMaxCiphertextDegree = 2;
 constexpr std::size_t kSeedBytes = sizeof(Hash) + sizeof(std::uint64_t);  // a seed and the number of its object
 
 /// A seeded ciphertext is stored without its c1.
@@ -67,7 +67,7 @@ Ciphertext read_description(cbor::Field field, const Context& context, std::uint
   x.level = read_level(field, context.parameters());
   x.scale = read_scale(field["scale"]);
   x.slots = read_slots(field["slots"], context.degree());
-  degree = static_cast<std::uint32_t>(field["degree"].as_unsigned(kMaxDegree));
+  degree = static_cast<std::uint32_t>(field["degree"].as_unsigned(kMaxCiphertextDegree));
   const bool is_seeded = field.find("seed").has_value() || field.find("seeds").has_value();
   if (is_seeded && degree != 1) field["degree"].fail("a seeded ciphertext has degree 1");
   return x;

@@ -7,7 +7,7 @@ namespace lw::cpu {
 namespace {
 
 constexpr std::size_t kAtOnce = 64;  // terms; longer sums go on from what is stored
-constexpr std::size_t kTile = 2048;
+constexpr std::size_t kDotTile = 2048;
 
 inline const Word* operand(const ConstRows& a, std::size_t poly, std::size_t j) noexcept {
   return a.row(a.polys == 1 ? 0 : poly, j);
@@ -17,7 +17,7 @@ inline const Word* operand(const ConstRows& a, std::size_t poly, std::size_t j) 
 
 void dot(Queue& q, Rows out, std::span<const ConstRows> a, std::span<const ConstRows> b) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  const std::size_t tile = std::min<std::size_t>(kTile, queue.degree);
+  const std::size_t tile = std::min<std::size_t>(kDotTile, queue.degree);
   queue.for_rows(out, queue.degree * (1 + a.size() / 2), [&](std::size_t poly, std::size_t j) {
     const Prime& prime = queue.ntt[out.limbs[j]].prime;
     const Accumulator accumulator = product_accumulator(std::min(a.size(), kAtOnce), prime.q);

@@ -13,12 +13,12 @@ namespace lw::cpu {
 namespace {
 
 constexpr std::size_t kPadding = 8;  // words: rows of power-of-two length would share cache sets
-constexpr std::size_t kTile = 2048;
+constexpr std::size_t kSumTile = 2048;
 constexpr std::size_t kTileWords = 32768;  // of all babies of a tile together: they stay in the second cache
 constexpr std::size_t kMaxDigits = kMaxFrom;
 
 std::size_t row_stride(const CpuQueue& queue) noexcept { return queue.degree + kPadding; }
-std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kTile, queue.degree); }
+std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kSumTile, queue.degree); }
 
 /// body(slot, first, size) for groups of consecutive ones of `count` limbs that each take about `cycles`. Slots run at
 /// the same time, each with its own scratch; how many of them take part, and which takes what, changes no result.

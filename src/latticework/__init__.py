@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
         tanh,
         vector,
     )
-    from latticework.frontend.functions import approximate, divide, log, reciprocal, rsqrt, sqrt
+    from latticework.frontend.functions import approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.model import Model, load
     from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
     from latticework.techniques import Techniques
@@ -55,7 +55,7 @@ _HOMES = {
         "matrix", "polynomial", "program", "relu", "scalar", "select", "sigmoid", "square", "sum_pool2d", "tanh",
         "vector",
     ),
-    "frontend.functions": ("approximate", "divide", "log", "reciprocal", "rsqrt", "sqrt"),
+    "frontend.functions": ("approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "model": ("Model", "load"),
     "runtime": ("Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
     "techniques": ("Techniques",),
@@ -100,6 +100,7 @@ __all__ = [
     "scalar",
     "select",
     "sigmoid",
+    "softmax",
     "sqrt",
     "square",
     "sum_pool2d",

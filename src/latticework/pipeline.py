@@ -16,6 +16,7 @@ from latticework.errors import LevelError
 from latticework.expand import expand
 from latticework.frontend import Program, approximate, calibrate, trace
 from latticework.frontend.samples import Sample
+from latticework.frontend.softmax import expand_softmax
 from latticework.ir import Builder, Module, Op, Pass, PassEvent, Value, interpret, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
@@ -75,6 +76,7 @@ def to_polynomials(
 
     assumed  the samples are stand-ins, so they say nothing about the ranges of functions
     """
+    module = expand_softmax(module, samples, assumed=assumed)
     if assumed:
         approximated, fitted = approximate(module)
         calibrated = calibrate(approximated, samples, assumed=True)

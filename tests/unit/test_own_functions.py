@@ -37,6 +37,12 @@ def piecewise(x):
         (lw.approximate(lambda x: np.log1p(np.exp(x)), degree=15), lambda x: np.logaddexp(0, x)),
         (lw.approximate(math.erf, degree=21), np.vectorize(math.erf)),
         (lw.approximate(np.sin, degree=15), np.sin),
+        (lambda x: 1 / (x + 2), lambda x: 1 / (x + 2)),
+        (lambda x: np.array([1.0, 2.0, 3.0, 4.0]) / (x + 2), lambda x: np.array([1.0, 2.0, 3.0, 4.0]) / (x + 2)),
+        (lambda x: x / (x[::-1] + 2), lambda x: x / (x[::-1] + 2)),
+        (lambda x: (x + 2) ** -2 + (x + 2) ** 1.5 + (x + 2) ** 0.5, lambda x: (x + 2) ** -2 + (x + 2) ** 1.5 + (x + 2) ** 0.5),
+        (lambda x: 2.0 ** (x - 2), lambda x: 2.0 ** (x - 2)),
+        (lambda x: np.std(np.concatenate([x, [0.0, 4.0]])), lambda x: np.std(np.concatenate([x, [0.0, 4.0]]))),
         (lambda x: lw.polynomial(x - 2, [1, 0.5, 0.25], basis="chebyshev", range=(-2.5, 2.5)),
          lambda x: np.polynomial.chebyshev.chebval((x - 2) / 2.5, [1, 0.5, 0.25])),
         (lambda x: lw.polynomial(x, np.polynomial.Chebyshev([1, 2, 3], domain=(0, 5))),
@@ -44,7 +50,8 @@ def piecewise(x):
         (lambda x: lw.polynomial(x, np.polynomial.Polynomial([1, 2, 3], domain=(0, 5))),
          np.polynomial.Polynomial([1, 2, 3], domain=(0, 5))),
     ],
-    ids=["log", "sqrt", "rsqrt", "reciprocal", "negative", "divide", "softplus", "erf", "sin", "chebyshev", "series",
+    ids=["log", "sqrt", "rsqrt", "reciprocal", "negative", "divide", "softplus", "erf", "sin", "inverse", "public above",
+         "quotient", "powers of all kinds", "base", "std", "chebyshev", "series",
          "powers"],
 )  # fmt: skip
 def test_meaning_in_numpy_and_encrypted(function, plain):

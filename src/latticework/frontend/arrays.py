@@ -223,6 +223,7 @@ class TracedArray(Traced):
     mean = _method(np.mean)
     prod = _method(np.prod)
     var = _method(np.var)
+    std = _method(np.std)
     cumsum = _method(np.cumsum)
     dot = _method(np.dot)
     take = _method(np.take)

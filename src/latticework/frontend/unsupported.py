@@ -17,7 +17,6 @@ REMEDIES: dict[str, str] = {
     **dict.fromkeys(("floor", "ceil", "rint", "round", "trunc", "mod", "remainder", "floor_divide"), _FUNCTION),
     "minimum": "write min(a, b) as b - lw.relu(b - a)",
     "clip": "write clip(x, 0, 1) as lw.relu(x) - lw.relu(x - 1)",
-    "std": "return the variance np.var(x) and take its root after decryption",
     "copyto": "values are immutable here; build a new one",
     "save": _VALUES,
 }

@@ -18,6 +18,7 @@ from latticework.ops.prod import PROD
 from latticework.ops.reshape import RESHAPE
 from latticework.ops.roll import ROLL
 from latticework.ops.slice import SLICE
+from latticework.ops.softmax import SOFTMAX
 from latticework.ops.sub import SUB
 from latticework.ops.sum import SUM
 from latticework.ops.sum_pool2d import SUM_POOL2D
@@ -46,6 +47,7 @@ ALL_OPS: tuple[TensorOp, ...] = (
     SUM_POOL2D,
     POLYNOMIAL,
     APPLY,
+    SOFTMAX,
     TRIVIAL,
     CONVERT_LAYOUT,
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.ir.core import Value
-from latticework.ops import add, broadcast_to, mul, pad, reshape, sub, take, transpose
+from latticework.ops import add, apply, broadcast_to, mul, pad, reshape, sub, take, transpose
 from latticework.ops import sum as summing
 from latticework.ops.base import Tracer, broadcast_shape, normal_axes, shape_of
 
@@ -59,6 +59,11 @@ def var(tracer: Tracer, a: object, axis: Any = None, ddof: Any = 0, keepdims: bo
     return mul.trace(
         tracer, summing.trace(tracer, mul.trace_square(tracer, apart), axis, keepdims), 1.0 / (count - ddof)
     )
+
+
+def std(tracer: Tracer, a: object, axis: Any = None, ddof: Any = 0, keepdims: bool = False) -> Value:
+    """np.std(a, axis, ddof=..., keepdims=...): the square root of the variance."""
+    return apply.trace(tracer, var(tracer, a, axis, ddof, keepdims), "sqrt")
 
 
 def trace_of(tracer: Tracer, a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.ops import combining, convolving, einsum, indexing, joining, splitting
+from latticework.ops import combining, convolving, einsum, indexing, joining, powers, splitting
 from latticework.ops.take import trace_diagonal
 
 COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -40,6 +40,10 @@ COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
     np.where: combining.where,
     np.average: combining.average,
     np.var: combining.var,
+    np.std: combining.std,
+    np.divide: powers.divide,
+    np.power: powers.power,
+    np.float_power: powers.power,
     np.convolve: convolving.convolve,
     np.correlate: convolving.correlate,
     np.einsum: einsum.einsum,

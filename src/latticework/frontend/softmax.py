@@ -1,0 +1,194 @@
+"""Softmax as exponentials, sums and reciprocals, in the way that spends the fewest levels on the values it gets.
+
+softmax(x) = e / sum(e) with e = exp(x - c), for any constant c.  The sum spans a
+ratio that grows exponentially with the range of x, and a reciprocal on a wide
+range takes a high degree.  So x is divided by 2^k first, and the result, which
+is softmax(x / 2^k), is squared and normalised again k times: softmax(2x) =
+softmax(x)^2 / sum(softmax(x)^2), where the sum is between 1/n and 1.  (The
+squarings are those of Cho, Hanrot, Kim, Park and Stehle, "Fast and accurate
+homomorphic softmax evaluation", CCS 2024.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil, exp, inf, isfinite, log, log2
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.approx.chebyshev import Interval
+from latticework.approx.degrees import MOST, least_degree
+from latticework.approx.functions import FUNCTIONS
+from latticework.errors import RangeError
+from latticework.figures import outside
+from latticework.frontend.samples import Sample
+from latticework.ir.builder import Builder
+from latticework.ir.core import Op, Value
+from latticework.ir.interpret import interpret
+from latticework.ir.module import Module
+from latticework.ir.rewrite import rebuild
+from latticework.ops.apply import APPLY
+from latticework.ops.base import shape_of
+from latticework.ops.constant import CONSTANT
+from latticework.ops.mul import MUL
+from latticework.ops.softmax import SOFTMAX
+from latticework.ops.sub import SUB
+from latticework.ops.sum import SUM
+
+MOST_SQUARINGS = 8
+MARGIN = 0.1  # of the logarithm of its range, by which a sum may leave what calibration saw
+_TOLERANCE = 2.0**-14  # at which ways are compared
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Values of an operand, and logarithms of the sums of exp(x / 2^k) along the axis, for every k."""
+
+    lo: float = inf
+    hi: float = -inf
+    sums: list[Interval] = field(default_factory=lambda: [(inf, -inf)] * (MOST_SQUARINGS + 1))
+
+    def add(self, array: npt.NDArray[np.float64], axis: int) -> None:
+        self.lo, self.hi = min(self.lo, float(array.min())), max(self.hi, float(array.max()))
+        top = array.max(axis=axis, keepdims=True)
+        for k, (least, most) in enumerate(self.sums):
+            found = np.log(np.exp((array - top) / 2**k).sum(axis=axis, keepdims=True)) + top / 2**k
+            self.sums[k] = min(least, float(found.min())), max(most, float(found.max()))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a softmax is computed.
+
+    squarings  k
+    shift      c, so that sums are at most 1
+    range      of (x / 2^k) - c;  sums  of the exponentials' sums
+    levels     that it spends, about
+    """
+
+    squarings: int
+    shift: float
+    range: Interval
+    sums: Interval
+    levels: int
+
+
+def expand_softmax(module: Module, samples: Sequence[Sample], *, assumed: bool = False) -> Module:
+    """Take every tensor.softmax apart.
+
+    assumed  samples are stand-ins: ranges are those that users give
+    raises   RangeError where a range is not known, or data leave the one that was given
+    """
+    found = [op for op in module.walk() if op.spec is SOFTMAX.spec]
+    if not found:
+        return module
+    ways = _ways(module, found, samples, assumed)
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        if op.spec is not SOFTMAX.spec:
+            return False
+        mapping[op.result] = _apart(sources, builder, mapping[op.operands[0]], op, ways[op])
+        return True
+
+    sources = Module(sources=module.sources)
+    made = rebuild(module, visit)
+    made.sources.update(sources.sources)
+    return made
+
+
+def best_way(interval: Interval, sums: Sequence[Interval], count: int) -> Way:
+    """The way of the fewest levels.
+
+    interval  of the operand;  sums  logarithms of the sums of exp(x / 2^k) of `count` elements, for every k
+    """
+    return min((_way(interval, sums[k], count, k) for k in range(len(sums))), key=lambda way: way.levels)
+
+
+def _way(interval: Interval, sums: Interval, count: int, k: int) -> Way:
+    wide = MARGIN * max(sums[1] - sums[0], 0.1)
+    shift = sums[1] + wide
+    exponents = interval[0] / 2**k - shift, interval[1] / 2**k - shift
+    range_of_sums = exp(max(sums[0] - wide - shift, -600.0)), 1.0
+    depth = [
+        _depth("exp", exponents, exp(min(exponents[1], 0.0))),
+        _depth("reciprocal", range_of_sums, 1.0),
+        1,
+        k * (2 + _depth("reciprocal", (1.0 / count, 1.0), 1.0)),
+    ]
+    return Way(k, shift, exponents, range_of_sums, sum(depth))
+
+
+def _depth(name: str, interval: Interval, size: float) -> int:
+    degree = least_degree(FUNCTIONS[name].reference, interval, _TOLERANCE * size)
+    return ceil(log2(degree + 1)) if isfinite(degree) else 1 << 20
+
+
+def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assumed: bool) -> dict[Op, Way]:
+    operands = {op.operands[0]: op for op in found}
+    seen = {op: _Seen() for op in found}
+
+    def note(value: Value, array: npt.NDArray[np.float64]) -> None:
+        if value in operands and np.isfinite(array).all():
+            for op in found:
+                if op.operands[0] is value:
+                    seen[op].add(array, op.attrs["axis"])
+
+    if not assumed:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for sample in samples:
+                interpret(module, sample, on_value=note)
+    return {op: _chosen(op, seen[op], assumed) for op in found}
+
+
+def _chosen(op: Op, seen: _Seen, assumed: bool) -> Way:
+    count = shape_of(op.operands[0])[op.attrs["axis"]]
+    given: Interval | None = op.attrs["interval"]
+    if given is None:
+        if assumed or seen.lo > seen.hi:
+            raise RangeError(
+                "softmax: the range of its argument is not known; pass calibrate=data to compile, or give it here: "
+                "lw.softmax(x, range=(-8, 8))",
+                at=op.loc,
+            )
+        given = FUNCTIONS["exp"].widened(seen.lo, seen.hi, MARGIN)
+    elif not assumed and (seen.lo < given[0] or seen.hi > given[1]):
+        shown = outside(seen.lo, seen.hi, given[0], given[1], shown=4)
+        raise RangeError(
+            f"softmax: calibration data reach from {shown[0]} to {shown[1]} here, outside the given range=({shown[2]}, "
+            f"{shown[3]}); widen it, or leave range= out",
+            at=op.loc,
+        )
+    sums = seen.sums
+    if assumed:
+        sums = [(given[0] / 2**k + log(count), given[1] / 2**k + log(count)) for k in range(MOST_SQUARINGS + 1)]
+    return best_way(given, sums, count)
+
+
+def _apart(sources: Module, builder: Builder, x: Value, op: Op, way: Way) -> Value:
+    axis, degree = op.attrs["axis"], op.attrs["degree"]
+    count = shape_of(x)[axis]
+
+    def public(value: float) -> Value:
+        return builder.build(CONSTANT.spec, [], source=sources.add_source(np.array(value)), shape=())
+
+    def applied(name: str, value: Value, interval: Interval) -> Value:
+        function = FUNCTIONS[name]
+        enough = min(least_degree(function.reference, interval, _TOLERANCE), MOST)
+        chosen = max(1, int(enough)) if degree is None else degree
+        return builder.build(
+            APPLY.spec, [value], function=function, degree=chosen, interval=interval, samples=None
+        )  # fmt: skip
+
+    def normalised(parts: Value, interval: Interval) -> Value:
+        total = builder.build(SUM.spec, [parts], axes=(axis,), keepdims=True)
+        return builder.build(MUL.spec, [parts, applied("reciprocal", total, interval)])
+
+    if way.squarings:
+        x = builder.build(MUL.spec, [x, public(2.0**-way.squarings)])
+    exponents = builder.build(SUB.spec, [x, public(way.shift)])
+    result = normalised(applied("exp", exponents, way.range), way.sums)
+    for _ in range(way.squarings):
+        result = normalised(builder.build(MUL.spec, [result, result]), (1.0 / count, 1.0))
+    return result

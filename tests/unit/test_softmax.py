@@ -1,0 +1,79 @@
+"""Softmax: exact in NumPy, taken apart by what it gets, encrypted close to scipy's."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+import latticework as lw
+from latticework.errors import RangeError, ShapeError
+from latticework.frontend.program import trace
+from latticework.frontend.samples import samples_of
+from latticework.frontend.softmax import best_way, expand_softmax
+from latticework.ir.interpret import interpret
+from latticework.ir.verify import verify
+
+RNG = np.random.default_rng(3)
+SMALL = {"ring_degree": 2048, "insecure": True}
+
+
+@lw.program
+def classes(x: lw.Secret[3, 4]):
+    return lw.softmax(x)
+
+
+@lw.program
+def columns(x: lw.Secret[3, 4]):
+    return lw.softmax(x, axis=0)
+
+
+@lw.program
+def stated(x: lw.Secret[3, 4]):
+    return lw.softmax(x, range=(-2, 2))
+
+
+@pytest.mark.parametrize("spread", [1.0, 12.0, 60.0])
+@pytest.mark.parametrize("program", [classes, columns])
+def test_meaning_is_the_same_after_it_is_taken_apart(program, spread):
+    data = RNG.normal(size=(40, 3, 4)) * spread + 5
+    module = trace(program)
+    samples = samples_of(program, module, data)
+    apart = expand_softmax(module, samples)
+    verify(apart)
+    assert not [op for op in apart.walk() if op.name == "tensor.softmax"]
+    axis = 0 if program is columns else -1
+    for x in data[:10]:
+        np.testing.assert_allclose(program(x), softmax(x, axis=axis), rtol=1e-12)
+        np.testing.assert_allclose(interpret(apart, [x])[0], softmax(x, axis=axis), atol=1e-12)
+
+
+def test_wide_ranges_are_halved_first():
+    def sums(lo, hi):
+        return [(lo / 2**k, hi / 2**k) for k in range(9)]
+
+    narrow, wide = best_way((-2, 2), sums(0, 3), 10), best_way((-40, 40), sums(-5, 35), 10)
+    assert narrow.squarings == 0 and wide.squarings > 0
+    assert narrow.levels < wide.levels < 45
+    assert wide.sums[1] == 1.0 and wide.sums[0] > 1e-6  # the reciprocal's range is no longer one of e^40
+
+
+@pytest.mark.parametrize("spread", [1.0, 6.0])
+def test_encrypted(spread):
+    data = RNG.normal(size=(60, 3, 4)) * spread
+    model = lw.compile(classes, calibrate=data, ring_degree=4096, insecure=True)
+    client = model.client()
+    y = client.decrypt(model.server(client.keygen().public())(client.encrypt(data[7])))
+    np.testing.assert_allclose(y.reveal(), softmax(data[7], axis=-1), atol=5e-3)
+
+
+def test_ranges_are_stated_or_calibrated():
+    x = RNG.uniform(-2, 2, (3, 4))
+    model = lw.compile(stated, **SMALL)
+    np.testing.assert_allclose(model.simulate(x)[0], softmax(x, axis=-1), atol=5e-3)
+    with pytest.raises(RangeError, match=r"softmax: the range.*calibrate=data.*lw.softmax\(x, range=") as caught:
+        lw.compile(classes, **SMALL)
+    assert caught.value.at.text == "return lw.softmax(x)"
+    with pytest.raises(RangeError, match=r"reach from -4 to 4 here, outside the given range=\(-2, 2\)") as caught:
+        lw.compile(stated, calibrate=np.linspace(-4, 4, 48).reshape(4, 3, 4), **SMALL)
+    assert caught.value.at.text == "return lw.softmax(x, range=(-2, 2))"
+    with pytest.raises(ShapeError, match="axis 2 does not exist"):
+        lw.softmax(x, axis=2)

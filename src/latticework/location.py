@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 
 import numpy as np
@@ -22,7 +23,7 @@ _INSTALLED = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-pa
 def user_loc() -> Loc:
     """The line running in the innermost frame of the user's code."""
     frame = _user_frame()
-    return Loc.unknown() if frame is None else _loc(frame.f_code.co_filename, frame.f_lineno)
+    return Loc.unknown() if frame is None else _loc(frame.f_code.co_filename, frame.f_lineno, _columns(frame))
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -127,5 +128,28 @@ def definition_loc(code: CodeType) -> Loc:
     return _loc(code.co_filename, line)
 
 
-def _loc(file: str, line: int) -> Loc:
-    return Loc(file, line, linecache.getline(file, line).strip())
+def _loc(file: str, line: int, columns: tuple[int, int | None] | None = None) -> Loc:
+    """A line; columns: of an expression in it, in bytes, to the end of the line if None."""
+    whole = linecache.getline(file, line)
+    text = whole.strip()
+    if columns is None or not text:
+        return Loc(file, line, text)
+    indent = len(whole) - len(whole.lstrip())
+    encoded = whole.encode()
+    start, end = (len(encoded[:column].decode(errors="ignore")) for column in columns)
+    span = max(start - indent, 0), min(end - indent, len(text))
+    return Loc(file, line, text, None, span if span[0] < span[1] else (0, 0))
+
+
+def _columns(frame: FrameType) -> tuple[int, int | None] | None:
+    """The columns of the expression that a frame evaluates, as far as it stands on the frame's line."""
+    first, last, start, end = _positions(frame.f_code)[frame.f_lasti // 2]
+    if first != frame.f_lineno or start is None or end is None:
+        return None
+    return start, end if last == first else None
+
+
+@lru_cache(maxsize=64)
+def _positions(code: CodeType) -> tuple[tuple[int | None, ...], ...]:
+    """(line, last line, column, column before which it ends) of every instruction."""
+    return tuple(code.co_positions())

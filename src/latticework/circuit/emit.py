@@ -213,9 +213,9 @@ class _Emitter:
         return read
 
     def _lines(self) -> list[Loc]:
-        """The user's line of every instruction: of what it computes, or of what it is first used for."""
+        """The user's lines of every instruction: of what its lanes compute, or of what it is first used for."""
         nodes = [[node for _, node in computed if node >= 0] for computed in self.computes]
-        lines: list[Loc | None] = [self.graph.lines[held[0]] if held else None for held in nodes]
+        lines: list[Loc | None] = [self._shared(held) if held else None for held in nodes]
         for i in reversed(range(len(self.code))):
             line = lines[i]
             if self.code[i] == V_INPUT or line is None:
@@ -224,3 +224,7 @@ class _Emitter:
                 if operand >= 0 and not nodes[operand]:
                     lines[operand] = line
         return [line or Loc.unknown() for line in lines]
+
+    def _shared(self, nodes: list[int]) -> Loc:
+        """The lines of nodes that one instruction computes, a lane each."""
+        return Loc.fused([(self.graph.lines[node], 1.0) for node in nodes], self.graph.lines[nodes[0]])

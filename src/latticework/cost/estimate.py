@@ -128,7 +128,8 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
     by_location: dict[int, float] = defaultdict(float)
     for step in steps:
         by_op[step.op] += step.seconds
-        by_location[step.location] += step.seconds
+        for location, share in plan.shares(step.location):
+            by_location[location] += share * step.seconds
     sizes = _bytes(plan)
     memory = PeakMemory(peak_value_bytes(plan, Trips(plan, trips)), sizes.keys_resident, sizes.constants)
     return Estimate(

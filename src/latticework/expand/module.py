@@ -4,13 +4,13 @@ In:  rlwe + ckks IR with symbolic linear transforms and polynomials.
 Out: rlwe + ckks IR of primitives; every key switch has a key operand.
 Meaning kept: decryption meaning of every value. Rotations that share an operand share its decomposition; a
 relinearisation that only a rescale reads is one operation with it, and products that only a sum over an array reads
-are one operation with that.
+are one operation with that, on the line of the product. What rotations of several lines share is shared by these.
 Cost: O(ops of the result).
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 
@@ -20,7 +20,7 @@ from latticework.expand.bootstrap import expand_bootstrap
 from latticework.expand.linear_transform import Ways, expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
-from latticework.ir import Block, Builder, Module, Op, Value, rebuild
+from latticework.ir import Block, Builder, Loc, Module, Op, Value, rebuild
 from latticework.params import ModulusChain
 from latticework.plan.gathers.steps import TYPICAL, Choice, Prices
 from latticework.techniques import UNPACKED, Techniques
@@ -42,7 +42,10 @@ def expand(
     """
     merged = _read_only_by(module, _MERGED)
     chosen: dict[Op, Choice] = {} if choices is None else choices
-    turned = Counter(op.operands[0] for op in module.walk() if op.name == "rlwe.rotate" and techniques.hoisting)
+    turned: dict[Value, dict[Loc, float]] = defaultdict(lambda: defaultdict(float))  # rotations of a value on each line
+    for op in module.walk():
+        if op.name == "rlwe.rotate" and techniques.hoisting:
+            turned[op.operands[0]][op.loc] += 1.0
     shared: dict[
         tuple[Value, Block], Value
     ] = {}  # one decomposition per operand and block: a block dominates only itself
@@ -78,17 +81,21 @@ def expand(
             case "rlwe.sum" if op.operands[0] in merged:
                 summed = op.operands[0].owner
                 assert isinstance(summed, Op)
+                builder.loc = summed.loc
                 new = builder.build(_SUMMED[summed.name], _factors(op, mapping), groups=op.attrs["groups"])
             case "rlwe.relinearize" if op.operands[0] in merged:
+                builder.loc = op.operands[0].owner.loc  # type: ignore[union-attr]
                 new = p.mul_relinearize(*_factors(op, mapping))
             case "rlwe.relinearize":
                 new = p.relinearize(operands[0])
             case "rlwe.rotate" if op.attrs["steps"] % cipher(operands[0]).slots == 0:
                 new = operands[0]
-            case "rlwe.rotate" if turned[op.operands[0]] > 1:
+            case "rlwe.rotate" if sum(turned[op.operands[0]].values()) > 1:
                 place = (operands[0], builder.block)
                 if place not in shared:
+                    builder.loc = Loc.fused(turned[op.operands[0]].items(), op.loc)
                     shared[place] = p.hoist(operands[0])
+                    builder.loc = op.loc
                 product = p.key_product(shared[place], op.attrs["steps"], cipher(operands[0]).level)
                 new = _finish(p, operands[0], product)
             case "rlwe.rotate":

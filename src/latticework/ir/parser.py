@@ -101,15 +101,34 @@ class _Parser(Scanner):
 
     def _loc_body(self) -> Loc:
         """What stands between the parentheses of a location, and the closing one."""
-        file = self.string()
-        self.expect(":")
-        line, text, via = self.integer(), "", None
+        file, line, span = self._place()
+        text, via = "", None
+        parts: list[tuple[Loc, float]] = []
         if self.take(","):
             text = self.string()
             if self.take(","):
                 via = self._loc()
+            if self.take("fused("):
+                while not self.take(")"):
+                    if parts:
+                        self.expect(",")
+                    share = self.attribute()
+                    parts.append((self._loc(), share))
         self.expect(")")
-        return Loc(file, line, text, via)
+        loc: Loc = self._make(Loc, {"file": file, "line": line, "text": text, "via": via, "span": span,
+                                    "parts": tuple(parts)})  # fmt: skip
+        return loc
+
+    def _place(self) -> tuple[str, int, tuple[int, int]]:
+        """File, line and columns."""
+        file = self.string()
+        self.expect(":")
+        line = self.integer()
+        if not self.take(":"):
+            return file, line, (0, 0)
+        start = self.integer()
+        self.expect(":")
+        return file, line, (start, self.integer())
 
     def _origin_body(self) -> Origin:
         name = self.string()
@@ -130,9 +149,8 @@ class _Parser(Scanner):
         if self.text.startswith("#", self.position):
             alias: Loc = self._alias(Loc)
             return alias
-        file = self.string()
-        self.expect(":")
-        return Loc(file, self.integer())
+        file, line, span = self._place()
+        return Loc(file, line, span=span)
 
     def instance(self) -> Any:
         """An attribute that starts with #: here also the alias of an origin."""

@@ -115,10 +115,13 @@ class _Printer:
     def _loc(self, loc: Loc) -> str:
         text = self._locs.get(loc)
         if text is None:
-            text = f"{print_attribute(loc.file)}:{loc.line}"
-            if loc.text or loc.via:
+            columns = ":{}:{}".format(*loc.span) if loc.span != (0, 0) else ""
+            text = f"{print_attribute(loc.file)}:{loc.line}{columns}"
+            if loc.text or loc.via or loc.parts:
                 via = f", {self._loc(loc.via)}" if loc.via else ""
-                text = self._alias("loc", f"loc({text}, {print_attribute(loc.text)}{via})")
+                fused = "".join(f", {print_attribute(share)} {self._loc(part)}" for part, share in loc.parts)
+                parts = f" fused({fused[2:]})" if fused else ""
+                text = self._alias("loc", f"loc({text}, {print_attribute(loc.text)}{via}{parts})")
             self._locs[loc] = text
         return text
 

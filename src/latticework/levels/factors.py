@@ -1,6 +1,7 @@
 """How a vector takes in a public factor: into what made it, if nothing else reads that, or by a product.
 
-Nothing is changed; what takes a factor in is emitted anew, and the operation in whose place it stands counts as gone.
+Nothing is changed; what takes a factor in is emitted anew, on its own line, and the operation in whose place it stands
+counts as gone.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from latticework.ir import Block, Builder, Op, OpSpec, Origin, Region, Value
+from latticework.ir import Block, Builder, Loc, Op, OpSpec, Origin, Region, Value
 from latticework.levels.depth import Env, is_free_factor, levels_of
 from latticework.plan.constants import ConstRef
 
@@ -39,10 +40,15 @@ class Emitter:
     builder: Builder
 
     def create(
-        self, spec: OpSpec | str, operands: Sequence[Value], attrs: dict[str, Any], regions: Sequence[Region] = ()
+        self,
+        spec: OpSpec | str,
+        operands: Sequence[Value],
+        attrs: dict[str, Any],
+        regions: Sequence[Region] = (),
+        loc: Loc | None = None,
     ) -> Op:
-        """An operation."""
-        op = self.builder.create(spec, operands, attrs, regions)
+        """An operation, at the builder's location if none is given."""
+        op = self.builder.create(spec, operands, attrs, regions, loc=loc)
         self.levels.update(zip(op.results, levels_of(op, self.levels), strict=True))
         return op
 
@@ -166,9 +172,13 @@ class Scaling:
 
     def _with(self, op: Op, value: Value, number: float, emitter: Emitter, **attrs: Any) -> Way:
         def make() -> Value:
-            return self._replaced(op, emitter.create(op.spec, op.operands, {**op.attrs, **attrs}).result, number)
+            return self._replaced(op, self._again(op, emitter, op.operands, {**op.attrs, **attrs}), number)
 
         return Way(self.level(value), 0, make)
+
+    def _again(self, op: Op, emitter: Emitter, operands: Sequence[Value], attrs: dict[str, Any]) -> Value:
+        """An operation once more, on its line."""
+        return emitter.create(op.spec, operands, attrs, loc=op.loc).result
 
     def _replaced(self, op: Op, made: Value, number: float) -> Value:
         """What stands in the place of an operation's result, times a number."""
@@ -189,7 +199,7 @@ class Scaling:
 
         def make() -> Value:
             made = [found[v].make() if v in found else v for v in op.operands]
-            return self._replaced(op, emitter.create(op.spec, made, op.attrs).result, number)
+            return self._replaced(op, self._again(op, emitter, made, op.attrs), number)
 
         levels = [way.level for v, way in found.items() if v.is_secret]
         levels += [self.level(v) for v in op.operands if v.is_secret and v not in found]
@@ -220,8 +230,8 @@ class Scaling:
         def make() -> Value:
             self.gone.add(turned)
             made = inner.make()
-            both = [made, emitter.create(turned.spec, [made], turned.attrs).result]
-            return self._replaced(op, emitter.build("vec.add", both), number)
+            both = [made, self._again(turned, emitter, [made], turned.attrs)]
+            return self._replaced(op, self._again(op, emitter, both, op.attrs), number)
 
         return Way(inner.level, 0, make)
 

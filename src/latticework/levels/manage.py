@@ -3,7 +3,8 @@
 In:  vec IR (scheme-free) and the modulus chain.
 Out: rlwe + ckks IR. Rescaling and relinearisation are lazy: a product stays at
 its doubled scale and degree while it is only added to its like, and is settled
-(relinearised, rescaled) before anything else reads it. Settled values lie on
+(relinearised, rescaled) before anything else reads it, on the lines of the
+products. Settled values lie on
 the ladder of canonical scales, and so do carried values, inputs and outputs.
 Meaning kept: the same slot vectors, up to the rounding of constants.
 Source: waterline rescaling as in EVA (PLDI'20); type matching of loops as in HALO (ASPLOS'25).
@@ -27,6 +28,7 @@ from latticework.plan.constants import ConstRef, splat
 from latticework.techniques import ALL, Techniques
 
 SCHEME = "ckks"
+_SUMS = ("rlwe.add", "rlwe.sub", "rlwe.neg", "rlwe.sum", "rlwe.take", "rlwe.concat")
 INTEGER_BITS = 62  # of the integers that the core multiplies by and adds
 MAX_ADDENDS = 16
 
@@ -269,11 +271,16 @@ class _Emitter:
         """Relinearise and rescale what is pending, so that the value lies on the ladder."""
         assert isinstance(value, Value)
         kind, origin = _cipher(value), value.origin
+        is_settled = kind.degree == 1 and kind.scale == self.scales[kind.level.index]
+        if is_settled:
+            return value
+        reader, self.builder.loc = self.builder.loc, products_of(value)
         if kind.degree > 1:
             value = self.build("rlwe.relinearize", [value])
         if kind.scale != self.scales[kind.level.index]:
             value = self.build("rlwe.rescale", [value], scale=self.scales[kind.level.index - 1])
         value.origin = origin
+        self.builder.loc = reader
         return value
 
     def at_level(self, value: Value, level: int) -> Value:
@@ -327,6 +334,23 @@ def _is_real(op: Op) -> bool:
     """Whether a linear map, and what it is applied to, are real."""
     type_ = op.operands[0].type
     return isinstance(type_, VecType) and type_.elem == "real" and bool(op.attrs["map"].is_real)
+
+
+def products_of(value: Value) -> Loc | None:
+    """The lines of the products that a value not yet settled is the sum of: they are what it is settled for."""
+    found: dict[Loc, float] = {}
+    seen, waiting = {value}, [value]
+    while waiting:
+        op = waiting.pop().owner
+        if not isinstance(op, Op):
+            continue
+        if op.name in _SUMS:
+            waiting += [v for v in op.operands if v not in seen]
+            seen.update(op.operands)
+        else:
+            found[op.loc] = found.get(op.loc, 0.0) + 1.0
+    at = value.owner.loc if isinstance(value.owner, Op) else None
+    return at and Loc.fused(found.items(), at)
 
 
 def split_integer(number: int, loc: Loc | None) -> list[int]:

@@ -21,7 +21,7 @@ from latticework.errors import DtypeError, RangeError, UnsupportedError
 from latticework.ir import Block, Builder, Module, Op, Value
 from latticework.levels.depth import is_public
 from latticework.levels.lazy_bfv import relinearized
-from latticework.levels.manage import Managed, Public
+from latticework.levels.manage import Managed, Public, products_of
 from latticework.params import ModulusChain
 from latticework.plan.constants import ConstRef, LinearMap, splat
 from latticework.techniques import ALL, Techniques
@@ -142,9 +142,14 @@ class _Emitter:
         return self.build("bfv.linear_transform", [self.settle(a)], map=linear_map)
 
     def settle(self, value: Managed) -> Value:
-        """Degree 1."""
+        """Degree 1, on the lines of the products."""
         assert isinstance(value, Value)
-        return self.build("rlwe.relinearize", [value]) if _degree(value) > 1 else value
+        if _degree(value) == 1:
+            return value
+        reader, self.builder.loc = self.builder.loc, products_of(value)
+        value = self.build("rlwe.relinearize", [value])
+        self.builder.loc = reader
+        return value
 
     def encrypted(self, value: Managed) -> Value:
         """A public value as a trivial ciphertext; others unchanged."""

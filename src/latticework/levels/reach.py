@@ -367,7 +367,7 @@ class _Run:
         """A polynomial that is close to a function on [-1, 1]."""
         polynomial, kind = op.attrs["polynomial"], _cipher(op.result)
         if np.min(x.low) < -1 - TOLERANCE or np.max(x.high) > 1 + TOLERANCE:
-            self.found.leaving.add(op.loc)
+            self.found.leaving.update(loc for loc, _ in op.loc.shares)
         off = x.reach(self.deviations)
         low, high = x.low - off, x.high + off
         largest = max(1.0, float(-low.min()), float(high.max()))

@@ -2,14 +2,14 @@
 
 In/out: any IR, same meaning.  Two pure ops without regions are one if kind,
 operands and attributes agree and the first one's block is the second one's or
-encloses it.  Cost: O(ops x nesting depth).
+encloses it.  The lines they stand on share it equally.  Cost: O(ops x nesting depth).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from latticework.ir import Block, Builder, Module, Op, Value, attribute_key
+from latticework.ir import Block, Builder, Loc, Module, Op, Value, attribute_key
 from latticework.ir.passes import Pass
 from latticework.ir.rewrite import rebuild
 
@@ -17,10 +17,18 @@ from latticework.ir.rewrite import rebuild
 def run(module: Module) -> Module:
     """The module with equal ops shared."""
     same = _repeated(module)
+    lines: dict[Value, list[Loc]] = {}
+    for value, first in same.items():
+        if isinstance(value.owner, Op):
+            lines.setdefault(first, []).append(value.owner.loc)
 
-    def visit(op: Op, _builder: Builder, mapping: dict[Value, Value]) -> bool:
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.results and op.results[0] in same:
             mapping.update((value, mapping[same[value]]) for value in op.results)
+            return True
+        if op.results and op.results[0] in lines:
+            every = dict.fromkeys([op.loc, *lines[op.results[0]]], 1.0)
+            builder.copy(op, mapping).loc = Loc.fused(every.items(), op.loc)
             return True
         return False
 

@@ -2,7 +2,8 @@
 
 In/out: vec IR, same cleartext meaning. The decomposition of the value and its baby steps are then shared, as by the
 queries, keys and values of attention; each map's result is taken out of the array of all. Maps are joined where that
-is cheaper by typical prices, so what nothing reads must be gone before.
+is cheaper by typical prices, so what nothing reads must be gone before. Their lines share the block map by the price of
+each alone.
 Cost: O(ops), and the choice of baby steps for each map and for those joined.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from latticework.dialects.vec import VecType
-from latticework.ir import Block, Builder, Module, Op, Pass, Value, rebuild
+from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.plan.constants import LinearMap
 from latticework.plan.gathers.joined import stacked
 from latticework.plan.gathers.steps import TYPICAL, choose, places
@@ -31,7 +32,9 @@ def run(module: Module) -> Module:
         group, number = place[op]
         if number == 0:
             joined = stacked([other.attrs["map"] for other in group])
+            builder.loc = Loc.fused([(other.loc, price(other.attrs["map"])) for other in group], op.loc)
             made[id(group)] = builder.build(op.spec, [mapping[op.operands[0]]], map=joined)
+        builder.loc = op.loc
         first = sum(other.attrs["map"].count_out for other in group[:number])
         vectors = tuple(range(first, first + op.attrs["map"].count_out))
         mapping[op.result] = builder.build("vec.take", [made[id(group)]], vectors=vectors)

@@ -2,14 +2,15 @@
 
 In/out: vec IR, same cleartext meaning. A x + B y is one map of the array (x, y), so that giant steps and the last
 division are done once. Sums of more maps follow, since they are met from the inside. The array of operands lies at the
-level of the lowest of them, where the sum would be too. Cost: O(ops), and the choice of baby steps for each map.
+level of the lowest of them, where the sum would be too. Their lines share it by the price of each map
+alone. Cost: O(ops), and the choice of baby steps for each map.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latticework.ir import Builder, Module, Op, Pass, Value, rebuild
+from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.passes.share_inputs import is_block, price
 from latticework.plan.constants import LinearMap
 from latticework.plan.gathers.joined import side_by_side
@@ -32,8 +33,11 @@ def run(module: Module) -> Module:
         if op.name == "vec.sub":
             maps[1] = maps[1].scaled(-1.0)
         operands, joined = _joined([t for t in terms if t is not None], maps)
-        if price(joined) >= sum(map(price, maps)):
+        prices = [price(one) for one in maps]
+        if price(joined) >= sum(prices):
             return False
+        alone = [(term.loc, each) for term, each in zip(filter(None, terms), prices, strict=True)]
+        builder.loc = Loc.fused(alone, op.loc)
         array = operands[0] if len(operands) == 1 else builder.build("vec.concat", operands)
         mapping[op.result] = builder.build("vec.linear_transform", [array], map=joined)
         return True

@@ -3,7 +3,8 @@
 In/out: vec IR, same cleartext meaning. A region's layers are cut into groups; what a group leaves for later is one map
 of what the groups before it left. Of all cuts the cheapest is taken, a level having its price too; a group of one layer
 may stay as it was written. A stage of a Fourier transform (even and odd parts, twiddle factors, joining: three layers)
-is one map by that, and several stages are one where that pays.
+is one map by that, and several stages are one where that pays. The lines that a map was made of share it by what each
+would take alone.
 Cost: for every layer the forms of all operations below it, as far as they stay small.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from latticework.dialects.vec import VecType
-from latticework.ir import Builder, Module, Op, Value, rebuild
+from latticework.ir import Builder, Loc, Module, Op, Value, rebuild
 from latticework.levels.depth import Env, block_levels
 from latticework.placing.linear_forms import Form, base_form
 from latticework.placing.linear_regions import Region, formed, regions, spends_level
@@ -34,6 +35,18 @@ class Group:
     bases: tuple[tuple[Value, int], ...]  # values, and which of their vectors
     forms: dict[Value, list[Form]]
 
+    def ops(self, value: Value) -> list[Op]:
+        """The operations that a value is made by, from the bases on."""
+        ends = {base for base, _ in self.bases}
+        found: dict[Op, None] = {}
+        waiting = [value]
+        while waiting:
+            op = waiting.pop().owner
+            if isinstance(op, Op) and op not in found:
+                found[op] = None
+                waiting += [v for v in op.operands if v.is_secret and v not in ends]
+        return list(found)
+
 
 def merge_maps(module: Module, costs: VectorCosts, level_seconds: float) -> Module:
     """The module with linear operations merged. No value lies on a lower level than before.
@@ -44,13 +57,15 @@ def merge_maps(module: Module, costs: VectorCosts, level_seconds: float) -> Modu
     block_levels(module.body, env)
     spent = {value: -level for value, level in env.items() if level is not None}
     made: dict[Value, Group] = {}
+    lines: dict[Value, Loc] = {}
     for region in regions(module.body):
         for group in _Cuts(region, module, costs, level_seconds, spent).best():
             made.update(dict.fromkeys(group.forms, group))
+            lines.update((value, _lines(group.ops(value), costs, spent)) for value in group.forms)
     if not made:
         return module
     module = module.empty_like(module.body)  # whose sources may grow
-    return rebuild(module, lambda op, builder, mapping: _emitted(op, made, module, builder, mapping))
+    return rebuild(module, lambda op, builder, mapping: _emitted(op, made, lines, module, builder, mapping))
 
 
 @dataclass(frozen=True)
@@ -176,6 +191,13 @@ class _Cuts:
         )
 
 
+def _lines(ops: Sequence[Op], costs: VectorCosts, spent: Mapping[Value, int]) -> Loc:
+    """The lines of operations that become one, by the price of each alone; the last one is what messages name."""
+    levels = [max(spent[v] for v in op.operands if v.is_secret) for op in ops]
+    prices = [operation_seconds(costs, op, level) for op, level in zip(ops, levels, strict=True)]
+    return Loc.fused([(op.loc, price) for op, price in zip(ops, prices, strict=True)], ops[0].loc)
+
+
 def _lesser(a: _State | None, b: _State) -> _State:
     return b if a is None or b.total < a.total else a
 
@@ -191,10 +213,18 @@ def _unweighted(numbers: Sequence[int], forms: Sequence[Form]) -> LinearMap:
     return LinearMap(slots, None, 1.0, diagonals or (Diagonal(0, one),), len(numbers), len(forms))
 
 
-def _emitted(op: Op, made: dict[Value, Group], module: Module, builder: Builder, mapping: dict[Value, Value]) -> bool:
+def _emitted(
+    op: Op,
+    made: dict[Value, Group],
+    lines: Mapping[Value, Loc],
+    module: Module,
+    builder: Builder,
+    mapping: dict[Value, Value],
+) -> bool:
     """Emit a value that a group leaves as one map of the group's bases."""
     if len(op.results) != 1 or op.result not in made:
         return False
+    builder.loc = lines[op.result]
     group = made[op.result]
     forms = group.forms[op.result]
     turn = _turned_whole(forms)

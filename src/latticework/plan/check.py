@@ -41,6 +41,7 @@ MAX_STAGES = 32
 MAX_EMPTY = 1 << 16  # extent of a result without elements
 MAX_VECTORS = 1 << 16  # of an array
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
+SHARES_OFF = 1e-6  # that the shares of lines may add up to beside 1
 
 
 def check_chain(chain: ModulusChain) -> None:
@@ -199,6 +200,7 @@ def check_map(sums: MapSums, sources: Mapping[str, npt.NDArray[np.float64]], slo
 def check_references(plan: Plan) -> None:
     """FormatError unless all numbers that point between the parts of a plan point inside them."""
     count = len(plan.locations)
+    _check_shares(plan)
     for _, _, instruction in plan.walk():
         if not 0 <= instruction.location < count:
             raise FormatError(f"plan: location {instruction.location} of {count}")
@@ -228,6 +230,17 @@ def check_references(plan: Plan) -> None:
     for register, factor in plan.factors.items():
         if register not in plan.watch or not isfinite(factor) or factor == 0.0:
             raise FormatError(f"plan: factor {factor} of register {register}, which holds no tensor or none that large")
+
+
+def _check_shares(plan: Plan) -> None:
+    """Lines that share a location are there, and have all of it between them."""
+    for number, place in enumerate(plan.locations):
+        parts = [part for part, _ in place.shares]
+        if not all(0 <= part < len(plan.locations) and not plan.locations[part].shares for part in parts):
+            raise FormatError(f"plan: location {number} is shared by locations that are not there")
+        shares = [share for _, share in place.shares]
+        if shares and (min(shares) < 0 or abs(sum(shares) - 1.0) > SHARES_OFF):
+            raise FormatError(f"plan: the shares of location {number} add up to {sum(shares):.6g}, not to 1")
 
 
 def _check_use(plan: Plan, instruction: Instruction) -> None:

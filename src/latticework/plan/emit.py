@@ -51,7 +51,9 @@ class Code:
 
     def location(self, loc: Loc) -> int:
         """Number of a source location."""
-        return self._number("location", SourceLocation(loc.file, loc.line, loc.text), self.locations)
+        shares = tuple((self.location(part), share) for part, share in loc.parts)
+        place = SourceLocation(loc.file, loc.line, loc.text, loc.span, shares)
+        return self._number("location", place, self.locations)
 
     def _number(self, table: str, item: object, items: list) -> int:  # type: ignore[type-arg]
         key = (table, item)

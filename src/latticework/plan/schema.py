@@ -165,11 +165,17 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """A line of the user's program."""
+    """A line of the user's program.
+
+    span    columns of the expression in `text`, from and before; (0, 0) if not known
+    shares  of what several lines together cause: (number of a location that has none, share), which add up to 1
+    """
 
     file: str
     line: int
     text: str
+    span: tuple[int, int] = field(default=(0, 0), metadata={"unstored_default": True})
+    shares: tuple[tuple[int, float], ...] = field(default=(), metadata={"unstored_default": True})
 
     def __str__(self) -> str:
         return f"{plain_text(self.file)}:{self.line}" if self.file else "<unknown>"
@@ -263,6 +269,10 @@ class Plan:
     def kind(self, register: int) -> Kind:
         """The type of a register."""
         return self.kinds[self.registers[register]]
+
+    def shares(self, location: int) -> tuple[tuple[int, float], ...]:
+        """The lines that cause what is at a location, with shares that add up to 1."""
+        return self.locations[location].shares or ((location, 1.0),)
 
     def walk(self) -> Iterator[tuple[int, int, Instruction]]:
         """(block, place, instruction) of all code."""

@@ -24,7 +24,7 @@ from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
 from latticework.report import Report, build_report
 from latticework.report.lanes_text import lanes_text
-from latticework.report.text import WIDTH
+from latticework.report.text_table import WIDTH
 from latticework.runtime import Client, Keys, PublicKeys, Server
 from latticework.runtime.arguments import checked_argument, inputs_by_name
 from latticework.runtime.server import DEFAULT_MEMORY

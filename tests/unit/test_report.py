@@ -146,13 +146,13 @@ def test_numbers_are_the_estimates():
     plan, model = loop_plan(), CostModel.load()
     cost, report = estimate(plan, model), build_report(plan, model)
     assert report.execution.estimate == cost
-    assert sum(line.seconds for line in report.execution.lines) == pytest.approx(cost.seconds)
-    assert sum(m.seconds for m in report.execution.timeline) == pytest.approx(cost.seconds)
+    assert sum(line.seconds for line in report.execution.lines) == pytest.approx(cost.warm_seconds)
+    assert sum(m.seconds for m in report.execution.timeline) == pytest.approx(cost.warm_seconds)
     for line in report.execution.lines:
         assert sum(line.by_family.values()) == pytest.approx(line.seconds)
     assert [(k.kind, k.steps, k.uses) for k in report.keys] == [("relinearisation", None, 1), ("rotation", 1, 3)]
     for text in (report.text(), " ".join(Balanced(report.html()).texts)):
-        assert duration(cost.seconds) in text
+        assert duration(cost.warm_seconds) in text and duration(cost.first_seconds) in text
         assert size(cost.memory.total) in text
         assert default_table().machine["cpu"] in text
         assert default_table().date in text
@@ -258,21 +258,15 @@ def test_the_choice_of_layouts_is_told_step_by_step():
     plan = lw.compile(products, precision_bits=4, ring_degree=1024, insecure=True).plan
     report = build_report(plan)
     choice, placing = report.execution.choice, plan.placing
-    assert sum(step.total for step in choice.steps) == pytest.approx(
-        sum(s.seconds + sum(c.seconds for c in s.conversions) for s in placing.steps)
-    )
-    assert sum(step.levels for step in choice.steps) == sum(s.levels for s in placing.steps)
     assert [n for step in choice.steps for n in step.names] == [s.name for s in placing.steps]
     text, page = report.text(), "".join(Balanced(report.html()).texts)
     unbroken = re.sub(r"\s+", "", text)
     for shown in (unbroken, re.sub(r"\s+", "", page)):
-        assert f"{placing.explored:,}placementspriced,sendingat1Gbit/s" in shown
+        assert f"{placing.explored:,}placementscompared,sendingat1Gbit/s" in shown
         for step in placing.steps:
             assert str(step.pack) in shown and step.other in shown and step.box in shown
             for conversion in step.conversions:
                 assert "→".join(conversion.way) in shown and ",".join(conversion.recipes) in shown
-        for ending in placing.endings:
-            assert duration(ending.seconds).replace(" ", "") in shown
     assert max(map(len, text.splitlines())) <= 100
 
 
@@ -388,8 +382,8 @@ def test_a_report_is_saved_in_the_form_that_its_ending_says(tmp_path):
 def test_the_json_report_has_the_numbers_of_the_report():
     report = build_report(counted_plan(3))
     read = json.loads(report.json())
-    assert set(read) == {f.name for f in fields(Contents)} and read["name"] == report.name
-    assert read["execution"]["estimate"]["seconds"] == report.execution.estimate.seconds
+    assert {f.name for f in fields(Contents)} - set(read) == {"level_use", "special_bits", "digits", "execution"}
+    assert read["name"] == report.name and read["time"]["first_run"] == report.execution.estimate.first_seconds
     assert read["inputs"][0]["layout"] == report.inputs[0].layout
     assert [k["stored_bytes"] for k in read["keys"]] == [k.stored_bytes for k in report.keys]
     unbounded = replace(report, outputs=(replace(report.outputs[0], worst_case=float("inf")),))

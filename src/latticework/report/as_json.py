@@ -1,4 +1,33 @@
-"""A report as JSON, for programs: the same fields and numbers as `Contents`, seconds and bytes unrounded."""
+"""A report as JSON, for programs: every figure of the text, unrounded.
+
+One object. Keys stay; later versions may add some. Seconds and bytes are plain numbers, what does not apply or is not
+known is null, and so are numbers that are not finite.
+
+  format           version of this description: 1
+  name             of the program
+  security         ring_degree, log2_qp, limit_bits, bits, insecure
+  precision_bits   asked for;  plain_modulus: t of exact integers, else null
+  levels           spent, first (of inputs), last (of outputs), chain (levels of the modulus chain), and the chain:
+                   moduli (level, limbs, prime_bits, scale, log2_modulus, digits), special_bits, digits
+  inputs           name, shape, layout, slots, vectors (ciphertexts), level, low, high, limit (public integers), bytes
+  outputs          name, shape, layout, slots, vectors, level, bytes, usual_error (bound for inputs like those of
+                   calibration), error_bound (for every accepted input if is_proved), worst_case (by the worst noise),
+                   magnitude (largest in calibration), shift (by approximating functions), budget_bits (if exact)
+  keys             kind, steps (of rotations), level, uses, log2_qp, stored_bytes, resident_bytes
+  notes            sentences on what the numbers rest on
+and, but for client files, which hold no code:
+  time             predicted seconds on one thread: later_runs, encoding, memory (from the system), first_run (the sum
+                   of these), key_loading (once before), by_kind (of later runs), table (of costs: where it is from)
+  memory           predicted bytes at peak: values (ciphertexts and scratch), keys, constants, total
+  lines            where, text, seconds (of later runs), encode_seconds (the first run adds), by_kind, levels (highest,
+                   lowest), operations (text, seconds, encode_seconds, levels); seconds add up to later_runs
+  operations       how often each kind runs, loops multiplied out;  instructions: of the code
+  timeline         kind, op, level, lines (where, text), seconds, trips, instructions, in the order of the code
+  approximations   one object a function
+  layouts          layout, words, shape, tensors
+  layout_choice    explored, bits_a_second, steps, endings; null if the plan does not say
+  circuit          the schedule of a circuit of scalars; null for programs on arrays
+"""
 
 from __future__ import annotations
 
@@ -9,12 +38,64 @@ from math import isfinite
 from typing import Any
 
 from latticework.plan.pack import PackMap
-from latticework.report.data import Contents
+from latticework.report.data import Contents, Execution, Line, Moment
+from latticework.report.layout_words import layout_words
+from latticework.report.wording import family_seconds
+
+FORMAT = 1
+_RESHAPED = ("levels", "level_use", "special_bits", "digits", "plain_modulus", "execution")
 
 
 def render_json(report: Contents) -> str:
-    """One object; layouts in words, numbers that are not finite as null, names of others escaped by JSON itself."""
-    return json.dumps(_plain(report), indent=1, allow_nan=False) + "\n"
+    """The report as JSON text; what names hold of others' text is escaped by JSON itself."""
+    return json.dumps(report_data(report), indent=1, allow_nan=False) + "\n"
+
+
+def report_data(report: Contents) -> dict[str, Any]:
+    """The object, as dictionaries and lists."""
+    use = report.level_use
+    data = {"format": FORMAT, **{f.name: getattr(report, f.name) for f in fields(Contents) if f.name not in _RESHAPED}}
+    data["plain_modulus"] = report.plain_modulus or None
+    data["levels"] = {
+        "spent": use.spent, "first": use.first, "last": use.last, "chain": use.chain, "moduli": report.levels,
+        "special_bits": report.special_bits, "digits": report.digits,
+    }  # fmt: skip
+    if report.execution is not None:
+        data.update(_execution(report.execution))
+    plain: dict[str, Any] = _plain(data)
+    return plain
+
+
+def _execution(execution: Execution) -> dict[str, Any]:
+    cost = execution.estimate
+    return {
+        "time": {
+            "later_runs": cost.warm_seconds, "encoding": cost.encode_seconds, "memory": cost.fresh_seconds,
+            "first_run": cost.first_seconds, "key_loading": cost.key_load_seconds,
+            "by_kind": family_seconds(execution), "table": execution.table,
+        },
+        "memory": {
+            "values": cost.memory.values, "keys": cost.memory.keys, "constants": cost.memory.constants,
+            "total": cost.memory.total,
+        },
+        "lines": [_renamed(line) for line in execution.lines],
+        "operations": cost.counts,
+        "instructions": execution.instructions,
+        "timeline": [_renamed(moment) for moment in execution.timeline],
+        "approximations": execution.approximations,
+        "layouts": [
+            {"layout": g.layout, "words": layout_words(g.pack), "shape": g.shape, "tensors": g.tensors}
+            for g in execution.layouts
+        ],
+        "layout_choice": execution.choice,
+        "circuit": execution.circuit,
+    }  # fmt: skip
+
+
+def _renamed(item: Line | Moment) -> dict[str, Any]:
+    """The fields of a dataclass, families of operations as kinds."""
+    names = {"by_family": "by_kind", "family": "kind"}
+    return {names.get(f.name, f.name): getattr(item, f.name) for f in fields(item)}
 
 
 def _plain(value: Any) -> Any:

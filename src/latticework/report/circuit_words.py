@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from latticework.plan.circuits import Circuit, LaneStep
-from latticework.report.quantities import count, duration, share
+from latticework.report.quantities import count, share
 
 METHODS = {
     "search": "schedule found by search",
@@ -75,16 +75,21 @@ def _made(vector: object, field: str) -> str:
 
 
 def way_rows(circuit: Circuit) -> list[list[str]]:
-    """(way, time, of that sending, share of the slowest, chosen) of every way that was priced, the fastest first."""
+    """(way, time compared with the chosen one, share of sending, chosen) of every priced way, fastest first."""
     ways = sorted(circuit.ways, key=lambda way: way.seconds)
-    slowest = max((way.seconds for way in ways), default=0.0)
+    chosen = next((way.seconds for way in ways if way.chosen), 0.0)
     return [
         [
-            METHODS.get(w.name, w.name), duration(w.seconds), duration(w.sending), share(w.seconds, slowest),
+            METHODS.get(w.name, w.name),
+            share(w.seconds, chosen),
+            share(w.sending, w.seconds),
             "chosen" if w.chosen else "",
         ]
         for w in ways
-    ]  # fmt: skip
+    ]
+
+
+WAY_HEADS = ("way", "predicted time, sending included", "of that sending", "")
 
 
 def runs(lanes: Iterable[int]) -> str:

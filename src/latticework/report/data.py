@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from latticework.cost import Estimate
 from latticework.plan.circuits import Circuit
 from latticework.plan.pack import PackMap
-from latticework.plan.placing import Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +21,23 @@ class Security:
     limit_bits: int | None
     bits: int
     insecure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LevelUse:
+    """Which levels a program takes: its inputs are encrypted at level `first`, its outputs leave at level `last`.
+
+    chain  levels of the modulus chain, which is at least what the program spends
+    """
+
+    first: int
+    last: int
+    chain: int
+
+    @property
+    def spent(self) -> int:
+        """Levels between inputs and outputs."""
+        return self.first - self.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +133,13 @@ class LayoutGroup:
 
 @dataclass(frozen=True, slots=True)
 class LayoutStep:
-    """Why tensors that are made one after the other lie where they all do; quantities as in `plan.placing.Step`.
+    """Why tensors that are made one after the other lie where they all do.
 
-    conversions  (operand, layouts on its way, recipes between them, seconds)
+    box          the layout in which two factors meet, if they do
+    conversions  (operand, layouts on its way, recipes between them)
+    other        the best layout that was not taken
+    behind       how much longer the program would have taken with it, as a share of what the search expected of the
+                 whole; below 0 where it lost only later
     """
 
     names: tuple[str, ...]
@@ -130,50 +150,79 @@ class LayoutStep:
     layout: str
     vectors: int
     box: str
-    seconds: float
-    levels: int
-    conversions: tuple[tuple[str, tuple[str, ...], tuple[str, ...], float], ...]
+    conversions: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
     other: str
     behind: float
 
-    @property
-    def total(self) -> float:
-        """Seconds with the conversions of operands."""
-        return self.seconds + sum(seconds for _, _, _, seconds in self.conversions)
+
+@dataclass(frozen=True, slots=True)
+class LayoutEnding:
+    """One way to lay out the whole program, compared with the one that was taken.
+
+    slower  time with sending, as a share of that of the chosen way: 0.1 is 10 % more
+    levels, ciphertexts  more than the chosen way has, of levels and of ciphertexts sent and received
+    """
+
+    slower: float
+    levels: int
+    ciphertexts: int
+    chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutChoice:
-    """The search for layouts: its steps in program order, and the ways through the program that nothing beats."""
+    """The search for layouts: its steps in program order, and the ways through the program that nothing beats.
+
+    The search looks at programs before their levels and parameters are known, so it says how ways compare, and nothing
+    of what the program costs.
+    """
 
     explored: int
     bits_a_second: float
     steps: tuple[LayoutStep, ...]
-    endings: tuple[Ending, ...]
+    endings: tuple[LayoutEnding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An expression in a line, without those in it that are listed themselves; quantities as of a line."""
+
+    text: str
+    seconds: float
+    encode_seconds: float
+    levels: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the user's program with its share of the predicted time, by family of operations."""
+    """A line of the user's program with what is booked to it (`report.lines`).
 
-    location: int
+    seconds         of every run but the first;  by_family  the same by family of operations
+    encode_seconds  for constants, in the first run only
+    levels          the highest and the lowest at which it makes ciphertexts
+    operations      the expressions in it, if there are several
+    """
+
     where: str
     text: str
     seconds: float
+    encode_seconds: float
     by_family: dict[str, float]
+    levels: tuple[int, int] | None
+    operations: tuple[Operation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
     """A stretch of code for the timeline: one or more like instructions in a row.
 
-    trips  how often it runs
+    lines  (where, text) of the lines that cause it;  trips  how often it runs;  seconds  of every run but the first
     """
 
     family: str
     op: str
     level: int | None
-    location: int
+    lines: tuple[tuple[str, str], ...]
     seconds: float
     trips: int
     instructions: int
@@ -210,6 +259,7 @@ class Contents:
     name: str
     security: Security
     precision_bits: float
+    level_use: LevelUse
     levels: tuple[LevelRow, ...]
     special_bits: tuple[float, ...]
     digits: tuple[tuple[int, ...], ...]

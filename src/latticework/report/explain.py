@@ -11,7 +11,7 @@ from latticework.plan.serialise import CODE as CODE_SECTION
 from latticework.plan.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
 from latticework.report.build import build_client_report, build_report
 from latticework.report.quantities import count, size
-from latticework.report.text import WIDTH, clip, columns
+from latticework.report.text_table import WIDTH, clip, columns
 
 _KINDS = {
     _core.FileKind.PLAN: "plan (for the server: code, weights and all that a client needs)",

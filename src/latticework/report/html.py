@@ -6,12 +6,13 @@ from collections import defaultdict
 from functools import lru_cache
 from importlib.resources import files
 
+from latticework.cost import Estimate
 from latticework.escaping import html_text
 from latticework.report.bars import legend, stacked_bar
-from latticework.report.data import Contents, Execution, InputRow, KeyRow, OutputRow
-from latticework.report.families import FAMILIES, LABELS
+from latticework.report.data import Contents, Execution, InputRow, KeyRow, Line, Operation, OutputRow
 from latticework.report.lanes import lanes
 from latticework.report.layout_choice import layout_choice
+from latticework.report.layout_words import LEGEND, layout_words
 from latticework.report.markup import code, facts, layout, section, table, whole
 from latticework.report.quantities import (
     count,
@@ -27,13 +28,19 @@ from latticework.report.quantities import (
 from latticework.report.slot_grid import slot_grid
 from latticework.report.timeline import timeline
 from latticework.report.wording import (
-    error_heads,
-    error_text,
+    bits_text,
+    error_rows,
+    family_rows,
+    family_seconds,
     insecure_warning,
+    is_broken_down,
     key_text,
+    level_use_text,
+    levels_of_line,
     operation_rows,
     precision_text,
-    worst_case,
+    spent_text,
+    time_rows,
 )
 
 MAX_LISTED_KEYS = 12
@@ -86,22 +93,32 @@ def _figures(report: Contents) -> str:
     if report.execution is not None:
         cost = report.execution.estimate
         items += [
-            ("Predicted time", duration(cost.first_seconds), f"{duration(cost.warm_seconds)} from the second run on"),
+            (
+                "Predicted time",
+                f"{duration(cost.warm_seconds)} later runs",
+                f"{duration(cost.first_seconds)} first run",
+            ),
             ("Predicted peak memory", size(cost.memory.total), f"keys {size(cost.memory.keys)} of it"),
         ]
     stored, resident = (sum(k.stored_bytes for k in report.keys), sum(k.resident_bytes for k in report.keys))
     items += [
         ("Evaluation keys", str(len(report.keys)), f"{size(stored)} to send, {size(resident)} in memory"),
-        ("Modulus" if report.plain_modulus else "Levels", str(len(report.levels) - (not report.plain_modulus)),
-         f"{sum(len(r.limbs) for r in report.levels)} primes and {len(report.special_bits)} special"),
+        _level_figure(report),
     ]  # fmt: skip
     return facts(items)
+
+
+def _level_figure(report: Contents) -> tuple[str, str, str]:
+    primes = f"{sum(len(r.limbs) for r in report.levels)} primes and {len(report.special_bits)} special"
+    if report.plain_modulus:
+        return "Modulus", f"{report.levels[0].log2_modulus:.0f} bits", primes
+    return "Levels", spent_text(report.level_use), f"{level_use_text(report.level_use)}: {primes}"
 
 
 def _worst_bits(report: Contents) -> str:
     bits = [relative_bits(o.usual_error, o.magnitude) for o in report.outputs]
     known = [b for b in bits if b is not None]
-    return f"{min(known):.1f} bits" if known else "not known"
+    return bits_text(min(known)) if known else "not known"
 
 
 def _interface(report: Contents) -> str:
@@ -113,39 +130,22 @@ def _interface(report: Contents) -> str:
         else:
             span = f"{real(i.low)} to {real(i.high)}"
             inputs.append(
-                [
-                    code(i.name),
-                    whole(shape(i.shape)),
-                    layout(i.layout),
-                    slots(i),
-                    str(i.level),
-                    span,
-                    size(i.bytes),
-                ]
+                [code(i.name), whole(shape(i.shape)), layout(i.layout), slots(i), str(i.level), span, size(i.bytes)]
             )
     head = ("input", "shape", "layout", "slots", "level", "range accepted", "sent")
-    outputs = []
-    for o in report.outputs:
-        bits = relative_bits(o.usual_error, o.magnitude)
-        outputs.append(
-            [code(o.name), whole(shape(o.shape)), layout(o.layout), slots(o), str(o.level),
-             error_text(report, o), worst_case(report, o),
-             "" if bits is None else f"{bits:.1f} bits of {real(o.magnitude)}",
-             small(o.shift) if o.shift else "none", size(o.bytes)]
-        )  # fmt: skip
-    out_head = (
-        "output",
-        "shape",
-        "layout",
-        "slots",
-        "level",
-        *error_heads(report),
-        "relative",
-        "by approximation",
-        "sent",
-    )
-    body = table(head, inputs, numbers=(3, 4, 5, 6)) + "<br>" + table(out_head, outputs, numbers=(3, 4, 5, 6, 7, 8, 9))
-    return section("Inputs and outputs", body)
+    outputs = [
+        [code(o.name), whole(shape(o.shape)), layout(o.layout), slots(o), str(o.level), _errors(report, o),
+         size(o.bytes)]
+        for o in report.outputs
+    ]  # fmt: skip
+    out_head = ("output", "shape", "layout", "slots", "level", "error", "sent")
+    body = table(head, inputs, numbers=(3, 4, 5, 6), stacked=True) + "<br>"
+    return section("Inputs and outputs", body + table(out_head, outputs, numbers=(3, 4, 6), stacked=True))
+
+
+def _errors(report: Contents, output: OutputRow) -> str:
+    rows = [(what.removeprefix("error, "), how_much) for what, how_much in error_rows(report, output)]
+    return "<br>".join(f'{html_text(said)} <span class="soft">{html_text(what)}</span>' for what, said in rows)
 
 
 def slots(row: InputRow | OutputRow) -> str:
@@ -163,14 +163,18 @@ def _execution(execution: Execution) -> list[str]:
         ]  # fmt: skip
         head = ("function", "line", "where", "range", "degree", "max error")
         parts.append(
-            section("Approximations", table(head, rows, numbers=(3, 4, 5)), "functions replaced by polynomials")
+            section(
+                "Approximations",
+                table(head, rows, numbers=(3, 4, 5), stacked=True),
+                "functions replaced by polynomials",
+            )
         )
     if execution.circuit is not None:
         parts.append(lanes(execution.circuit))
-    if execution.choice is not None:
-        parts.append(layout_choice(execution.choice))
     if execution.layouts:
         parts.append(_layouts(execution))
+    if execution.choice is not None:
+        parts.append(layout_choice(execution.choice))
     operations = table(
         ("operation", "count"), [[html_text(n), count(v)] for n, v in operation_rows(execution.estimate.counts)],
         numbers=(1,),
@@ -195,25 +199,37 @@ def _timeline(execution: Execution) -> str:
 
 def _time(execution: Execution) -> str:
     cost = execution.estimate
-    totals = {f: sum(line.by_family.get(f, 0.0) for line in execution.lines) for f in FAMILIES}
     longest = max((line.seconds for line in execution.lines), default=0.0)
-    rows = [
-        [f'<span class="code">{html_text(line.text or "(no source)")}</span>', html_text(line.where),
-         stacked_bar(line.by_family, longest), duration(line.seconds), share(line.seconds, cost.seconds)]
-        for line in execution.lines
-    ]  # fmt: skip
+    rows: list[list[str]] = []
+    inner = []
+    for line in execution.lines:
+        rows.append(
+            [f'<span class="code">{html_text(line.text or "(no source)")}</span>', html_text(line.where),
+             stacked_bar(line.by_family, longest) if line.seconds else "", *_booked(line, cost)]
+        )  # fmt: skip
+        for operation in line.operations if is_broken_down(line, execution) else ():
+            inner.append(len(rows))
+            rows.append([code(operation.text), "", "", *_booked(operation, cost)])
+    foot = ("total", "", "", "", duration(cost.warm_seconds), share(cost.warm_seconds, cost.warm_seconds),
+            duration(cost.encode_seconds))  # fmt: skip
+    head = ("line", "where", "", "levels", "time", "share", "first run adds")
+    lines = table(head, rows, numbers=(4, 5, 6), foot=foot, stacked=True, inner=inner)
     kinds = [
-        [f'<i class="dot b-{f}"></i>{html_text(LABELS[f])}', duration(s), share(s, cost.seconds)]
-        for f, s in totals.items()
-        if s > 0
+        [f'<i class="dot b-{family}"></i>{html_text(name)}', time, part]
+        for family, name, time, part in family_rows(execution)
     ]
-    body = (
-        stacked_bar(totals, cost.seconds, "bar stack")
-        + table(("line", "where", "", "time", "share"), rows, numbers=(3, 4))
-        + "<br>"
-        + table(("kind of operation", "time", "share"), kinds, numbers=(1, 2), narrow=True)
+    runs = [[html_text(name), duration(seconds)] for name, seconds in time_rows(cost)]
+    both = table(("of", "time"), runs, numbers=(1,)) + table(
+        ("kind of operation", "time", "share"), kinds, numbers=(1, 2), foot=("total", foot[4], foot[5])
     )
-    return section("Predicted time", body, f"{duration(cost.seconds)} on one thread, constants encoded on the way")
+    bar = stacked_bar(family_seconds(execution), cost.warm_seconds, "bar stack")
+    body = bar + lines + f'<div class="columns pair">{both}</div>'
+    return section("Predicted time", body, "of later runs, on one thread")
+
+
+def _booked(item: Line | Operation, cost: Estimate) -> list[str]:
+    time, adds = duration(item.seconds), duration(item.encode_seconds) if item.encode_seconds else ""
+    return [levels_of_line(item.levels), time, share(item.seconds, cost.warm_seconds), adds]
 
 
 def _layouts(execution: Execution) -> str:
@@ -221,12 +237,13 @@ def _layouts(execution: Execution) -> str:
     for i, group in enumerate(execution.layouts):
         names = ", ".join(group.tensors)
         figures.append(
-            f"<figure><figcaption>{layout(group.layout)}<br><span>shape {shape(group.shape)}</span><br>"
-            f'<span class="soft">{html_text(names)}</span></figcaption>'
+            f"<figure><figcaption>{layout(group.layout)}<br><span>{shape(group.shape)}</span> "
+            f'<span class="soft">{html_text(names)}<br>{html_text(layout_words(group.pack))}</span></figcaption>'
             f"{slot_grid(group.pack, f'lw-hatch-{i}')}</figure>"
         )
     note = "slots row by row, coloured from the first to the last element shown; hatched or empty ones hold none"
-    return section("Layouts", f'<div class="grids">{"".join(figures)}</div>', note)
+    legend_text = f'<p class="soft">{html_text(LEGEND)}</p>'
+    return section("Layouts", f'{legend_text}<div class="grids">{"".join(figures)}</div>', note)
 
 
 def _keys(report: Contents) -> str:
@@ -238,16 +255,18 @@ def _keys(report: Contents) -> str:
              size(sum(k.resident_bytes for k in report.keys)))  # fmt: skip
     rows = [[html_text(key_text(k)), str(k.level), *_key_cells([k])] for k in report.keys]
     columns = ("uses", "log₂ QP", "stored", "in memory")
-    every = table(("key", "level", *columns), rows, numbers=range(1, 6), foot=("total", "", *total))
+    every = table(("key", "level", *columns), rows, numbers=range(1, 6), foot=("total", "", *total), stacked=True)
     if len(report.keys) <= MAX_LISTED_KEYS:
         return section("Evaluation keys", every, note)
     groups: dict[tuple[str, int], list[KeyRow]] = defaultdict(list)
     for key in report.keys:
         groups[key.kind, key.level].append(key)
-    rows = [[html_text(kind), str(level), str(len(keys)), *_key_cells(keys)] for (kind, level), keys in groups.items()]
+    kinds = list(dict.fromkeys(key.kind for key in report.keys))
+    ordered = sorted(groups.items(), key=lambda item: (kinds.index(item[0][0]), -item[0][1]))
+    rows = [[html_text(kind), str(level), str(len(keys)), *_key_cells(keys)] for (kind, level), keys in ordered]
     foot = ("total", "", str(len(report.keys)), *total)
     listed = f"<details><summary>All {len(report.keys)} keys</summary>{every}</details>"
-    by_kind = table(("kind", "level", "keys", *columns), rows, numbers=range(1, 7), foot=foot)
+    by_kind = table(("kind", "level", "keys", *columns), rows, numbers=range(1, 7), foot=foot, stacked=True)
     return section("Evaluation keys", by_kind + listed, note)
 
 
@@ -271,9 +290,9 @@ def _chain(report: Contents) -> str:
     special = "".join(
         f'<span class="chip">p<sub>{i}</sub> {bits:.2f}</span>' for i, bits in enumerate(report.special_bits)
     )
-    under = f'<p style="margin-top:10px">Special primes {special}</p>'
+    under = f'<p class="under">Special primes {special}</p>'
     note = f"{len(report.digits)} key-switching digits" if len(report.digits) != 1 else "one key-switching digit"
-    return section("Modulus chain", table(head, rows, numbers=(2, 3, 4)) + under, note)
+    return section("Modulus chain", table(head, rows, numbers=(2, 3, 4), stacked=True) + under, note)
 
 
 def _power(value: float) -> str:

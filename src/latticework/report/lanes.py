@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from latticework.escaping import html_text
 from latticework.plan.circuits import MAX_LANES, Circuit
-from latticework.report.circuit_words import count_rows, input_rows, method_text, output_rows, way_rows
+from latticework.report.circuit_words import WAY_HEADS, count_rows, input_rows, method_text, output_rows, way_rows
 from latticework.report.lane_drawing import KINDS, drawing
 from latticework.report.markup import code, section, table, whole
 from latticework.report.quantities import count
@@ -36,9 +36,7 @@ def _ways(circuit: Circuit) -> str:
     if len(circuit.ways) < 2:
         return ""
     rows = [[html_text(name), *numbers, whole(chosen)] for name, *numbers, chosen in way_rows(circuit)]
-    return "<br>" + table(
-        ("way", "predicted time", "of that sending", "of the slowest", ""), rows, numbers=(1, 2, 3), narrow=True
-    )
+    return "<br>" + table(WAY_HEADS, rows, numbers=(1, 2), narrow=True)
 
 
 def _formulas(circuit: Circuit) -> str:

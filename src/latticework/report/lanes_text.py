@@ -5,8 +5,18 @@ from __future__ import annotations
 from textwrap import wrap
 
 from latticework.plan.circuits import Circuit
-from latticework.report.circuit_words import count_rows, input_rows, method_text, output_rows, runs, step_text, way_rows
+from latticework.report.circuit_words import (
+    WAY_HEADS,
+    count_rows,
+    input_rows,
+    method_text,
+    output_rows,
+    runs,
+    step_text,
+    way_rows,
+)
 from latticework.report.quantities import count
+from latticework.report.text_table import columns
 
 MAX_LISTED = 60
 MAX_FORMULAS = 20
@@ -22,12 +32,7 @@ def lanes_text(circuit: Circuit, width: int) -> list[str]:
     lines += [f"  {a.ljust(wide)}  {b:>10}  {c:>10}  {d:>10}" for a, b, c, d in [heads, *rows]]
     ways = way_rows(circuit)
     if ways:
-        wide = max(len(name) for name, *_ in ways)
-        lines += ["", f"  {'predicted'.ljust(wide)} {'all':>10} {'sending':>10}"]
-        lines += [
-            f"  {name.ljust(wide)} {time:>10} {sending:>10} {part:>7}  {chosen}".rstrip()
-            for name, time, sending, part, chosen in ways
-        ]
+        lines += ["", *columns(WAY_HEADS, ways)]
     if circuit.formulas:
         lines.append("")
         for formula in circuit.formulas[:MAX_FORMULAS]:

@@ -6,23 +6,30 @@ from latticework.escaping import html_text
 from latticework.plan.placing import INPUT
 from latticework.report.data import LayoutChoice, LayoutStep
 from latticework.report.markup import code, layout, section, table, whole
-from latticework.report.quantities import count, duration, shape
-from latticework.report.wording import behind_text, choice_text, made_text, vectors_text
+from latticework.report.quantities import shape
+from latticework.report.wording import (
+    ENDING_HEADS,
+    ENDINGS_SAID,
+    behind_text,
+    choice_text,
+    ending_rows,
+    made_text,
+    vectors_text,
+)
 
 ARROW = " → "
 
 
 def layout_choice(choice: LayoutChoice) -> str:
-    """Every tensor with its layout, what that takes, and the best other one; then the ways that nothing beats."""
+    """Every tensor with its layout, how it came there, and the best other one; then the ways that nothing beats."""
     rows, line = [], ("", "")
     for step in choice.steps:
         here = (step.where, step.text)
         where = "" if here == line or step.operation == INPUT else f"{html_text(step.where)}<br>{code(step.text)}"
         line = line if step.operation == INPUT else here
-        rows.append([where, _tensor(step), _lying(step), duration(step.total), str(step.levels or ""), _other(step)])
-    head = ("line", "tensor", "layout", "time, moves included", "levels", "best other layout")
-    steps = f'<div class="choice">{table(head, rows, numbers=(3, 4))}</div>'
-    return section("Choice of layouts", steps + _endings(choice), choice_text(choice))
+        rows.append([where, _tensor(step), _lying(step), _other(step)])
+    head = ("line", "tensor", "layout", "best other layout")
+    return section("Choice of layouts", table(head, rows, stacked=True) + _endings(choice), choice_text(choice))
 
 
 def _tensor(step: LayoutStep) -> str:
@@ -35,9 +42,9 @@ def _lying(step: LayoutStep) -> str:
         parts.append(f'<span class="soft">{vectors_text(step.vectors)}</span>')
     if step.box:
         parts.append(f'<span class="soft">factors meet in</span> {layout(step.box)}')
-    for operand, way, recipes, seconds in step.conversions:
+    for operand, way, recipes in step.conversions:
         moved = ARROW.join(layout(lying) for lying in way)
-        brought = f"{html_text(operand)} brought there in {duration(seconds)} by {html_text(', '.join(recipes))}:"
+        brought = f"{html_text(operand)} brought there by {html_text(', '.join(recipes))}:"
         parts.append(f'<span class="soft">{brought}</span> {moved}')
     return "<br>".join(parts)
 
@@ -47,14 +54,8 @@ def _other(step: LayoutStep) -> str:
 
 
 def _endings(choice: LayoutChoice) -> str:
-    rows = [
-        [duration(e.seconds), str(e.levels), count(e.ciphertexts), whole("chosen") if e.chosen else ""]
-        for e in choice.endings
-    ]
-    head = ("time, sending included", "levels", "ciphertexts sent and received", "")
-    said = (
-        "Predicted before levels and parameters are known. Ways to lay out the whole program of which none is better "
-        "in time, levels and ciphertexts at once; the fastest is chosen, where every level makes the whole a little "
-        "slower:"
-    )
-    return f'<p class="soft" style="margin-top:14px">{said}</p>' + table(head, rows, numbers=(0, 1, 2), narrow=True)
+    if len(choice.endings) < 2:
+        return ""
+    rows = [[*numbers, whole(chosen)] for *numbers, chosen in ending_rows(choice)]
+    said = f'<p class="soft under">{html_text(ENDINGS_SAID)}</p>'
+    return said + table(ENDING_HEADS, rows, numbers=(0, 1, 2), stacked=True)

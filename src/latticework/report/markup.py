@@ -20,17 +20,32 @@ def table(
     numbers: Container[int] = (),
     foot: Sequence[str] = (),
     narrow: bool = False,
+    stacked: bool = False,
+    inner: Container[int] = (),
 ) -> str:
-    """A table; cells are HTML already, the head is plain text. `numbers` are the columns aligned right."""
+    """A table; cells are HTML already, the head is plain text. `numbers` are the columns aligned right.
 
-    def cells(tag: str, row: Sequence[str]) -> str:
-        marks = [' class="n"' if i in numbers else "" for i in range(len(row))]
-        return "<tr>" + "".join(f"<{tag}{m}>{c}</{tag}>" for m, c in zip(marks, row, strict=True)) + "</tr>"
+    stacked  for tables too wide for a narrow page: there a row becomes a list of its cells, each with its head
+    inner    numbers of rows that break down the row before them
+    """
 
-    body = "".join(cells("td", row) for row in rows)
+    def cell(tag: str, number: int, content: str) -> str:
+        classes = ["n"] if number in numbers else []
+        if stacked and ("<br>" in content or "<i" in content):
+            classes.append("block")
+        mark = f' class="{" ".join(classes)}"' if classes else ""
+        if stacked and tag == "td":
+            mark += f' data-head="{html_text(head[number])}"' if content else " data-none"
+        return f"<{tag}{mark}>{content}</{tag}>"
+
+    def cells(tag: str, row: Sequence[str], classes: str = "") -> str:
+        assert len(row) == len(head), f"{len(row)} cells below {len(head)} heads"
+        return f"<tr{classes}>" + "".join(cell(tag, i, content) for i, content in enumerate(row)) + "</tr>"
+
+    body = "".join(cells("td", row, ' class="inner"' if i in inner else "") for i, row in enumerate(rows))
     end = f"<tfoot>{cells('td', foot)}</tfoot>" if foot else ""
     top = cells("th", [html_text(h) for h in head])
-    classes = "scroll narrow" if narrow else "scroll"
+    classes = "scroll" + (" narrow" if narrow else "") + (" stacked" if stacked else "")
     return f'<div class="{classes}"><table><thead>{top}</thead><tbody>{body}</tbody>{end}</table></div>'
 
 

@@ -49,19 +49,34 @@ def power_of_two(value: float) -> str:
 
 
 def small(value: float) -> str:
-    """An error or a bound: 6.8e-05."""
-    return "0" if value == 0 else f"{value:.2g}"
+    """An error or a bound: 6.8e-5."""
+    return "0" if value == 0 else _plain_exponent(f"{value:.2g}")
 
 
 def real(value: float) -> str:
-    """A value of the user's data: four significant digits."""
-    return f"{value:.4g}"
+    """A value of the user's data: four significant digits, integers below a billion in full."""
+    if value == round(value) and abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return _plain_exponent(f"{value:.4g}")
+
+
+def _plain_exponent(text: str) -> str:
+    """1e-05 as 1e-5."""
+    digits, _, exponent = text.partition("e")
+    return f"{digits}e{int(exponent)}" if exponent else digits
 
 
 def share(part: float, whole: float) -> str:
-    """A percentage."""
+    """A percentage; what is hardly anything is said to be that."""
     percent = 100 * part / whole if whole > 0 else 0.0
+    if 0 < percent < 0.05:
+        return "< 0.1 %"
     return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.1f} %"
+
+
+def difference(part: float) -> str:
+    """A relative difference as a percentage, or as a factor where it is large: 4.2 %, 3.1 times."""
+    return share(abs(part), 1.0) if abs(part) < 1 else f"{abs(part) + 1:.3g} times"
 
 
 def shape(dimensions: tuple[int, ...]) -> str:

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import wrap
 
-from latticework.escaping import plain_text
 from latticework.plan.placing import INPUT
-from latticework.report.data import Contents, Execution, LayoutChoice
-from latticework.report.families import FAMILIES, LABELS
+from latticework.report.data import Contents, Execution, LayoutChoice, Line
 from latticework.report.lanes_text import lanes_text
-from latticework.report.quantities import count, duration, power_of_two, real, relative_bits, share, size, small
+from latticework.report.layout_words import LEGEND, first_slots, layout_words
+from latticework.report.quantities import count, duration, power_of_two, real, share, size, small
 from latticework.report.quantities import shape as shape_text
+from latticework.report.text_table import WIDTH, clip, columns
 from latticework.report.wording import (
+    ENDING_HEADS,
+    ENDINGS_SAID,
     behind_text,
     choice_text,
-    error_heads,
-    error_text,
+    ending_rows,
+    error_rows,
+    family_rows,
     insecure_warning,
+    is_broken_down,
     key_text,
+    level_use_text,
+    levels_of_line,
     made_text,
     operation_rows,
     precision_text,
     security_text,
+    spent_text,
+    time_rows,
     vectors_text,
-    worst_case,
 )
 
-WIDTH = 100
-BAR_WIDTH = 24
+BAR_WIDTH = 12
 
 
 def render_text(report: Contents) -> str:
@@ -41,29 +46,7 @@ def render_text(report: Contents) -> str:
     return "\n".join(clip(line.rstrip(), WIDTH) for line in parts) + "\n"
 
 
-def clip(text: str, width: int) -> str:
-    """Text on one line of at most `width` columns; what is cut off is marked."""
-    text = plain_text(text)
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, width: int = WIDTH - 2) -> list[str]:
-    """A table indented by two; the first `left` columns align left, the others right.
-
-    The first column gives way where the table would be wider than `width`.
-    """
-    cells = [list(head), *([plain_text(cell) for cell in row] for row in rows)]
-    sizes = [max(len(row[i]) for row in cells) for i in range(len(head))]
-    sizes[0] = max(8, min(sizes[0], width - sum(sizes[1:]) - 2 * (len(head) - 1)))
-    lines = []
-    for row in cells:
-        row[0] = clip(row[0], sizes[0])
-        padded = [c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(row, sizes, strict=True))]
-        lines.append("  " + "  ".join(padded))
-    return lines
-
-
-def _wrapped(text: str, bullet: str) -> list[str]:
+def _wrapped(text: str, bullet: str = "") -> list[str]:
     return wrap(text, WIDTH, initial_indent="  " + bullet, subsequent_indent="  " + " " * len(bullet))
 
 
@@ -71,17 +54,9 @@ def _head(report: Contents) -> list[str]:
     lines = [f"Program {clip(report.name, 80)}", "=" * min(WIDTH, 8 + len(report.name))]
     if report.security.insecure:
         lines += ["", "!" * WIDTH, *wrap(insecure_warning(report.security), WIDTH), "!" * WIDTH]
-    facts = [("security", security_text(report.security))]
-    for output in () if report.plain_modulus else report.outputs:
-        bits = relative_bits(output.usual_error, output.magnitude)
-        held = "" if bits is None else f" = {bits:.1f} bits of {real(output.magnitude)}"
-        facts.append((f"error {clip(output.name, 20)}", f"at most {small(output.usual_error)}{held}, for inputs like "
-                      "those of calibration"))  # fmt: skip
-        proved = f"at most {small(output.error_bound)} for" if output.is_proved else "not proved to hold for"
-        facts.append(("", f"{proved} every accepted input"))
-        if output.shift:
-            facts.append(("", f"and up to {small(output.shift)} from approximating functions (on calibration data)"))
-    facts.append(("precision", precision_text(report)))
+    facts = [("security", security_text(report.security)), ("precision", precision_text(report))]
+    if not report.plain_modulus:
+        facts.append(("levels", f"{spent_text(report.level_use)}: {level_use_text(report.level_use)}"))
     if report.execution is not None:
         cost = report.execution.estimate
         facts += [
@@ -91,8 +66,12 @@ def _head(report: Contents) -> list[str]:
         ]  # fmt: skip
     facts.append(("keys", f"{len(report.keys)} keys, {size(sum(k.stored_bytes for k in report.keys))} to send, "
                   f"{size(sum(k.resident_bytes for k in report.keys))} in memory"))  # fmt: skip
+    return [*lines, "", *_facts(facts)]
+
+
+def _facts(facts: list[tuple[str, str]], indent: str = "  ") -> list[str]:
     width = max(len(name) for name, _ in facts)
-    return [*lines, "", *(f"  {name.ljust(width)}  {value}" for name, value in facts)]
+    return [f"{indent}{name.ljust(width)}  {value}" for name, value in facts]
 
 
 def _interface(report: Contents) -> list[str]:
@@ -104,25 +83,16 @@ def _interface(report: Contents) -> list[str]:
             span = f"{real(i.low)} to {real(i.high)}"
             rows.append([i.name, shape_text(i.shape), clip(i.layout, 28), str(i.level), span, size(i.bytes)])
     lines = ["", "Inputs", *columns(("name", "shape", "layout", "level", "range accepted", "bytes"), rows, left=3)]
-    outputs = [
-        [
-            o.name,
-            shape_text(o.shape),
-            clip(o.layout, 28),
-            str(o.level),
-            error_text(report, o),
-            worst_case(report, o),
-            size(o.bytes),
-        ]
-        for o in report.outputs
-    ]
-    head = ("name", "shape", "layout", "level", *error_heads(report), "bytes")
-    return [*lines, "", "Outputs", *columns(head, outputs, left=3)]
+    outputs = [[o.name, shape_text(o.shape), clip(o.layout, 40), str(o.level), size(o.bytes)] for o in report.outputs]
+    lines += ["", "Outputs", *columns(("name", "shape", "layout", "level", "bytes"), outputs, left=3)]
+    for output in report.outputs:
+        lines += ["", f"  {clip(output.name, 60)}", *_facts(error_rows(report, output), indent="    ")]
+    return lines
 
 
 def _execution(execution: Execution) -> list[str]:
     cost = execution.estimate
-    lines = []
+    lines = _time(execution)
     if execution.approximations:
         rows = [
             [a.text or a.function, a.function, a.where, f"{real(a.low)} to {real(a.high)}", str(a.degree),
@@ -133,41 +103,48 @@ def _execution(execution: Execution) -> list[str]:
         lines += ["", "Approximations", *columns(head, rows, left=3)]
     if execution.circuit is not None:
         lines += lanes_text(execution.circuit, WIDTH)
+    lines += _layouts(execution)
     if execution.choice is not None:
         lines += _choice(execution.choice)
-    elif execution.layouts:
-        rows = [[clip(", ".join(g.tensors), 60), shape_text(g.shape), clip(g.layout, 40)] for g in execution.layouts]
-        lines += ["", "Layouts", *columns(("tensors", "shape", "layout"), rows, left=3)]
     operations = [[name, count(value)] for name, value in operation_rows(cost.counts)]
     lines += ["", f"Operations ({count(execution.instructions)} instructions)"]
     lines += columns(("operation", "count"), operations)
-    return lines + _time(execution)
+    memory = cost.memory
+    parts = [("ciphertexts and scratch", memory.values), ("keys", memory.keys), ("constants", memory.constants)]
+    lines += ["", f"Predicted peak memory ({size(memory.total)})"]
+    return lines + columns(("part", "bytes"), [[name, size(part)] for name, part in parts])
+
+
+def _layouts(execution: Execution) -> list[str]:
+    """How to read layouts, and every one of the program in words, with what its first slots hold."""
+    if not execution.layouts:
+        return []
+    lines = ["", "Layouts", *_wrapped(LEGEND)]
+    for group in execution.layouts:
+        lines += ["", f"  {group.layout}  holds {clip(', '.join(group.tensors), 50)}: {shape_text(group.shape)}"]
+        lines += _folded(layout_words(group.pack)) + _folded(f"slots: {first_slots(group.pack)}")
+    return lines
 
 
 def _choice(choice: LayoutChoice) -> list[str]:
-    """Every tensor with its layout, what that takes, and the best other one."""
-    lines, line = ["", f"Layouts ({choice_text(choice)})"], ("", "")
+    """Every tensor with its layout, how it came there, and the best other one."""
+    lines, line = ["", f"Choice of layouts ({choice_text(choice)})"], ("", "")
     for step in choice.steps:
         if step.operation != INPUT and (step.where, step.text) != line:
             line = (step.where, step.text)
             lines.append(f"  {step.where}  {step.text}")
         head = clip(made_text(step), 24)
-        spent = f"{duration(step.total)}" + (f", levels {step.levels}" if step.levels else "")
-        shown = f"    {head.ljust(24)}  {shape_text(step.shape)}, {vectors_text(step.vectors)}, {spent}"
-        lines += [shown, *_folded(step.layout)]
+        lines += [f"    {head.ljust(24)}  {shape_text(step.shape)}, {vectors_text(step.vectors)}"]
+        lines += _folded(step.layout)
         if step.box:
             lines += _folded(f"factors meet in {step.box}")
-        for operand, way, recipes, seconds in step.conversions:
-            lines += _folded(
-                f"{operand} brought there in {duration(seconds)} by {', '.join(recipes)}: {' → '.join(way)}"
-            )
+        for operand, way, recipes in step.conversions:
+            lines += _folded(f"{operand} brought there by {', '.join(recipes)}: {' → '.join(way)}")
         if step.other:
             lines += _folded(f"next best {step.other}: {behind_text(step)}")
-    rows = [
-        [duration(e.seconds), str(e.levels), count(e.ciphertexts), "chosen" if e.chosen else ""] for e in choice.endings
-    ]
-    heads = ("whole program, sending included", "levels", "ciphertexts sent and received", "")
-    return [*lines, "", *columns(heads, rows)]
+    if len(choice.endings) > 1:
+        lines += ["", *_wrapped(ENDINGS_SAID), "", *columns(ENDING_HEADS, ending_rows(choice))]
+    return lines
 
 
 def _folded(text: str) -> list[str]:
@@ -177,24 +154,31 @@ def _folded(text: str) -> list[str]:
 
 def _time(execution: Execution) -> list[str]:
     cost = execution.estimate
-    families = {family: sum(line.by_family.get(family, 0.0) for line in execution.lines) for family in FAMILIES}
-    rows = [[LABELS[f], duration(s), share(s, cost.seconds)] for f, s in families.items() if s > 0]
-    lines = ["", f"Predicted time ({duration(cost.seconds)}, one thread)", *columns(("kind", "time", "share"), rows)]
+    whole = cost.warm_seconds
+    lines = ["", "Predicted time (one thread)"]
+    lines += columns(("of", "time"), [[name, duration(seconds)] for name, seconds in time_rows(cost)])
+    kinds = [[name, time, part] for _, name, time, part in family_rows(execution)]
+    lines += ["", *columns(("later runs by kind", "time", "share"), kinds)]
+    rows = [row for line in execution.lines for row in _line(line, execution)]
+    total = ["total", "", "", "", duration(whole), share(whole, whole), duration(cost.encode_seconds)]
+    head = ("later runs by line", "where", "", "levels", "time", "share", "first adds")
+    return [*lines, "", *columns(head, [*rows, total], left=4)]
+
+
+def _line(line: Line, execution: Execution) -> list[list[str]]:
+    """A line, and the operations in it where they are of interest."""
+    whole = execution.estimate.warm_seconds
     rows = [
-        [line.text or "(no source)", line.where, _bar(line.seconds, cost.seconds), duration(line.seconds),
-         share(line.seconds, cost.seconds)]
-        for line in execution.lines
+        [line.text or "(no source)", line.where, _bar(line.seconds, whole), levels_of_line(line.levels),
+         duration(line.seconds), share(line.seconds, whole), duration(line.encode_seconds)]
     ]  # fmt: skip
-    memory = cost.memory
-    parts = [("ciphertexts and scratch", memory.values), ("keys", memory.keys), ("constants", memory.constants)]
-    return [
-        *lines,
-        "",
-        *columns(("by line", "where", "", "time", "share"), rows, left=3),
-        "",
-        f"Predicted peak memory ({size(memory.total)})",
-        *columns(("part", "bytes"), [[name, size(part)] for name, part in parts]),
-    ]
+    if is_broken_down(line, execution):
+        rows += [
+            [f"  of it {o.text}", "", "", levels_of_line(o.levels), duration(o.seconds), share(o.seconds, whole),
+             duration(o.encode_seconds)]
+            for o in line.operations
+        ]  # fmt: skip
+    return rows
 
 
 def _bar(part: float, whole: float) -> str:

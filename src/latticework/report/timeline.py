@@ -19,6 +19,7 @@ TOP = 22  # room for loop marks
 BAND = 20
 AXIS = 24
 MAX_MOMENTS = 1500
+MAX_NAMED = 3  # lines in a label
 LABEL_SHARE = 0.1  # a source line shorter than this share of the width gets no label
 
 
@@ -36,7 +37,7 @@ def timeline(execution: Execution) -> str:
     parts = [_rule(TOP + row * i) for i in range(high - low + 2)]
     parts += _blocks(moments, total, lambda level: TOP + row * (high - level), row)
     parts += _loops(moments, total)
-    parts += _band(execution, moments, total, bottom + 8)
+    parts += _band(moments, total, bottom + 8)
     parts += _axis(total, bottom + 8 + BAND)
     gutter = _gutter(low, high, row, bottom)
     return (
@@ -89,27 +90,32 @@ def _loops(moments: tuple[Moment, ...], total: float) -> list[str]:
     return parts
 
 
-def _band(execution: Execution, moments: tuple[Moment, ...], total: float, y: int) -> list[str]:
+def _band(moments: tuple[Moment, ...], total: float, y: int) -> list[str]:
     """The user's source lines that the moments above them come from."""
-    names = {line.location: line for line in execution.lines}
     parts, start = [], 0.0
-    shade: dict[int, int] = {}
-    for location, group in groupby(moments, key=lambda m: m.location):
+    shade: dict[tuple[tuple[str, str], ...], int] = {}
+    for lines, group in groupby(moments, key=lambda m: m.lines):
         length = sum(m.seconds for m in group)
-        line = names.get(location)
-        where = line.where if line else "unknown"
-        text = f"{where}  {line.text}" if line else where
-        tone = shade.setdefault(location, len(shade) % 2)
+        text = "; ".join(f"{where}  {said}" for where, said in lines)
+        tone = shade.setdefault(lines, len(shade) % 2)
         left = percent(start, total)
         parts.append(
             f'<rect class="band{tone}" x="{left}" y="{y}" width="{percent(length, total)}" height="{BAND}">'
             f"<title>{html_text(text)}: {duration(length)}</title></rect>"
         )
         if length >= LABEL_SHARE * total:
-            number = where.rsplit(":", 1)[-1]
-            parts.append(f'<text class="label" x="{left}" dx="6" y="{y + 14}">line {html_text(number)}</text>')
+            parts.append(f'<text class="label" x="{left}" dx="6" y="{y + 14}">{html_text(_named(lines))}</text>')
         start += length
     return parts
+
+
+def _named(lines: tuple[tuple[str, str], ...]) -> str:
+    """line 18, or lines 18, 19 and 3 more."""
+    numbers = [where.rsplit(":", 1)[-1] for where, _ in lines]
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    more = f" and {len(numbers) - MAX_NAMED} more" if len(numbers) > MAX_NAMED else ""
+    return f"lines {', '.join(numbers[:MAX_NAMED])}{more}"
 
 
 def _axis(total: float, y: int) -> list[str]:

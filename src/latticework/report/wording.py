@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from latticework.cost import OperationCounts
-from latticework.report.data import Contents, KeyRow, LayoutChoice, LayoutStep, OutputRow, Security
-from latticework.report.quantities import count, duration, rate, small
+from math import isfinite
+
+from latticework.cost import Estimate, OperationCounts
+from latticework.report.data import (
+    Contents,
+    Execution,
+    KeyRow,
+    LayoutChoice,
+    LayoutEnding,
+    LayoutStep,
+    LevelUse,
+    Line,
+    OutputRow,
+    Security,
+)
+from latticework.report.families import FAMILIES, LABELS
+from latticework.report.quantities import count, difference, duration, rate, real, relative_bits, share, small
+
+BROKEN_DOWN = 0.1  # share of a run from which on a line is shown operation by operation
 
 _OPERATIONS = (
     ("rotations", "rotations"),
@@ -24,6 +40,51 @@ _OPERATIONS = (
 def operation_rows(counts: OperationCounts) -> list[tuple[str, int]]:
     """(name, count) of every kind of operation."""
     return [(name, getattr(counts, field)) for name, field in _OPERATIONS]
+
+
+def time_rows(cost: Estimate) -> list[tuple[str, float]]:
+    """(name, seconds) of all that a run takes: the only times of a whole run that a report states."""
+    return [
+        ("later runs", cost.warm_seconds),
+        ("encoding constants, in the first run only", cost.encode_seconds),
+        ("memory from the system, in the first run only", cost.fresh_seconds),
+        ("first run", cost.first_seconds),
+        ("loading the keys, once before the first run", cost.key_load_seconds),
+    ]
+
+
+def family_seconds(execution: Execution) -> dict[str, float]:
+    """Seconds of a later run by family of operations."""
+    totals = {family: sum(line.by_family.get(family, 0.0) for line in execution.lines) for family in FAMILIES}
+    return {family: seconds for family, seconds in totals.items() if seconds > 0}
+
+
+def family_rows(execution: Execution) -> list[tuple[str, str, str, str]]:
+    """(family, its name, time, share) of a later run."""
+    whole = execution.estimate.warm_seconds
+    return [(f, LABELS[f], duration(s), share(s, whole)) for f, s in family_seconds(execution).items()]
+
+
+def is_broken_down(line: Line, execution: Execution) -> bool:
+    """Whether a line is shown operation by operation."""
+    return bool(line.operations) and line.seconds >= BROKEN_DOWN * execution.estimate.warm_seconds
+
+
+def levels_of_line(levels: tuple[int, int] | None) -> str:
+    """5-3, or 5."""
+    if levels is None:
+        return ""
+    return str(levels[0]) if levels[0] == levels[1] else f"{levels[0]}-{levels[1]}"
+
+
+def spent_text(use: LevelUse) -> str:
+    """How many levels a program takes."""
+    return f"{use.spent} spent"
+
+
+def level_use_text(use: LevelUse) -> str:
+    """From where to where, and of how many."""
+    return f"inputs at level {use.first}, outputs at level {use.last}; the modulus chain has {use.chain}"
 
 
 def security_text(security: Security) -> str:
@@ -48,7 +109,29 @@ def insecure_warning(security: Security) -> str:
 
 def choice_text(choice: LayoutChoice) -> str:
     """What was searched."""
-    return f"{count(choice.explored)} placements priced, sending at {rate(choice.bits_a_second)}"
+    return f"{count(choice.explored)} placements compared, sending at {rate(choice.bits_a_second)}"
+
+
+def ending_rows(choice: LayoutChoice) -> list[list[str]]:
+    """(time, levels, ciphertexts, chosen) of every way that nothing beats, compared with the chosen one."""
+    return [[_slower(e), _more(e.levels), _more(e.ciphertexts), "chosen" if e.chosen else ""] for e in choice.endings]
+
+
+ENDING_HEADS = ("time, sending included", "levels", "ciphertexts sent and received", "")
+ENDINGS_SAID = (
+    "Ways to lay out the whole program of which none is better in time, levels and ciphertexts at once, compared with "
+    "the one that was chosen. The search compares them before the parameters are known."
+)
+
+
+def _slower(ending: LayoutEnding) -> str:
+    if abs(ending.slower) < 5e-4:
+        return "the same"
+    return f"{difference(ending.slower)} {'more' if ending.slower > 0 else 'less'}"
+
+
+def _more(number: int) -> str:
+    return "the same" if number == 0 else f"{count(abs(number))} {'more' if number > 0 else 'fewer'}"
 
 
 def made_text(step: LayoutStep) -> str:
@@ -63,12 +146,12 @@ def vectors_text(vectors: int) -> str:
 
 
 def behind_text(step: LayoutStep) -> str:
-    """What the best other layout of a tensor would have meant."""
-    if abs(step.behind) < 1e-9:
+    """What the best other layout of a tensor would have meant for the whole program."""
+    if abs(step.behind) < 5e-4:
         return "as good here"
     if step.behind < 0:
-        return f"{duration(-step.behind)} ahead here, behind in the end"
-    return f"{duration(step.behind)} behind"
+        return f"{difference(step.behind)} faster up to here, slower in the end"
+    return f"{difference(step.behind)} slower"
 
 
 def key_text(key: KeyRow) -> str:
@@ -83,21 +166,39 @@ def precision_text(report: Contents) -> str:
     return f"{report.precision_bits:g} bits asked"
 
 
-def error_heads(report: Contents) -> tuple[str, str]:
-    """What stands over the two columns on errors."""
-    return ("error", "noise budget left") if report.plain_modulus else ("error bound", "worst case")
-
-
-def error_text(report: Contents, output: OutputRow) -> str:
-    """How far off an output may be."""
+def error_rows(report: Contents, output: OutputRow) -> list[tuple[str, str]]:
+    """(what, how much) of all that is known of an output's error."""
     if report.plain_modulus:
-        return "none"
-    proved = f"{small(output.error_bound)} for every accepted input" if output.is_proved else "not proved for others"
-    return f"{small(output.usual_error)} for inputs like calibration's, {proved}"
+        left = "not known" if output.budget_bits is None else f"{output.budget_bits:.0f} bits"
+        return [("error", "none"), ("noise budget left", left)]
+    usual = f"at most {small(output.usual_error)}{_bits_right(output.usual_error, output.magnitude)}"
+    proved = f"at most {small(output.error_bound)}" if output.is_proved else "not proved"
+    rows = [
+        ("error, for inputs like those of calibration", usual),
+        ("error, for every accepted input", proved),
+        ("error, by the worst noise", worst_case(output)),
+    ]
+    if output.shift:
+        rows.append(("by approximating functions, in calibration", f"up to {small(output.shift)}"))
+    return rows
 
 
-def worst_case(report: Contents, output: OutputRow) -> str:
-    """The worst case of an output's error, or how far it is from being wrong, if the code that makes it is at hand."""
-    if report.plain_modulus:
-        return "not known" if output.budget_bits is None else f"{output.budget_bits:.0f} bits"
-    return "not known" if output.worst_case is None else small(output.worst_case)
+def _bits_right(error: float, magnitude: float) -> str:
+    bits = relative_bits(error, magnitude)
+    if bits is None:
+        return ""
+    return f" = {bits_text(bits)} of {real(magnitude)}"
+
+
+def bits_text(bits: float) -> str:
+    """Bits that an error leaves right."""
+    return f"{bits:.1f} bits" if bits > 0 else "no bit"
+
+
+def worst_case(output: OutputRow) -> str:
+    """What an output's error cannot exceed whatever the noise, where that says something."""
+    if output.worst_case is None:
+        return "not known"
+    if not isfinite(output.worst_case) or output.worst_case >= output.magnitude > 0:
+        return "no useful bound"
+    return f"at most {small(output.worst_case)}"

@@ -1,0 +1,72 @@
+"""What the numbers of a report rest on, in sentences."""
+
+from __future__ import annotations
+
+from latticework.cost import CostModel, Estimate
+from latticework.plan.schema import ClientSpec, Plan
+from latticework.report.lines import where_text
+from latticework.report.quantities import real
+
+
+def table_text(model: CostModel) -> str:
+    """The cost table in a few words."""
+    table = model.table
+    cpu = table.machine.get("cpu", "an unnamed machine")
+    threads = "1 thread" if table.threads == 1 else f"{table.threads} threads"
+    return f"{table.source} on {cpu}, {table.machine.get('cores', '?')} cores, {threads}, {table.date}"
+
+
+_BOUND_NOTE = (
+    "Error bounds are against the program with its functions approximated; what approximating them itself changes is "
+    "stated beside them. The noise model exceeds them as rarely as a normal number six standard deviations (2 in 10^9 "
+    "elements). For every accepted input: by interval arithmetic over the accepted ranges and all run-time counts, and "
+    "no value of the program leaves its modulus. For inputs like those of calibration: as drawn in simulations of "
+    "these; nothing is proved then, and results of other inputs, though accepted, may be wrong. The worst case is what "
+    "the noise of any accepted input cannot exceed, whatever its randomness, as long as no value leaves its modulus."
+)
+
+
+_BUDGET_NOTE = (
+    "Results are exact modulo t as long as the noise in a ciphertext leaves some budget; decryption refuses what is "
+    "less than 2 bits from being wrong. The budgets are what the noise model expects for inputs encrypted under the "
+    "public key; parameters were chosen so that the chance of a refusal is about 2^-117. Whether results fit the "
+    "integers modulo t is for the program to see to."
+)
+
+
+def error_note(spec: ClientSpec) -> str:
+    """What errors are measured against, or how exact results can fail."""
+    return _BUDGET_NOTE if spec.chain.scheme == "bfv" else _BOUND_NOTE
+
+
+def plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
+    """Everything that a reader of the report has to know."""
+    notes = [
+        f"Times are predicted, not measured: work counted from the plan, priced by the cost table {table_text(model)} "
+        f"(table {model.table_hash[:12]}). They are for one thread of a quiet machine; "
+        "another machine needs its own table.",
+        "Later runs are all but the first one of a server. The first also encodes the constants and gets its memory "
+        "from the system; this assumes that both stay.",
+        "Time is booked to the line that causes it: relinearizing and rescaling to the line of the product, a change "
+        "of layout or level to the line that wants it. Work that is done for several lines at once is shared out by "
+        "what each would take alone. So lines, like kinds, add up to a later run, and what they add to the first run "
+        "to the encoding of constants.",
+        "Peak memory is live ciphertexts at the worst moment with that operation's scratch, plus all keys and all "
+        "encoded constants; the process itself and the weights come on top.",
+        error_note(plan.client),
+    ]
+    for a in plan.approximations:
+        if a.may_leave:
+            notes.append(
+                f"{a.function} at {where_text(plan.locations[a.location])} is approximated for arguments from "
+                f"{real(a.low)} to {real(a.high)}. Inputs whose elements are each in the accepted range can together "
+                "take the argument outside; then results are wrong. Give calibration data that cover what will be "
+                "encrypted."
+            )
+    for name, value in cost.trips.items():
+        notes.append(f"The run-time count {name} is taken as {value}.")
+    for location in cost.unbounded:
+        notes.append(f"The loop at {where_text(plan.locations[location])} has no limit: one trip of it is counted.")
+    if any(step.op == "if" for step in cost.steps):
+        notes.append("Of two branches the slower one is counted.")
+    return notes

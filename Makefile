@@ -5,7 +5,7 @@ BOUND = -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 IN_VENV := PATH="$(CURDIR)/.venv/bin:$$PATH"
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test test-slow check lint types layers sizes symbols import-time format asan ubsan tsan clean
+.PHONY: help setup demo test test-slow check lint types layers sizes symbols import-time docs format asan ubsan tsan clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,10 @@ symbols: ## nothing of an instruction-set-specific file can replace generic code
 import-time: ## the import is quick and takes no optional package along
 	@tools/setup dev
 	$(IN_VENV) python tools/check_import_time.py
+
+docs: ## the guides and a reference made from docstrings, as HTML in build/docs
+	@tools/setup docs
+	@$(IN_VENV) python tools/docs/build.py
 
 format: ## rewrite the sources in the house format
 	@tools/setup dev

@@ -1,0 +1,82 @@
+"""Build the documentation: README, docs/ and a reference made from docstrings, as one folder of HTML.
+
+    python tools/docs/build.py [--out DIR]
+
+Needs the extra `docs`. Nothing comes from the network, neither now nor when the pages are read. Exit status 1 if Sphinx
+has anything to complain about, or if a link inside of the folder leads nowhere; links to elsewhere are listed.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from links import Links, read_links
+from reference import index_text, page_text, pages
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST = ("programs", "circuits", "circuit-programs", "client-server", "command-line", "ckks", "bfv", "bootstrapping")
+ABOUT = ("SECURITY", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING")
+TO_README = re.compile(r"\]\(((?:\.\./)*)README\.md")
+
+
+def guides() -> list[str]:
+    """The pages of docs/: those with a place of their own in order, then all others."""
+    found = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    return [name for name in FIRST if name in found] + sorted(found.difference(FIRST))
+
+
+def lay_out(folder: Path) -> None:
+    """Write the sources that Sphinx reads: links between the pages stay as they are in the repository."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    (folder / "docs").mkdir(parents=True)
+    (folder / "reference").mkdir()
+    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / f"{name}.md" for name in ABOUT), ROOT / "LICENSE"]:
+        target = folder / path.relative_to(ROOT)
+        target.write_text(TO_README.sub(r"](\1index.md", path.read_text()))
+    parts = {
+        "Guides": [f"docs/{name}" for name in guides()],
+        "Reference": ["reference/index"],
+        "About": list(ABOUT),
+    }
+    trees = (f"```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(names) for title, names in parts.items())
+    (folder / "index.md").write_text((ROOT / "README.md").read_text() + "".join(f"\n{tree}\n```\n" for tree in trees))
+    all_pages = pages()
+    (folder / "reference" / "index.md").write_text(index_text(all_pages))
+    for page in all_pages:
+        (folder / "reference" / f"{page.name}.md").write_text(page_text(page))
+
+
+def report(links: Links) -> int:
+    """Say which links there are; 1 if one of them leads nowhere."""
+    print(f"docs: {links.num_inside} links inside, {len(links.outside)} to elsewhere (not followed):")
+    for target in sorted(links.outside):
+        print(f"  {target}")
+    for page, target, fault in links.broken:
+        print(f"docs: {page}: {target}: {fault}", file=sys.stderr)
+    return 1 if links.broken else 0
+
+
+def main() -> int:
+    """Lay out, build, check."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "docs", help="folder of the pages")
+    out: Path = parser.parse_args().out
+    sources = out.with_name(f"{out.name}-sources")
+    lay_out(sources)
+    if out.exists():
+        shutil.rmtree(out)
+    settings = ["-c", str(Path(__file__).parent), "-d", str(sources / ".doctrees"), "-W", "--keep-going", "-q"]
+    command = [sys.executable, "-m", "sphinx", "-b", "html", *settings, str(sources), str(out)]
+    if status := subprocess.run(command, check=False).returncode:
+        return status
+    status = report(read_links(out))
+    print(f"docs: {out / 'index.html'}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -20,8 +20,8 @@ from pathlib import Path
 PACKAGE = "latticework"
 # Plain data that compiler and plan share.
 DATA = (
-    "plan.arguments plan.arrays plan.butterflies plan.circuits plan.constants plan.embedding plan.gathers plan.keys "
-    "plan.noise plan.pack plan.placing"
+    "plan.arguments plan.arrays plan.batch plan.butterflies plan.circuits plan.constants plan.embedding plan.gathers "
+    "plan.keys plan.noise plan.pack plan.placing"
 )
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "ir": "",
     "plan.arguments": "",
     "plan.arrays": "",
+    "plan.batch": "",
     "plan.pack": "",
     "plan.placing": "plan.pack",
     "plan.butterflies": "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, TraceError, UserError
 from latticework.figures import shown
 from latticework.frontend import Circuit, Program
-from latticework.frontend.samples import assumed_samples, samples_of
+from latticework.frontend.batching import batch_of
+from latticework.frontend.samples import assumed_samples, repeated_rows, samples_of
 from latticework.frontend.tracing import user_line
 from latticework.model import Model, Reference
 from latticework.params import modulus_limit_bits, security_levels
@@ -62,7 +64,8 @@ def compile(
     scheme          "ckks": real numbers, approximately; "bfv": integers, exactly, of circuits only
     example         inputs, for shapes that are not annotated; also calibration data if there are no others
     weights         arrays for the parameters without annotation, in order or by name
-    calibrate       data like what will be encrypted: an array (samples, ...), a tuple, or a dictionary by name.
+    calibrate       data like what will be encrypted: an array (samples, ...), a tuple, or a dictionary by name; for an
+                    input of shape (B, ...) also rows, from which batches of B are made, repeated if they are fewer.
                     Functions are approximated on the ranges seen, and inputs far outside are refused. Without data
                     inputs are taken to lie in [-1, 1], and functions need their own range=
     precision_bits  on inputs like those of calibration every output is within 2^-precision_bits of the program with its
@@ -105,7 +108,8 @@ def compile(
             return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
-    samples = assumed_samples(module) if data is None else samples_of(program, module, data)
+    batch = batch_of(module)
+    samples = assumed_samples(module) if data is None else samples_of(program, module, data, batch)
     traced = to_polynomials(module, samples, assumed=data is None, on_event=on_event)
 
     def placed(*, scarce_levels: bool) -> tuple[Vectors, Search]:
@@ -124,6 +128,9 @@ def compile(
         if vectors.depth >= depth:
             raise
         plan = search.best(ring_degree, security_bits, insecure)
+    if batch is not None:
+        few = 0 if data is None else repeated_rows(program, module, data, batch)
+        plan = replace(plan, client=replace(plan.client, batch=replace(batch, calibrated=few)))
     return Model(plan, Reference(vectors.placed, vectors.positions), costs, allow_insecure=insecure)
 
 

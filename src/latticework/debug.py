@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.errors import ShapeError
 from latticework.escaping import html_text, plain_text
 from latticework.ir import Module, Value, interpret
 from latticework.plan.arrays import as_value
@@ -97,7 +98,12 @@ def debug_run(
 
     reference  the tensor program; without it (a loaded plan) the noiseless simulation of the plan itself
     """
-    values = client.checked(inputs, named)
+    checked = client.checked(inputs, named)
+    if checked.extent is not None:
+        raise ShapeError(
+            f"debug: {checked.extent} were given; give the inputs of one run, as the program was compiled for"
+        )
+    values = checked.values
     if client._encryptor is None:
         client.keygen()
     keys = client.public_keys()
@@ -131,7 +137,7 @@ def debug_run(
         )
 
     server = Server(plan, keys)
-    results = server.run(client.encrypt_checked(values), watch=list(plan.watch), on_watch=compare)
+    results = server.run(client.encrypt_checked(checked), watch=list(plan.watch), on_watch=compare)
     wanted = simulate(plan, ordered) if reference is None else interpret(reference[0], values)
     rows += [
         _returned(plan, number, client.decrypted(output, results.tensors[output.name]).reveal(), np.asarray(want))

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from latticework.cost import CostModel
 from latticework.debug import DebugReport, debug_run
-from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.escaping import plain_text
 from latticework.ir import Module, Value, interpret
 from latticework.plain import real_array
-from latticework.plan.arguments import OutputLanes, gathered, returned, scattered
+from latticework.plan.arguments import OutputLanes, returned, scattered
 from latticework.plan.output_lanes import output_lanes
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
@@ -26,7 +26,8 @@ from latticework.report import Report, build_report
 from latticework.report.lanes_text import lanes_text
 from latticework.report.text_table import WIDTH
 from latticework.runtime import Client, Keys, PublicKeys, Server
-from latticework.runtime.arguments import checked_argument, inputs_by_name
+from latticework.runtime.arguments import encrypted_inputs, inputs_by_name
+from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
 from latticework.runtime.server import DEFAULT_MEMORY
 
 
@@ -90,25 +91,34 @@ class Model:
     ) -> Any:
         """Run the plan on cleartext slot vectors, levels and scales checked, with modelled noise if asked.
 
-        inputs  by position or by name; secret inputs as tensors, or as stacks (runs, ...) of them with one leading
-                axis, which are run side by side and give stacks of outputs
+        inputs  by position or by name; any number of rows, or stacks (runs, ...), as `Client.encrypt` takes them: runs
+                are simulated side by side
         noise   a generator to draw every step's noise from; True: a fresh one; None or False: exact arithmetic
         raises  TraceError, ShapeError, DtypeError or RangeError for inputs that are not those of the program
         """
-        outputs = simulate(
-            self.plan, checked_inputs(self.plan.client, inputs, named, stacks=True), noise=_generator(noise)
-        )
+        spec = self.plan.client
+        values, extent = checked_inputs(spec, inputs, named)
+        outputs = simulate(self.plan, values, noise=_generator(noise))
+        if extent is not None and extent.rows is not None:
+            outputs = put_together(spec, extent, [list(stack) for stack in outputs])
         return self._returned(outputs)
 
     def plaintext(self, *inputs: npt.ArrayLike | int, **named: Any) -> Any:
         """The program on cleartext tensors in NumPy, its functions approximated: what encrypted results approach.
 
         A loaded model does not have the tensor program; then this is the noiseless simulation of its plan.
-        inputs  one tensor or integer each, by position or by name; raises as `simulate`
+        inputs  as `simulate` takes them; raises as it does
         """
-        values = checked_inputs(self.plan.client, inputs, named)
-        reference = self._reference
-        return self._returned(simulate(self.plan, values) if reference is None else interpret(reference.module, values))
+        spec, reference = self.plan.client, self._reference
+        if reference is None:
+            return self.simulate(*inputs, **named)
+        values, extent = checked_inputs(spec, inputs, named)
+        runs = []
+        for run in range(1 if extent is None else extent.runs):
+            pairs = zip(spec.inputs, values, strict=True)
+            one = [of_run(v, i.shape, run) if isinstance(i, SecretInput) else v for i, v in pairs]
+            runs.append(interpret(reference.module, one))
+        return self._returned(put_together(spec, extent, list(zip(*runs, strict=True))))
 
     def _returned(self, outputs: list[npt.NDArray[Any]]) -> Any:
         """A list of outputs; of a circuit what its function returned."""
@@ -187,40 +197,24 @@ load = Model.load
 
 
 def checked_inputs(
-    program: ClientSpec, arrays: tuple[Any, ...], named: dict[str, Any], *, stacks: bool = False
-) -> list[Any]:
-    """The inputs of one run in order, as float64 arrays and integers.
+    program: ClientSpec, arrays: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[list[Any], Extent | None]:
+    """The inputs in order, as float64 arrays and integers, cut into runs (`in_runs`).
 
-    stacks  arrays may have one more leading axis, of one length for all of them
     raises  TraceError for a wrong number or name, ShapeError, DtypeError, or RangeError for NaN and infinity
     """
     given = inputs_by_name(program, arrays, named, linked=True)
     if program.arguments:
-        return _circuit_inputs(program, given, stacks=stacks)
-    values: list[Any] = []
-    runs = set()
-    for spec in program.inputs:
-        if isinstance(spec, IndexInput):
-            values.append(_integer(program, spec, given[spec.name]))
-            continue
-        array = _tensor(program, spec, given[spec.name], stacks=stacks)
-        values.append(array)
-        if array.ndim > len(spec.shape):
-            runs.add(len(array))
-    if len(runs) > 1:
-        raise ShapeError(f"program {program.name}: stacks of {sorted(runs)} runs; stack equally many of each input")
-    return values
-
-
-def _circuit_inputs(program: ClientSpec, given: dict[str, Any], *, stacks: bool) -> list[Any]:
-    values = {a.name: checked_argument(program, a, given[a.name], stacks=stacks) for a in program.arguments}
-    runs = {len(values[a.name]) for a in program.arguments if values[a.name].ndim > len(a.shape)}
-    if len(runs) > 1:
-        raise ShapeError(f"circuit {program.name}: stacks of {sorted(runs)} runs; stack equally many of each input")
-    sent = [a for a in program.arguments if a.input >= 0]
-    inputs = program.secret_inputs
-    arrays = gathered(sent, [i.pack.size for i in inputs], values)
-    return [array.reshape((*array.shape[:-1], *i.shape)) for array, i in zip(arrays, inputs, strict=True)]
+        values: dict[str, Any] = dict(encrypted_inputs(program, given))
+    else:
+        values = {
+            spec.name: _integer(program, spec, given[spec.name])
+            if isinstance(spec, IndexInput)
+            else _tensor(program, spec, given[spec.name])
+            for spec in program.inputs
+        }
+    values, extent = in_runs(program, values)
+    return [values[spec.name] for spec in program.inputs], extent
 
 
 def _integer(program: ClientSpec, spec: IndexInput, value: Any) -> int:
@@ -236,16 +230,13 @@ def _integer(program: ClientSpec, spec: IndexInput, value: Any) -> int:
     return number
 
 
-def _tensor(program: ClientSpec, spec: SecretInput, value: Any, *, stacks: bool) -> npt.NDArray[np.float64]:
+def _tensor(program: ClientSpec, spec: SecretInput, value: Any) -> npt.NDArray[np.float64]:
     where = f"program {program.name}, input {spec.name}"
     try:
         array = real_array(value)
     except (DtypeError, RangeError) as error:
         raise type(error)(f"{where}: {error.message}") from None
-    is_stack = stacks and array.ndim == len(spec.shape) + 1 and array.shape[1:] == spec.shape and len(array) > 0
-    if array.shape != spec.shape and not is_stack:
-        stack = f", or a stack of them (runs, {str(spec.shape)[1:]}" if stacks else ""
-        raise ShapeError(f"{where} has shape {array.shape}, the program was compiled for {spec.shape}{stack}")
+    extent_of(program, spec, array.shape)
     return array
 
 

@@ -31,7 +31,7 @@ WITHOUT_TEXT = {
     "ckks.keys.KeySet", "ckks.keys.PublicKey", "ckks.keys.SecretKey", "ckks.linear.LinearTransform",
     "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "dialects.rlwe_types.Level",
     "layout.conversions.base.Conversion", "layout.layout.Layout", "plan.pack.PackDim", "plan.pack.PackMap",
-    "ir.types.Type", "runtime.keys.Keys", "runtime.keys.PublicKeys", "runtime.owner.OwnerValue",
+    "ir.types.Type", "runtime.batches.Extent", "runtime.keys.Keys", "runtime.keys.PublicKeys", "runtime.owner.OwnerValue",
     "techniques.Techniques",
 }  # fmt: skip
 

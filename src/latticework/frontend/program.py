@@ -7,6 +7,7 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from latticework.errors import DtypeError, ShapeError, TraceError, UserError
 from latticework.escaping import plain_text
 from latticework.frontend.annotations import Index, Parameter, Secret, parameters_of
 from latticework.frontend.arrays import TracedArray, wrap
+from latticework.frontend.batching import called_in_batches
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
@@ -58,14 +60,43 @@ class Program:
         return tuple(p for p in self.parameters if p.kind is None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the function itself; inputs are checked against the declared shapes."""
+        """Run the function itself; inputs are checked against the declared shapes.
+
+        Where it computes every row of its inputs alike and apart from the others, any number of rows may be given.
+        """
         bound = self.signature.bind(*args, **kwargs)
+        if self._has_other_rows(bound.arguments):
+            found = self._in_batches(bound.arguments)
+            if found is not None:
+                return found
         for parameter in self.inputs:
             bound.arguments[parameter.name] = self._plain_input(parameter, bound.arguments[parameter.name])
         return self.function(*bound.args, **bound.kwargs)
 
     def __repr__(self) -> str:
         return plain_text(f"<program {self.name}{self.signature} at {self.loc}>")
+
+    def _has_other_rows(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether an input has as many axes as declared, of which the first is of another length."""
+        for parameter in self.inputs:
+            kind, given = parameter.kind, arguments.get(parameter.name)
+            if isinstance(kind, Secret) and kind.shape and not isinstance(given, Traced) and not forgotten(given):
+                with suppress(ValueError, TypeError):  # what it is, is told later
+                    shape = np.shape(np.asarray(given))
+                    if len(shape) == len(kind.shape) and shape[:1] != kind.shape[:1]:
+                        return True
+        return False
+
+    def _in_batches(self, arguments: Mapping[str, Any]) -> Any | None:
+        secrets = [p for p in self.inputs if isinstance(p.kind, Secret)]
+        if any(isinstance(value, Traced) for value in arguments.values()) or any(not p.kind.shape for p in secrets):
+            return None
+        weights = {p.name: arguments[p.name] for p in self.weights if p.name in arguments}
+        with suppress(UserError):
+            module = trace(self, weights)
+            given = {p.name: self._array(p, arguments[p.name]) for p in secrets}
+            return called_in_batches(module, {**arguments, **given}, lambda parts: self(**parts))
+        return None
 
     def _plain_input(self, parameter: Parameter, given: Any) -> Any:
         if isinstance(parameter.kind, Index):

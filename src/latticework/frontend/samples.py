@@ -16,6 +16,7 @@ from latticework.frontend.plain import plain_array
 from latticework.frontend.program import Program
 from latticework.frontend.tracing import user_line
 from latticework.ir import Module, Value, interpret
+from latticework.plan.batch import Batch
 
 Sample = dict[str, Any]
 Shape = tuple[int, ...]
@@ -29,12 +30,14 @@ REPEATED_VALUES = 1 << 18  # that loops may compute again, over all samples that
 LEAST_SAMPLES = 8
 
 
-def samples_of(program: Program, module: Module, data: Any) -> list[Sample]:
+def samples_of(program: Program, module: Module, data: Any, batch: Batch | None = None) -> list[Sample]:
     """One dictionary of inputs per calibration run.
 
     data    an array for the only secret input, a tuple of arrays in order, or a dictionary by name (which may also
-            give run-time integers). Each array is one value of the input, a stack of them, or for an input of
-            shape (B, ...) any number >= B of rows, of which whole blocks of B are taken.
+            give run-time integers). Each array is one value of the input, which goes with every sample of the
+            others; a stack of them; or for an input of shape (B, ...) any number >= B of rows, of which blocks of B
+            are taken, the last one from the end, so that every row has its part.
+    batch   inputs that may also have fewer than B rows, which then are repeated
     raises  ShapeError if an array fits its input in none of these ways
     """
     names = [n for n, v in zip(module.input_names, module.inputs, strict=True) if isinstance(v.type, TensorType)]
@@ -43,16 +46,31 @@ def samples_of(program: Program, module: Module, data: Any) -> list[Sample]:
     for name, value in zip(module.input_names, module.inputs, strict=True):
         if isinstance(value.type, TensorType):
             with user_line(program.loc):
-                stacks[name] = _stack(program, name, value.type.shape, _data(name, given[name]))
-    counts = {name: len(stack) for name, stack in stacks.items()}
+                array = _data(name, given[name])
+                stacks[name] = _stack(program, name, value.type.shape, array, _is_batched(name, batch))
+    total = max((len(stack) for stack in stacks.values()), default=1)
+    counts = {name: len(stack) for name, stack in stacks.items() if len(stack) > 1}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name}: {count}" for name, count in counts.items())
         raise ShapeError(
             f"calibrate: the inputs have different numbers of samples ({listed}); give equally many", at=program.loc
         )
     limits = {name: _trips(program, module, name, given) for name in module.input_names if name not in stacks}
-    total = next(iter(counts.values()), 1)
-    return with_fewer_turns([{name: stack[i] for name, stack in stacks.items()} for i in range(total)], limits)
+    samples = [{name: stack[i % len(stack)] for name, stack in stacks.items()} for i in range(total)]
+    return with_fewer_turns(samples, limits)
+
+
+def repeated_rows(program: Program, module: Module, data: Any, batch: Batch) -> int:
+    """How many rows there are, if they are fewer than a batch has and so were repeated; else 0."""
+    types = {n: v.type for n, v in zip(module.input_names, module.inputs, strict=True)}
+    ranks = {name: kind.rank for name, kind in types.items() if isinstance(kind, TensorType)}
+    given = _by_name(program, list(ranks), data)
+    shapes = [np.shape(given[name]) for name in batch.inputs if np.ndim(given[name]) == ranks[name]]
+    return min((shape[0] for shape in shapes if shape[0] < batch.rows), default=0)
+
+
+def _is_batched(name: str, batch: Batch | None) -> bool:
+    return batch is not None and name in batch.inputs
 
 
 def with_fewer_turns(samples: list[Sample], limits: Mapping[str, int]) -> list[Sample]:
@@ -173,17 +191,24 @@ def _trips(program: Program, module: Module, name: str, given: Mapping[str, Any]
     return int(value)
 
 
-def _stack(program: Program, name: str, shape: Shape, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _stack(
+    program: Program, name: str, shape: Shape, array: np.ndarray[Any, Any], is_batched: bool
+) -> np.ndarray[Any, Any]:
     if array.shape == shape:
         return array[None]
     if array.shape[1:] == shape and array.ndim == len(shape) + 1 and len(array):
         return array
-    if shape and array.ndim == len(shape) and array.shape[1:] == shape[1:] and len(array) >= shape[0]:
-        blocks = len(array) // shape[0]
-        return array[: blocks * shape[0]].reshape(blocks, *shape)
+    is_rows = 0 < array.ndim == len(shape) and array.shape[1:] == shape[1:]
+    if is_rows and len(array) >= shape[0]:
+        whole = len(array) // shape[0]
+        blocks = array[: whole * shape[0]].reshape(whole, *shape)
+        return blocks if len(array) % shape[0] == 0 else np.concatenate([blocks, array[None, -shape[0] :]])
+    if is_rows and is_batched:
+        return array[np.arange(shape[0]) % len(array)][None]
     raise ShapeError(
         f"calibrate: data for {name} have shape {array.shape}; the input has shape {shape}: give that, "
         f"a stack (samples, {', '.join(map(str, shape))}), or {shape[0] if shape else 1} and more rows of "
-        f"shape {shape[1:]}",
+        f"shape {shape[1:]}"
+        + ("; fewer are not repeated, for the program does not compute every row alike and apart" if is_rows else ""),
         at=program.loc,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from latticework.approx.functions import FUNCTIONS, Function, checked_range, function_of
 from latticework.errors import RangeError, UnsupportedError
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
 
@@ -90,5 +91,6 @@ APPLY = tensor_op(
     meaning=_apply,
     attributes={"function": object, "degree": int, "interval": object, "samples": object},
     random_case=random_case,
+    rows=row_rules.elementwise,
     numpy={**{ufunc: tracing(ufunc.__name__) for ufunc in UFUNCS}, np.maximum: trace_maximum},
 )

@@ -15,6 +15,7 @@ from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, LayoutError, ShapeError
 from latticework.ir.core import Op, OpSpec, Value, attribute, define
 from latticework.ir.types import Type
+from latticework.ops.row_rules import RowRule, Rows, Use
 from latticework.plan.pack import MAX_PLACES
 
 FloatArray = npt.NDArray[np.float64]
@@ -66,6 +67,7 @@ class TensorOp:
     own          attributes -> those of the operation itself, checked
     lower        (target, operands..., **attributes) -> the vectors of the result, wherever it was decided to lie;
                  None: gone before layouts are assigned
+    row_rule     which axis of the result holds rows; None: it mixes them, or nobody has said
     """
 
     name: str
@@ -75,6 +77,16 @@ class TensorOp:
     numpy: Mapping[Callable[..., Any], Trace]
     own: Callable[[Mapping[str, Any]], dict[str, Any]]
     lower: Callable[..., Value] | None
+    row_rule: RowRule | None = None
+
+    def rows(self, op: Op, operands: Sequence[Rows]) -> Rows | None:
+        """What is known of the result of `op`, a use of this operation, from its operands; None if it mixes rows."""
+        if self.row_rule is None:
+            return None
+        shapes = tuple(shape_of(value) for value in op.operands)
+        use = Use(shapes, tuple(operands), shape_of(op.result), self.own(op.attrs),
+                  lambda arrays: self.reference(arrays, op.attrs, {}))  # fmt: skip
+        return self.row_rule(use)
 
 
 def tensor_op(
@@ -87,6 +99,7 @@ def tensor_op(
     random_case: Callable[[np.random.Generator, int], Case],
     numpy: Mapping[Callable[..., Any], Trace] | None = None,
     lower: Callable[..., Value] | None = None,
+    rows: RowRule | None = None,
 ) -> TensorOp:
     """Define tensor.`name`.
 
@@ -94,6 +107,7 @@ def tensor_op(
     meaning     (operand arrays..., **attrs) -> result; None for a constant, whose array is sources[attrs["source"]]
     attributes  their names and classes
     secret      the result is secret even if no operand is
+    rows        which axis of the result holds rows (`ops/row_rules.py`)
     The result is secret if any operand is. An attribute `layout` is not passed on: it is the layout of the result.
     """
     kinds = dict(attributes or {})
@@ -122,7 +136,7 @@ def tensor_op(
         return [reference(inputs, op.attrs, context.sources)]
 
     spec = define(f"tensor.{name}", infer=infer, meaning=run)
-    return TensorOp(name, spec, reference, random_case, numpy or {}, own, lower)
+    return TensorOp(name, spec, reference, random_case, numpy or {}, own, lower, rows)
 
 
 def check_size(name: str, result: Shape) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from latticework.errors import ShapeError
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
@@ -47,6 +48,7 @@ BROADCAST_TO = tensor_op(
     meaning=np.broadcast_to,
     attributes={"shape": tuple},
     random_case=random_case,
+    rows=row_rules.movement,
     numpy={np.broadcast_to: trace},
     lower=lower,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
-from latticework.ops import add, einsum, reshape
+from latticework.ops import add, einsum, reshape, row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target, linear
 from latticework.ops.pad import padded
@@ -177,5 +177,6 @@ CONV2D = tensor_op(
     meaning=convolved,
     attributes=_ATTRIBUTES,
     random_case=random_case,
+    rows=row_rules.windows,
     lower=lower,
 )

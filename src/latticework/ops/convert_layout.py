@@ -9,6 +9,7 @@ import numpy as np
 
 from latticework.ir.core import Value
 from latticework.layout.conversions import named
+from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target
@@ -40,5 +41,6 @@ CONVERT_LAYOUT = tensor_op(
     meaning=_same,
     attributes={"recipe": str},
     random_case=random_case,
+    rows=row_rules.elementwise,
     lower=lower,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from latticework.ir.core import Value
-from latticework.ops import reshape
+from latticework.ops import reshape, row_rules
 from latticework.ops.base import Case, Shape, Tracer, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
@@ -50,6 +50,7 @@ CUMSUM = tensor_op(
     meaning=np.cumsum,
     attributes={"axis": int},
     random_case=random_case,
+    rows=row_rules.along_one_axis,
     numpy={np.cumsum: trace},
     lower=lower,
 )

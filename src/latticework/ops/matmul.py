@@ -7,7 +7,7 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
 from latticework.layout.loops import Loops
-from latticework.ops import mul
+from latticework.ops import mul, row_rules
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
@@ -92,6 +92,7 @@ MATMUL = tensor_op(
     shape=shape,
     meaning=np.matmul,
     random_case=random_case,
+    rows=row_rules.matrix_product,
     numpy={np.matmul: trace, np.dot: trace_dot},
     lower=lower,
 )

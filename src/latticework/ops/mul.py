@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, tensor_op
 from latticework.ops.cases import broadcasting_operands
 from latticework.ops.lowering import Operand, Target, operand_vector
@@ -41,6 +42,7 @@ MUL = tensor_op(
     shape=shape,
     meaning=np.multiply,
     random_case=random_case,
+    rows=row_rules.elementwise,
     numpy={np.multiply: trace, np.square: trace_square},
     lower=lower,
 )

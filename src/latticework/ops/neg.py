@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, operand_vector
@@ -40,6 +41,7 @@ NEG = tensor_op(
     shape=shape,
     meaning=np.negative,
     random_case=random_case,
+    rows=row_rules.elementwise,
     numpy={np.negative: trace, np.positive: trace_positive},
     lower=lower,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
-from latticework.ops import add
+from latticework.ops import add, row_rules
 from latticework.ops import slice as slicing
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.cases import random_shape
@@ -116,6 +116,7 @@ PAD = tensor_op(
     meaning=_pad,
     attributes=dict.fromkeys(("before", "after", "starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
+    rows=row_rules.movement,
     numpy={np.pad: trace},
     lower=lower,
 )

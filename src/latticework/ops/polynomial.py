@@ -7,6 +7,7 @@ import numpy as np
 from latticework.approx.chebyshev import to_chebyshev
 from latticework.dialects.constants import Polynomial
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.clearing import cleared, everywhere, is_full
@@ -61,5 +62,6 @@ POLYNOMIAL = tensor_op(
     meaning=lambda a, polynomial: polynomial(a),
     attributes={"polynomial": Polynomial},
     random_case=random_case,
+    rows=row_rules.elementwise,
     lower=lower,
 )

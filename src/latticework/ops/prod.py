@@ -11,7 +11,7 @@ from latticework.ir.core import Op, Value
 from latticework.layout.assign import Placement, Room
 from latticework.layout.layout import Layout, num_bits
 from latticework.layout.sums import summed_layout
-from latticework.ops import pad
+from latticework.ops import pad, row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target
 
@@ -75,6 +75,7 @@ PROD = tensor_op(
     meaning=_prod,
     attributes={"axes": tuple, "keepdims": bool},
     random_case=random_case,
+    rows=row_rules.reduction,
     numpy={np.prod: trace},
     lower=lower,
 )

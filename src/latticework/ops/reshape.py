@@ -10,6 +10,7 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
 from latticework.layout.layout import Bit
+from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, moved
@@ -97,6 +98,7 @@ RESHAPE = tensor_op(
     meaning=_reshape,
     attributes={"shape": tuple},
     random_case=random_case,
+    rows=row_rules.movement,
     numpy={
         np.reshape: trace,
         np.ravel: trace_ravel,

@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
-from latticework.ops import reshape
+from latticework.ops import reshape, row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
@@ -85,6 +85,7 @@ ROLL = tensor_op(
     meaning=_roll,
     attributes={"shifts": tuple},
     random_case=random_case,
+    rows=row_rules.movement,
     numpy={np.roll: trace},
     lower=lower,
 )

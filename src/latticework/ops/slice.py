@@ -9,6 +9,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Op, Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
@@ -186,6 +187,7 @@ SLICE = tensor_op(
     meaning=sliced,
     attributes=dict.fromkeys(("starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
+    rows=row_rules.movement,
     numpy={np.flip: trace_flip},
     lower=lower,
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from latticework.approx.functions import FUNCTIONS, checked_range
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.apply import check_degree
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
@@ -58,4 +59,5 @@ SOFTMAX = tensor_op(
     meaning=softmax,
     attributes={"axis": int, "degree": object, "interval": object},
     random_case=random_case,
+    rows=row_rules.along_one_axis,
 )

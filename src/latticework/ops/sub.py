@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, tensor_op
 from latticework.ops.cases import broadcasting_operands
 from latticework.ops.lowering import Operand, Target, operand_vector
@@ -35,6 +36,7 @@ SUB = tensor_op(
     shape=shape,
     meaning=np.subtract,
     random_case=random_case,
+    rows=row_rules.elementwise,
     numpy={np.subtract: trace},
     lower=lower,
 )

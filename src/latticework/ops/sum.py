@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.ir.core import Value
-from latticework.ops import mul
+from latticework.ops import mul, row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target
@@ -62,6 +62,7 @@ SUM = tensor_op(
     meaning=_sum,
     attributes={"axes": tuple, "keepdims": bool},
     random_case=random_case,
+    rows=row_rules.reduction,
     numpy={np.sum: trace, np.mean: trace_mean},
     lower=lower,
 )

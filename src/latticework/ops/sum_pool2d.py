@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import ShapeError
 from latticework.ir.core import Value
-from latticework.ops import mul
+from latticework.ops import mul, row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target, linear
 from latticework.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
@@ -95,5 +95,6 @@ SUM_POOL2D = tensor_op(
     meaning=summed,
     attributes={"kernel": tuple, "stride": tuple, "padding": tuple},
     random_case=random_case,
+    rows=row_rules.windows,
     lower=lower,
 )

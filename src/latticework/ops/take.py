@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
-from latticework.ops import matmul, reshape, transpose
+from latticework.ops import matmul, reshape, row_rules, transpose
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, linear
@@ -156,5 +156,6 @@ TAKE = tensor_op(
     meaning=_take,
     attributes={"axes": tuple, "indices": tuple, "at": int},
     random_case=random_case,
+    rows=row_rules.movement,
     lower=lower,
 )

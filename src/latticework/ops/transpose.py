@@ -8,6 +8,7 @@ import numpy as np
 
 from latticework.errors import ShapeError
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, Shape, Tracer, normal_axes, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, operand_vector
@@ -68,6 +69,7 @@ TRANSPOSE = tensor_op(
     meaning=np.transpose,
     attributes={"axes": tuple},
     random_case=random_case,
+    rows=row_rules.movement,
     numpy={np.transpose: trace, np.swapaxes: trace_swapaxes, np.moveaxis: trace_moveaxis},
     lower=lower,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.ir.core import Value
+from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, packed
@@ -41,5 +42,6 @@ TRIVIAL = tensor_op(
     meaning=_same,
     secret=True,
     random_case=random_case,
+    rows=row_rules.elementwise,
     lower=lower,
 )

@@ -71,6 +71,7 @@ def check_client(spec: ClientSpec) -> None:
         if len(set(names)) != len(names):
             raise FormatError(f"plan: a name stands twice in {', '.join(names)}")
     check_arguments(spec)
+    _check_batch(spec)
     manifest = spec.manifest
     for use in manifest.uses:
         key = use.spec
@@ -83,6 +84,21 @@ def check_client(spec: ClientSpec) -> None:
             raise FormatError(f"plan: a key is at track {key.track}, level {key.level}, which the parameters lack")
     if {len(manifest.bytes_stored), len(manifest.bytes_resident), len(manifest.log2_qp)} != {len(manifest.uses)}:
         raise FormatError("plan: the key manifest has columns of different lengths")
+
+
+def _check_batch(spec: ClientSpec) -> None:
+    """FormatError unless the batch axis is one of all inputs and outputs that are said to have it."""
+    batch = spec.batch
+    if batch is None or not (batch.rows or batch.inputs or batch.axes):
+        return
+    shapes = {i.name: i.shape for i in spec.secret_inputs}
+    has_inputs = batch.inputs and all(shapes.get(name, ())[:1] == (batch.rows,) for name in batch.inputs)
+    pairs = list(zip(batch.axes, spec.outputs, strict=False))
+    has_outputs = len(batch.axes) == len(spec.outputs) and all(
+        0 <= axis < len(o.shape) and o.shape[axis] == batch.rows for axis, o in pairs
+    )
+    if not has_inputs or not has_outputs or spec.arguments or not 0 <= batch.calibrated < batch.rows:
+        raise FormatError(f"plan: {batch.rows} rows are no axis of the inputs and outputs; the file was altered")
 
 
 def check_pack(pack: PackMap, path: str) -> None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from latticework.escaping import plain_text
 from latticework.params import ModulusChain
 from latticework.plan.arguments import Argument, Result
+from latticework.plan.batch import Batch
 from latticework.plan.circuits import Circuit
 from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeyManifest, KeySpec
@@ -217,6 +218,7 @@ class ClientSpec:
 
     arguments, results  what users give and get, of a circuit, whose inputs and outputs are shared by several; of other
                         programs there are none, and inputs and outputs are what users give and get
+    batch               the axis along which there may be any number of rows; of circuits there is none
     """
 
     name: str
@@ -227,6 +229,7 @@ class ClientSpec:
     precision_bits: float
     arguments: tuple[Argument, ...] = field(default=(), metadata={"unstored_default": True})
     results: tuple[Result, ...] = field(default=(), metadata={"unstored_default": True})
+    batch: Batch | None = field(default=None, metadata={"unstored_default": True})
 
     @property
     def secret_inputs(self) -> tuple[SecretInput, ...]:

@@ -55,6 +55,7 @@ def plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
         "encoded constants; the process itself and the weights come on top.",
         error_note(plan.client),
     ]
+    notes += _row_notes(plan.client)
     for a in plan.approximations:
         if a.may_leave:
             notes.append(
@@ -69,4 +70,20 @@ def plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
         notes.append(f"The loop at {where_text(plan.locations[location])} has no limit: one trip of it is counted.")
     if any(step.op == "if" for step in cost.steps):
         notes.append("Of two branches the slower one is counted.")
+    return notes
+
+
+def _row_notes(spec: ClientSpec) -> list[str]:
+    """Which inputs may have any number of rows."""
+    batch = spec.batch
+    if batch is None or not batch.inputs:
+        return []
+    notes = [
+        f"{' and '.join(batch.inputs)} may have any number of rows: they are computed {batch.rows} in a run, each "
+        "alike and apart from the others. Times and sizes are those of one run."
+    ]
+    if batch.calibrated:
+        notes.append(
+            f"Calibration had {batch.calibrated} rows, fewer than the {batch.rows} of a run: they were repeated."
+        )
     return notes

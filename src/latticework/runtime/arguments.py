@@ -13,7 +13,7 @@ from latticework.figures import large, outside
 from latticework.given import as_array, forgotten
 from latticework.plan.arguments import Argument, Result, gathered, returned
 from latticework.plan.schema import ClientSpec
-from latticework.runtime.owner import OwnerValue
+from latticework.runtime.owner import OwnerValue, of_several
 from latticework.runtime.parts import check_whole_ciphertexts
 
 
@@ -52,12 +52,23 @@ def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.N
 
     raises  ShapeError, DtypeError or RangeError for values that do not fit
     """
-    values = {a.name: checked_argument(spec, a, given[a.name]) for a in spec.arguments if a.name in given}
-    sent = [a for a in spec.arguments if a.input >= 0 and a.name in given]
+    present = [a for a in spec.arguments if a.name in given]
+    values = {a.name: checked_argument(spec, a, given[a.name], stacks=True) for a in present}
+    several = {a.name: len(values[a.name]) for a in present if values[a.name].ndim > len(a.shape)}
+    if len(set(several.values())) > 1:
+        told = ", ".join(f"{name} is a stack of {runs}" for name, runs in several.items())
+        raise ShapeError(f"circuit {spec.name}: {told}; give as many runs of each of these inputs")
+    sent = [a for a in present if a.input >= 0]
     arrays = gathered(sent, [i.pack.size for i in spec.secret_inputs], values)
-    present = {a.input for a in sent}
-    listed = enumerate(zip(spec.secret_inputs, arrays, strict=True))
-    return {i.name: array.reshape(i.shape) for n, (i, array) in listed if n in present}
+    numbers = {a.input for a in sent}
+    differing = {a.input for a in sent if a.name in several}
+    found = {}
+    for number, (i, array) in enumerate(zip(spec.secret_inputs, arrays, strict=True)):
+        if number in differing:
+            found[i.name] = array.reshape(-1, *i.shape)
+        elif number in numbers:  # the same in all runs
+            found[i.name] = array.reshape(-1, *i.shape)[0]
+    return found
 
 
 def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
@@ -79,7 +90,8 @@ def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks
         raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers or integers")
     is_stack = stacks and array.ndim == len(argument.shape) + 1 and array.shape[1:] == argument.shape and len(array)
     if array.shape != argument.shape and not is_stack:
-        raise ShapeError(f"{where} has shape {array.shape}, the circuit was compiled for {argument.shape}")
+        stack = f"; for several runs give a stack (runs, {str(argument.shape)[1:]}" if stacks else ""
+        raise ShapeError(f"{where} has shape {array.shape}, the circuit was compiled for {argument.shape}{stack}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise RangeError(f"{where} holds NaN or infinity; replace them first")
     low, high = argument.low, argument.high
@@ -97,16 +109,15 @@ def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
 
     The error bound of a result is that of the worst output which holds a part of it.
     """
-    arrays = [np.ravel(value.reveal()) for value in outputs]
-    held = np.concatenate(arrays)
-    owner = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
+    arrays = [v.reveal() for v in outputs]
+    stack = arrays[0].shape[: arrays[0].ndim - len(spec.outputs[0].shape)]  # of several runs
+    arrays = [array.reshape((*stack, -1)) for array in arrays]
+    held = np.concatenate(arrays, axis=-1)
+    owner = np.repeat(np.arange(len(arrays)), [array.shape[-1] for array in arrays])
 
     def make(result: Result) -> OwnerValue:
         numbers = list(result.elements)
         parts = [outputs[i] for i in np.unique(owner[numbers])]
-        bound = max((part.error_bound for part in parts), default=0.0)
-        usual = max((part.usual_error for part in parts), default=0.0)
-        is_proved = all(part.is_proved for part in parts)
-        return OwnerValue(held[numbers].reshape(result.shape), bound, usual_error=usual, is_proved=is_proved)
+        return of_several(held[..., numbers].reshape((*stack, *result.shape)), parts)
 
     return returned(spec.results, make)

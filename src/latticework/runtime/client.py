@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,23 @@ from latticework.plan.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
 from latticework.runtime.arguments import encrypted_inputs, inputs_by_name, returned_values
+from latticework.runtime.batches import Extent, extent_of, in_runs, put_together
 from latticework.runtime.coding import Coding, Decryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
-from latticework.runtime.owner import OwnerValue
+from latticework.runtime.owner import OwnerValue, of_several
 
 SCALE_TOLERANCE = 2.0**-20
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Checked inputs by name, those that differ from run to run as stacks (runs, *shape)."""
+
+    values: dict[str, Any]
+    extent: Extent | None
 
 
 class Client:
@@ -154,8 +164,11 @@ class Client:
     # -- values ------------------------------------------------------------------------------
 
     def encrypt(self, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> Encrypted:
-        """Encrypt the inputs of one run, by position or by name; run-time integers travel in the clear.
+        """Encrypt the inputs, by position or by name; run-time integers travel in the clear.
 
+        arrays  of the shapes that were compiled; any number of rows, where the program computes every row alike and
+                apart from the others; or stacks (runs, *shape), one input for each run. The server takes all of it in
+                one call, and `decrypt` gives the results of all rows or runs
         raises  ShapeError, DtypeError or RangeError, before anything is encrypted, for inputs that do not fit
         """
         return self.encrypt_checked(self.checked(arrays, named))
@@ -167,22 +180,24 @@ class Client:
         """
         return self.encrypt_checked(self.checked((), named, part=True))
 
-    def encrypt_checked(self, checked: dict[str, Any]) -> Encrypted:
+    def encrypt_checked(self, checked: Inputs) -> Encrypted:
         """Encrypt what `checked` gives."""
         if self._encryptor is None:
             raise SecretKeyError("the client has no key: call keygen(), or load_keys(folder), first")
         tensors, integers = {}, {}
         for spec in self.spec.inputs:
-            if spec.name not in checked:
+            if spec.name not in checked.values:
                 continue
-            value = checked[spec.name]
+            value = checked.values[spec.name]
             if isinstance(spec, IndexInput):
                 assert isinstance(value, int)
                 integers[spec.name] = value
             else:
-                plains = (self._coding.encode(v, spec) for v in as_vectors(spec.pack.pack(value)))
+                arrays = value if value.ndim > len(spec.shape) else value[None]
+                vectors = (v for array in arrays for v in as_vectors(spec.pack.pack(array)))
+                plains = (self._coding.encode(v, spec) for v in vectors)
                 tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
-        return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers)
+        return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers, checked.extent)
 
     def decrypt(self, encrypted: Encrypted) -> Any:
         """Decrypt the outputs of a run: one OwnerValue, a tuple, or a dictionary, as the program returned.
@@ -199,7 +214,7 @@ class Client:
         missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
-        values = {o.name: self.decrypted(o, encrypted.tensors[o.name]) for o in self.spec.outputs}
+        values = self._values(encrypted)
         if self.spec.results:
             return returned_values(self.spec, list(values.values()))
         names = [o.name for o in self.spec.outputs]
@@ -223,6 +238,22 @@ class Client:
                 f"{key_set[:8].hex()}: use the client that encrypted the inputs, or load_keys(folder) of its keys"
             )
 
+    def _values(self, encrypted: Encrypted) -> dict[str, OwnerValue]:
+        """The outputs of all runs, put together."""
+        extent, runs = encrypted.extent, 1 if encrypted.extent is None else encrypted.extent.runs
+        found: list[list[OwnerValue]] = []
+        for output in self.spec.outputs:
+            array, count = encrypted.tensors[output.name], output.pack.count
+            if len(array) != runs * count:
+                raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {runs * count}")
+            parts = (array[run * count : (run + 1) * count] for run in range(runs))
+            found.append([self.decrypted(output, part) for part in parts])
+        if extent is None:
+            return {o.name: values[0] for o, values in zip(self.spec.outputs, found, strict=True)}
+        whole = put_together(self.spec, extent, [[value.reveal() for value in values] for values in found])
+        rows = zip(self.spec.outputs, whole, found, strict=True)
+        return {output.name: of_several(array, values) for output, array, values in rows}
+
     def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
         """One output of the plan, of ciphertexts under this client's key; raises as `decrypt`."""
         if len(array) != output.pack.count:
@@ -245,8 +276,8 @@ class Client:
         """Read encrypted inputs or outputs of this program."""
         return load_encrypted(source, self.context)
 
-    def checked(self, arrays: tuple[Any, ...], named: dict[str, Any], *, part: bool = False) -> dict[str, Any]:
-        """The inputs of one run, or with `part` some of them, by name, as float64 arrays and integers.
+    def checked(self, arrays: tuple[Any, ...], named: dict[str, Any], *, part: bool = False) -> Inputs:
+        """The inputs, or with `part` some of them, by name, as float64 arrays and integers.
 
         raises  as `encrypt`, or `encrypt_part`
         """
@@ -254,7 +285,8 @@ class Client:
         if self.spec.arguments:
             given = encrypted_inputs(self.spec, given)
         sent = [i for i in self.spec.inputs if i.name in given]  # the server has those that another circuit computes
-        return {i.name: _checked(self.spec, i, given[i.name], self._coding) for i in sent}
+        values = {i.name: _checked(self.spec, i, given[i.name], self._coding) for i in sent}
+        return Inputs(*in_runs(self.spec, values))
 
     def __repr__(self) -> str:
         state = "no keys yet" if self._encryptor is None else "with keys"
@@ -286,7 +318,5 @@ def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, co
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
     coding.check_dtype(where, array)
-    if array.shape != spec.shape:
-        hint = f"; reshape it to {spec.shape}" if array.size == np.prod(spec.shape, dtype=int) else ""
-        raise ShapeError(f"{where} has shape {array.shape}, the program was compiled for {spec.shape}{hint}")
+    extent_of(program, spec, array.shape)
     return coding.checked(where, spec, array)

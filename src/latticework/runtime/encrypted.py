@@ -13,6 +13,7 @@ from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError
 from latticework.escaping import html_text, plain_text
 from latticework.plan.schema import ClientSpec
+from latticework.runtime.batches import Extent, check_extent, extent_data, extent_from
 
 INPUTS, OUTPUTS = "inputs", "outputs"
 _MAKE = {INPUTS: "encrypt it with client.encrypt", OUTPUTS: "run the server on encrypted inputs"}
@@ -25,8 +26,10 @@ class Encrypted:
     role      "inputs" or "outputs"
     program   name of the program that they belong to
     interface names inputs, outputs, ranges and parameters of the compiled program: `interface_id` of its client part
-    tensors   name -> its ciphertexts, one a vector
+    tensors   name -> its ciphertexts, one a vector; of inputs that differ from run to run, and of outputs, those of
+              one run after the other
     integers  name -> public run-time integer
+    extent    how many rows or runs these are, which is not encrypted; None: one run of the program as compiled
     """
 
     role: str
@@ -34,6 +37,7 @@ class Encrypted:
     interface: bytes
     tensors: Mapping[str, tuple[_core.Ciphertext, ...]]
     integers: Mapping[str, int]
+    extent: Extent | None = None
 
     @property
     def num_bytes(self) -> int:
@@ -56,6 +60,7 @@ class Encrypted:
             "program": self.program,
             "interface": self.interface,
             "integers": dict(self.integers),
+            **extent_data(self.extent),
         }
         counts = {name: len(array) for name, array in self.tensors.items() if len(array) > 1}
         if counts:
@@ -72,7 +77,8 @@ class Encrypted:
 
     def __repr__(self) -> str:
         names = ", ".join([*self.tensors, *(f"{k}={v}" for k, v in self.integers.items())])
-        return plain_text(f"Encrypted({self.role} of {self.program}: {names}; {self.num_bytes / 1e6:.2f} MB)")
+        several = "" if self.extent is None else f"; {self.extent}"
+        return plain_text(f"Encrypted({self.role} of {self.program}: {names}{several}; {self.num_bytes / 1e6:.2f} MB)")
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -103,7 +109,7 @@ def load_encrypted(source: str | Path | bytes, context: _core.Context) -> Encryp
     if any(type(v) is not int for v in integers.values()):
         raise FormatError("the ciphertext file holds run-time integers that are none; it was altered")
     tensors = _arrays(dict(zip(names, ciphertexts, strict=True)), extras.get("counts", {}))
-    return Encrypted(role, program, interface, tensors, integers)
+    return Encrypted(role, program, interface, tensors, integers, extent_from(extras))
 
 
 def _stored_names(name: str, count: int) -> list[str]:
@@ -155,3 +161,4 @@ def check_interface(encrypted: Encrypted, spec: ClientSpec, interface: bytes) ->
             f"({encrypted.interface.hex()[:16]}, not {interface.hex()[:16]}): ranges, layouts or parameters differ; "
             "use the plan and the client file of one compilation"
         )
+    check_extent(spec, encrypted.extent)

@@ -6,6 +6,7 @@ Micciancio, Eurocrypt 2021), so a decrypted value must not leave its owner.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -74,3 +75,13 @@ class OwnerValue:
     def __format__(self, spec: str) -> str:
         """As repr; a number format is refused."""
         return self._refuse() if spec else repr(self)
+
+
+def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerValue:
+    """What was put together of several values: the bound is that of the worst, and proved if all are."""
+    return OwnerValue(
+        array,
+        max((value.error_bound for value in values), default=0.0),
+        usual_error=max((value.usual_error for value in values), default=0.0),
+        is_proved=all(value.is_proved for value in values),
+    )

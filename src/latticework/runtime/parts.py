@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError, ShapeError, TraceError
 from latticework.plan.schema import ClientSpec, IndexInput, SecretInput
+from latticework.runtime.batches import joined_extent
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted
 
 HOW_TO_ENCRYPT = (
@@ -21,8 +22,9 @@ def joined(
     """Inputs of one compilation of a program together with results of other circuits, each input once.
 
     parts    of this compilation's inputs;  results  outputs of other circuits, by argument
-    raises   TraceError for an input that is given twice; FormatError for one that the program does not have; as
-             `linked_result` for results that are not those of an input
+    raises   TraceError for an input that is given twice; FormatError for one that the program does not have;
+             ShapeError for different numbers of rows or runs; as `linked_result` for results that are not those of an
+             input
     """
     tensors: dict[str, tuple[_core.Ciphertext, ...]] = {}
     integers: dict[str, int] = {}
@@ -39,8 +41,10 @@ def joined(
             )
         origin[name] = giver
 
+    extents = []
     for number, part in enumerate(parts, 1):
         giver = "the encrypted inputs" if len(parts) == 1 else f"part {number} of the encrypted inputs"
+        extents.append((giver, part.extent, list(part.tensors)))
         for name in part.tensors:
             note(name, giver, is_integer=False)
         for name in part.integers:
@@ -51,7 +55,8 @@ def joined(
         for name, array in linked_result(spec, argument, outputs).items():
             note(name, f"a result of circuit {outputs.program}", is_integer=False)
             tensors[name] = array
-    return Encrypted(INPUTS, spec.name, interface, tensors, integers)
+            extents.append((f"the result of circuit {outputs.program}", outputs.extent, [name]))
+    return Encrypted(INPUTS, spec.name, interface, tensors, integers, joined_extent(spec, extents))
 
 
 def linked_result(spec: ClientSpec, argument: str, results: Encrypted) -> dict[str, tuple[_core.Ciphertext, ...]]:

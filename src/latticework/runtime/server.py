@@ -96,7 +96,8 @@ class Server:
     def __call__(self, *inputs: Encrypted, on_event: OnEvent | None = None) -> Encrypted:
         """Run the program.
 
-        inputs    what the client encrypted, at once or in parts: every input once. Parts can be used in many runs
+        inputs    what the client encrypted, at once or in parts: every input once. Parts can be used in many runs.
+                  Rows and stacks of inputs are computed run by run, and returned as one
         on_event  called after every instruction
         raises    before any work for inputs of another program, parameters or key set, missing ones, and ones that
                   are given twice
@@ -113,11 +114,16 @@ class Server:
         """As a call, and reports every value of the watched registers, an array of several as a list."""
         spec, given = self.plan.client, self._joined(inputs, {})
         check_complete(given, spec)
-        arguments = [self._argument(given, i) for i in spec.inputs]
-        outputs = self._executor.run(arguments, _listener(self.plan, on_event), list(watch), on_watch)
-        arrays = (tuple(value) if isinstance(value, list) else (value,) for value in outputs)
-        named = dict(zip([o.name for o in spec.outputs], arrays, strict=True))
-        return Encrypted(OUTPUTS, spec.name, self._interface, named, {})
+        runs = 1 if given.extent is None else given.extent.runs
+        arguments = [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
+        found: dict[str, list[_core.Ciphertext]] = {o.name: [] for o in spec.outputs}
+        for run in range(runs):
+            listener = _listener(self.plan, on_event, run, runs)
+            outputs = self._executor.run(arguments[run], listener, list(watch), on_watch)
+            for made, value in zip(found.values(), outputs, strict=True):
+                made += value if isinstance(value, list) else [value]
+        tensors = {name: tuple(made) for name, made in found.items()}
+        return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent)
 
     def inputs(self, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
         """Inputs in several parts, of which some may be results of other circuits, as one.
@@ -164,7 +170,7 @@ class Server:
         assert isinstance(sums, MapSums)
         return sums.products.rows
 
-    def _argument(self, inputs: Encrypted, spec: Any) -> Any:
+    def _argument(self, inputs: Encrypted, spec: Any, run: int, runs: int) -> Any:
         if isinstance(spec, IndexInput):
             value = inputs.integers[spec.name]
             if not 0 <= value <= spec.limit:
@@ -173,8 +179,11 @@ class Server:
                 )
             return value
         array, where = inputs.tensors[spec.name], f"program {self.plan.client.name}, input {spec.name}"
-        if len(array) != spec.pack.count:
-            raise ShapeError(f"{where} has {len(array)} ciphertexts, this plan takes {spec.pack.count}")
+        count = spec.pack.count
+        if len(array) not in (count, runs * count):
+            every = f", or {runs * count} for {runs} runs" if runs > 1 else ""
+            raise ShapeError(f"{where} has {len(array)} ciphertexts, this plan takes {count}{every}")
+        array = array if len(array) == count else array[run * count : (run + 1) * count]
         return array[0] if len(array) == 1 else list(array)
 
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
@@ -213,15 +222,16 @@ def _check_keys(plan: Plan, keys: PublicKeys) -> None:
         )
 
 
-def _listener(plan: Plan, on_event: OnEvent | None) -> Callable[..., None] | None:
+def _listener(plan: Plan, on_event: OnEvent | None, run: int, runs: int) -> Callable[..., None] | None:
     if on_event is None:
         return None
-    total, done = len(plan.blocks[0].code) - 1, 0  # a block ends in `yield`, which is no step
+    steps = len(plan.blocks[0].code) - 1  # a block ends in `yield`, which is no step
+    total, done = runs * steps, run * steps
 
     def listen(op: str, block: int, instruction: int, level: int, *clock_ns: int) -> None:
         nonlocal done
         if block == 0:
-            done = instruction + 1
+            done = run * steps + instruction + 1
         start, end = (t * 1e-9 for t in clock_ns)
         on_event(Event("evaluate", op, done, total, level, start, end))
 

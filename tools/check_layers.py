@@ -79,6 +79,7 @@ MAY_IMPORT = {
     "bare_plan": "_core ir expand keys params passes plan.emit " + PLAN,
     "bootstrapping": ANYTHING,
     "assemble": "errors frontend ir plan stages",
+    "too_deep": "ir levels location params stages",
     "measure": f"frontend ir dialects stages {PLAN}",
     "placing": f"techniques ir dialects cost layout levels ops params {PLAN}",
     "pipeline": ANYTHING,

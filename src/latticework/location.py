@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import sys
@@ -126,6 +127,21 @@ def definition_loc(code: CodeType) -> Loc:
     while linecache.getline(code.co_filename, line).lstrip().startswith("@"):
         line += 1
     return _loc(code.co_filename, line)
+
+
+def loop_around(loc: Loc) -> Loc | None:
+    """The line of the innermost Python loop whose body a line is in; None if there is none, or no source."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(loc.file)))
+    except (SyntaxError, ValueError):
+        return None
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.For | ast.While) and node.body[0].lineno <= loc.line <= (node.body[-1].end_lineno or 0)
+    ]
+    found = max(around, key=lambda node: node.lineno, default=None)
+    return None if found is None else _loc(loc.file, found.lineno)
 
 
 def _loc(file: str, line: int, columns: tuple[int, int | None] | None = None) -> Loc:

@@ -27,7 +27,7 @@ from latticework.frontend.samples import Sample
 from latticework.levels.held import Held
 from latticework.levels.reach import Reach, reach
 from latticework.measure import Measure, Measured
-from latticework.params import ModulusChain, Need, build_chain, select_chain
+from latticework.params import ModulusChain, Need, TooDeepError, build_chain, select_chain
 from latticework.pipeline import OnEvent, to_plan, to_primitives, with_small_outputs
 from latticework.plan.noise import tail_deviations
 from latticework.plan.pack import PackMap
@@ -35,6 +35,7 @@ from latticework.plan.schema import CipherKind, Output, Plan
 from latticework.polynomial_noise import polynomial_noise
 from latticework.stages import Lowered, Traced, Vectors
 from latticework.techniques import ALL, Techniques
+from latticework.too_deep import too_deep
 
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
 FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
@@ -93,12 +94,23 @@ class Search:
         enlarging  whether outputs may have a scale of their own: small ones are computed larger, if that helps
         raises  LayoutError or LevelError if no ring is large enough; PrecisionError if no scale is
         """
+        try:
+            return self._best(ring_degree, security_bits, insecure, enlarging=enlarging)
+        except TooDeepError as error:
+            what = "circuit" if isinstance(self.program, Circuit) else "program"
+            raise too_deep(
+                error, f"{what} {self.program.name}", self.program.loc, self.vectors,
+                precision_bits=self.precision_bits, ring_degree=ring_degree, security_bits=security_bits,
+            ) from None  # fmt: skip
 
+    def _best(self, ring_degree: int | None, security_bits: int, insecure: bool, *, enlarging: bool) -> Plan:
         @cache
         def chain_for(scale_bits: int, headroom_bits: int) -> ModulusChain:
             need = Need(self.vectors.depth, self.vectors.slots, scale_bits, headroom_bits)
             try:
                 return select_chain(need, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
+            except TooDeepError:
+                raise
             except UserError as error:
                 raise type(error)(error.message, at=self.program.loc) from None
 

@@ -119,9 +119,10 @@ class Parameters:
                 return cls(degree, plain, chain.primes, chain.special, None, security_bits, chain.insecure)
         size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
         where = "N = 2^15, the largest ring," if ring_degree is None else f"N = {ring_degree}"
+        larger = "" if ring_degree is None else "a larger ring_degree, "
         raise LevelError(
             f"Parameters.choose: depth {depth} with a plaintext modulus of {size} bits does not fit {where} at "
-            f"{security_bits}-bit security; use a larger ring_degree, a smaller modulus or fewer products in a row"
+            f"{security_bits}-bit security; use {larger}a smaller modulus or fewer products in a row"
         )
 
     # -- what they are -----------------------------------------------------------------------

@@ -4,6 +4,17 @@ from latticework.levels.depth import program_depth
 from latticework.levels.manage import manage_levels
 from latticework.levels.manage_bfv import manage_bfv
 from latticework.levels.origins import keep_whole_origins
+from latticework.levels.spending import LoopSpending, Spent, loop_spending, spending
 from latticework.levels.unroll import unrolled
 
-__all__ = ["keep_whole_origins", "manage_bfv", "manage_levels", "program_depth", "unrolled"]
+__all__ = [
+    "LoopSpending",
+    "Spent",
+    "keep_whole_origins",
+    "loop_spending",
+    "manage_bfv",
+    "manage_levels",
+    "program_depth",
+    "spending",
+    "unrolled",
+]

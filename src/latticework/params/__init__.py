@@ -5,22 +5,35 @@ from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.params.explicit import GroupBits, explicit_chain
 from latticework.params.security import modulus_limit_bits, security_levels, sparse_modulus_limit_bits
-from latticework.params.select import MAX_SLOTS, Need, build_chain, select_chain
+from latticework.params.select import (
+    MAX_RING_LOG2,
+    MAX_SLOTS,
+    Need,
+    TooDeepError,
+    build_chain,
+    levels_held,
+    ring_that_holds,
+    select_chain,
+)
 
 __all__ = [
     "BOOTSTRAP_SETS",
+    "MAX_RING_LOG2",
     "MAX_SLOTS",
     "BootstrapCircuit",
     "BootstrapSet",
     "GroupBits",
     "ModulusChain",
     "Need",
+    "TooDeepError",
     "Track",
     "bootstrap_chain",
     "build_chain",
     "explicit_chain",
+    "levels_held",
     "modulus_limit_bits",
     "next_scale",
+    "ring_that_holds",
     "security_levels",
     "select_chain",
     "sparse_modulus_limit_bits",

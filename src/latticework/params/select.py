@@ -41,12 +41,18 @@ class Need:
     headroom_bits: int
 
 
+class TooDeepError(LevelError):
+    """No ring, or not the one that was asked for, has room for the levels of a need."""
+
+    need: Need
+
+
 def select_chain(
     need: Need, *, ring_degree: int | None = None, security_bits: int = 128, insecure: bool = False
 ) -> ModulusChain:
     """The chain with the smallest ring degree that fits.
 
-    raises  LevelError if no ring degree (or not the one asked for) is large enough; LayoutError if slots do not fit
+    raises  TooDeepError if no ring degree (or not the one asked for) is large enough; LayoutError if slots do not fit
     """
     candidates = [1 << k for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)] if ring_degree is None else [ring_degree]
     if ring_degree is not None and need.slots > ring_degree // 2:
@@ -64,7 +70,7 @@ def select_chain(
         unlimited = insecure and ring_degree is not None  # a ring degree that was asked for may be too small
         if need.slots > degree // 2 or (limit is None and not unlimited):
             continue
-        here = replace(need, scale_bits=max(need.scale_bits, (degree - 1).bit_length() + SUPPLY_BITS))
+        here = _with_primes(need, degree)
         if not unlimited and limit is not None and _least_bits(here) > limit:
             continue
         found = [build_chain(degree, here, special, security_bits, insecure) for special in range(1, MAX_SPECIAL + 1)]
@@ -78,18 +84,45 @@ def select_chain(
             chosen = min(fitting, key=key_switch_ntts)
             return replace(chosen, insecure=limit is None or chosen.log2_qp > limit)
     largest = candidates[-1]
-    here = replace(need, scale_bits=max(need.scale_bits, (largest - 1).bit_length() + SUPPLY_BITS))
+    here = _with_primes(need, largest)
     where = f"ring_degree={ring_degree}" if ring_degree is not None else f"the largest ring, N=2^{MAX_RING_LOG2},"
     limit, least = modulus_limit_bits(largest, security_bits), float(_least_bits(here))
     if limit is not None and least <= limit:  # primes are not exactly as large as they should be
         narrow = build_chain(largest, here, 1, security_bits, special_bits=_least_special_bits(here))
         least = max(narrow.log2_qp, float(limit) + 1e-9)
     needed = f"{least:g}" if limit is None or least == int(least) else over(least, limit, 0)
-    raise LevelError(
+    larger = ring_that_holds(need, security_bits)
+    remedy = "use fewer levels (polynomials of lower degree), or less precision"
+    if ring_degree is not None and larger is not None and larger > ring_degree:
+        remedy = f"use ring_degree={larger}, fewer levels (polynomials of lower degree), or less precision"
+    error = TooDeepError(
         f"{here.depth} levels of {here.scale_bits} bits are needed, at least {needed} bits of modulus with the "
         f"key-switching prime, but {where} allows {'none' if limit is None else limit} at {security_bits}-bit "
-        "security; use a larger ring_degree, fewer levels (polynomials of lower degree), or less precision"
+        f"security, {levels_held(here, largest, security_bits)} such levels; {remedy}"
     )
+    error.need = here
+    raise error
+
+
+def levels_held(need: Need, ring_degree: int, security_bits: int = 128) -> int:
+    """The most levels that a ring holds at the scale and with the headroom of a need, 0 if it holds none."""
+    limit = modulus_limit_bits(ring_degree, security_bits)
+    left = (limit or 0) - _least_bits(replace(_with_primes(need, ring_degree), depth=0))
+    return max(0, left // _with_primes(need, ring_degree).scale_bits)
+
+
+def ring_that_holds(need: Need, security_bits: int = 128) -> int | None:
+    """The smallest ring degree that holds the levels and slots of a need; None if none does."""
+    for degree in (1 << k for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)):
+        limit = modulus_limit_bits(degree, security_bits)
+        if limit is not None and need.slots <= degree // 2 and _least_bits(_with_primes(need, degree)) <= limit:
+            return degree
+    return None
+
+
+def _with_primes(need: Need, ring_degree: int) -> Need:
+    """The need at the least scale that there are primes for in a ring."""
+    return replace(need, scale_bits=max(need.scale_bits, (ring_degree - 1).bit_length() + SUPPLY_BITS))
 
 
 def _least_bits(need: Need) -> int:

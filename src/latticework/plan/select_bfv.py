@@ -73,10 +73,10 @@ def select_bfv(
             return found
     size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
     where = f"N=2^{MAX_RING_LOG2}, the largest ring," if ring_degree is None else f"ring_degree={ring_degree}"
+    larger = "a larger ring_degree, " if ring_degree is not None and ring_degree < 1 << MAX_RING_LOG2 else ""
     raise LevelError(
         f"the noise of this program, with a plaintext modulus of {size} bits, does not fit {where} at "
-        f"{security_bits}-bit security; use a larger ring_degree, a smaller plaintext modulus or fewer products in a "
-        "row"
+        f"{security_bits}-bit security; use {larger}a smaller plaintext modulus or fewer products in a row"
     )
 
 

@@ -1,9 +1,10 @@
 """Every Python block of the documentation runs as it is when pasted, alone or after the block that it says it continues.
 
 A block that continues another one says so in its first line: `# continues the block above`, or
-`# continues "Title of a section"`, which is the last block of that section.
+`# continues "Title of a section"`, which is the last block of that section. The blocks of a page run in one empty folder.
 """
 
+import contextlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
 PARTS = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL)
-CONTINUES = re.compile(r'# continues (the block above|"(?P<section>[^"\n]+)")[.:]?\n')
+CONTINUES = re.compile(r'# continues (the block above|"(?P<section>[^"\n]+)")[^\n]*\n')
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,16 @@ BLOCKS = [block for page in PAGES for block in blocks_of(page, page.read_text())
 
 
 @pytest.fixture(scope="module")
-def names_after():
+def names_after(tmp_path_factory):
     """What a block leaves in a fresh namespace, or in a copy of that of the block before it; each is run once."""
     known: dict[Block, dict[str, object]] = {}
+    folders = {page: tmp_path_factory.mktemp(page.stem) for page in PAGES}
 
     def run(block: Block) -> dict[str, object]:
         if block not in known:
             names = {} if block.before is None else dict(run(block.before))
-            exec(compile("\n" * (block.line - 1) + block.code, str(block.page), "exec"), names)
+            with contextlib.chdir(folders[block.page]):
+                exec(compile("\n" * (block.line - 1) + block.code, str(block.page), "exec"), names)
             known[block] = names
         return known[block]
 

@@ -3,6 +3,7 @@
 import random
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 from latticework import _core
 from latticework.errors import FormatError, UserError
 from latticework.plan.pack import PackDim, PackMap
-from latticework.plan.schema import Approximation, SourceLocation, TensorValue
+from latticework.plan.schema import FORMAT, Approximation, SourceLocation, TensorValue
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.plan.simulate import simulate
+from latticework.report import explain_file
 
 META, CODE, CONSTANTS, DEBUG = range(4)
 MATRIX = np.random.default_rng(1).normal(size=(SLOTS, SLOTS)) / 4
@@ -213,10 +215,24 @@ def test_forged_content_is_a_format_error(name):
         tracemalloc.stop()
 
 
+def test_explain_and_the_page_on_upgrading_tell_the_versions(tmp_path):
+    write_plan(PLAN, tmp_path / "a.lwplan")
+    assert f"  format      version 1.0, plan format {FORMAT}\n" in explain_file(tmp_path / "a.lwplan")
+    page = (Path(__file__).parents[2] / "docs" / "upgrading.md").read_text()
+    assert f"  format      version 1.0, plan format {FORMAT}\n" in page
+    newer = tmp_path / "b.lwplan"
+    newer.write_bytes(b"LATTICE\n\x04" + (tmp_path / "a.lwplan").read_bytes()[9:])
+    with pytest.raises(FormatError) as refused:
+        explain_file(newer)
+    assert refused.value.message.partition("the file has ")[2] in " ".join(page.split())
+
+
 def test_another_format_is_refused_by_number():
     reader = _core.ContainerReader(DATA, kinds=[1])
     sections = [(reader.section_kind(i), reader.section(i)) for i in range(reader.num_sections)]
-    with pytest.raises(FormatError, match=r"format 9.*recompile"):
+    with pytest.raises(
+        FormatError, match=r"plan format 9: this version of latticework reads plan format 1; use the version that"
+    ):
         read_plan(_core.write_container(None, 1, reader.parameters, {**reader.header, "format": 9}, sections))
 
 

@@ -17,7 +17,17 @@ from links import Links, read_links
 from reference import index_text, page_text, pages
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST = ("programs", "circuits", "circuit-programs", "client-server", "command-line", "ckks", "bfv", "bootstrapping")
+FIRST = (
+    "programs",
+    "circuits",
+    "circuit-programs",
+    "client-server",
+    "command-line",
+    "upgrading",
+    "ckks",
+    "bfv",
+    "bootstrapping",
+)
 ABOUT = ("SECURITY", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING")
 TO_README = re.compile(r"\]\(((?:\.\./)*)README\.md")
 

@@ -159,7 +159,8 @@ def is_secret_key(source: str | bytes) -> bool:
 def _read_meta(reader: _core.ContainerReader) -> ClientSpec:
     if reader.header.get("format") != FORMAT:
         raise FormatError(
-            f"plan format {reader.header.get('format')!r}: this version reads format {FORMAT}; recompile the program"
+            f"plan format {reader.header.get('format')!r}: this version of latticework reads plan format {FORMAT}; use "
+            "the version that compiled the program, or compile it anew with this one"
         )
     if reader.num_sections < 1 or reader.section_kind(0) != META:
         raise FormatError("plan: the META section is missing; the file was altered")

@@ -43,7 +43,7 @@ def explain_file(path: str | Path) -> str:
         ("file", path.name),
         ("kind", _KINDS[kind]),
         ("size", size(path.stat().st_size)),
-        ("format", f"version {_major_version(path)}.{reader.minor_version}"),
+        ("format", f"version {_major_version(path)}.{reader.minor_version}{_plan_format(reader.header)}"),
         ("parameters", bytes(reader.parameters).hex()),
         *([("holds", _held(reader.header))] if kind == _core.FileKind.CIPHERTEXTS else []),
     ]
@@ -62,6 +62,11 @@ def _major_version(path: Path) -> int:
     """The first half of the version, which follows the eight bytes that every file starts with."""
     with path.open("rb") as file:
         return int.from_bytes(file.read(10)[8:], "little")
+
+
+def _plan_format(header: dict[str, Any]) -> str:
+    """Of plans and client files, the format of the program in the file."""
+    return f", plan format {shown(header['format'])}" if "format" in header else ""
 
 
 def _held(header: dict[str, Any]) -> str:

@@ -13,14 +13,15 @@ from latticework import errors
 from latticework.errors import EffortWarning, RangeWarning, UserError
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
+    from builtins import int as Index  # as what an annotation says: Secret[Array, 1, 64] is an array, an Index an int
+    from typing import Annotated as Secret
+
     from latticework import bfv as bfv
     from latticework import ckks as ckks
     from latticework.compile import compile
     from latticework.frontend import (
         Circuit,
-        Index,
         Program,
-        Secret,
         avg_pool2d,
         circuit,
         conv1d,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
         tanh,
         vector,
     )
+    from latticework.frontend.annotations import Array, Number
     from latticework.frontend.functions import approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.model import Model, load
     from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
@@ -55,6 +57,7 @@ _HOMES = {
         "matrix", "polynomial", "program", "relu", "scalar", "select", "sigmoid", "square", "sum_pool2d", "tanh",
         "vector",
     ),
+    "frontend.annotations": ("Array", "Number"),
     "frontend.functions": ("approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "model": ("Model", "load"),
     "runtime": ("Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
@@ -63,6 +66,7 @@ _HOMES = {
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Array",
     "Circuit",
     "Client",
     "EffortWarning",
@@ -70,6 +74,7 @@ __all__ = [
     "Index",
     "Keys",
     "Model",
+    "Number",
     "OwnerValue",
     "Program",
     "PublicKeys",

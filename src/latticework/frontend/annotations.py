@@ -1,4 +1,8 @@
-"""What a parameter of a program is: secret array, run-time integer, or public weight."""
+"""What a parameter of a program is: secret array, run-time integer, or public weight.
+
+To type checkers `lw.Secret` is `typing.Annotated`, and `lw.Index` is `int` (`latticework/__init__.py`): so that
+`lw.Secret[lw.Array, 1, 64]` is a legal type, an array with a shape as its metadata. At run time both are classes.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,26 @@ import inspect
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeAlias, get_args, get_origin
+
+import numpy as np
+import numpy.typing as npt
 
 from latticework.errors import ShapeError, TraceError
 from latticework.location import definition_loc, user_loc
+
+Array: TypeAlias = npt.NDArray[np.float64]  # what programs compute with, to type checkers
+Number: TypeAlias = Any  # what circuits compute with: integers or real numbers
+Result: TypeAlias = Array | Any  # of a function of arrays or numbers: of an array it is one
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
     """Annotation of a secret input: Secret[1, 64], Secret[64], Secret[()] for a scalar; real numbers.
 
-    shape  None for plain `Secret`: taken from the example given to compile
+    With the type of array in front, Secret[lw.Array, 1, 64], type checkers understand it too.
+
+    shape  None for plain `Secret`, or Secret[lw.Array]: taken from the example given to compile
     """
 
     shape: tuple[int, ...] | None = None
@@ -25,8 +38,13 @@ class Secret:
         if self.shape is not None:
             object.__setattr__(self, "shape", _extents(self.shape))
 
-    def __class_getitem__(cls, shape: Any) -> Secret:
-        return cls(_extents(shape))
+    def __class_getitem__(cls, given: Any) -> Secret:
+        first, *rest = given if isinstance(given, tuple) and given else (given,)
+        if not (isinstance(first, type) or get_origin(first) is not None):
+            return cls(_extents(given))
+        if not rest:
+            return cls()
+        return cls(_extents(rest[0] if len(rest) == 1 else tuple(rest)))
 
 
 def _extents(shape: Any) -> tuple[int, ...]:
@@ -72,6 +90,14 @@ class Kinds:
     what: str
     words: tuple[str, ...]
     of: Callable[[Any], Any]
+
+
+def described(annotation: Any, of: Callable[[Any], Any]) -> Any:
+    """What an annotation says, or what stands in it beside a type: Annotated[type, annotation]."""
+    found = of(annotation)
+    if found is None and get_origin(annotation) is Annotated:
+        return next((kind for part in get_args(annotation)[1:] if (kind := of(part)) is not None), None)
+    return found
 
 
 def _of_program(annotation: Any) -> Secret | Index | None:
@@ -125,4 +151,4 @@ def _kind(
                 f"{error}; names in it must be visible where the {kinds.what} is defined",
                 at=definition_loc(function.__code__),
             ) from None
-    return kinds.of(annotation)
+    return described(annotation, kinds.of)

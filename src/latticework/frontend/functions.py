@@ -17,6 +17,7 @@ from numpy.polynomial import Polynomial as PowerSeries
 from latticework.approx.chebyshev import check_interval, to_power
 from latticework.approx.functions import FUNCTIONS, Function, checked_range, elementwise, function_of
 from latticework.errors import RangeError, UserError
+from latticework.frontend.annotations import Result
 from latticework.frontend.circuit_values import holds_numbers
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, user_line
@@ -29,7 +30,7 @@ from latticework.plan.constants import Polynomial
 Interval = tuple[float, float]
 
 
-def relu(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def relu(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """max(x, 0), elementwise.
 
     degree  of the polynomial used when compiled (default 15); more is more exact, and deeper
@@ -38,32 +39,32 @@ def relu(x: Any, *, degree: int | None = None, range: Interval | None = None) ->
     return _apply("relu", x, degree, range)
 
 
-def gelu(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def gelu(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """x times the normal distribution function of x; `degree` (default 15) and `range` as for relu."""
     return _apply("gelu", x, degree, range)
 
 
-def sigmoid(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def sigmoid(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """1 / (1 + exp(-x)); `degree` (default 11) and `range` as for relu."""
     return _apply("sigmoid", x, degree, range)
 
 
-def tanh(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def tanh(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """Hyperbolic tangent; `degree` (default 11) and `range` as for relu."""
     return _apply("tanh", x, degree, range)
 
 
-def exp(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def exp(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """Exponential function; `degree` (default 11) and `range` as for relu."""
     return _apply("exp", x, degree, range)
 
 
-def log(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def log(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """Natural logarithm of numbers above 0; `degree` (default 15) and `range` as for relu."""
     return _apply("log", x, degree, range)
 
 
-def sqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def sqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """Square root of numbers from 0 on; `degree` (default 15) and `range` as for relu.
 
     The closer to 0 the range begins, the higher the degree that it takes.
@@ -71,7 +72,7 @@ def sqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) ->
     return _apply("sqrt", x, degree, range)
 
 
-def rsqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def rsqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """1 / sqrt(x) for numbers above 0; `degree` (default 15) and `range` as for relu.
 
     It takes a degree of about the square root of the ratio of the range's ends, for each bit of precision.
@@ -79,7 +80,7 @@ def rsqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -
     return _apply("rsqrt", x, degree, range)
 
 
-def reciprocal(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def reciprocal(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """1 / x for numbers that are all above 0, or all below; `degree` (default 15) and `range` as for relu.
 
     It takes a degree of about the square root of the ratio of the range's ends, for each bit of precision.
@@ -87,7 +88,7 @@ def reciprocal(x: Any, *, degree: int | None = None, range: Interval | None = No
     return _apply("reciprocal", x, degree, range)
 
 
-def divide(a: Any, b: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def divide(a: Any, b: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """a / b, elementwise: a * lw.reciprocal(b, degree=degree, range=range) where b is encrypted; exact where not.
 
     range   of the values of b, all above 0 or all below
@@ -97,7 +98,7 @@ def divide(a: Any, b: Any, *, degree: int | None = None, range: Interval | None 
     return np.divide(a, b)
 
 
-def softmax(x: Any, axis: int = -1, *, degree: int | None = None, range: Interval | None = None) -> Any:
+def softmax(x: Any, axis: int = -1, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """exp(x) / sum(exp(x)) along an axis.
 
     degree  of each of its polynomials;  range  of the values of x; as for relu
@@ -143,7 +144,7 @@ class Approximated:
     degree: int | None
     range: Interval | None
 
-    def __call__(self, x: Any, *, degree: int | None = None, range: Interval | None = None) -> Any:
+    def __call__(self, x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
         """The function of an array, elementwise."""
         chosen = self.degree if degree is None else degree, self.range if range is None else range
         return _apply(self.function, x, *chosen)
@@ -159,7 +160,7 @@ def polynomial(
     *,
     basis: str = "power",
     range: Interval | None = None,
-) -> Any:
+) -> Result:
     """A public polynomial of x, elementwise and without approximation.
 
     coefficients  lowest degree first; or a Chebyshev or Polynomial object of `numpy.polynomial`, which knows its basis
@@ -180,7 +181,7 @@ def polynomial(
         return chosen(plain_array(x))
 
 
-def square(x: Any) -> Any:
+def square(x: Any) -> Result:
     """x * x."""
     return np.square(x)
 

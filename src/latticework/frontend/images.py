@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError, UserError
+from latticework.frontend.annotations import Result
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
 from latticework.ops import conv2d as convolution
@@ -15,7 +16,7 @@ from latticework.ops import sum_pool2d as pooling
 
 def conv2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
-) -> Any:
+) -> Result:
     """Slide kernels over images: out[o, i, j] = bias[o] + sum over c, k, l of weight[o, c, k, l] * x[c, i + k, j + l].
 
     x         (channels, rows, columns), or (batch, channels, rows, columns)
@@ -43,7 +44,7 @@ def conv2d(
 
 def conv1d(
     x: Any, weight: Any, bias: Any = None, stride: int = 1, padding: Any = 0, dilation: int = 1, groups: int = 1
-) -> Any:
+) -> Result:
     """conv2d along one axis: x (channels, length) or with a batch in front, weight (out, channels / groups, kernel)."""
     with user_line():
         for what, array, ranks in (("x", x, (2, 3)), ("weight", weight, (3,))):
@@ -60,7 +61,7 @@ def conv1d(
             raise type(error)(f"conv1d, as images of one row: {error.message}", at=error.at) from None
 
 
-def sum_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Any:
+def sum_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Result:
     """Sums over windows of the last two axes.
 
     kernel   rows and columns of a window: a whole number, or two
@@ -70,7 +71,7 @@ def sum_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Any
     return _pooled(x, kernel, stride, padding, mean=False)
 
 
-def avg_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Any:
+def avg_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Result:
     """Means over windows of the last two axes, as sum_pool2d; zeros of the padding count. Of a whole image: np.mean."""
     return _pooled(x, kernel, stride, padding, mean=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from latticework.dialects import loop
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
@@ -19,8 +19,10 @@ from latticework.ir.types import INDEX
 from latticework.location import definition_loc, user_loc
 from latticework.ops import trivial
 
+Carried = TypeVar("Carried")  # an array, or a tuple of arrays
 
-def for_loop(n: Any, body: Callable[..., Any], init: Any, *, at_most: int | None = None) -> Any:
+
+def for_loop(n: Any, body: Callable[..., Carried], init: Carried, *, at_most: int | None = None) -> Carried:
     """Repeat: carried = body(i, *carried) for i = 0 ... n-1, starting from init.
 
     n        number of iterations: an integer, or an Index known only at run time
@@ -33,7 +35,7 @@ def for_loop(n: Any, body: Callable[..., Any], init: Any, *, at_most: int | None
     with user_line():
         tracer = current_tracer()
         single = not isinstance(init, tuple)
-        carried = (init,) if single else init
+        carried = init if isinstance(init, tuple) else (init,)
         if not carried:
             raise TraceError("for_loop: init is an empty tuple; carry at least one array")
         trips = n if isinstance(n, TracedIndex) else _count(n, at_most)
@@ -44,7 +46,7 @@ def for_loop(n: Any, body: Callable[..., Any], init: Any, *, at_most: int | None
             raise TraceError("for_loop: n is an index of a program that is no longer traced; use the program's own")
         else:
             results = _run(trips, body, tuple(plain_array(value) for value in carried), single)
-    return results[0] if single else tuple(results)
+    return cast(Carried, results[0] if single else tuple(results))
 
 
 def _count(n: Any, at_most: int | None) -> int:

@@ -199,9 +199,10 @@ class Client:
                 tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
         return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers, checked.extent)
 
-    def decrypt(self, encrypted: Encrypted) -> Any:
-        """Decrypt the outputs of a run: one OwnerValue, a tuple, or a dictionary, as the program returned.
+    def decrypt(self, encrypted: Encrypted) -> OwnerValue | Any:
+        """Decrypt the outputs of a run: one OwnerValue, or a tuple or dictionary of them, as the program returned.
 
+        To type checkers it is an OwnerValue where nothing else is done with it than one can do.
         raises  ParameterMismatchError for ciphertexts of other parameters or another key
         """
         check_role(encrypted, self.spec, OUTPUTS)

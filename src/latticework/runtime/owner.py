@@ -6,7 +6,7 @@ Micciancio, Eurocrypt 2021), so a decrypted value must not leave its owner.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, NoReturn
 
@@ -66,11 +66,17 @@ class OwnerValue:
 
     __array__ = __reduce__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
     __reduce_ex__ = _refuse
-    __float__ = __int__ = __complex__ = __bool__ = __len__ = __iter__ = __getitem__ = _refuse
+    __float__ = __int__ = __complex__ = __bool__ = __len__ = _refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
     __array_ufunc__ = __array_function__ = _refuse
     __hash__ = object.__hash__
+
+    def __iter__(self) -> Iterator[Any]:  # type checkers allow what a tuple of results, which may be one, does
+        return self._refuse()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._refuse()
 
     def __format__(self, spec: str) -> str:
         """As repr; a number format is refused."""

@@ -74,7 +74,7 @@ def argument_samples(scalars: Scalars, samples: Sequence[Sample]) -> list[Sample
     names = scalars.traced.module.input_names
 
     def array(sample: Sample, argument: Argument) -> object:
-        return np.asarray(sample[names[argument.input]])[list(argument.elements)].reshape(argument.shape)
+        return np.asarray(sample[names[argument.input]])[list(argument.elements)].reshape(argument.encrypted_shape)
 
     return [{a.name: array(sample, a) for a in scalars.traced.arguments} for sample in samples]
 

@@ -21,6 +21,7 @@ from latticework.circuit.scalar_code import scalar_code
 from latticework.dialects.scalar import INTEGER, REAL
 from latticework.errors import LayoutError
 from latticework.frontend import Circuit, TracedCircuit, trace_circuit
+from latticework.frontend.integers.arithmetic import Arithmetic
 from latticework.frontend.samples import Sample
 from latticework.ir import Loc, Op, Origin, run_passes, verify
 from latticework.levels import program_depth
@@ -82,12 +83,13 @@ class Scalars:
         return improved(self.regular)
 
 
-def to_scalars(circuit: Circuit, weights: Any, *, exact: bool) -> Scalars:
+def to_scalars(circuit: Circuit, weights: Any, *, exact: bool, arithmetic: Arithmetic | None = None) -> Scalars:
     """Trace a circuit.
 
-    exact  on integers, else on real numbers
+    exact       on integers, else on real numbers
+    arithmetic  of integers, where they are compared or taken apart into bits
     """
-    traced = trace_circuit(circuit, weights, dtype=INTEGER if exact else REAL)
+    traced = trace_circuit(circuit, weights, dtype=INTEGER if exact else REAL, arithmetic=arithmetic)
     verify(traced.module)
     written = graph_of(traced.module)
     return Scalars(traced, written, circuit.loc)

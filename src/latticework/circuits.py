@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from latticework.circuit.graph import MUL
-from latticework.circuit.ranges import bits_that_hold, overflowing
+from latticework.circuit.ranges import bits_that_hold, fits, overflowing
+from latticework.circuit_arithmetic import exact_arithmetic, exact_weights
 from latticework.circuit_arrays import argument_samples, is_of_arrays, to_arrays
 from latticework.circuit_choice import Candidate, candidates, chosen
+from latticework.circuit_options import CircuitOptions
 from latticework.circuit_pipeline import ALGORITHMS, EFFORTS, WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
 from latticework.circuit_samples import circuit_samples, with_ranges
 from latticework.composition import SharedParameters, shared_parameters
-from latticework.cost import CostModel, bfv_weights, estimate
+from latticework.cost import estimate
 from latticework.errors import LevelError, RangeWarning, UserError
 from latticework.figures import large, shown
 from latticework.frontend import Circuit
+from latticework.frontend.integers.facts import ASSUMED
 from latticework.frontend.samples import Sample
-from latticework.intervals import Interval
+from latticework.intervals import Interval, intersection
 from latticework.location import warn
 from latticework.model import Model, Reference
-from latticework.params.bfv_chain import chain_for_depth, plain_prime
-from latticework.pipeline import OnEvent, to_bfv_plan
+from latticework.pipeline import to_bfv_plan
 from latticework.placing import VectorCosts, code_seconds, least_ring_degree, sending_seconds, vector_costs
 from latticework.plan.schema import Plan
 from latticework.precision import Search
 from latticework.stages import Traced, Vectors
-from latticework.techniques import Techniques
 
 LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
@@ -37,35 +38,6 @@ MAX_NAMED = 8  # inputs in a warning
 SPARE_BITS = 4  # of precision, where other circuits go on with the results
 LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included
 WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, in rotations, if no chain fits
-
-
-@dataclass(frozen=True)
-class CircuitOptions:
-    """What `lw.compile` was asked for, beside the circuit; see there."""
-
-    weights: Any
-    calibrate: Any
-    precision_bits: float
-    ring_degree: int | None
-    security_bits: int
-    insecure: bool
-    costs: CostModel
-    techniques: Techniques
-    bits_a_second: float
-    on_event: OnEvent | None
-    algorithm: str
-    effort: str
-    seed: int
-    plain_bits: int = 20
-    plain_modulus: int | None = None
-    spare_levels: int = 0
-    like: Model | None = None
-    wraps: bool = False
-
-    @property
-    def allows_insecure(self) -> bool:
-        """Whether the user asked for insecure parameters, here or of the model whose parameters are taken over."""
-        return self.insecure or (self.like is not None and self.like.allow_insecure)
 
 
 def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
@@ -173,7 +145,10 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     if options.calibrate is not None:
         raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
     shared = shared_parameters(circuit, options.like, "bfv")
-    scalars = to_scalars(circuit, options.weights, exact=True)
+    arithmetic = exact_arithmetic(options, shared.chain)
+    scalars = to_scalars(circuit, options.weights, exact=True, arithmetic=arithmetic)
+    if scalars.traced.is_modular:
+        options = replace(options, plain_modulus=arithmetic.modulus)
     samples = circuit_samples(circuit, scalars, None)
     arrays = _arrays(circuit, scalars, samples, options, exact=True) if _is_alone(shared, options) else None
     if arrays is not None and _is_settled(scalars, options):
@@ -210,28 +185,13 @@ def _exact_lanes(
     def priced(lanes: LaneOptions) -> Candidate:
         return predicted(to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event))
 
-    weights = (*_exact_weights(depth, shared, options), LEVEL)
+    weights = (*(exact_weights(depth, options, shared.chain) or WEIGHTS), LEVEL)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
     found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
     best = chosen(found, None if arrays is None else predicted(arrays))
     if best.plan is None:
         raise refused[0]
     return best.vectors, best.plan
-
-
-def _exact_weights(depth: int, shared: SharedParameters, options: CircuitOptions) -> tuple[float, ...]:
-    """Prices of vector operations by the cost table, for a chain that holds so many products in a row."""
-    degrees = [options.ring_degree] if options.ring_degree else [1 << k for k in range(12, 16)]
-    chain = shared.chain
-    for degree in degrees if chain is None else ():
-        try:
-            plain = plain_prime(degree, options.plain_bits, options.plain_modulus)
-        except UserError:  # the choice of parameters says what is wrong
-            continue
-        chain = chain or chain_for_depth(
-            depth, degree, plain, security_bits=options.security_bits, insecure=options.insecure
-        )
-    return WEIGHTS if chain is None else bfv_weights(chain, options.costs)
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:
@@ -249,14 +209,23 @@ def _width(usual: int, options: CircuitOptions) -> int:
     return options.ring_degree // 2 if options.ring_degree else usual
 
 
+def _overflowing(scalars: Scalars, modulus: int) -> list[tuple[int, Interval]]:
+    """Outputs that may not fit, and between what they lie: as traced and, unless modulo t alone, as rewritten."""
+    traced = scalars.traced
+    if traced.is_modular:
+        return [(n, found) for n, found in enumerate(traced.ranges) if not fits(found, modulus)]
+    boxes: list[list[Interval]] = [[ASSUMED] * len(group.labels) for group in scalars.graph.groups]
+    for a in traced.arguments:
+        for element in a.elements if a.low is not None and a.high is not None else ():
+            boxes[a.input][element] = (0, 1) if a.bits else (int(a.low or 0), int(a.high or 0))
+    found = ((n, intersection(traced.ranges[n], own)) for n, own in overflowing(scalars.graph, boxes, modulus))
+    return [(number, own) for number, own in found if not fits(own, modulus)]
+
+
 def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:
     """Warn of results that may wrap around, for inputs in their ranges; those without one are taken as -1 to 1."""
     traced = scalars.traced
-    boxes: list[list[Interval]] = [[(-1, 1)] * len(group.labels) for group in scalars.graph.groups]
-    for a in traced.arguments:
-        for element in a.elements if a.low is not None and a.high is not None else ():
-            boxes[a.input][element] = (int(a.low or 0), int(a.high or 0))
-    found = overflowing(scalars.graph, boxes, modulus)
+    found = _overflowing(scalars, modulus)
     if not found:
         return
     number, (low, high) = max(found, key=lambda f: max(-f[1][0], f[1][1]))

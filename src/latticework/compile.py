@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from latticework.circuits import CircuitOptions, check_lane_options, compile_bfv, compile_ckks
+from latticework.circuit_options import CircuitOptions
+from latticework.circuits import check_lane_options, compile_bfv, compile_ckks
 from latticework.collecting import collected_seldom
 from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, TraceError, UserError

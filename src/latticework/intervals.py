@@ -43,6 +43,11 @@ def negative(a: Interval) -> Interval:
     return -a[1], -a[0]
 
 
+def intersection(a: Interval, b: Interval) -> Interval:
+    """Of what lies in both."""
+    return max(a[0], b[0]), min(a[1], b[1])
+
+
 def _product(x: Public, y: Public) -> Public:
     if abs(x) < inf and abs(y) < inf:
         return x * y

@@ -81,7 +81,7 @@ class _Lift:
         self.stages: list[Stage] = []
         numbers = {(node.left, node.right): i for i, node in enumerate(graph.nodes) if node.code == INPUT}
         for number, argument in enumerate(arguments):
-            self.stages.append(Stage(argument.name, argument.shape))
+            self.stages.append(Stage(argument.name, argument.encrypted_shape))
             for place, element in enumerate(argument.elements):
                 node = numbers.get((argument.input, element))
                 if node is not None:

@@ -37,9 +37,14 @@ def intervals(graph: Graph, inputs: Sequence[Sequence[Interval]]) -> list[Interv
 def overflowing(graph: Graph, inputs: Sequence[Sequence[Interval]], modulus: int) -> list[tuple[int, Interval]]:
     """Outputs (number among the circuit's, range) that may not fit integers modulo `modulus`, nearest to 0."""
     found = intervals(graph, inputs)
-    most = (modulus - 1) // 2
     ends = ((number, found[o] if isinstance(o, int) else (o.value,) * 2) for number, o in enumerate(graph.outputs))
-    return [(number, (low, high)) for number, (low, high) in ends if low < -most or high > most]
+    return [(number, (low, high)) for number, (low, high) in ends if not fits((low, high), modulus)]
+
+
+def fits(interval: Interval, modulus: int) -> bool:
+    """Whether integers modulo `modulus`, nearest to 0, hold it."""
+    most = (modulus - 1) // 2
+    return -most <= interval[0] and interval[1] <= most
 
 
 def bits_that_hold(interval: Interval) -> int | None:

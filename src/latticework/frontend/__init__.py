@@ -4,11 +4,11 @@ from latticework.frontend.annotations import Index, Parameter, Secret
 from latticework.frontend.arrays import TracedArray
 from latticework.frontend.calibrate import Approximation, approximate, calibrate, input_ranges
 from latticework.frontend.circuit import Circuit, TracedCircuit, circuit, trace_circuit
-from latticework.frontend.circuit_inputs import Input, matrix, scalar, vector
-from latticework.frontend.circuit_values import select
+from latticework.frontend.circuit_inputs import Input, bits, matrix, scalar, vector
 from latticework.frontend.functions import exp, gelu, polynomial, relu, sigmoid, square, tanh
 from latticework.frontend.images import avg_pool2d, conv1d, conv2d, sum_pool2d
 from latticework.frontend.indices import TracedIndex
+from latticework.frontend.integers.functions import isin, maximum, minimum, select, table
 from latticework.frontend.loops import for_loop
 from latticework.frontend.program import Program, program, trace
 
@@ -25,6 +25,7 @@ __all__ = [
     "TracedIndex",
     "approximate",
     "avg_pool2d",
+    "bits",
     "calibrate",
     "circuit",
     "conv1d",
@@ -33,7 +34,10 @@ __all__ = [
     "for_loop",
     "gelu",
     "input_ranges",
+    "isin",
     "matrix",
+    "maximum",
+    "minimum",
     "polynomial",
     "program",
     "relu",
@@ -42,6 +46,7 @@ __all__ = [
     "sigmoid",
     "square",
     "sum_pool2d",
+    "table",
     "tanh",
     "trace",
     "trace_circuit",

@@ -7,19 +7,27 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from latticework.dialects import loop, scalar
 from latticework.dialects.scalar import INTEGER, GroupType
-from latticework.errors import DtypeError, ShapeError, TraceError, UserError
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
 from latticework.escaping import plain_text
+from latticework.figures import shown
 from latticework.frontend.annotations import Parameter, parameters_of
 from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
 from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
+from latticework.frontend.integers.arithmetic import Arithmetic
+from latticework.frontend.integers.digits import Digits
+from latticework.frontend.integers.facts import Facts
+from latticework.frontend.integers.operations import Operations
+from latticework.frontend.integers.words import Word
 from latticework.frontend.program import weights_of
 from latticework.given import forgotten, in_numpy, is_tensor
+from latticework.intervals import Interval
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
@@ -82,6 +90,12 @@ class Circuit:
         wrong = [n for n in numbers if not isinstance(n, int | float | Number)]
         if wrong:
             raise DtypeError(f"{where} holds a {type(wrong[0]).__name__}; give whole or real numbers", at=user_loc())
+        most = (1 << parameter.kind.bits) - 1
+        outside = [n for n in numbers if parameter.kind.bits and not isinstance(n, Number) and not 0 <= n <= most]
+        if outside:
+            raise RangeError(
+                f"{where} holds {shown(outside[0])}; lw.bits({parameter.kind.bits}) are 0 to {most}", at=user_loc()
+            )
         if not parameter.kind.shape:
             return int(numbers[0]) if isinstance(numbers[0], bool) else numbers[0]
         is_real = all(isinstance(n, float) for n in numbers)
@@ -117,12 +131,16 @@ class TracedCircuit:
     arguments  which of the groups' elements each of the user's inputs is
     results    which of the outputs each of the user's results is made of
     written    operations as the function states them
+    ranges     of integers: between what every output lies, where inputs without a declared range are taken as -1 to 1
+    is_modular whether results are right modulo the plaintext modulus that it was traced for alone
     """
 
     module: Module
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
     written: ScalarCounts
+    ranges: tuple[Interval, ...] = ()
+    is_modular: bool = False
 
 
 def trace_circuit(
@@ -131,6 +149,7 @@ def trace_circuit(
     *,
     dtype: str = INTEGER,
     share: bool = True,
+    arithmetic: Arithmetic | None = None,
     max_operations: int = MAX_OPERATIONS,
 ) -> TracedCircuit:
     """Run a circuit once on symbols.
@@ -138,10 +157,14 @@ def trace_circuit(
     weights  in the order of the public parameters, or a dictionary by name
     dtype    "integer" or "float64"
     share    whether equal computations are recorded once
+    arithmetic  of integers: the modulus, without which they are neither compared nor taken apart into bits
     raises   TraceError and its kinds, at the user's line
     """
     module = Module()
     tracer = CircuitTracer(module, circuit.name, dtype, share=share, max_operations=max_operations)
+    if arithmetic is not None:
+        tracer.operations = Operations(tracer, arithmetic)
+        tracer.facts = Facts(arithmetic.modulus // 2)
     given: dict[str, Any] = dict(weights_of(circuit, weights, "circuit", "lw.vector(length)"))
     for parameter in circuit.weights:
         if is_tensor(given[parameter.name]):
@@ -158,7 +181,7 @@ def trace_circuit(
             own: Input = p.kind
             elements = tuple(range(first, first + own.size))
             link = own.source.link if own.source is not None else None
-            arguments.append(Argument(p.name, own.shape, number, elements, own.low, own.high, link))
+            arguments.append(Argument(p.name, own.shape, number, elements, own.low, own.high, link, own.bits))
             first += own.size
             given[p.name] = _array(tracer, circuit, p, group, elements)
     bound = circuit.signature.bind_partial()
@@ -172,22 +195,43 @@ def trace_circuit(
     tracer._builder.create(loop.YIELD, outputs, loc=circuit.loc)
     module.outputs = [f"{r.name}[{i}]" if r.shape else r.name for r in results for i in range(len(r.elements))]
     order = {p.name: i for i, p in enumerate(circuit.parameters)}
-    return TracedCircuit(module, tuple(sorted(arguments, key=lambda a: order[a.name])), tuple(results), tracer.written)
+    ranges = tuple(tracer.facts[value].assumed for value in outputs) if dtype == INTEGER else ()
+    in_order = tuple(sorted(arguments, key=lambda a: order[a.name]))
+    return TracedCircuit(module, in_order, tuple(results), tracer.written, ranges, tracer.is_modular)
 
 
 def _array(
     tracer: CircuitTracer, circuit: Circuit, parameter: Parameter, group: Value, elements: tuple[int, ...]
 ) -> Any:
     """What the function gets to see of one input: a number, or an array of numbers."""
-    shape = parameter.kind.shape
+    own: Input = parameter.kind
+    low, high = (0, 1) if own.bits else (own.low, own.high)
+    shape = (*own.shape, own.bits) if own.bits else own.shape
     made = np.empty(shape, dtype=object)
     for position, number in zip(np.ndindex(shape), elements, strict=True):
         op = tracer._builder.create(
             scalar.ELEMENT, [group], {"number": number}, loc=circuit.loc,
             origin=Origin(parameter.name, circuit.loc, None, position or None),
         )  # fmt: skip
+        tracer.facts.declare(op.result, low, high)
         made[position] = Number(tracer, op.result)
-    return made if shape else made[()]
+    if own.bits:
+        if tracer.dtype != INTEGER:
+            raise TraceError(
+                f"circuit {circuit.name}, input {parameter.name}: lw.bits({own.bits}) are whole numbers; compile with "
+                'scheme="bfv"',
+                at=circuit.loc,
+            )
+        made = _words(tracer, made)
+    return made if own.shape else made[()]
+
+
+def _words(tracer: CircuitTracer, digits: Any) -> Any:
+    """Numbers from their digits along the last axis."""
+    made = np.empty(digits.shape[:-1], dtype=object)
+    for position in np.ndindex(made.shape):
+        made[position] = Word(tracer, partial(Digits, tuple(digits[position])))
+    return made
 
 
 def _results(circuit: Circuit, tracer: CircuitTracer, returned: Any) -> tuple[list[Result], list[Value]]:

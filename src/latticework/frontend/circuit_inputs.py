@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import sys
 from collections.abc import Iterable
@@ -16,10 +17,10 @@ from latticework.figures import shown
 from latticework.frontend.annotations import Kinds, Parameter
 from latticework.ir.location import Loc
 from latticework.location import user_loc
-from latticework.plan.arguments import OutputLanes
+from latticework.plan.arguments import MAX_BITS, OutputLanes
 
 MAX_LANES = 1 << 16
-_NAMES = ("scalar", "vector", "matrix")
+_NAMES = ("scalar", "vector", "matrix", "bits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Input:
     secret     encrypted; else public, known when the circuit is compiled
     low, high  between which its values lie, or None
     source     the result of another compiled circuit that it is, or None
+    bits       binary digits of every number, which are encrypted instead of it; 0: the number itself is
     """
 
     shape: tuple[int, ...]
@@ -43,16 +45,17 @@ class Input:
     low: float | None = None
     high: float | None = None
     source: OutputLanes | None = None
+    bits: int = 0
 
     @property
     def is_free(self) -> bool:
         """A number that may lie anywhere, beside the others of its kind."""
-        return self.shape == () and self.replicate and not self.group and not self.lanes
+        return self.shape == () and self.replicate and not self.group and not self.lanes and not self.bits
 
     @property
     def size(self) -> int:
-        """Number of elements."""
-        return prod(self.shape)
+        """Number of encrypted numbers: elements, or digits of elements."""
+        return prod(self.shape) * max(self.bits, 1)
 
 
 def scalar(
@@ -95,11 +98,35 @@ def matrix(
     return _input("matrix", _extents("matrix", (rows, columns)), replicate, group, lanes, secret, low, high)
 
 
+def bits(width: int, *shape: int, replicate: bool = False, group: str = "") -> Input:
+    """Whole numbers from 0 to 2^width - 1, encrypted digit by digit: bits(16) is a number, bits(16, 8) a vector of 8.
+
+    The owner gives ordinary numbers; the client encrypts their binary digits, all in one ciphertext. To the circuit
+    they are numbers (or an array of them) that take few products to compare, and for & | ^ ~ << >> % and //.
+
+    width      digits of every number, 1 to 53
+    shape      () of one number, (length,) of a vector, (rows, columns) of a matrix
+    replicate  True: digits may lie in several copies
+    group      the name of inputs that share one ciphertext
+    """
+    at = user_loc()
+    try:
+        count = 0 if isinstance(width, bool) else operator.index(width)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= MAX_BITS:
+        raise RangeError(f"lw.bits: width={shown(width)}; give the number of binary digits, 1 to {MAX_BITS}", at=at)
+    if len(shape) > 2:
+        raise ShapeError(f"lw.bits: shape {shape}; give no size, a length, or rows and columns", at=at)
+    made = _input("bits", _extents("bits", shape), replicate, group, (), True, 0, (1 << count) - 1)
+    return dataclasses.replace(made, bits=count)
+
+
 def _of_circuit(annotation: Any) -> Input | None:
     if annotation == scalar:
         return scalar()
-    if annotation is vector or annotation is matrix:
-        example = "lw.vector(4)" if annotation is vector else "lw.matrix(2, 3)"
+    if annotation is vector or annotation is matrix or annotation is bits:
+        example = {"vector": "lw.vector(4)", "matrix": "lw.matrix(2, 3)", "bits": "lw.bits(16)"}[annotation.__name__]
         raise TraceError(f"an annotation lw.{annotation.__name__} lacks its size; write {example}")
     if isinstance(annotation, Input):
         return annotation

@@ -10,16 +10,17 @@ import numbers
 import operator
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from latticework.dialects import scalar
 from latticework.dialects.scalar import INTEGER
-from latticework.errors import DtypeError, RangeError, TraceError
+from latticework.errors import DtypeError, RangeError, TraceError, UserError
 from latticework.escaping import plain_text
 from latticework.figures import shown
 from latticework.frontend.faults import Faults, MissingMethodError
+from latticework.frontend.integers.facts import Facts
 from latticework.frontend.unsupported import circuit_remedy
 from latticework.ir.builder import Builder
 from latticework.ir.core import OpSpec, Value
@@ -34,14 +35,39 @@ MAX_INTEGER = 1 << 53  # of public numbers, which become float64
 Public = int | float
 _COMMUTES = {"scalar.add", "scalar.mul"}
 _COMPARE = (
-    "an encrypted number cannot be compared: encrypt the bit of the comparison as an input of its own, and choose with "
-    "lw.select(bit, if_one, if_zero)"
+    "an encrypted number cannot be compared, and has no %, // and bit operations, in a circuit on real numbers: "
+    'compile it with scheme="bfv" (whole numbers), or encrypt the bit of the comparison as an input of its own, and '
+    "choose with lw.select(bit, if_one, if_zero)"
 )
 _BRANCH = (
     "a branch on an encrypted number: nobody knows which way it goes while the circuit runs. Compute both ways and "
     "choose with lw.select(bit, if_one, if_zero), where bit is an encrypted 0 or 1; a loop needs a bound that is "
-    "known when the circuit is compiled"
+    "known when the circuit is compiled. min and max are lw.minimum and lw.maximum, `a and b` is a & b, `not a` is "
+    "1 - a, a < b < c is (a < b) & (b < c), `x in values` is lw.isin(x, values), and arrays are compared element by "
+    "element"
 )
+
+
+class IntegerOperations(Protocol):
+    """What a tracer asks for comparisons and operations on bits."""
+
+    def apply(self, symbol: str, a: Any, b: Any) -> Any:
+        """a symbol b, of which one at least is encrypted."""
+
+    def contains(self, values: list[Any], x: Any) -> Any:
+        """1 where x is one of some numbers, else 0."""
+
+    def table(self, what: str, x: Any, function: Callable[[int], int]) -> Any:
+        """Any function of a number that takes few values."""
+
+    def inverted(self, a: Any) -> Any:
+        """~a."""
+
+    def bit_count(self, a: Any) -> Any:
+        """How many digits of |a| are 1."""
+
+    def absolute(self, a: Any) -> Any:
+        """|a|."""
 
 
 class CircuitTracer:
@@ -50,6 +76,9 @@ class CircuitTracer:
     dtype           "integer" (exact, any size) or "float64"
     share           whether equal computations are recorded once
     max_operations  more are refused: a loop without end
+    operations      comparisons and operations on bits, where there are any
+    facts           of integers: between what they lie, and how deep they are
+    is_modular      whether something is right modulo t alone, and not as integers
     """
 
     def __init__(
@@ -65,6 +94,18 @@ class CircuitTracer:
         self._room = self._limit = max_operations
         self._written: Counter[str] = Counter()
         self.faults = Faults(f"circuit {name}", circuit_remedy)
+        self.operations: IntegerOperations | None = None
+        self.facts = Facts()
+        self.is_modular = False
+
+    def checked_operations(self) -> IntegerOperations:
+        """Comparisons and operations on bits.
+
+        raises  TraceError where there are none: on real numbers
+        """
+        if self.operations is None:
+            raise self.faults.noted(TraceError(_COMPARE, at=user_loc()))
+        return self.operations
 
     @property
     def written(self) -> ScalarCounts:
@@ -140,6 +181,8 @@ class CircuitTracer:
         found = self._made.get(key) if self._share or not operands else None
         if found is None:
             found = self._made[key] = self._builder.create(spec, operands, attrs, loc=loc).result
+            if self.dtype == INTEGER:
+                self.facts.computed(found, spec, operands) if operands else self.facts.public(found, attrs["value"])
         return found
 
 
@@ -214,11 +257,66 @@ class Number:
     def __bool__(self) -> NoReturn:
         raise self._tracer.faults.noted(TraceError(_BRANCH, at=user_loc()))
 
-    def _compared(self, *_other: Any) -> NoReturn:
-        raise self._tracer.faults.noted(TraceError(_COMPARE, at=user_loc()))
+    def __eq__(self, other: Any) -> Any:
+        return _applied("==", self, other)
 
-    __abs__ = _compared
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __hash__ = _compared
+    def __ne__(self, other: Any) -> Any:
+        return _applied("!=", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _applied("<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _applied("<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _applied(">", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _applied(">=", self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return _applied("%", self, other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _applied("//", self, other)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __and__(self, other: Any) -> Any:
+        return _applied("&", self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _applied("|", self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _applied("^", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __lshift__(self, other: Any) -> Any:
+        return _applied("<<", self, other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _applied(">>", self, other)
+
+    def __invert__(self) -> Any:
+        return self._tracer.checked_operations().inverted(self)
+
+    def __abs__(self) -> Any:
+        return self._tracer.checked_operations().absolute(self)
+
+    def bit_count(self) -> Any:
+        """How many binary digits of the number's magnitude are 1, as of Python's integers."""
+        return self._tracer.checked_operations().bit_count(self)
+
+    def __hash__(self) -> NoReturn:
+        message = (
+            "an encrypted number is a key of a dictionary or a set, which have to know it; use lists, and "
+            "lw.isin(x, values) for `in`"
+        )
+        raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
 
     def _converted(self, *_args: Any) -> NoReturn:
         message = (
@@ -232,14 +330,12 @@ class Number:
 
     def _refused(self, *_args: Any) -> NoReturn:
         raise TraceError(
-            "// and % and bit operations have no encrypted counterpart here: circuits have + - * and ** by small whole "
-            "numbers",
+            "// and % by an encrypted number, shifts by one and powers of one have no encrypted counterpart here: "
+            "only the other operand may be encrypted",
             at=user_loc(),
         )
 
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __rpow__ = _refused
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refused
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refused
+    __rfloordiv__ = __rmod__ = __rdivmod__ = __rpow__ = __rlshift__ = __rrshift__ = _refused
 
     def __getattr__(self, name: str) -> NoReturn:
         # NumPy's functions call methods of their own names on the elements of an array of objects.
@@ -260,6 +356,18 @@ def _operate(a: Number, b: Any, function: Callable[[Any, Any], Any]) -> Any:
     if isinstance(b, np.ndarray):
         return NotImplemented  # NumPy asks each element
     return function(a, b if isinstance(b, Number) else a._tracer.public(b))
+
+
+def _applied(symbol: str, a: Number, b: Any) -> Any:
+    """A comparison, remainder or operation on bits, as the tracer has it; the other operand is a number."""
+    if isinstance(b, np.ndarray):
+        return NotImplemented  # NumPy asks each element
+    operations = a._tracer.checked_operations()
+    other = b if isinstance(b, Number) else a._tracer.public(b)
+    try:
+        return operations.apply(symbol, a, other)
+    except UserError as error:
+        raise a._tracer.faults.noted(error) from None
 
 
 def add(a: Any, b: Any) -> Any:
@@ -344,16 +452,6 @@ def divide(a: Number, b: Any) -> Any:
 
 def _is(x: Any, number: int) -> bool:
     return not isinstance(x, Number) and bool(x == number)
-
-
-def select(bit: Any, if_one: Any, if_zero: Any) -> Any:
-    """if_one where bit is 1, if_zero where it is 0: if_zero + bit * (if_one - if_zero), elementwise on arrays.
-
-    bit  an encrypted 0 or 1 (nothing checks that it is), or a public one
-    """
-    operands = [np.asarray(x, dtype=object) if isinstance(x, list | tuple) else x for x in (bit, if_one, if_zero)]
-    bit, if_one, if_zero = operands
-    return if_zero + bit * (if_one - if_zero)
 
 
 def holds_numbers(operand: object) -> bool:

@@ -31,8 +31,8 @@ def agrees(module: Module, graph: Graph, arguments: Sequence[Argument], results:
     exact = all(np.array_equal(array, np.rint(array)) for array in public)
     for _ in range(ROUNDS):
         given = [
-            rng.integers(0, PRIME, a.shape).astype(np.float64) if exact else rng.uniform(-1, 1, a.shape)
-            for a in arguments
+            rng.integers(0, PRIME, shape).astype(np.float64) if exact else rng.uniform(-1, 1, shape)
+            for shape in (a.encrypted_shape for a in arguments)
         ]
         values = _of_graph(graph, arguments, given, exact)
         ends = (values[o] if isinstance(o, int) else o.value % PRIME if exact else o.value for o in graph.outputs)

@@ -7,7 +7,7 @@ values lies among them. A `Result` says the same of what the user's function ret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 MAX_NESTING = 64  # of a circuit's results
+MAX_BITS = 53  # of an input in digits: what float64 holds exactly
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Argument:
     elements   which of that input's elements it is, in C order of `shape`
     low, high  what is accepted; None: anything that the input accepts
     linked     the output of another circuit that it is; the client need not give it then
+    bits       binary digits of every number, which are the elements instead of it; 0: the numbers are
     """
 
     name: str
@@ -47,6 +49,18 @@ class Argument:
     low: float | None = None
     high: float | None = None
     linked: Link | None = None
+    bits: int = field(default=0, metadata={"unstored_default": True})
+
+    @property
+    def encrypted_shape(self) -> tuple[int, ...]:
+        """Of what is encrypted: the numbers, or their digits along a last axis."""
+        return (*self.shape, self.bits) if self.bits else self.shape
+
+    def encrypted(self, values: Array) -> Array:
+        """What is encrypted of values (..., *shape): the same numbers, or their digits, of the units first."""
+        if not self.bits:
+            return values
+        return (values.astype(np.int64)[..., None] >> np.arange(self.bits)) & 1
 
 
 @dataclass(frozen=True)
@@ -106,14 +120,15 @@ def gathered(arguments: Sequence[Argument], sizes: Sequence[int], values: Mappin
 
     Values may be stacks (runs, *shape); then so are the inputs.
     """
-    arrays = {a.name: np.asarray(values[a.name]) for a in arguments}
-    stacks = {array.shape[: array.ndim - len(a.shape)] for a, array in zip(arguments, arrays.values(), strict=True)}
+    arrays = {a.name: a.encrypted(np.asarray(values[a.name])) for a in arguments}
+    shapes = [a.encrypted_shape for a in arguments]
+    stacks = {array.shape[: array.ndim - len(s)] for s, array in zip(shapes, arrays.values(), strict=True)}
     stack = max(stacks, key=len, default=())
     kind = np.result_type(*arrays.values()) if arrays else np.float64
     inputs = [np.zeros((*stack, size), dtype=kind) for size in sizes]
     for a in arguments:
-        array = np.broadcast_to(arrays[a.name].reshape((-1, prod(a.shape)) if stack else (prod(a.shape),)),
-                                (*stack, prod(a.shape)))  # fmt: skip
+        size = prod(a.encrypted_shape)
+        array = np.broadcast_to(arrays[a.name].reshape((-1, size) if stack else (size,)), (*stack, size))
         inputs[a.input][..., list(a.elements)] = array
     return inputs
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from latticework.errors import FormatError
 from latticework.params import ModulusChain
-from latticework.plan.arguments import MAX_NESTING, returned
+from latticework.plan.arguments import MAX_BITS, MAX_NESTING, returned
 from latticework.plan.butterflies import Butterflies
 from latticework.plan.constants import Access, ConstRef, Gather, MapSums
 from latticework.plan.gathers.sides import open_loops
@@ -297,7 +297,7 @@ def check_arguments(spec: ClientSpec) -> None:
     total = sum(o.pack.size for o in spec.outputs)
     for a in spec.arguments:
         known = a.input == -1 or (0 <= a.input < len(sizes) and all(0 <= e < sizes[a.input] for e in a.elements))
-        if not known or not _is_of(a.shape, len(a.elements)):
+        if not known or not 0 <= a.bits <= MAX_BITS or not _is_of(a.encrypted_shape, len(a.elements)):
             raise FormatError(f"plan: argument {a.name!r} is no part of input {a.input}")
         if (a.low is None) != (a.high is None) or (a.low is not None and a.high is not None and a.low > a.high):
             raise FormatError(f"plan: argument {a.name!r} ranges from {a.low} to {a.high}")

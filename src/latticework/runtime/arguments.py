@@ -97,10 +97,18 @@ def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks
     low, high = argument.low, argument.high
     if low is not None and high is not None and (array.min() < low or array.max() > high):
         given = outside(array.min(), array.max(), low, high)
+        if argument.bits:
+            raise RangeError(
+                f"{where} reaches from {given[0]} to {given[1]}; lw.bits({argument.bits}) takes {given[2]} to "
+                f"{given[3]}: declare more bits"
+            )
         raise RangeError(
             f"{where} reaches from {given[0]} to {given[1]}; the circuit was compiled for {given[2]} to "
             f"{given[3]}: declare low= and high= of the input, or compile with calibrate= data that cover it"
         )
+    if argument.bits and not (array == np.rint(array)).all():
+        first = array[array != np.rint(array)].reshape(-1)[0]
+        raise DtypeError(f"{where} holds {first:.17g}, which is no integer; give whole numbers")
     return array.astype(np.int64) if array.dtype.kind == "b" else array
 
 

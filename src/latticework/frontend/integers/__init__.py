@@ -1,0 +1,1 @@
+"""Whole numbers of circuits beyond + - *: comparisons, remainders, bits, tables, exactly modulo t."""

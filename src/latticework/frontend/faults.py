@@ -17,6 +17,7 @@ import numpy as np
 
 from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.frontend.foreign import library_call, refusal, touches_secrets
+from latticework.ir.location import Loc
 from latticework.location import asked_by_library, called_frames, user_frames
 
 Error = TypeVar("Error", bound=UserError)
@@ -88,7 +89,8 @@ class Faults:
         loc, frames, place = user_frames(error.__traceback__)
         if len(frames) == 1 and frames[0].f_code.co_code[place] in _RAISE:
             return None
-        if self._last is not None and self._last.at is loc:
+        at = None if self._last is None else self._last.at
+        if self._last is not None and isinstance(at, Loc) and (at.file, at.line) == (loc.file, loc.line):
             return _named(self._last, frames[1:])
         asked = library_call(frames[1:])
         if asked is not None and any(map(touches_secrets, frames[1:])):

@@ -184,6 +184,36 @@ def test_ways_to_lay_out_a_program_are_compared_with_the_chosen_one():
     assert all("25 % slower" in told for told in forms(report))
 
 
+def test_only_loops_make_trips():
+    @lw.program
+    def heads(x: lw.Secret[4, 8], a, b):
+        return (x @ a) * (x @ b)
+
+    weights = (np.eye(8), np.ones((8, 8)))
+    report = build_report(lw.compile(heads, weights=weights, **SMALL).plan)
+    assert {m.trips for m in report.execution.timeline} == {1}
+    assert max(s.times for s in report.execution.estimate.steps) > 1
+    assert "trips" not in report.html()
+
+
+def test_long_programs_fold_lines_and_name_several():
+    report = reported("network")
+    (line,) = report.execution.lines
+    many = tuple(replace(line, text=f"h{i} = x", seconds=line.seconds / 60) for i in range(60))
+    moment = replace(report.execution.timeline[0], lines=tuple((f"p.py:{i}", "") for i in range(60)))
+    page = replace(report, execution=replace(report.execution, lines=many, timeline=(moment,))).html()
+    assert "36 more lines" in page and page.index("h23 = x") < page.index("<details>") < page.index("h24 = x")
+    assert "lines 0, 1, 2 and 57 more" in page
+
+
+def test_exact_programs_have_no_levels():
+    report = reported("circuit")
+    assert all(line.levels is None for line in report.execution.lines)
+    page = [word.strip() for word in Words(report.html()).words]
+    assert "levels" not in page and "Operations over predicted time" in page
+    assert "levels" not in report.text()
+
+
 def test_keys_are_sorted_by_kind_and_number():
     report = reported("network")
     kinds = ["relinearisation", "rotation", "conjugation"]
@@ -232,7 +262,7 @@ LAYOUTS = [
     (PackMap((4, 4), 4, (PackDim(0, 4),), (PackDim(1, 4),), ((1, 0),)),
      "4 ciphertexts, one for each step along axis 1, 4 steps; within one: side by side along axis 0, 4 steps; "
      "the index of [0:4] shifted by that of [1:4]", "0,0 | 1,0 | 2,0 | 3,0 | 1,1 | 2,1 | 3,1 | 0,1 | ..."),
-    (PackMap.of_table(3, 8, [(0, 2), (5, 1)]), "2 places listed one by one, in 1 ciphertext",
+    (PackMap.of_table(3, 8, [(0, 2), (5, 1)]), "element@slot, one by one, in 1 ciphertext",
      "2 | - | - | - | - | 1 | - | -"),
 ]  # fmt: skip
 

@@ -20,7 +20,7 @@ class Step:
     """One instruction of the code in the order it first runs, with all its runs together.
 
     level    of its result; None where it has none
-    times    how often it runs, once for each ciphertext of an array
+    times    how often it runs, once for each ciphertext of an array;  trips  how often the loops around it turn
     seconds  predicted for all runs; an encoding is counted once, for it is cached
     """
 
@@ -32,6 +32,7 @@ class Step:
     times: int
     seconds: float
     work: Work
+    trips: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +175,10 @@ class _Walk:
     def steps(self, block: int, place: int, instruction: Instruction, times: int) -> Iterator[Step]:
         """One instruction, priced; the encodings of a block map stand before it."""
 
-        def step(op: str, parts: Parts, times: int) -> Step:
+        def step(op: str, parts: Parts, runs: int) -> Step:
             units = add_work(*({unit: n * paid for unit, n in work(o, s).items()} for o, s, paid in parts))
             seconds = sum(paid * self.price(o, s) for o, s, paid in parts)
-            return Step(block, place, op, instruction.location, self.level(instruction), times, seconds, units)
+            return Step(block, place, op, instruction.location, self.level(instruction), runs, seconds, units, times)
 
         if instruction.op == "map_sums":
             encode, shape, count = map_encodings(self.plan, instruction)

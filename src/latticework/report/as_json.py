@@ -9,10 +9,11 @@ known is null, and so are numbers that are not finite.
   precision_bits   asked for;  plain_modulus: t of exact integers, else null
   levels           spent, first (of inputs), last (of outputs), chain (levels of the modulus chain), and the chain:
                    moduli (level, limbs, prime_bits, scale, log2_modulus, digits), special_bits, digits
-  inputs           name, shape, layout, slots, vectors (ciphertexts), level, low, high, limit (public integers), bytes
-  outputs          name, shape, layout, slots, vectors, level, bytes, usual_error (bound for inputs like those of
-                   calibration), error_bound (for every accepted input if is_proved), worst_case (by the worst noise),
-                   magnitude (largest in calibration), shift (by approximating functions), budget_bits (if exact)
+  inputs           name, shape, layout, words (the layout in a sentence), slots, vectors (ciphertexts), level, low,
+                   high, limit (of public integers), bytes
+  outputs          name, shape, layout, words, slots, vectors, level, bytes, usual_error (bound for inputs like those
+                   of calibration), error_bound (for every accepted input if is_proved), worst_case (by the worst
+                   noise), magnitude (largest in calibration), shift (by approximation), budget_bits (if exact)
   keys             kind, steps (of rotations), level, uses, log2_qp, stored_bytes, resident_bytes
   notes            sentences on what the numbers rest on
 and, but for client files, which hold no code:

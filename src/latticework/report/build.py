@@ -34,6 +34,7 @@ from latticework.report.data import (
     OutputRow,
     Security,
 )
+from latticework.report.layout_words import layout_words
 from latticework.report.lines import lines_of, moments_of, where_text
 from latticework.report.notes import error_note, plan_notes, table_text
 from latticework.report.report import Report
@@ -120,7 +121,7 @@ def _report(
             OutputRow(
                 name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
                 o.error_bound, o.magnitude, o.shift, worst, o.pack.count, budget,
-                o.usual_error or o.error_bound, o.reach is not None,
+                o.usual_error or o.error_bound, o.reach is not None, layout_words(o.pack),
             )
             for name, o, worst, budget in zip(_output_names(client), client.outputs, worst_cases, budgets, strict=True)
         ),
@@ -194,7 +195,7 @@ def _input(chain: ModulusChain, spec: SecretInput | IndexInput) -> InputRow:
     fresh = spec.pack.count * stored_bytes(chain, spec.level, 0, 1)
     return InputRow(
         spec.name, spec.shape, str(spec.pack), spec.pack.slots, spec.level, spec.low, spec.high, None, fresh,
-        spec.pack.count,
+        spec.pack.count, layout_words(spec.pack),
     )  # fmt: skip
 
 

@@ -54,7 +54,10 @@ class LevelRow:
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """One input; a public integer has a limit only."""
+    """One input; a public integer has a limit only.
+
+    words  the layout in a sentence
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -66,6 +69,7 @@ class InputRow:
     limit: int | None
     bytes: int
     vectors: int = 1
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class OutputRow:
     usual_error the bound for inputs like those of calibration
     shift       what approximating functions changed at most, in calibration
     worst_case  what noise cannot exceed for any accepted input; None if unknown (a client file holds no code)
+    words       the layout in a sentence
     budget_bits of an exact output: bits by which the noise is expected to stay below what would make it wrong
     """
 
@@ -93,6 +98,7 @@ class OutputRow:
     budget_bits: float | None = None
     usual_error: float = 0.0
     is_proved: bool = False
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 
@@ -13,7 +14,7 @@ from latticework.report.data import Contents, Execution, InputRow, KeyRow, Line,
 from latticework.report.lanes import lanes
 from latticework.report.layout_choice import layout_choice
 from latticework.report.layout_words import LEGEND, layout_words
-from latticework.report.markup import code, facts, layout, section, table, whole
+from latticework.report.markup import code, facts, folded, layout, section, table, whole
 from latticework.report.quantities import (
     count,
     duration,
@@ -44,6 +45,7 @@ from latticework.report.wording import (
 )
 
 MAX_LISTED_KEYS = 12
+MAX_LISTED_LINES = 24
 
 
 def render_page(report: Contents) -> str:
@@ -88,7 +90,11 @@ def _figures(report: Contents) -> str:
     verdict = "INSECURE" if security.insecure else f"{security.bits}-bit"
     items = [
         ("Security", verdict, f"N = {count(security.ring_degree)}, log₂ QP = {security.log2_qp:.1f}, {limit}"),
-        ("Precision", "exact" if report.plain_modulus else _worst_bits(report), precision_text(report)),
+        (
+            "Precision",
+            "exact" if report.plain_modulus else _worst_bits(report),
+            precision_text(report).removeprefix("exact, "),
+        ),
     ]
     if report.execution is not None:
         cost = report.execution.estimate
@@ -130,17 +136,26 @@ def _interface(report: Contents) -> str:
         else:
             span = f"{real(i.low)} to {real(i.high)}"
             inputs.append(
-                [code(i.name), whole(shape(i.shape)), layout(i.layout), slots(i), str(i.level), span, size(i.bytes)]
+                [code(i.name), whole(shape(i.shape)), _lying(i), slots(i), _level(report, i), span, size(i.bytes)]
             )
     head = ("input", "shape", "layout", "slots", "level", "range accepted", "sent")
     outputs = [
-        [code(o.name), whole(shape(o.shape)), layout(o.layout), slots(o), str(o.level), _errors(report, o),
+        [code(o.name), whole(shape(o.shape)), _lying(o), slots(o), _level(report, o), _errors(report, o),
          size(o.bytes)]
         for o in report.outputs
     ]  # fmt: skip
     out_head = ("output", "shape", "layout", "slots", "level", "error", "sent")
     body = table(head, inputs, numbers=(3, 4, 5, 6), stacked=True) + "<br>"
     return section("Inputs and outputs", body + table(out_head, outputs, numbers=(3, 4, 6), stacked=True))
+
+
+def _lying(row: InputRow | OutputRow) -> str:
+    return f'{layout(row.layout)}<br><span class="soft">{html_text(row.words)}</span>'
+
+
+def _level(report: Contents, row: InputRow | OutputRow) -> str:
+    """The level of a ciphertext; those of exact integers have none."""
+    return "" if report.plain_modulus else str(row.level)
 
 
 def _errors(report: Contents, output: OutputRow) -> str:
@@ -150,7 +165,7 @@ def _errors(report: Contents, output: OutputRow) -> str:
 
 def slots(row: InputRow | OutputRow) -> str:
     """Slots of a vector, and how many vectors if there are several."""
-    return count(row.slots) if row.vectors == 1 else f"{count(row.vectors)} x {count(row.slots)}"
+    return count(row.slots) if row.vectors == 1 else f"{count(row.vectors)} \N{MULTIPLICATION SIGN} {count(row.slots)}"
 
 
 def _execution(execution: Execution) -> list[str]:
@@ -194,26 +209,20 @@ def _timeline(execution: Execution) -> str:
     if not drawing:
         return ""
     families = {m.family for m in execution.timeline}
-    return section("Levels over predicted time", drawing + legend(families))
+    levels = {m.level for m in execution.timeline if m.level is not None}
+    title = "Levels over predicted time" if len(levels) > 1 else "Operations over predicted time"
+    return section(title, drawing + legend(families), "of later runs")
 
 
 def _time(execution: Execution) -> str:
     cost = execution.estimate
-    longest = max((line.seconds for line in execution.lines), default=0.0)
-    rows: list[list[str]] = []
-    inner = []
-    for line in execution.lines:
-        rows.append(
-            [f'<span class="code">{html_text(line.text or "(no source)")}</span>', html_text(line.where),
-             stacked_bar(line.by_family, longest) if line.seconds else "", *_booked(line, cost)]
-        )  # fmt: skip
-        for operation in line.operations if is_broken_down(line, execution) else ():
-            inner.append(len(rows))
-            rows.append([code(operation.text), "", "", *_booked(operation, cost)])
     foot = ("total", "", "", "", duration(cost.warm_seconds), share(cost.warm_seconds, cost.warm_seconds),
             duration(cost.encode_seconds))  # fmt: skip
-    head = ("line", "where", "", "levels", "time", "share", "first run adds")
-    lines = table(head, rows, numbers=(4, 5, 6), foot=foot, stacked=True, inner=inner)
+    shown, others = execution.lines[:MAX_LISTED_LINES], execution.lines[MAX_LISTED_LINES:]
+    lines = _lines(shown, execution, foot)
+    if others:
+        summary = f"{count(len(others))} more lines, {duration(sum(line.seconds for line in others))} of it"
+        lines += folded(summary, _lines(others, execution))
     kinds = [
         [f'<i class="dot b-{family}"></i>{html_text(name)}', time, part]
         for family, name, time, part in family_rows(execution)
@@ -225,6 +234,21 @@ def _time(execution: Execution) -> str:
     bar = stacked_bar(family_seconds(execution), cost.warm_seconds, "bar stack")
     body = bar + lines + f'<div class="columns pair">{both}</div>'
     return section("Predicted time", body, "of later runs, on one thread")
+
+
+def _lines(lines: Sequence[Line], execution: Execution, foot: Sequence[str] = ()) -> str:
+    """Lines of the program with what is booked to them, long ones by operation."""
+    cost, rows, inner = execution.estimate, list[list[str]](), list[int]()
+    longest = max((line.seconds for line in execution.lines), default=0.0)
+    for line in lines:
+        bar = stacked_bar(line.by_family, longest) if line.seconds else ""
+        text = code(line.text or "(no source)")
+        rows.append([text, html_text(line.where), bar, *_booked(line, cost)])
+        for operation in line.operations if is_broken_down(line, execution) else ():
+            inner.append(len(rows))
+            rows.append([code(operation.text), "", "", *_booked(operation, cost)])
+    head = ("line", "where", "", "levels", "time", "share", "first run adds")
+    return table(head, rows, numbers=(4, 5, 6), foot=foot, stacked=True, inner=inner)
 
 
 def _booked(item: Line | Operation, cost: Estimate) -> list[str]:
@@ -265,7 +289,7 @@ def _keys(report: Contents) -> str:
     ordered = sorted(groups.items(), key=lambda item: (kinds.index(item[0][0]), -item[0][1]))
     rows = [[html_text(kind), str(level), str(len(keys)), *_key_cells(keys)] for (kind, level), keys in ordered]
     foot = ("total", "", str(len(report.keys)), *total)
-    listed = f"<details><summary>All {len(report.keys)} keys</summary>{every}</details>"
+    listed = folded(f"All {len(report.keys)} keys", every)
     by_kind = table(("kind", "level", "keys", *columns), rows, numbers=range(1, 7), foot=foot, stacked=True)
     return section("Evaluation keys", by_kind + listed, note)
 
@@ -281,12 +305,12 @@ def _key_cells(keys: list[KeyRow]) -> list[str]:
 
 def _chain(report: Contents) -> str:
     rows = [
-        [str(row.level), "".join(f'<span class="chip">q<sub>{limb}</sub> {bits:.2f}</span>'
+        [f"level {row.level}", "".join(f'<span class="chip">q<sub>{limb}</sub> {bits:.2f}</span>'
          for limb, bits in zip(row.limbs, row.prime_bits, strict=True)),
          _power(row.scale), f"{row.log2_modulus:.1f}", ", ".join(map(str, row.digits))]
         for row in report.levels
     ]  # fmt: skip
-    head = ("level", "primes, bits", "scale", "log₂ Q", "digit")
+    head = ("", "primes, bits", "scale", "log₂ Q", "digit")
     special = "".join(
         f'<span class="chip">p<sub>{i}</sub> {bits:.2f}</span>' for i, bits in enumerate(report.special_bits)
     )

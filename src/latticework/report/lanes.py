@@ -36,7 +36,7 @@ def _ways(circuit: Circuit) -> str:
     if len(circuit.ways) < 2:
         return ""
     rows = [[html_text(name), *numbers, whole(chosen)] for name, *numbers, chosen in way_rows(circuit)]
-    return "<br>" + table(WAY_HEADS, rows, numbers=(1, 2), narrow=True)
+    return "<br>" + table(WAY_HEADS, rows, numbers=(1, 2), narrow=True, stacked=True)
 
 
 def _formulas(circuit: Circuit) -> str:

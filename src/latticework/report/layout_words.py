@@ -19,7 +19,7 @@ MAX_SLOTS = 8
 def layout_words(pack: PackMap) -> str:
     """One sentence on where the elements lie."""
     if pack.table:
-        return f"{count(len(pack.table))} places listed one by one, in {_vectors(pack.count)}"
+        return f"element@slot, one by one, in {_vectors(pack.count)}"
     if not any(dim.extent > 1 for dim in pack.all_dims):
         return "one number, in the first slot"
     parts = _walks(pack.dims, pack.shape)

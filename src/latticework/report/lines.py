@@ -33,7 +33,7 @@ class _Booked:
     by_family: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     levels: set[int] = field(default_factory=set)
 
-    def book(self, step: Step, share: float) -> None:
+    def book(self, step: Step, share: float, has_levels: bool) -> None:
         """A share of a step."""
         family = family_of(step.op)
         if family == ENCODE:
@@ -41,7 +41,7 @@ class _Booked:
             return
         self.seconds += share * step.seconds
         self.by_family[family] += share * step.seconds
-        if step.level is not None:
+        if step.level is not None and has_levels:
             self.levels.add(step.level)
 
     @property
@@ -61,7 +61,9 @@ def lines_of(plan: Plan, cost: Estimate) -> list[Line]:
     for step in cost.steps:
         for number, share in plan.shares(step.location) if step.seconds > 0 else ():
             place = plan.locations[number]
-            booked[SourceLocation(place.file, place.line, place.text)][place.span].book(step, share)
+            booked[SourceLocation(place.file, place.line, place.text)][place.span].book(
+                step, share, not plan.chain.plain_modulus
+            )
     found = [_line(place, spans) for place, spans in booked.items()]
     return sorted(found, key=lambda line: (-line.seconds, -line.encode_seconds))
 
@@ -113,7 +115,7 @@ def moments_of(plan: Plan, cost: Estimate) -> list[Moment]:
             continue
         parts = [plan.locations[number] for number, _ in plan.shares(step.location)]
         lines = tuple(dict.fromkeys((where_text(place), place.text.strip()) for place in parts))
-        moment = Moment(family_of(step.op), step.op, step.level, lines, step.seconds, step.times, 1)
+        moment = Moment(family_of(step.op), step.op, step.level, lines, step.seconds, step.trips, 1)
         if found and _alike(found[-1], moment):
             last = found.pop()
             op = last.op if moment.op in last.op.split(", ") else f"{last.op}, {moment.op}"

@@ -23,11 +23,13 @@ def table(
     stacked: bool = False,
     inner: Container[int] = (),
 ) -> str:
-    """A table; cells are HTML already, the head is plain text. `numbers` are the columns aligned right.
+    """A table; cells are HTML already, the head is plain text. Columns without any content are left out.
 
+    numbers  columns aligned right
     stacked  for tables too wide for a narrow page: there a row becomes a list of its cells, each with its head
     inner    numbers of rows that break down the row before them
     """
+    shown = [i for i in range(len(head)) if not rows or any(row[i] for row in (*rows, foot) if row)]
 
     def cell(tag: str, number: int, content: str) -> str:
         classes = ["n"] if number in numbers else []
@@ -40,13 +42,18 @@ def table(
 
     def cells(tag: str, row: Sequence[str], classes: str = "") -> str:
         assert len(row) == len(head), f"{len(row)} cells below {len(head)} heads"
-        return f"<tr{classes}>" + "".join(cell(tag, i, content) for i, content in enumerate(row)) + "</tr>"
+        return f"<tr{classes}>" + "".join(cell(tag, i, row[i]) for i in shown) + "</tr>"
 
     body = "".join(cells("td", row, ' class="inner"' if i in inner else "") for i, row in enumerate(rows))
     end = f"<tfoot>{cells('td', foot)}</tfoot>" if foot else ""
     top = cells("th", [html_text(h) for h in head])
     classes = "scroll" + (" narrow" if narrow else "") + (" stacked" if stacked else "")
     return f'<div class="{classes}"><table><thead>{top}</thead><tbody>{body}</tbody>{end}</table></div>'
+
+
+def folded(summary: str, body: str) -> str:
+    """What is shown when asked for; the summary is plain text."""
+    return f"<details><summary>{html_text(summary)}</summary>{body}</details>"
 
 
 def facts(items: Sequence[tuple[str, str, str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from latticework.plan.placing import INPUT
-from latticework.report.data import Contents, Execution, LayoutChoice, Line
+from latticework.report.data import Contents, Execution, InputRow, LayoutChoice, Line, OutputRow
 from latticework.report.lanes_text import lanes_text
 from latticework.report.layout_words import LEGEND, first_slots, layout_words
 from latticework.report.quantities import count, duration, power_of_two, real, share, size, small
@@ -81,13 +81,25 @@ def _interface(report: Contents) -> list[str]:
             rows.append([i.name, "public integer", "", "", "any" if i.limit is None else f"0 to {i.limit}", ""])
         else:
             span = f"{real(i.low)} to {real(i.high)}"
-            rows.append([i.name, shape_text(i.shape), clip(i.layout, 28), str(i.level), span, size(i.bytes)])
+            rows.append([i.name, shape_text(i.shape), clip(i.layout, 28), _level(report, i), span, size(i.bytes)])
     lines = ["", "Inputs", *columns(("name", "shape", "layout", "level", "range accepted", "bytes"), rows, left=3)]
-    outputs = [[o.name, shape_text(o.shape), clip(o.layout, 40), str(o.level), size(o.bytes)] for o in report.outputs]
+    outputs = [
+        [o.name, shape_text(o.shape), clip(o.layout, 40), _level(report, o), size(o.bytes)] for o in report.outputs
+    ]
     lines += ["", "Outputs", *columns(("name", "shape", "layout", "level", "bytes"), outputs, left=3)]
     for output in report.outputs:
         lines += ["", f"  {clip(output.name, 60)}", *_facts(error_rows(report, output), indent="    ")]
+    if report.execution is None:  # which explains its layouts
+        laid_out = {i.layout: i.words for i in report.inputs if i.words} | {o.layout: o.words for o in report.outputs}
+        lines += ["", "Layouts", *_wrapped(LEGEND)]
+        for layout, words in laid_out.items():
+            lines += ["", f"  {clip(layout, 90)}", *_folded(words)]
     return lines
+
+
+def _level(report: Contents, row: InputRow | OutputRow) -> str:
+    """The level of a ciphertext; those of exact integers have none."""
+    return "" if report.plain_modulus or row.level is None else str(row.level)
 
 
 def _execution(execution: Execution) -> list[str]:

@@ -16,11 +16,14 @@ def clip(text: str, width: int) -> str:
 
 
 def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, width: int = WIDTH - 2) -> list[str]:
-    """A table indented by two; the first `left` columns align left, the others right.
+    """A table indented by two; the first `left` columns align left, the others right. Empty ones are left out.
 
     The first column gives way where the table would be wider than `width`.
     """
-    cells = [list(head), *([plain_text(cell) for cell in row] for row in rows)]
+    shown = [i for i in range(len(head)) if i == 0 or not rows or any(row[i] for row in rows)]
+    left = sum(i < left for i in shown)
+    head = [head[i] for i in shown]
+    cells = [list(head), *([plain_text(row[i]) for i in shown] for row in rows)]
     sizes = [max(len(row[i]) for row in cells) for i in range(len(head))]
     sizes[0] = max(8, min(sizes[0], width - sum(sizes[1:]) - 2 * (len(head) - 1)))
     lines = []

@@ -104,7 +104,8 @@ def _band(moments: tuple[Moment, ...], total: float, y: int) -> list[str]:
             f"<title>{html_text(text)}: {duration(length)}</title></rect>"
         )
         if length >= LABEL_SHARE * total:
-            parts.append(f'<text class="label" x="{left}" dx="6" y="{y + 14}">{html_text(_named(lines))}</text>')
+            label = f'<text class="label" x="6" y="14">{html_text(_named(lines))}</text>'
+            parts.append(f'<svg x="{left}" y="{y}" width="{percent(length, total)}" height="{BAND}">{label}</svg>')
         start += length
     return parts
 
@@ -144,7 +145,7 @@ def _gutter(low: int, high: int, row: int, bottom: int) -> str:
     parts = [
         f'<text x="52" y="{TOP + row * (high - level) + row / 2 + 4}" text-anchor="end">{name}</text>'
         for level in range(high, low - 1, -every)
-        for name in [f"level {level}"]
+        for name in [f"level {level}" if high > low else ""]
     ]
     parts.append(f'<text x="52" y="{bottom + 22}" text-anchor="end">source</text>')
     return "".join(parts)

@@ -25,13 +25,14 @@ DATA = (
 )
 PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
 ANYTHING = "*"
-EVERYWHERE = ("errors", "escaping", "figures", "given")  # leaves that all modules may import
+EVERYWHERE = ("errors", "escaping", "figures", "given", "shown")  # leaves that all modules may import
 
 # Folder or module -> what it may import, apart from itself and those of EVERYWHERE. The longest name that fits a module
 # decides for it, and a name on the right stands for just the modules that this name decides for.
 MAY_IMPORT = {
     "collecting": "",
     "escaping": "",
+    "shown": "",
     "figures": "",
     "given": "",
     "intervals": "",

@@ -29,6 +29,7 @@ from latticework.runtime import Client, Keys, PublicKeys, Server
 from latticework.runtime.arguments import encrypted_inputs, inputs_by_name
 from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
 from latticework.runtime.server import DEFAULT_MEMORY
+from latticework.shown import shown
 
 
 @dataclass(frozen=True)
@@ -183,11 +184,7 @@ class Model:
         raise TypeError("a Model is not pickled or copied; save(path) it, and read it with lw.load(path)")
 
     def __repr__(self) -> str:
-        chain = self.plan.chain
-        bits = f"{chain.security_bits}-bit security" if not chain.insecure else "INSECURE"
-        held = f"integers modulo {chain.plain_modulus}" if chain.plain_modulus else f"{chain.main.top} levels"
-        name = plain_text(self.plan.client.name)
-        return f"Model({name}: N={chain.ring_degree}, {held}, {len(self.plan.keys)} keys, {bits})"
+        return shown("Model", *self.plan.client.facts())
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()

@@ -127,7 +127,7 @@ def test_large_intermediate_values_debug_as_right():
 
 def test_short_forms(model):
     report, debugged = model.report(), model.debug(X, Y, 2)
-    assert repr(report).startswith("Report(decayed: N=2048") and "INSECURE" in repr(report)
+    assert repr(report).startswith("Report(ckks, N=2^11, program decayed, ") and "INSECURE" in repr(report)
     assert repr(debugged) == f"DebugReport({len(debugged.rows)} values, 0 off)"
     assert len(repr(report)) < 100 < len(str(report)) and "within its bound" in str(debugged)
 

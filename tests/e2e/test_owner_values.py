@@ -98,7 +98,7 @@ def test_secret_keys_have_no_other_serial_form(deployed, use):
 
 def test_keys_show_nothing_of_the_secret(deployed):
     assert repr(deployed.keys._secret) == "SecretKey(...)"
-    assert repr(deployed.keys).startswith("Keys(secret hidden; ")
+    assert repr(deployed.keys).startswith("Keys(secret key hidden, ")
 
 
 HOLDS_NO_SECRET = """

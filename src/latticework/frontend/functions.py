@@ -26,6 +26,7 @@ from latticework.ops import polynomial as polynomials
 from latticework.ops import softmax as softmaxes
 from latticework.ops.base import normal_axis
 from latticework.plan.constants import Polynomial
+from latticework.shown import shown
 
 Interval = tuple[float, float]
 
@@ -151,7 +152,7 @@ class Approximated:
 
     def __repr__(self) -> str:
         given = [f"{n}={getattr(self, n)}" for n in ("degree", "range") if getattr(self, n) is not None]
-        return f"lw.approximate({', '.join([self.function.name, *given])})"
+        return shown("lw.approximate", self.function.name, *given)
 
 
 def polynomial(

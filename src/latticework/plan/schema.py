@@ -21,6 +21,7 @@ from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.keys import KeyManifest, KeySpec
 from latticework.plan.pack import PackMap
 from latticework.plan.placing import Placing
+from latticework.shown import counted, of_program, shown
 
 FORMAT = 1
 
@@ -236,6 +237,25 @@ class ClientSpec:
         """The encrypted inputs, in order."""
         return tuple(i for i in self.inputs if isinstance(i, SecretInput))
 
+    @property
+    def levels_spent(self) -> int:
+        """Levels between the highest input and the lowest output."""
+        first = max((i.level for i in self.secret_inputs), default=self.chain.main.top)
+        return first - min((o.level for o in self.outputs), default=first)
+
+    def facts(self) -> tuple[str, ...]:
+        """What whatever stands for the program shows of it."""
+        chain = self.chain
+        held = f"t={chain.plain_modulus}"
+        if not chain.plain_modulus:
+            held = f"spends {self.levels_spent} of {counted(chain.main.top, 'level')}"
+        security = "INSECURE" if chain.insecure else f"{chain.security_bits}-bit security"
+        named = of_program(chain.scheme, chain.ring_degree, self.name)
+        return *named, held, counted(len(self.manifest.uses), "key"), security
+
+    def __repr__(self) -> str:
+        return shown("ClientSpec", *self.facts())
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -268,6 +288,12 @@ class Plan:
     def chain(self) -> ModulusChain:
         """The parameters."""
         return self.client.chain
+
+    def __repr__(self) -> str:
+        code = sum(len(block.code) for block in self.blocks)
+        return shown(
+            "Plan", *self.client.facts(), counted(code, "instruction"), counted(len(self.constants), "constant")
+        )
 
     def kind(self, register: int) -> Kind:
         """The type of a register."""

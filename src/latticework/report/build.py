@@ -169,7 +169,7 @@ def _key_order(use: KeyUse) -> tuple[int, int, int, int]:
 def _level_use(client: ClientSpec) -> LevelUse:
     top = client.chain.main.top
     first = max((i.level for i in client.secret_inputs), default=top)
-    return LevelUse(first, min((o.level for o in client.outputs), default=first), top)
+    return LevelUse(first, first - client.levels_spent, top)
 
 
 def _levels(chain: ModulusChain) -> list[LevelRow]:

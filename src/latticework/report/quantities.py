@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from math import log2
 
-_BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+from latticework.shown import size, three_digits
+
+__all__ = [
+    "count",
+    "difference",
+    "duration",
+    "power_of_two",
+    "rate",
+    "real",
+    "relative_bits",
+    "shape",
+    "share",
+    "size",
+    "small",
+]
+
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -13,26 +28,18 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
-def size(value: float) -> str:
-    """Bytes in powers of 1000: 1.23 MB."""
-    unit = 0
-    while round(value, 3 if unit else 0) >= 999.5 and unit < len(_BYTE_UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{value:.0f} B" if unit == 0 else f"{_three_digits(value)} {_BYTE_UNITS[unit]}"
-
-
 def duration(seconds: float) -> str:
     """1.23 s, 45.6 ms; minutes and hours from two minutes on."""
     if seconds >= 7200:
-        return f"{_three_digits(seconds / 3600)} h"
+        return f"{three_digits(seconds / 3600)} h"
     if seconds >= 120:
-        return f"{_three_digits(seconds / 60)} min"
+        return f"{three_digits(seconds / 60)} min"
     if seconds < 0.5e-9:
         return "0 s"
     for unit, name in _TIME_UNITS:
         if seconds >= 0.9995 * unit:
-            return f"{_three_digits(seconds / unit)} {name}"
-    return f"{_three_digits(seconds / 1e-9)} ns"
+            return f"{three_digits(seconds / unit)} {name}"
+    return f"{three_digits(seconds / 1e-9)} ns"
 
 
 def rate(bits_a_second: float) -> str:
@@ -87,9 +94,3 @@ def shape(dimensions: tuple[int, ...]) -> str:
 def relative_bits(bound: float, magnitude: float) -> float | None:
     """Bits of a value of this magnitude that an error bound leaves right; None where either is 0."""
     return log2(magnitude / bound) if bound > 0 and magnitude > 0 else None
-
-
-def _three_digits(value: float) -> str:
-    if value >= 99.95:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from latticework import _core
 from latticework.errors import FormatError
-from latticework.escaping import plain_text
 from latticework.report.as_json import render_json
 from latticework.report.data import Contents
 from latticework.report.html import render_fragment, render_page
 from latticework.report.text import render_text
+from latticework.shown import counted, of_program, shown
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Report(Contents):
         return render_fragment(self)
 
     def __repr__(self) -> str:
-        degree, bits = self.security.ring_degree, self.security.bits
-        security = "INSECURE" if self.security.insecure else f"{bits}-bit security"
-        return f"Report({plain_text(self.name)}: N={degree}, {len(self.keys)} keys, {security})"
+        security = "INSECURE" if self.security.insecure else f"{self.security.bits}-bit security"
+        named = of_program("bfv" if self.plain_modulus else "ckks", self.security.ring_degree, self.name)
+        return shown("Report", *named, counted(len(self.keys), "key"), security)
 
     def __str__(self) -> str:
         return self.text()

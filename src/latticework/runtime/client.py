@@ -21,7 +21,6 @@ from latticework.errors import (
     ShapeError,
     UserError,
 )
-from latticework.escaping import plain_text
 from latticework.given import as_array, forgotten
 from latticework.plan.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
@@ -34,6 +33,7 @@ from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
 from latticework.runtime.owner import OwnerValue, of_several
+from latticework.shown import shown
 
 SCALE_TOLERANCE = 2.0**-20
 
@@ -290,9 +290,7 @@ class Client:
         return Inputs(*in_runs(self.spec, values))
 
     def __repr__(self) -> str:
-        state = "no keys yet" if self._encryptor is None else "with keys"
-        insecure = ", INSECURE" if self.spec.chain.insecure else ""
-        return f"Client({plain_text(self.spec.name)}, N={self.spec.chain.ring_degree}{insecure}, {state})"
+        return shown("Client", *self.spec.facts(), "no keys yet" if self._encryptor is None else "secret key hidden")
 
 
 def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, coding: Coding) -> Any:

@@ -11,9 +11,10 @@ from typing import NoReturn
 
 from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError
-from latticework.escaping import html_text, plain_text
+from latticework.escaping import html_text
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.batches import Extent, check_extent, extent_data, extent_from
+from latticework.shown import shown, size
 
 INPUTS, OUTPUTS = "inputs", "outputs"
 _MAKE = {INPUTS: "encrypt it with client.encrypt", OUTPUTS: "run the server on encrypted inputs"}
@@ -76,9 +77,10 @@ class Encrypted:
         )
 
     def __repr__(self) -> str:
-        names = ", ".join([*self.tensors, *(f"{k}={v}" for k, v in self.integers.items())])
-        several = "" if self.extent is None else f"; {self.extent}"
-        return plain_text(f"Encrypted({self.role} of {self.program}: {names}{several}; {self.num_bytes / 1e6:.2f} MB)")
+        several = "" if self.extent is None else str(self.extent)
+        integers = (f"{name}={value}" for name, value in self.integers.items())
+        of = f"{self.role} of program {self.program}"
+        return shown("Encrypted", of, *self.tensors, *integers, several, size(self.num_bytes))
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -9,6 +9,7 @@ from latticework import _core
 from latticework.errors import SecretKeyError, UserError
 from latticework.escaping import plain_text
 from latticework.plan.serialise import is_secret_key
+from latticework.shown import counted, shown, size
 
 SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"
 
@@ -64,7 +65,10 @@ class PublicKeys:
         raise TypeError("PublicKeys are not pickled; save(folder) writes them, and Server.load reads them")
 
     def __repr__(self) -> str:
-        return f"PublicKeys({len(self.evaluation)} evaluation keys, {self.num_bytes / 1e6:.1f} MB in memory)"
+        return shown("PublicKeys", *self._facts())
+
+    def _facts(self) -> tuple[str, str]:
+        return counted(len(self.evaluation), "evaluation key"), f"{size(self.num_bytes)} in memory"
 
 
 class Keys:
@@ -91,7 +95,7 @@ class Keys:
         _core.save_secret_key(str(target / SECRET_FILE), self._secret, self._context)
 
     def __repr__(self) -> str:
-        return f"Keys(secret hidden; {self._public!r})"
+        return shown("Keys", "secret key hidden", *self._public._facts())
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SecretKeyError("keys with a secret key are never pickled or copied; save(folder) writes them to files")

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
+from latticework.shown import shown
 
 _WARNING = (
     "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "
@@ -49,17 +50,17 @@ class OwnerValue:
         return self._array.copy()
 
     def __repr__(self) -> str:
-        return f"OwnerValue(shape={self.shape}, hidden; .reveal() gives the array, to its owner only{self._doubt()})"
+        return shown("OwnerValue", f"shape {self.shape}", "hidden: .reveal() gives it to its owner", self._doubt())
 
     def _repr_html_(self) -> str:
-        shown = f"<code>OwnerValue(shape={self.shape})</code>: hidden; <code>.reveal()</code> gives the array"
-        return shown + self._doubt()
+        said = f"<code>OwnerValue(shape {self.shape})</code>: hidden, <code>.reveal()</code> gives it to its owner"
+        return ", ".join(filter(None, [said, self._doubt()]))
 
     def _doubt(self) -> str:
         """What a reader has to know before relying on the value."""
         if not isfinite(self.error_bound):
-            return "; LARGER THAN THE PROGRAM WAS MADE FOR, may be wrong"
-        return "" if self.is_proved else "; error bound for inputs like those of calibration only"
+            return "LARGER THAN THE PROGRAM WAS MADE FOR, may be wrong"
+        return "" if self.is_proved else "error bound for inputs like those of calibration only"
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SecretKeyError(_WARNING)

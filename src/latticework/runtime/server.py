@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.errors import ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
-from latticework.escaping import plain_text
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.code import encode_code
 from latticework.plan.constants import MapSums, slot_vectors
@@ -24,6 +23,7 @@ from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
 from latticework.runtime.options import open_context, parse_bytes
 from latticework.runtime.parts import check_complete, joined
+from latticework.shown import shown
 
 
 class Server:
@@ -199,9 +199,7 @@ class Server:
             )
 
     def __repr__(self) -> str:
-        insecure = ", INSECURE" if self.plan.chain.insecure else ""
-        name = plain_text(self.plan.client.name)
-        return f"Server({name}, N={self.plan.chain.ring_degree}{insecure}, {len(self.plan.keys)} keys)"
+        return shown("Server", *self.plan.client.facts())
 
 
 def _check_keys(plan: Plan, keys: PublicKeys) -> None:

@@ -29,7 +29,7 @@ MAY_LOAD = {
     f"techniques {LEAVES}",
     "latticework.runtime": RUNTIME,
     "latticework.model": f"{RUNTIME} cost debug ir model plain report",
-    "latticework.cli": f"cli {LEAVES}",
+    "latticework.cli": f"cli commands {LEAVES}",
     "latticework.commands.keygen": f"{RUNTIME} commands progress",
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",

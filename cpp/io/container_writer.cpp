@@ -91,7 +91,8 @@ Writer::Writer(const std::optional<std::string>& path, FileKind kind, const Hash
   for (const Section& section : sections_) major_ = std::max(major_, section.has_rows ? kRowsMajor : kOldestMajor);
   if (!is_small(header_.size(), sections_.size())) major_ = std::max(major_, kLargeMajor);
   if (path) {
-    file_ = std::make_unique<AtomicFile>(*path, kind == FileKind::kSecretKey ? 0600 : 0644, total_bytes_);
+    const bool is_secret = kind == FileKind::kSecretKey;  // for its owner alone, and never in the place of another
+    file_ = std::make_unique<AtomicFile>(*path, is_secret ? 0600 : 0644, total_bytes_, !is_secret);
   } else {
     memory_.resize(total_bytes_);
   }

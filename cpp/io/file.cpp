@@ -141,14 +141,15 @@ void MappedFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noex
                   MADV_WILLNEED);
 }
 
-AtomicFile::AtomicFile(std::string path, mode_t mode, bool unnamed)
-    : path_(std::move(path)), folder_(folder_of(path_)) {
+AtomicFile::AtomicFile(std::string path, mode_t mode, bool replaces, bool unnamed)
+    : replaces_(replaces), path_(std::move(path)), folder_(folder_of(path_)) {
   require_replaceable(path_);
+  if (!replaces_ && ::access(path_.c_str(), F_OK) == 0) refuse_taken();
   if (!unnamed || !open_unnamed(mode)) open_named(mode);
 }
 
-AtomicFile::AtomicFile(std::string path, mode_t mode, std::uint64_t bytes, bool unnamed)
-    : AtomicFile(std::move(path), mode, unnamed) {
+AtomicFile::AtomicFile(std::string path, mode_t mode, std::uint64_t bytes, bool replaces, bool unnamed)
+    : AtomicFile(std::move(path), mode, replaces, unnamed) {
   if (bytes == 0) return;
   // Room is claimed before hours of work go into the file; where the file system cannot, its length is set.
   const off_t length = static_cast<off_t>(bytes);
@@ -181,8 +182,9 @@ std::string AtomicFile::temporary_name() const { return (folder_ == "/" ? "" : f
 
 /// Gives the file a name; false if it is taken.
 bool AtomicFile::link_to(const std::string& name) const {
-  const std::string from = name_of_descriptor(file_.get());
-  if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+  const std::string from = temporary_.empty() ? name_of_descriptor(file_.get()) : temporary_;
+  const int flags = temporary_.empty() ? AT_SYMLINK_FOLLOW : 0;
+  if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), flags) == 0) return true;
   if (errno != EEXIST) fail("give the finished file its name", errno);
   return false;
 }
@@ -192,6 +194,11 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const char* action, int code) const { fail_io(path_, action, code); }
+
+void AtomicFile::refuse_taken() const {
+  throw IoError(EEXIST,
+                path_ + ": is there already, and this file replaces no other; name a file that is not there yet");
+}
 
 void AtomicFile::write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
   while (!bytes.empty()) {
@@ -206,7 +213,9 @@ void AtomicFile::write_at(std::uint64_t offset, std::span<const std::uint8_t> by
 void AtomicFile::commit() {
   if (::fsync(file_.get()) != 0) fail("make durable", errno);
   require_replaceable(path_);
-  if (!temporary_.empty() || !link_to(path_)) {
+  if (!replaces_) {
+    if (!link_to(path_)) refuse_taken();
+  } else if (!temporary_.empty() || !link_to(path_)) {
     if (temporary_.empty()) {
       std::string temporary = temporary_name();
       if (!link_to(temporary)) fail("give the finished file its name", EEXIST);
@@ -220,7 +229,7 @@ void AtomicFile::commit() {
 }
 
 void write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes, mode_t mode, bool unnamed) {
-  AtomicFile file(path, mode, bytes.size(), unnamed);
+  AtomicFile file(path, mode, bytes.size(), true, unnamed);
   file.write_at(0, bytes);
   file.commit();
 }

@@ -69,9 +69,10 @@ class MappedFile {
 /// regular files are replaced: devices, pipes, sockets, folders and symbolic links are refused. Members throw IoError.
 class AtomicFile {
  public:
-  /// mode: permission bits of the new file, less those of the umask. `bytes` are reserved and zero at first.
-  /// unnamed: whether to try without a name.
-  AtomicFile(std::string path, mode_t mode, std::uint64_t bytes, bool unnamed = true);
+  /// mode: permission bits of the new file, less those of the umask, from the moment that it exists. `bytes` are
+  /// reserved and zero at first. replaces: whether a file may be in its place already. unnamed: whether to try without
+  /// a name.
+  AtomicFile(std::string path, mode_t mode, std::uint64_t bytes, bool replaces = true, bool unnamed = true);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -80,13 +81,15 @@ class AtomicFile {
   void commit();
 
  private:
-  AtomicFile(std::string path, mode_t mode, bool unnamed);
+  AtomicFile(std::string path, mode_t mode, bool replaces, bool unnamed);
   bool open_unnamed(mode_t mode);
   void open_named(mode_t mode);
   bool link_to(const std::string& name) const;
   std::string temporary_name() const;
   [[noreturn]] void fail(const char* action, int code) const;
+  [[noreturn]] void refuse_taken() const;
 
+  bool replaces_;
   std::string path_;
   std::string folder_;
   std::string temporary_;

@@ -58,7 +58,7 @@ void require_private(const std::string& path) {
   char mode[8];
   std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode & 07777));
   throw Error(ErrorKind::kSecretKey, path + ": other users may read or write this secret key (its mode is " + mode +
-                                         "); if none has, chmod 600 it, else make new keys");
+                                         "); if nobody else has had it, `chmod 600 " + path + "`, else make new keys");
 }
 
 }  // namespace

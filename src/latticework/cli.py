@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.completion import completion_init  # type: ignore[attr-defined]
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-# Name -> settings. The function of that name, in the module of that name, is the command.
-COMMANDS: dict[str, dict[str, Any]] = {
-    "compile": {},
-    "keygen": {},
-    "encrypt": {},
-    "run": {},
-    "decrypt": {},
-    "explain": {},
-    "calibrate": {},
+from latticework import __version__
+from latticework.commands.talk import DONE, EXIT_STATUS, INTERRUPTED, misused
+
+UsageError: Any = typer.BadParameter.__base__  # typer's own name for it is private
+
+PROGRAM = "latticework"
+
+# Name -> what it does, as its docstring says. The function of that name, in the module of that name, is the command.
+COMMANDS = {
+    "compile": "Compile a program or a circuit to the server's plan and, beside it, the client file (no weights).",
+    "keygen": "Make a secret key and exactly the evaluation keys that the program needs.",
+    "encrypt": "Encrypt the inputs of one run, with the secret key or, as anybody can, with the public key.",
+    "run": "Evaluate a program on encrypted inputs. Needs no secret key, and refuses one.",
+    "decrypt": "Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published.",
+    "explain": "Say what a file is and what is in it; for a plan, the whole report.",
+    "calibrate": "Measure what operations cost on this machine, for `compile --cost-table`.",
+    "bench": "Run a benchmark of the source tree: `bench SUITE`, `bench SUITE --help`; `bench` alone lists suites.",
+    "version": "Print the version.",
+    "completion": "Print what lets a shell complete commands and options; its first line says where to put it.",
+}
+SETTINGS: dict[str, dict[str, Any]] = {
     "bench": {  # passes all its words on
         "context_settings": {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
         "add_help_option": False,
     },
-    "version": {},
 }
 
 
@@ -30,32 +46,71 @@ def load_command(name: str) -> Any:
     """A command, as typer runs it."""
     function = getattr(import_module(f"latticework.commands.{name}"), name)
     single = typer.Typer(add_completion=False)
-    single.command(name, **COMMANDS[name])(function)
+    single.command(name, **SETTINGS.get(name, {}))(function)
     return get_command(single)
 
 
 class Commands(TyperGroup):
-    """The commands by name, None until they are asked for: each loads what it needs and nothing else."""
+    """The commands by name and what they do: the one that is called is loaded, and nothing else."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)
+        self.commands: dict[str, Any] = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name, None if there is none."""
-        if cmd_name in self.commands and self.commands[cmd_name] is None:
-            self.commands[cmd_name] = load_command(cmd_name)
-        return self.commands.get(cmd_name)
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that the first word names, loaded; a UsageError of typer's if there is none."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load_command(str(name)), rest
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        *settings: Any,
+        **extra: Any,
+    ) -> Any:
+        """As typer's, but that a wrong command line is answered in JSON where it asks for that."""
+        words = list(sys.argv[1:] if args is None else args)
+        if not standalone_mode or "--json" not in words:
+            return super().main(words, prog_name, complete_var, standalone_mode, *settings, **extra)
+        try:
+            status = super().main(words, prog_name, complete_var, False, *settings, **extra)
+        except UsageError as error:
+            status = misused(error)
+        return sys.exit(status or DONE)
 
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+ENDINGS = "Exit status: " + "; ".join(f"{status} {meaning}" for status, meaning in EXIT_STATUS.items()) + "."
+app = typer.Typer(
+    cls=Commands, epilog=ENDINGS, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(__version__)
+        raise typer.Exit
 
 
 @app.callback()
-def latticework() -> None:
+def latticework(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Compile NumPy-like programs to run on encrypted data, and run them."""
 
 
 def main() -> None:
-    """Entry point."""
-    app()
+    """Entry point. Ctrl-C ends the process by its signal, so that loops and scripts of a shell end with it."""
+    if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:
+        completion_init()
+    try:
+        app(prog_name=PROGRAM)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGINT)
+        raise

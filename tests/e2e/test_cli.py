@@ -40,10 +40,10 @@ def latticework(folder, *arguments, fails=False):
     return done.stdout + done.stderr
 
 
-def fault(*arguments):
-    """What a command of this process says when it ends with status 1; faults need no process of their own."""
+def fault(*arguments, status=1):
+    """What a command of this process says when it ends with a fault; faults need no process of their own."""
     done = CliRunner().invoke(app, list(map(str, arguments)))
-    assert (done.exit_code, type(done.exception)) == (1, SystemExit), done.output
+    assert (done.exit_code, type(done.exception)) == (status, SystemExit), done.output
     return done.output.replace("\n", " ")
 
 
@@ -58,6 +58,7 @@ def session(tmp_path_factory):
     np.savez(folder / "weights.npz", **weights)
     np.save(folder / "data.npy", data)
     np.save(folder / "x.npy", data[:1])
+    np.save(folder / "narrow.npy", data[:1, :15])
     latticework(
         folder, "compile", "program.py:score", "--weights", "weights.npz", "--calibrate", "data.npy", "--network", "5e8",
         "--ring-degree", 2048, "--insecure", "-o", "model.lwplan", "--report", "report.html",
@@ -137,18 +138,16 @@ def test_explain_and_report(session):
         (["run", "model.lwplan", "in.lwct", "-k", "keys/secret.lwkey"], ["secret key"]),
         (["run", "model.lwplan", "in.lwct", "-k", "keys"], ["secret key", "give it keys/evaluation.lwkeys alone"]),
         (["run", "model.lwplan", "in.lwct"], ["keys holds a secret key, secret.lwkey"]),
-        (["run", "model.lwclient", "in.lwct", "-k", "keys"], ["client file"]),
+        (["run", "model.lwclient", "in.lwct", "-k", "keys/evaluation.lwkeys"], ["client file"]),
         (["decrypt", "model.lwclient", "in.lwct", "-k", "keys", "--insecure"], ["inputs of program", "outputs"]),
-        (["encrypt", "model.lwclient", "data.npy", "-k", "keys", "--insecure"], ["(50, 16)", "(1, 16)"]),
-        (["encrypt", "model.lwclient", "nothing.npy", "-k", "keys", "--insecure"], ["nothing.npy", "inputs x"]),
-        (["encrypt", "model.lwclient", "x=a", "-k", "keys", "--insecure"], ["'a'", "NAME=3"]),
+        (["encrypt", "model.lwclient", "narrow.npy", "-k", "keys", "--insecure"], ["(1, 15)", "(1, 16)"]),
         (["encrypt", "model.lwclient", "x=weights.npz", "-k", "keys", "--insecure"], ["w1, b1, w2", "x=INPUT.npy"]),
         (["encrypt", "model.lwclient", "x.npy", "-k", "keys"], ["INSECURE", "--insecure"]),
         (["keygen", "model.lwclient"], ["INSECURE", "--insecure"]),
         (["decrypt", "model.lwclient", "server/out.lwct", "-k", "keys"], ["INSECURE", "--insecure"]),
         (["compile", "program.py", "--calibrate", "program.py"], ["save it with np.save('program.npy'"]),
         (["compile", "program.py:scoer"], ["score", "program.py:NAME"]),
-        (["compile", "program.py", "--network", "internet"], ["network='internet'", "'lan', 'wan'"]),
+        (["compile", "program.py", "--network", "internet"], ["--network internet", "'lan', 'wan'"]),
         (["compile", "program.py", "--weights", "data.npy"], ["w1"]),
         (["keygen", "program.py"], ["program.py"]),
     ],
@@ -161,9 +160,28 @@ def test_faults_are_one_message_and_status_1(session, monkeypatch, arguments, wo
     assert not Path("unwanted.npy").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["encrypt", "model.lwclient", "nothing.npy", "-k", "keys", "--insecure"], ["nothing.npy", "inputs x"]),
+        (["encrypt", "model.lwclient", "x=a", "-k", "keys", "--insecure"], ["'a'", "NAME=3"]),
+        (["keygen", "none.lwclient"], ["FileNotFoundError: none.lwclient: cannot open"]),
+        (["compile", "none.py"], ["no such file: none.py"]),
+    ],
+)
+def test_what_the_system_refuses_is_status_3(session, monkeypatch, arguments, words):
+    monkeypatch.chdir(session[0])
+    printed = fault(*arguments, "-o", "unwanted.npy", status=3)
+    for word in words:
+        assert word in printed
+    assert "Errno" not in printed and not Path("unwanted.npy").exists()
+
+
 def test_a_fault_of_a_process(session):
     folder, _, _ = session
-    assert "client file" in latticework(folder, "run", "model.lwclient", "in.lwct", "-k", "keys", fails=True)
+    assert "client file" in latticework(
+        folder, "run", "model.lwclient", "in.lwct", "-k", "keys/evaluation.lwkeys", fails=True
+    )
 
 
 @pytest.mark.parametrize(

@@ -165,11 +165,12 @@ def test_keys_round_trip(deployed_mlp, run, tmp_path):
     deployed_mlp.model.save(tmp_path / "plan")
     server = lw.Server.load(tmp_path / "plan", folder / "evaluation.lwkeys", threads=1)
     assert server(inputs).to_bytes() == expected
-    for name in ("secret.lwkey", "renamed.lwkey"):
+    names = ["secret.lwkey", "renamed.lwkey", "secret.lwkey.bak", "no suffix"]
+    for name, next_name in zip(names, [*names[1:], "gone"], strict=True):
         with pytest.raises(SecretKeyError, match=rf"holds a secret key, {name}; .*evaluation.lwkeys alone"):
             lw.Server.load(tmp_path / "plan", folder)
-        (folder / name).rename(folder / "renamed.lwkey")
-    (folder / "renamed.lwkey").unlink()
+        (folder / name).rename(folder / next_name)
+    (folder / "gone").unlink()
     assert lw.Server.load(tmp_path / "plan", folder, threads=1)(inputs).to_bytes() == expected
 
 
@@ -179,7 +180,9 @@ def test_a_secret_key_that_others_may_read_is_refused(deployed_mlp, tmp_path, mo
     key = tmp_path / "secret.lwkey"
     client = deployed_mlp.model.client(threads=1)
     key.chmod(mode)
-    with pytest.raises(SecretKeyError, match=rf"secret.lwkey: other users .* mode is 0{mode:o}.*chmod 600"):
+    with pytest.raises(
+        SecretKeyError, match=rf"secret.lwkey: other users .* mode is 0{mode:o}.*`chmod 600 .*secret.lwkey`"
+    ):
         client.load_keys(tmp_path)
     key.chmod(0o400)
     client.load_keys(tmp_path)

@@ -239,6 +239,7 @@ class Objects:
         self.path.write_bytes(data)
         key = _core.load_secret_key(self.path, self.context)
         _core.Encryptor(self.context, key).encrypt(self.case.encoder.encode(np.ones(4), (0, 0), SCALE))
+        self.path.unlink()
         _core.save_secret_key(self.path, key, self.context)
         return self.path.read_bytes()
 

@@ -277,11 +277,11 @@ def test_the_command_line_shows_names_as_they_are(tmp_path, monkeypatch):
     run = CliRunner()
     for arguments, code in (
         (["compile", "program.py", "--calibrate", "x.npy", "--ring-degree", "1024", "--insecure"], 0),
-        (["encrypt", "model.lwclient", "x.npy", "[red]none", "--insecure"], 1),
-        (["encrypt", "model.lwclient", f"{HOSTILE[:60]}=1", "--insecure"], 1),
-        (["compile", "bad.py"], 1),
-        (["compile", f"program.py:{HOSTILE}"], 1),
-        (["explain", "\x1b[31m[red]FORGED"], 1),
+        (["encrypt", "model.lwclient", "x.npy", "[red]none", "--insecure"], 3),
+        (["encrypt", "model.lwclient", f"{HOSTILE[:60]}=1", "--insecure"], 3),
+        (["compile", "bad.py", "--force"], 1),
+        (["compile", f"program.py:{HOSTILE}", "--force"], 1),
+        (["explain", "\x1b[31m[red]FORGED"], 3),
     ):
         result = run.invoke(cli.app, arguments)
         assert result.exit_code == code, (arguments, result.output)

@@ -54,6 +54,10 @@ def test_secret_key_file_is_private_and_ternary(case, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     again = _core.load_secret_key(path, case.context)
     assert again.key_set == case.secret_key.key_set
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match=r"secret.lwk: is there already, and this file replaces no other"):
+        _core.save_secret_key(path, case.secret_key, case.context)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
     values = np.arange(16.0)
     decrypted = _core.Decryptor(case.context, again).decrypt(case.encrypt(values))
     np.testing.assert_allclose(decrypted, values, atol=1e-7)
@@ -83,6 +87,7 @@ def test_secret_key_file_with_a_fourth_value_is_refused(case, tmp_path):
         _core.write_container(path, KIND_SECRET, case.parameters.fingerprint, header, [(1, data)])
         with pytest.raises(FormatError, match=message):
             _core.load_secret_key(path, case.context)
+        path.unlink()
     _core.write_container(path, KIND_SECRET, case.parameters.fingerprint, header, [(1, good)])
     _core.load_secret_key(path, case.context)
 

@@ -329,7 +329,7 @@ def test_explain_plan_and_client_files(tmp_path):
     assert "INSECURE" in told
     assert "rotation " in told
     assert "return x @ w" in told
-    assert bytes(_core.ContainerReader(str(tmp_path / "a.plan"), kinds=[1]).parameters).hex() in told
+    assert bytes(_core.ContainerReader(str(tmp_path / "a.plan"), kinds=[1]).parameters).hex()[:16] in told
     client = explain_file(str(tmp_path / "a.client"))
     assert "client file" in client
     assert "Predicted time" not in client
@@ -342,10 +342,9 @@ def test_explain_other_files(tmp_path, kind):
     header = {"key_set": bytes(16), "keys": [["galois", 5, 0, 2]] * 40, "note": NASTY}
     _core.write_container(str(path), int(kind), bytes(range(32)), header, [(1, bytes(5000))] * 30)
     told = explain_file(path)
-    assert bytes(range(32)).hex() in told
-    assert "Sections (30)" in told
-    assert "5.00 kB" in told
-    assert "6 more" in told
+    assert bytes(range(8)).hex() in told and bytes(8).hex() in told
+    is_bare = kind in (_core.FileKind.SECRET_KEY, _core.FileKind.PUBLIC_KEY)  # nothing more to be said
+    assert ("Sections (30)" in told and "5.00 kB" in told and "6 more" in told) != is_bare
     assert ("SECRET" in told) == (kind == _core.FileKind.SECRET_KEY)
     assert "\x1b" not in told
     assert max(map(len, told.splitlines())) <= 100

@@ -72,6 +72,30 @@ def test_only_regular_files_are_replaced(tmp_path, monkeypatch, unnamed):
     assert (tmp_path / "file").read_bytes() == b"kept"
 
 
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_a_secret_key_is_private_while_it_is_written_and_replaces_nothing(tmp_path, mask):
+    path = tmp_path / "secret.lwkey"
+    before = os.umask(mask)
+    try:
+        writer, late = (_core.ContainerWriter(path, 3, bytes(32), {}, [(1, 4)]) for _ in range(2))
+    finally:
+        os.umask(before)
+    opened = [os.stat(fd) for fd in map(int, os.listdir("/dev/fd")) if os.path.lexists(f"/dev/fd/{fd}")]
+    ours = [status for status in opened if stat.S_ISREG(status.st_mode) and status.st_nlink == 0 and status.st_size]
+    assert ours and all(stat.S_IMODE(status.st_mode) == 0o600 for status in ours)
+    for one in (writer, late):
+        one.write(b"key1")
+    writer.commit()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    kept = path.read_bytes()
+    with pytest.raises(FileExistsError, match="secret.lwkey: is there already"):
+        late.commit()
+    del late
+    with pytest.raises(FileExistsError, match="secret.lwkey: is there already"):
+        _core.ContainerWriter(path, 3, bytes(32), {}, [(1, 4)])
+    assert path.read_bytes() == kept and list(tmp_path.iterdir()) == [path]
+
+
 def test_a_target_that_became_a_link_meanwhile_is_not_replaced(tmp_path):
     path = tmp_path / "file"
     writer = _core.ContainerWriter(path, 2, bytes(32), {}, [(1, 4)])
@@ -135,5 +159,5 @@ def test_outputs_that_are_not_files_end_a_command_before_its_work(tmp_path, monk
         ["calibrate", "-o", "pipe.npy"],
     ):
         result = CliRunner().invoke(cli.app, arguments)
-        assert result.exit_code == 1 and "pipe.npy: is a pipe" in result.output
+        assert result.exit_code == 3 and "pipe.npy: is a pipe" in result.output
     assert stat.S_ISFIFO(Path("pipe.npy").stat().st_mode)

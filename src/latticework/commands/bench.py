@@ -5,18 +5,24 @@ from __future__ import annotations
 import typer
 
 from latticework.bench import suites
-from latticework.commands.console import reported, say
+from latticework.commands.talk import DONE, Outcome, Talk, attempt
 from latticework.errors import UserError
 
 
-@reported
 def bench(context: typer.Context) -> None:
-    """Run a benchmark from the source tree: `bench SUITE`, `bench SUITE --help`; `bench` alone lists the suites."""
+    """Run a benchmark of the source tree: `bench SUITE`, `bench SUITE --help`; `bench` alone lists suites."""
+    status = attempt(Talk("bench"), lambda: run_suite(context.args))
+    if status != DONE:
+        raise typer.Exit(status)
+
+
+def run_suite(words: list[str]) -> Outcome:
+    """The suite that the first word names, with the others; the list of suites without one."""
     found = suites()
-    name = context.args[0] if context.args else ""
-    if name in ("", "--help"):
-        say(f"latticework bench SUITE [options]; suites: {', '.join(found.SUITES)}")
-        return
-    if name not in found.SUITES:
-        raise UserError(f"bench: there is no suite {name!r}; choose one of {', '.join(found.SUITES)}")
-    found.suite(name)(context.args[1:], prog_name=f"latticework bench {name}")
+    listed = ", ".join(found.SUITES)
+    if not words or words[0] == "--help":
+        return Outcome({}, (f"latticework bench SUITE [options]; suites: {listed}",))
+    if words[0] not in found.SUITES:
+        raise UserError(f"bench: there is no suite {words[0]!r}; choose one of {listed}")
+    found.suite(words[0])(words[1:], prog_name=f"latticework bench {words[0]}")
+    return Outcome({})

@@ -6,24 +6,30 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from latticework.calibrate import FULL, QUICK, default_place, write_table
 from latticework.calibrate import calibrate as measure_costs
-from latticework.commands.console import err, prepare, reported, say
+from latticework.commands.files import Force, prepare
+from latticework.commands.talk import Outcome, Talk, reported
 
 
 @reported
 def calibrate(
+    talk: Talk,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; in the user's cache folder if not given.")
     ] = None,
+    force: Force = False,
     quick: Annotated[bool, typer.Option("--quick", help="Seconds instead of minutes: fewer sizes, rougher.")] = False,
     backend: Annotated[str | None, typer.Option(help="Which kernels; the fastest if not given.")] = None,
-) -> None:
+) -> Outcome:
     """Measure what operations cost on this machine, for `compile --cost-table`."""
     path = output or default_place()
-    prepare(path)
+    if output is not None or path.exists():
+        prepare(talk, path, force=force)
+    err = Console(stderr=True)
     with Progress(
         TextColumn("calibrating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("{task.description}"), console=err, transient=True,
@@ -37,4 +43,4 @@ def calibrate(
         command = "latticework calibrate" + " --quick" * quick
         table = measure_costs(QUICK if quick else FULL, backend=backend, command=command, on_step=show)
     write_table(table, path)
-    say(f"wrote {path}; use it with: latticework compile --cost-table {path}")
+    return Outcome({"output": str(path)}, (f"wrote {path}; use it with: latticework compile --cost-table {path}",))

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from latticework.commands.arrays import read_arrays, read_values
-from latticework.commands.console import Target, prepare, reported, say
+from latticework.commands.files import Force, prepare
+from latticework.commands.talk import Outcome, Talk, reported
 from latticework.compile import compile as compile_program
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
@@ -20,10 +21,15 @@ from latticework.progress import ProgressBar
 
 @reported
 def compile(
+    talk: Talk,
     program: Annotated[str, typer.Argument(help="FILE.py, or FILE.py:NAME if it holds several programs.")],
-    output: Target = Path("model.lwplan"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Plan to write; the client file beside it ends in .lwclient.")
+    ] = Path("model.lwplan"),
+    force: Force = False,
     weights: Annotated[Path | None, typer.Option(help=".npz with one array per weight, by parameter name.")] = None,
     calibrate: Annotated[Path | None, typer.Option(help=".npy or .npz with data like the inputs.")] = None,
+    example: Annotated[Path | None, typer.Option(help=".npy or .npz with inputs that have no shape.")] = None,
     precision_bits: Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")] = 12,
     ring_degree: Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")] = None,
     security_bits: Annotated[int, typer.Option(help="128, 192 or 256.")] = 128,
@@ -37,43 +43,59 @@ def compile(
     wraps: Annotated[
         bool, typer.Option("--wraps", help="Results modulo t are meant: no warning of large ones.")
     ] = False,
+    plain_modulus: Annotated[int | None, typer.Option(help="Of BFV itself: a prime.")] = None,
     algorithm: Annotated[str, typer.Option(help="Of circuits: search, annealing, scalar or tensors.")] = "search",
     effort: Annotated[str, typer.Option(help="Of the search for lanes: fast, normal or max.")] = "normal",
     seed: Annotated[int, typer.Option(help="Of the search for lanes.")] = 0,
     report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
-) -> None:
-    """Compile a program or a circuit: writes the server's plan, and beside it the client file (no weights in it)."""
+) -> Outcome:
+    """Compile a program or a circuit to the server's plan and, beside it, the client file (no weights)."""
     client_file = output.with_suffix(".lwclient")
-    for file in (output, client_file, *([report] if report is not None else [])):
-        prepare(file)
-    found = load_program(program)
+    data = [file for file in (weights, calibrate, example, cost_table) if file is not None]
+    outputs = [output, client_file, *([report] if report is not None else [])]
+    prepare(talk, *outputs, force=force, inputs=[Path(program.partition(":")[0]), *data])
+    with talk.step("load the program"):
+        found = load_program(program)
     with ProgressBar("compiling") as bar:
         model = compile_program(
             found,
             weights=read_arrays(weights) if weights else {},
             calibrate=read_values(calibrate) if calibrate else None,
+            example=read_values(example) if example else None,
             precision_bits=precision_bits,
             ring_degree=ring_degree,
             security_bits=security_bits,
             insecure=insecure,
             cost_table=cost_table,
             network=read_network(network),
-            on_event=bar,
+            on_event=talk.listener(bar),
             progress=False,  # the bar is shown from the start
             scheme=scheme,
             plain_bits=plain_bits,
+            plain_modulus=plain_modulus,
             wraps=wraps,
             algorithm=algorithm,
             effort=effort,
             seed=seed,
         )
-    model.save(output)
-    model.client().save(client_file)
-    say(str(model))
-    say(f"wrote {output} (for the server) and {client_file} (for the client)")
-    if report is not None:
-        model.report().save(report)
-        say(f"wrote {report}")
+    with talk.step("write the files"):
+        model.save(output)
+        model.client().save(client_file)
+        if report is not None:
+            model.report().save(report)
+    chain = model.plan.chain
+    facts = {
+        "plan": str(output),
+        "client": str(client_file),
+        "report": None if report is None else str(report),
+        "program": model.plan.client.name,
+        "scheme": chain.scheme,
+        "ring_degree": chain.ring_degree,
+        "num_evaluation_keys": len(model.plan.keys),
+        "insecure": chain.insecure,
+    }
+    wrote = [f"wrote {output} (for the server) and {client_file} (for the client)"]
+    return Outcome(facts, (str(model), *wrote, *([f"wrote {report}"] if report is not None else [])))
 
 
 def read_network(text: str) -> str | float:

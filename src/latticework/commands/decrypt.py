@@ -2,53 +2,87 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from latticework.commands.arrays import write_arrays
-from latticework.commands.console import Insecure, Threads, prepare, reported, say
+from latticework.commands.arrays import array_bytes, check_form, write_arrays
+from latticework.commands.files import STANDARD, Force, Insecure, Threads, delivered, name, prepare_stream, source
+from latticework.commands.keys import ClientKeys, load_secret_key
+from latticework.commands.talk import Outcome, Talk, reported
+from latticework.escaping import plain_text
 from latticework.runtime import Client, OwnerValue
 
 
 @reported
 def decrypt(
+    talk: Talk,
     client: Annotated[Path, typer.Argument(help="Client file.")],
-    outputs: Annotated[Path, typer.Argument(help="Encrypted outputs.")],
-    keys: Annotated[Path, typer.Option("--keys", "-k", help="Key folder, or secret.lwkey.")] = Path("keys"),
+    outputs: Annotated[Path, typer.Argument(help="Encrypted outputs; - for standard input.")],
+    keys: ClientKeys = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help=".npy (or .npz for several outputs); else printed.")
+        Path | None,
+        typer.Option("--output", "-o", help=".npy (or .npz for several outputs), - for standard output; else printed."),
     ] = None,
+    force: Force = False,
     threads: Threads = 0,
     insecure: Insecure = False,
-) -> None:
+) -> Outcome:
     """Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published."""
     if output is not None:
-        prepare(output)
+        check_form(output)
+        prepare_stream(talk, output, force=force, inputs=[client, outputs])
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
-    owner.load_keys(keys)
-    values = owner.decrypt(owner.load_encrypted(outputs))
-    arrays = named_arrays(values)
+    load_secret_key(owner, keys)
+    with talk.step("decrypt"):
+        values = named_values(owner.decrypt(owner.load_encrypted(source(outputs))))
+    arrays = {key: value.reveal() for key, value in values.items()}
+    facts = {
+        "output": None if output is None else str(output),
+        "outputs": {key: _facts(value, shown=output is None) for key, value in values.items()},
+    }
+    for key, value in values.items():
+        if not isfinite(value.error_bound):
+            talk.warn(f"{key}: LARGER THAN THE PROGRAM WAS MADE FOR, may be wrong")
     if output is None:
-        for name, value in arrays.items():
-            say(f"{name} =")
-            print(np.array2string(value, precision=6, suppress_small=True))
-        return
-    write_arrays(output, arrays)
-    say(f"wrote {output}, readable by you only; do not publish it")
+        shown = (f"{plain_text(key)}{_precision(value)} =\n{_shown(arrays[key])}" for key, value in values.items())
+        return Outcome(facts, body="\n".join(shown))
+    _, data = delivered(output, lambda: write_arrays(output, arrays), lambda: array_bytes(arrays))
+    who = "" if output == STANDARD else ", readable by you only"
+    return Outcome(facts, (f"wrote {name(output)}{who}; do not publish it",), data=data)
 
 
-def named_arrays(values: Any) -> dict[str, np.ndarray[Any, Any]]:
+def named_values(values: Any) -> dict[str, OwnerValue]:
     """Decrypted values by output name."""
     if isinstance(values, OwnerValue):
-        return {"result": values.reveal()}
+        return {"result": values}
     if isinstance(values, tuple):
         values = {f"result{i}": value for i, value in enumerate(values)}
-    nested = {name: named_arrays(value) for name, value in values.items()}  # of circuits, whose results may be nested
+    nested = {name: named_values(value) for name, value in values.items()}  # of circuits, whose results may be nested
     return {
-        name if inner == "result" else f"{name}.{inner}": array
-        for name, arrays in nested.items()
-        for inner, array in arrays.items()
+        name if inner == "result" else f"{name}.{inner}": owned
+        for name, several in nested.items()
+        for inner, owned in several.items()
     }
+
+
+def _shown(array: np.ndarray[Any, Any]) -> str:
+    return np.array2string(array, precision=6, suppress_small=True)
+
+
+def _precision(value: OwnerValue) -> str:
+    """How far a value may be off, in words; nothing for exact integers."""
+    if not isfinite(value.error_bound) or value.error_bound == 0:
+        return ""
+    for_which = "" if value.is_proved else ", for inputs like those of calibration"
+    return f" (each within {value.error_bound:.2g}{for_which})"
+
+
+def _facts(value: OwnerValue, *, shown: bool) -> dict[str, Any]:
+    """What --json says of an output; its values where they are not written to a file."""
+    bound = value.error_bound if isfinite(value.error_bound) else None
+    facts = {"shape": list(value.shape), "error_bound": bound, "is_proved": value.is_proved}
+    return facts | ({"values": value.reveal().tolist()} if shown else {})

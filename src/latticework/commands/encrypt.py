@@ -8,41 +8,53 @@ from typing import Annotated, Any
 import typer
 
 from latticework.commands.arrays import read_values
-from latticework.commands.console import Insecure, Target, Threads, prepare, reported, say
+from latticework.commands.files import Force, Insecure, Threads, delivered, name, prepare_stream
+from latticework.commands.keys import ClientKeys, load_encryption_key
+from latticework.commands.talk import Outcome, Talk, reported
 from latticework.errors import TraceError
 from latticework.runtime import Client
-from latticework.runtime.keys import PUBLIC_FILE
 
 
 @reported
 def encrypt(
+    talk: Talk,
     client: Annotated[Path, typer.Argument(help="Client file.")],
-    inputs: Annotated[list[str], typer.Argument(help="INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer.")],
+    inputs: Annotated[
+        list[str], typer.Argument(help="INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer; - for standard input.")
+    ],
     part: Annotated[
         bool, typer.Option("--part", help="Only some of the inputs, by name; `run` takes files with the others too.")
     ] = False,
-    keys: Annotated[Path, typer.Option("--keys", "-k", help="Key folder, secret.lwkey or public.lwkey.")] = Path(
-        "keys"
+    keys: ClientKeys = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - for standard output.")] = Path(
+        "inputs.lwct"
     ),
-    output: Target = Path("inputs.lwct"),
+    force: Force = False,
     threads: Threads = 0,
     insecure: Insecure = False,
-) -> None:
-    """Encrypt the inputs of one run."""
+) -> Outcome:
+    """Encrypt the inputs of one run, with the secret key or, as anybody can, with the public key."""
+    prepare_stream(talk, output, force=force, inputs=[client, *(Path(w.rpartition("=")[2]) for w in inputs)])
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     positional, named = read_inputs(owner, inputs)
-    prepare(output)
     load_encryption_key(owner, keys)
     if part and positional:
         raise TraceError(
             f"encrypt --part: {len(positional)} of the inputs given have no name; write NAME=INPUT.npy for one of "
             f"{', '.join(input_names(owner))}"
         )
-    encrypted = owner.encrypt_part(**named) if part else owner.encrypt(*positional, **named)
-    encrypted.save(output)
-    others = [name for name in input_names(owner) if part and name not in named]
-    rest = f"; holds {', '.join(named)}, not {', '.join(others)}" if others else ""
-    say(f"wrote {output} ({output.stat().st_size / 1e6:.2f} MB){rest}")
+    with talk.step("encrypt"):
+        encrypted = owner.encrypt_part(**named) if part else owner.encrypt(*positional, **named)
+    with talk.step("write inputs"):
+        size, data = delivered(output, lambda: encrypted.save(output), encrypted.to_bytes)
+    missing = [n for n in input_names(owner) if part and n not in named]
+    held = [n for n in input_names(owner) if n not in missing]
+    rest = f"; holds {', '.join(held)}, not {', '.join(missing)}" if missing else ""
+    return Outcome(
+        {"output": str(output), "bytes": size, "inputs": held, "missing": missing},
+        (f"wrote {name(output)} ({size / 1e6:.2f} MB){rest}",),
+        data=data,
+    )
 
 
 def input_names(owner: Client) -> list[str]:
@@ -80,7 +92,7 @@ def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[st
 
 
 def _input(word: str, names: list[str]) -> Any:
-    if Path(word).is_file():
+    if word == "-" or Path(word).is_file() or Path(word).is_fifo():
         return read_values(Path(word))
     try:
         return int(word)
@@ -89,11 +101,3 @@ def _input(word: str, names: list[str]) -> Any:
             f"{word!r} is neither a file nor a whole number; give INPUT.npy, NAME=INPUT.npy, or NAME=3 for a "
             f"run-time integer; the program has the inputs {', '.join(names)}"
         ) from None
-
-
-def load_encryption_key(owner: Client, keys: Path) -> None:
-    """The secret key of a folder, or the key a file holds."""
-    if keys.name == PUBLIC_FILE:
-        owner.load_public_key(keys)
-    else:
-        owner.load_keys(keys)

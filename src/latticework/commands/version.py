@@ -1,8 +1,13 @@
 """`version`: which one this is."""
 
+import platform
+
 from latticework import __version__
+from latticework.commands.talk import Outcome, Talk, reported
 
 
-def version() -> None:
+@reported
+def version(talk: Talk) -> Outcome:
     """Print the version."""
-    print(__version__)
+    facts = {"version": __version__, "python": platform.python_version(), "machine": platform.machine()}
+    return Outcome(facts, (__version__,))

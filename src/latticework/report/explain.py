@@ -1,7 +1,8 @@
-"""What is in a file: any container that latticework writes, told in text."""
+"""What is in a file: any container that latticework writes, told in words or as plain data."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from latticework import _core
 from latticework.plan.serialise import CODE as CODE_SECTION
 from latticework.plan.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
 from latticework.report.build import build_client_report, build_report
-from latticework.report.quantities import count, size
+from latticework.report.quantities import count, power_of_two, size
+from latticework.report.stored_keys import stored_key_names
 from latticework.report.text_table import WIDTH, clip, columns
 
 _KINDS = {
@@ -19,7 +21,7 @@ _KINDS = {
     _core.FileKind.SECRET_KEY: "SECRET KEY: whoever has this file can decrypt. Never send it",
     _core.FileKind.PUBLIC_KEY: "public key (encrypts; safe to send)",
     _core.FileKind.EVALUATION_KEYS: "evaluation keys (for the server; safe to send)",
-    _core.FileKind.CIPHERTEXTS: "ciphertexts",
+    _core.FileKind.CIPHERTEXTS: "ciphertexts (safe to send)",
     _core.FileKind.PLAINTEXTS: "plaintexts (encoded, NOT encrypted)",
 }
 _PLAN_SECTIONS = {
@@ -27,40 +29,89 @@ _PLAN_SECTIONS = {
 }  # fmt: skip
 _MAX_SECTIONS = 24
 _MAX_ITEMS = 8
+_ID_DIGITS = 16  # of parameters, key sets and compilations: as many as messages show
 
 
-def explain_file(path: str | Path) -> str:
-    """Kind, parameters, header and sections of a file; for plans and client files the whole report.
+def explain_file(source: str | Path | bytes) -> str:
+    """Kind, parameters and content of a file, or of the bytes of one; for plans and client files the whole report.
 
-    Everything in the file is verified on the way.
+    Everything in it is verified on the way.
     raises  FormatError if it is damaged or is no file of latticework
     """
-    path = Path(path)
-    reader = _core.ContainerReader(str(path), kinds=[int(kind) for kind in _KINDS])
-    reader.verify_all()
-    kind = _core.FileKind(reader.kind)
-    facts = [
-        ("file", path.name),
+    reader = _opened(source)
+    facts, kind = file_facts(source), _core.FileKind(reader.kind)
+    rows = [
+        ("file", "standard input" if isinstance(source, bytes) else Path(source).name),
         ("kind", _KINDS[kind]),
-        ("size", size(path.stat().st_size)),
-        ("format", f"version {_major_version(path)}.{reader.minor_version}{_plan_format(reader.header)}"),
-        ("parameters", bytes(reader.parameters).hex()),
-        *([("holds", _held(reader.header))] if kind == _core.FileKind.CIPHERTEXTS else []),
+        ("size", size(facts["bytes"])),
+        ("format", f"version {facts['format']}{_plan_format(reader.header)}"),
+        ("parameters", f"{facts['parameters'][:_ID_DIGITS]}  (the same in all files that go together)"),
     ]
-    lines = [f"  {name:<12}{value}" for name, value in facts]
-    lines += ["", "Header", *_header(reader.header)]
-    lines += ["", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
+    if kind in (_core.FileKind.PLAN, _core.FileKind.CLIENT):
+        details = ["", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
+    else:
+        if "key_set" in facts:
+            rows.append(("key set", f"{facts['key_set'][:_ID_DIGITS]}  (the same in all that one secret key made)"))
+        if kind == _core.FileKind.CIPHERTEXTS:
+            rows.append(("holds", _held(reader.header)))
+        details = _content(reader, kind)
+    lines = [*(f"  {name:<12}{value}" for name, value in rows), *details]
     text = "\n".join(clip(line.rstrip(), WIDTH) for line in lines) + "\n"
+    given = source if isinstance(source, bytes) else Path(source)
     if kind == _core.FileKind.PLAN:
-        return text + "\n" + build_report(read_plan(path)).text()
+        return text + "\n" + build_report(read_plan(given)).text()
     if kind == _core.FileKind.CLIENT:
-        return text + "\n" + build_client_report(read_client(path)).text()
+        return text + "\n" + build_client_report(read_client(given)).text()
     return text
 
 
-def _major_version(path: Path) -> int:
+def file_facts(source: str | Path | bytes) -> dict[str, Any]:
+    """The same as plain data: kind, bytes, format, parameters, and by kind what else there is to say.
+
+    raises  as `explain_file`
+    """
+    reader = _opened(source)
+    kind, header = _core.FileKind(reader.kind), reader.header
+    facts: dict[str, Any] = {
+        "kind": kind.name.lower(),
+        "bytes": len(source) if isinstance(source, bytes) else os.path.getsize(source),
+        "format": f"{_major_version(source)}.{reader.minor_version}",
+        "parameters": bytes(reader.parameters).hex(),
+    }
+    if kind in (_core.FileKind.PLAN, _core.FileKind.CLIENT):
+        spec = read_client(source if isinstance(source, bytes) else Path(source))
+        return facts | {
+            "program": spec.name,
+            "scheme": spec.chain.scheme,
+            "ring_degree": spec.chain.ring_degree,
+            "insecure": spec.chain.insecure,
+            "inputs": [i.name for i in spec.arguments or spec.inputs],
+            "outputs": [o.name for o in spec.results or spec.outputs],
+            "num_evaluation_keys": len(spec.manifest.uses),
+        }
+    if isinstance(header.get("key_set"), bytes):
+        facts["key_set"] = header["key_set"].hex()
+    if kind == _core.FileKind.EVALUATION_KEYS:
+        facts["keys"] = stored_key_names(header.get("keys"))
+    if kind == _core.FileKind.CIPHERTEXTS:
+        extras = _extras(header)
+        facts |= {"role": _text(extras.get("role")), "program": _text(extras.get("program"))}
+        facts |= {"holds": list(_counts(header)), "integers": _integers(extras)}
+    return facts
+
+
+def _opened(source: str | Path | bytes) -> _core.ContainerReader:
+    given = source if isinstance(source, bytes) else str(source)
+    reader = _core.ContainerReader(given, kinds=[int(kind) for kind in _KINDS])
+    reader.verify_all()
+    return reader
+
+
+def _major_version(source: str | Path | bytes) -> int:
     """The first half of the version, which follows the eight bytes that every file starts with."""
-    with path.open("rb") as file:
+    if isinstance(source, bytes):
+        return int.from_bytes(source[8:10], "little")
+    with open(source, "rb") as file:
         return int.from_bytes(file.read(10)[8:], "little")
 
 
@@ -69,15 +120,83 @@ def _plan_format(header: dict[str, Any]) -> str:
     return f", plan format {shown(header['format'])}" if "format" in header else ""
 
 
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _extras(header: dict[str, Any]) -> dict[str, Any]:
+    extras = header.get("extras")
+    return extras if isinstance(extras, dict) else {}
+
+
+def _integers(extras: dict[str, Any]) -> dict[str, int]:
+    """Public run-time integers beside ciphertexts."""
+    integers = extras.get("integers")
+    return {str(k): v for k, v in integers.items() if type(v) is int} if isinstance(integers, dict) else {}
+
+
+def _listed(header: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Every ciphertext of a file: its name and what the file says of it; those of a group share that."""
+    found = []
+    for listed in (header.get("ciphertexts"), header.get("groups")):
+        for item in listed if isinstance(listed, list) else []:
+            if isinstance(item, dict):
+                names = item["names"] if isinstance(item.get("names"), list) else [item.get("name", "")]
+                found += [(str(name), item) for name in names]
+    return found
+
+
+def _counts(header: dict[str, Any]) -> Counter[str]:
+    """How many ciphertexts there are of each input or output; those of an array are stored as x[0], x[1], ..."""
+    return Counter(name.partition("[")[0] for name, _ in _listed(header))
+
+
 def _held(header: dict[str, Any]) -> str:
     """Which inputs or outputs of a program are in a file of ciphertexts, by name; some programs take several files."""
-    items, extras = header.get("ciphertexts", []), header.get("extras", {})
-    counts = Counter(str(item.get("name", "")).partition("[")[0] for item in items)  # x[0], x[1], ... of an array
-    names = [name if number == 1 else f"{name} ({count(number)} ciphertexts)" for name, number in counts.items()]
-    names += [f"{name} = {value} (not encrypted)" for name, value in dict(extras.get("integers", {})).items()]
+    extras = _extras(header)
+    names = [n if number == 1 else f"{n} ({count(number)} ciphertexts)" for n, number in _counts(header).items()]
+    names += [f"{name} = {value} (not encrypted)" for name, value in _integers(extras).items()]
     more = f" and {count(len(names) - _MAX_ITEMS)} more" if len(names) > _MAX_ITEMS else ""
     of = f"{extras['role']} of {extras.get('program', '')}: " if "role" in extras else ""
     return f"{of}{', '.join(names[:_MAX_ITEMS])}{more}"
+
+
+def _content(reader: _core.ContainerReader, kind: _core.FileKind) -> list[str]:
+    """What keys and ciphertexts there are, in words; what is in a header of another form, as it stands."""
+    header = reader.header
+    if kind in (_core.FileKind.SECRET_KEY, _core.FileKind.PUBLIC_KEY):
+        return []
+    if kind == _core.FileKind.EVALUATION_KEYS and (keys := stored_key_names(header.get("keys"))):
+        sizes = _sizes(reader, len(keys))
+        rows = [[key["name"], count(key["level"]), held] for key, held in zip(keys, sizes, strict=True)]
+        return ["", f"Keys ({count(len(keys))})", *_table(("key", "up to level", "bytes"), rows)]
+    if kind == _core.FileKind.CIPHERTEXTS and (items := _listed(header)) and all(map(_is_described, items)):
+        sizes = _sizes(reader, len(items))
+        rows = [
+            [name, count(item["index"]), power_of_two(item["scale"]), count(item["slots"]), held]
+            for (name, item), held in zip(items, sizes, strict=True)
+        ]
+        return ["", f"Ciphertexts ({count(len(items))})", *_table(("name", "level", "scale", "slots", "bytes"), rows)]
+    return ["", "Header", *_header(header), "", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
+
+
+def _is_described(item: tuple[str, dict[str, Any]]) -> bool:
+    """Whether a file says of a ciphertext what `_content` tells."""
+    fields = item[1]
+    whole = all(type(fields.get(name)) is int for name in ("index", "slots"))
+    return whole and isinstance(fields.get("scale"), float) and 0 < fields["scale"] < float("inf")
+
+
+def _sizes(reader: _core.ContainerReader, number: int) -> list[str]:
+    """Sizes of sections that hold one thing each; blank where they do not."""
+    if reader.num_sections != number:
+        return [""] * number
+    return [size(reader.section_bytes(i)) for i in range(number)]
+
+
+def _table(head: tuple[str, ...], rows: list[list[str]]) -> list[str]:
+    more = [f"  and {count(len(rows) - _MAX_SECTIONS)} more"] if len(rows) > _MAX_SECTIONS else []
+    return columns(head, rows[:_MAX_SECTIONS]) + more
 
 
 def _header(header: dict[str, Any]) -> list[str]:

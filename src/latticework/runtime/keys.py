@@ -31,8 +31,9 @@ def refuse_existing_key(folder: Path) -> None:
 
 def refuse_secret_keys(folder: str | Path) -> None:
     """SecretKeyError for a folder, given to a server, that holds a secret key."""
-    for file in sorted(Path(folder).glob("*.lwkey")):
-        if is_secret_key(str(file)):
+    place = Path(folder)
+    for file in sorted(place.iterdir()) if place.is_dir() else []:  # whatever they are called
+        if file.is_file() and is_secret_key(str(file)):
             raise SecretKeyError(
                 f"{folder} holds a secret key, {file.name}; a server must never hold one: give it "
                 f"{Path(folder) / EVALUATION_FILE} alone, and delete {file.name} if this is the server's machine"

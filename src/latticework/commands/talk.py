@@ -1,0 +1,229 @@
+"""What a command says, and how it ends: text for people or one JSON object, warnings, times of steps, exit status."""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, field
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+
+import typer
+
+from latticework.commands.words import in_words
+from latticework.errors import UserError
+from latticework.escaping import plain_text
+
+P = ParamSpec("P")
+
+DONE, REFUSED, USAGE, SYSTEM, FAULT, INTERRUPTED, NO_READER = 0, 1, 2, 3, 4, 130, 141
+EXIT_STATUS = {
+    DONE: "done",
+    REFUSED: "what was given is wrong or does not fit together: program, data, keys, files",
+    USAGE: "the command line is wrong: an unknown option, a missing argument",
+    SYSTEM: "a file is missing, is there already, cannot be read or written, or memory or disk is full",
+    FAULT: "a fault of latticework itself, with a traceback",
+    INTERRUPTED: "interrupted (Ctrl-C); no file is left half-written",
+    NO_READER: "nobody reads the output any more, as after `| head -1`",
+}
+
+Json = Annotated[bool, typer.Option("--json", help="Say everything as one JSON object.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say which steps there were and how long they took.")]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did.
+
+    facts  for --json: plain data by name
+    lines  for people, made printable when they are said
+    body   for people, before the lines: text that is printable already
+    data   bytes for standard output, where that was given as the output: all else goes to standard error
+    """
+
+    facts: Mapping[str, Any]
+    lines: tuple[str, ...] = ()
+    body: str = ""
+    data: bytes | None = None
+
+
+@dataclass
+class Talk:
+    """What a running command says to its caller.
+
+    command  its name
+    json     whether one JSON object says everything, when the command ends
+    verbose  whether the times of steps are said
+    """
+
+    command: str
+    json: bool = False
+    verbose: bool = False
+    warnings: list[str] = field(default_factory=list)
+    is_cut: bool = False  # whether standard output takes nothing any more
+    steps: dict[str, list[float]] = field(default_factory=dict)  # name -> how often, seconds
+
+    def warn(self, text: str) -> None:
+        """Something to know that does not end the command."""
+        self.warnings.append(plain_text(in_words(text)))
+        if not self.json:
+            say(self.warnings[-1], error=True)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """The time of a step of the command."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._add(name, time.perf_counter() - started)
+
+    def listener(self, bar: Callable[[Any], None]) -> Callable[[Any], None]:
+        """A subscriber to passes, keys and instructions: what a progress bar is told, and their times."""
+
+        def listen(event: Any) -> None:
+            bar(event)
+            self._add(event.op if hasattr(event, "op") else event.name, event.end - event.start)
+
+        return listen if self.verbose else bar
+
+    def _add(self, name: str, seconds: float) -> None:
+        count_and_sum = self.steps.setdefault(name, [0, 0.0])
+        count_and_sum[0] += 1
+        count_and_sum[1] += seconds
+
+    def end(self, outcome: Outcome) -> None:
+        """Say what was done; OSError if standard output takes no more."""
+        try:
+            self._tell(outcome)
+            sys.stdout.flush()
+        except OSError as error:
+            self.is_cut = True
+            discard(sys.stdout)
+            raise type(error)(error.errno, f"standard output: {error.strerror}") from None
+
+    def _tell(self, outcome: Outcome) -> None:
+        aside = outcome.data is not None
+        if outcome.data is not None:
+            sys.stdout.buffer.write(outcome.data)
+            sys.stdout.flush()
+        if self.json:
+            self._say_json({"ok": True, **outcome.facts}, aside=aside)
+        else:
+            self._say_steps()
+            if outcome.body:
+                print(outcome.body, file=sys.stderr if aside else sys.stdout)
+            for line in outcome.lines:
+                say(line, error=aside)
+
+    def fail(self, status: int, kind: str, text: str, at: object = None) -> int:
+        """Say why nothing was done; the exit status."""
+        text = plain_text(in_words(text))
+        if self.json:
+            error = {"kind": kind, "message": text, "at": None if at is None else str(at), "exit_status": status}
+            self._say_json({"ok": False, "error": error}, aside=self.is_cut)
+        else:
+            where = "" if at is None else f"{plain_text(at)}: "
+            typer.secho(
+                kind, fg="red", bold=True, nl=False, err=True, color=False if "NO_COLOR" in os.environ else None
+            )
+            say(f": {where}{text}", error=True)
+        return status
+
+    def _say_json(self, facts: Mapping[str, Any], *, aside: bool) -> None:
+        told: dict[str, Any] = {"command": self.command, **facts, "warnings": self.warnings}
+        if self.verbose:
+            told["steps"] = [{"name": n, "count": int(c), "seconds": s} for n, (c, s) in self.steps.items()]
+        print(json_text.dumps(told, allow_nan=False), file=sys.stderr if aside else sys.stdout)
+
+    def _say_steps(self) -> None:
+        if self.verbose:
+            for name, (count, seconds) in self.steps.items():
+                say(f"{seconds:10.4f} s  {name}{f' ({int(count)} times)' if count > 1 else ''}", error=True)
+
+    def show_warning(self, message: Warning | str, category: type[Warning], file: str, line: int, *_: Any) -> None:
+        """In the place of Python's own: one line, which names the place only where it is the user's."""
+        ours = category.__module__.startswith("latticework.")
+        self.warn(f"{category.__name__}: {message}" + ("" if ours else f" ({file}:{line})"))
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """One line as it stands: nothing that a terminal obeys."""
+    print(plain_text(text), file=sys.stderr if error else sys.stdout)
+
+
+def discard(stream: Any) -> None:
+    """Let what is still to be written to a stream that takes nothing any more go nowhere, and Python end in peace."""
+    with suppress(OSError):  # a stream without a descriptor holds nothing back
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def reported(command: Callable[Concatenate[Talk, P], Outcome]) -> Callable[..., None]:
+    """A command with --json and -v, whose outcome is said, and whose faults end it with a message and a status.
+
+    While it works, whatever a user's program prints goes to standard error if standard output is to hold JSON.
+    """
+
+    @wraps(command)
+    def run(*, json: bool = False, verbose: bool = False, **words: Any) -> None:
+        talk = Talk(command.__name__, json, verbose)
+        status = attempt(talk, lambda: command(talk, **words))  # type: ignore[call-arg]
+        if status != DONE:
+            raise typer.Exit(status)
+
+    hints = get_type_hints(command, include_extras=True)
+    own = [p.replace(annotation=hints[p.name]) for p in list(signature(command).parameters.values())[1:]]
+    shared = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        for name, kind in (("json", Json), ("verbose", Verbose))
+    ]
+    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in own] + shared
+    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def misused(error: Any) -> int:
+    """The exit status after a wrong command line, an error of typer's, has been told as JSON."""
+    context = error.ctx
+    command = context.info_name if context is not None and context.parent is not None else ""
+    return Talk(command, json=True).fail(USAGE, "UsageError", error.format_message())
+
+
+def attempt(talk: Talk, work: Callable[[], Outcome]) -> int:
+    """The exit status of a command, after it or its fault has been told."""
+    try:
+        with warnings.catch_warnings(), redirect_stdout(sys.stderr if talk.json else sys.stdout):
+            warnings.showwarning = talk.show_warning  # type: ignore[assignment]
+            outcome = work()
+        talk.end(outcome)
+        return DONE
+    except (typer.Exit, typer.Abort):
+        raise
+    except BrokenPipeError:
+        discard(sys.stdout)
+        return NO_READER
+    except UserError as error:
+        return talk.fail(REFUSED, type(error).__name__, error.message, error.at)
+    except OSError as error:
+        text = error.strerror or str(error)
+        named = error.filename is not None and error.strerror is not None
+        return talk.fail(SYSTEM, type(error).__name__, f"{error.filename}: {text}" if named else text)
+    except MemoryError as error:
+        remedy = "free some, or give the work less: smaller --memory and --key-memory, fewer --threads"
+        return talk.fail(SYSTEM, "MemoryError", f"not enough memory ({str(error) or 'no more is to be had'}): {remedy}")
+    except KeyboardInterrupt:
+        return talk.fail(INTERRUPTED, "Interrupted", "no file is left half-written")
+    except Exception as error:
+        traceback.print_exc()
+        remedy = "this is a fault of latticework; please report it with the lines above"
+        return talk.fail(FAULT, type(error).__name__, f"{error}: {remedy}")

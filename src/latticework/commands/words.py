@@ -1,0 +1,68 @@
+"""Messages in the language of the command line: what Python calls `precision_bits=20` is `--precision-bits 20` there.
+
+Errors are raised below the command line and name keywords of Python functions, since most users call these. The tables
+here are the only place that knows what the same is called by commands. A test compares them with the options that
+there are, and looks for every phrase in the source, so that neither can be forgotten.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Keywords of Python functions that are options, by what follows them.
+VALUES = (
+    "precision_bits", "ring_degree", "security_bits", "network", "scheme", "plain_bits", "plain_modulus", "algorithm",
+    "effort", "seed", "memory", "key_memory", "device", "threads", "backend",
+)  # fmt: skip
+FILES = ("weights", "calibrate", "example", "cost_table")
+FLAGS = ("insecure", "allow_insecure", "wraps")
+PYTHON_ONLY = {
+    "program": "the first argument of the command",
+    "on_event": "progress is shown on a terminal",
+    "progress": "progress is shown on a terminal",
+    "techniques": "for measuring what parts of the compiler give",
+    "spare_levels": "circuits are put together in Python",
+    "like": "circuits are put together in Python",
+}
+# What has no such pair of names, literally; longer ones before what they contain.
+PHRASES = {
+    "allow_insecure=True (--insecure on the command line)": "--insecure",
+    "weights=(...) in that order, or by name as weights={...}": "--weights FILE.npz with an array per weight, by name",
+    "weights=(...) in that order": "--weights FILE.npz with an array per weight, by name",
+    "keys.public().save(folder)": "`latticework keygen`",
+    "keys.public()": "evaluation.lwkeys",
+    "load_keys(folder) of its keys": "give the folder of its keys with -k",
+    "client.encrypt_part (`latticework encrypt --part`)": "`latticework encrypt --part`",
+    "client.encrypt": "`latticework encrypt`",
+    "client.decrypt": "`latticework decrypt`",
+    "write it with Encrypted.save": "write it with `latticework encrypt` or `latticework run`",
+}
+
+_PHRASE = re.compile("|".join(re.escape(phrase) for phrase in PHRASES))
+_VALUE = r"""'[^']*'|"[^"]*"|\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\]|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|[A-Za-z_]\w*"""
+_KEYWORD = re.compile(rf"(?<![\w.\-])({'|'.join((*VALUES, *FILES, *FLAGS))})=(?!=)({_VALUE})?")
+_NAMED = re.compile(rf"(?<![\w.\-])({'|'.join(n for n in (*VALUES, *FILES, *FLAGS) if '_' in n)})(?!\w)")  # alone
+_ITEM = re.compile(r"'(\w+)': ")
+
+
+def in_words(text: str) -> str:
+    """A message with keywords of Python functions replaced by options of commands."""
+    given = _KEYWORD.sub(_option, _PHRASE.sub(lambda found: PHRASES[found[0]], text))
+    return _NAMED.sub(lambda found: _option_of(found[1]), given)
+
+
+def _option_of(name: str) -> str:
+    return "--" + name.removeprefix("allow_").replace("_", "-")
+
+
+def _option(found: re.Match[str]) -> str:
+    name, value = found[1], found[2] or ""
+    option = _option_of(name)
+    if name in FLAGS or not value:
+        return option
+    if name not in FILES:
+        return f"{option} {value.strip(chr(39) + chr(34))}"
+    if value[0] == "{":
+        held = _ITEM.sub(r"\1=", value[1:-1].removeprefix("..., "))
+        return f"{option} FILE.npz" + (f" that holds {held}" if held != "..." else "")
+    return f"{option} {value}.npy" if value.isidentifier() else f"{option} {value.strip(chr(39) + chr(34))}"

@@ -1,0 +1,97 @@
+"""Messages at the command line: options for keywords, from the only two tables that know what is called what."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import latticework as lw
+from latticework import cli
+from latticework.commands.words import FILES, FLAGS, PHRASES, PYTHON_ONLY, VALUES, in_words
+
+SOURCE = Path(lw.__file__).parent
+OURS = ("output", "force", "json", "verbose", "keys", "part", "quick", "html", "report")  # no keywords of Python
+OPTIONS = {
+    option.name: option.opts[0]
+    for name in cli.COMMANDS
+    for option in cli.load_command(name).params
+    if option.param_type_name == "option"
+}
+
+
+def test_every_option_is_in_one_table_and_all_of_them_exist():
+    tabled = {*VALUES, *FILES, *FLAGS} - {"allow_insecure"}
+    assert tabled == set(OPTIONS) - {*OURS}
+    assert len(tabled) == len(VALUES) + len(FILES) + len(FLAGS) - 1
+
+
+def test_every_keyword_of_compile_is_an_option_or_has_a_reason_not_to_be():
+    for keyword in inspect.signature(lw.compile).parameters:
+        assert (keyword in OPTIONS) != (keyword in PYTHON_ONLY), keyword
+
+
+@pytest.mark.parametrize("keyword", [k for k in inspect.signature(lw.compile).parameters if k in OPTIONS])
+def test_every_keyword_of_compile_is_said_as_its_option(keyword):
+    option = OPTIONS[keyword]
+    assert in_words(f"compile: give {keyword}= or more") == f"compile: give {option} or more"
+    if keyword in FLAGS:
+        assert in_words(f"{keyword}=True is for tests") == f"{option} is for tests"
+    elif keyword in FILES:
+        assert in_words(f"pass {keyword}=data to compile") == f"pass {option} data.npy to compile"
+        assert in_words(f"{keyword}={{..., 'n': 5}}") == f"{option} FILE.npz that holds n=5"
+    else:
+        assert in_words(f"{keyword}=20.5; or {keyword}='max'.") == f"{option} 20.5; or {option} max."
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_every_phrase_is_one_of_a_message(phrase):
+    """As Python code writes it: braces of f-strings doubled, a string that goes on in the next line."""
+    text = "".join(path.read_text() for path in SOURCE.rglob("*.py") if path.parent.name != "commands")
+    joined = "".join(line.strip().strip('"') for line in text.replace('f"', '"').splitlines())
+    assert phrase in joined or phrase.replace("{", "{{").replace("}", "}}") in joined
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = 3", "degree=63 restores both", "at_most=5 of its loop", "my.seed=3", "--seed=3", "range=(-8, 8)", "seed==3"],
+)
+def test_what_belongs_to_programs_stays(text):
+    assert in_words(text) == text
+
+
+def told(arguments, folder, monkeypatch, text="def f(x: lw.Secret[4]):\n    return x * 2\n", kind="program"):
+    from typer.testing import CliRunner
+
+    monkeypatch.chdir(folder)
+    (folder / "f.py").write_text(f"import latticework as lw\n@lw.{kind}\n{text}")
+    done = CliRunner().invoke(cli.app, ["compile", "f.py", *arguments])
+    assert done.exit_code == 1, done.output
+    return done.output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        (["--precision-bits", "99"], "PrecisionError: compile: --precision-bits 99.0; give 1 to 40"),
+        (["--ring-degree", "1000"], "compile: --ring-degree 1000 is not a power of two from 1024 to 131072"),
+        (["--ring-degree", "1024"], "--ring-degree"),
+        (["--ring-degree", "1024", "--security-bits", "256"], "--ring-degree 1024 cannot give 256-bit security"),
+        (["--security-bits", "100"], "compile: --security-bits 100; choose one of"),
+        (["--network", "internet"], "compile: --network internet; give 'lan', 'wan', or a number of bits per second"),
+        (["--scheme", "tfhe"], "compile: --scheme tfhe; give one of 'ckks', 'bfv'"),
+        (["--algorithm", "best"], "compile: --algorithm best; give one of"),
+        (["--effort", "all"], "compile: --effort all; give one of"),
+        (["--seed", "-1"], "compile: --seed -1; give a whole number of at least 0"),
+    ],
+)
+def test_messages_of_compile(tmp_path, monkeypatch, arguments, want):
+    printed = told(arguments, tmp_path, monkeypatch)
+    assert want in printed and not [name for name in (*VALUES, *FILES) if f"{name}=" in printed]
+    assert not [name for name in VALUES if "_" in name and name in printed]
+
+
+def test_messages_about_programs(tmp_path, monkeypatch):
+    text = told([], tmp_path, monkeypatch, "def f(x: lw.Secret[4], w):\n    return x * w\n")
+    assert "Give --weights FILE.npz with an array per weight, by name, or annotate" in text
+    text = told([], tmp_path, monkeypatch, "def f(x: lw.Secret):\n    return x * 2\n")
+    assert "give --example to compile" in text

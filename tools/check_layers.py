@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "collecting": "",
     "escaping": "",
     "shown": "",
+    "extension": "",
     "figures": "",
     "given": "",
     "intervals": "",

@@ -125,6 +125,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_core":
+        return _load_extension()
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:
@@ -132,6 +134,14 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
+
+
+def _load_extension() -> ModuleType:
+    """The C++ extension; where it cannot be loaded or rebuilt, an ImportError that says what to do."""
+    try:
+        return import_module(f"{__name__}._core")
+    except Exception as error:
+        raise import_module(f"{__name__}.extension").explained(error) from error
 
 
 def __dir__() -> list[str]:

@@ -24,9 +24,9 @@ RUNTIME = f"_core params plan runtime {LEAVES}"
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.
 MAY_LOAD = {
     "latticework": LEAVES,
-    "latticework.bfv": f"_core bfv ir location params {LEAVES}",
-    "latticework.ckks": "_core approx bootstrapping ckks dialects expand ir keys location params passes plan "
-    f"techniques {LEAVES}",
+    "latticework.bfv": f"_core bfv ir keys location params plan rlwe {LEAVES}",
+    "latticework.ckks": "_core approx bare_plan bootstrapping ckks dialects expand ir keys location params passes plan "
+    f"rlwe techniques {LEAVES}",
     "latticework.runtime": RUNTIME,
     "latticework.model": f"{RUNTIME} cost debug ir model plain report",
     "latticework.cli": f"cli commands {LEAVES}",

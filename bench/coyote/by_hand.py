@@ -29,12 +29,12 @@ class ByHand:
         self.n, self.is_copied = int(size), replicated == "fully"
         self.log2_width = (self.n - 1).bit_length()
         self.width = 1 << self.log2_width
-        context = bfv.Context(parameters, threads=threads)
-        keygen = bfv.KeyGenerator(context)
+        here = parameters.on(threads=threads)
+        keygen = bfv.KeyGenerator(here)
         distances = [1 << k for k in range(2 * self.log2_width)]
-        evaluator = bfv.Evaluator(context, keygen.evaluation_keys(steps=[*distances, *(-d for d in distances)]))
-        self._encryptor = bfv.Encryptor(context, keygen.secret_key, evaluator=evaluator)
-        self._decryptor = bfv.Decryptor(context, keygen.secret_key)
+        evaluator = bfv.Evaluator(here, keygen.evaluation_keys(steps=[*distances, *(-d for d in distances)]))
+        self._encryptor = bfv.Encryptor(here, keygen.secret_key(), evaluator=evaluator)
+        self._decryptor = bfv.Decryptor(here, keygen.secret_key())
         self.rotations = 0
 
     def encrypt(self, inputs: Mapping[str, Any]) -> list[bfv.Ciphertext]:
@@ -78,6 +78,6 @@ class ByHand:
     def _doubled(self, x: bfv.Ciphertext, distances: list[int]) -> bfv.Ciphertext:
         """Each time x and x moved to the right by a distance, added."""
         for distance in distances:
-            x = x + x.rotate_rows(-distance)
+            x = x + x.rotate(-distance)
             self.rotations += 1
         return x

@@ -178,11 +178,7 @@ def slots_of(pack: Any) -> int:
 
 def parameters_of(plan: Plan) -> bfv.Parameters:
     """Those of the plan, for code that is not compiled."""
-    chain = plan.chain
-    return bfv.Parameters(
-        chain.ring_degree, chain.plain_modulus, chain.primes, chain.special,
-        num_digits=len(chain.digits), security_bits=chain.security_bits, insecure=chain.insecure,
-    )  # fmt: skip
+    return bfv.Parameters.of_chain(plan.chain)
 
 
 def flat(results: Any, modulus: int) -> list[int]:

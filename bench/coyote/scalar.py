@@ -18,14 +18,14 @@ class ScalarCode:
     """
 
     def __init__(self, case: Case, parameters: bfv.Parameters, threads: int = 0) -> None:
-        context = bfv.Context(parameters, threads=threads)
-        keygen = bfv.KeyGenerator(context)
+        here = parameters.on(threads=threads)
+        keygen = bfv.KeyGenerator(here)
         self.case = case
         self.parameters = parameters
         self.modulus = parameters.plain_modulus
-        evaluator = bfv.Evaluator(context, keygen.evaluation_keys())
-        self._encryptor = bfv.Encryptor(context, keygen.secret_key, evaluator=evaluator)
-        self._decryptor = bfv.Decryptor(context, keygen.secret_key)
+        evaluator = bfv.Evaluator(here, keygen.evaluation_keys())
+        self._encryptor = bfv.Encryptor(here, keygen.secret_key(), evaluator=evaluator)
+        self._decryptor = bfv.Decryptor(here, keygen.secret_key())
 
     def encrypt(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Integers to ciphertexts: nested lists of the same shapes."""

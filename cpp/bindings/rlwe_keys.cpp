@@ -75,15 +75,17 @@ void bind_key_files(nb::module_& m) {
   m.def(
       "save_secret_key",
       [](nb::handle path, const SecretKey& key, const Context& context) {
-        save_secret_key(to_path(path), key, context.parameters());
+        const std::optional<std::string> to = optional_path(path);
+        return saved(to, save_secret_key(to, key, context.parameters()));
       },
-      "path"_a, "key"_a, "context"_a, "To a file of mode 0600.");
+      "path"_a.none(), "key"_a, "context"_a, "To a file of mode 0600, or the bytes of one if path is None.");
   m.def(
       "load_secret_key",
-      [](nb::handle path, const Context& context) {
-        return std::make_shared<SecretKey>(load_secret_key(to_path(path), context.parameters()));
+      [](nb::handle from, const Context& context) {
+        const SourceView source(from);
+        return std::make_shared<SecretKey>(load_secret_key(source.source, context.parameters()));
       },
-      "path"_a, "context"_a);
+      "source"_a, "context"_a, "From a path, or from bytes.");
   m.def(
       "save_public_key",
       [](nb::handle path, const PyPublicKey& key) {

@@ -63,7 +63,8 @@ void require_private(const std::string& path) {
 
 }  // namespace
 
-void save_secret_key(const std::string& path, const SecretKey& key, const Parameters& parameters) {
+std::vector<std::uint8_t> save_secret_key(const std::optional<std::string>& path, const SecretKey& key,
+                                          const Parameters& parameters) {
   check_parameters(key.parameters(), parameters, "save: the secret key");
   const std::span<const std::int8_t> coefficients = key.coefficients();
   SecretBuffer<std::uint8_t> packed(coefficients.size() / 4);
@@ -74,12 +75,12 @@ void save_secret_key(const std::string& path, const SecretKey& key, const Parame
   const Writer::Declared section{kCoefficients, packed.size()};
   Writer writer = make_writer(path, FileKind::kSecretKey, parameters, header, {&section, 1});
   writer.write(packed.span());
-  writer.commit();
+  return writer.commit();
 }
 
-SecretKey load_secret_key(const std::string& path, const Parameters& parameters) {
-  const Reader reader = open_container({path, {}}, FileKind::kSecretKey, parameters);
-  require_private(path);
+SecretKey load_secret_key(const Source& source, const Parameters& parameters) {
+  const Reader reader = open_container(source, FileKind::kSecretKey, parameters);
+  if (source.path) require_private(*source.path);
   check_sections(reader, kCoefficients, 1);
   reader.header().require_keys({"key_set"});
   const std::span<const std::uint8_t> packed = reader.section(0);

@@ -186,9 +186,9 @@ class Sequences:
     def rescale(self, a: Tracked, _b: Tracked) -> Tracked:
         return self.made("rescale", lambda e, x: e.rescale(x), a.expected, (a,))
 
-    def drop_level(self, a: Tracked, _b: Tracked) -> Tracked:
+    def mod_switch(self, a: Tracked, _b: Tracked) -> Tracked:
         level = self.choose(a.ciphertext.level)
-        return self.made("drop_level", lambda e, x: e.drop_level(x, level), a.expected, (a,), level)
+        return self.made("mod_switch", lambda e, x: e.mod_switch(x, level), a.expected, (a,), level)
 
     def level_to(self, a: Tracked, _b: Tracked) -> Tracked:
         level = self.choose(a.ciphertext.level)
@@ -265,7 +265,7 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
         Sequences.relinearize_and_rescale,
     ),
     "rescale": (lambda a, b: _is_wide(a) and a.ciphertext.level > 0, Sequences.rescale),
-    "drop_level": (lambda a, b: a.ciphertext.is_settled and a.ciphertext.level > 0, Sequences.drop_level),
+    "mod_switch": (lambda a, b: a.ciphertext.is_settled and a.ciphertext.level > 0, Sequences.mod_switch),
     "level_to": (lambda a, b: a.ciphertext.is_settled and a.ciphertext.level > 0, Sequences.level_to),
     "rotate": (lambda a, b: a.ciphertext.degree == 1, Sequences.rotate),
     "rotate_many": (lambda a, b: a.ciphertext.degree == 1 and 3 * a.size <= MAX_VALUE, Sequences.rotate_many),

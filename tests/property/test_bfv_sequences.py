@@ -17,12 +17,12 @@ T_BITS = (17, 30, 45, 49)
 
 @functools.cache
 def instance(plain_bits: int) -> Any:
-    parameters = bfv.Parameters.of_bits(N, q_bits=[48] * 4, p_bits=[49] * 2, plain_bits=plain_bits, insecure=True)
-    context = bfv.Context(parameters, threads=1)
-    keygen = bfv.KeyGenerator(context)
-    evaluator = bfv.Evaluator(context, keygen.evaluation_keys(steps=[1, 5, -7], swap_rows=True))
-    encryptor = bfv.Encryptor(context, keygen.public_key(), evaluator=evaluator)
-    return parameters, evaluator, encryptor, bfv.Decryptor(context, keygen.secret_key)
+    parameters = bfv.Parameters(N, [48] * 4, p_bits=[49] * 2, plain_bits=plain_bits, insecure=True)
+    parameters = parameters.on(threads=1)
+    keygen = bfv.KeyGenerator(parameters)
+    evaluator = bfv.Evaluator(parameters, keygen.evaluation_keys(steps=[1, 5, -7], swap_rows=True))
+    encryptor = bfv.Encryptor(parameters, keygen.public_key(), evaluator=evaluator)
+    return parameters, evaluator, encryptor, bfv.Decryptor(parameters, keygen.secret_key())
 
 
 STEP = st.one_of(
@@ -45,7 +45,7 @@ def apply(name: str, x: Any, y: Any, number: int, evaluator: bfv.Evaluator, t: i
         "mul": lambda: (a * b, u * v),
         "square": lambda: (a * a, u * u),
         "neg": lambda: (-a, -u),
-        "rotate": lambda: (a.rotate_rows(number), np.roll(u, -number, axis=1)),
+        "rotate": lambda: (a.rotate(number), np.roll(u, -number, axis=1)),
         "swap": lambda: (a.swap_rows(), u[::-1]),
         "switch": lambda: (evaluator.mod_switch(a, max(a.level - 1, 0)), u),
         "add_int": lambda: (a + number, u + number),

@@ -18,7 +18,6 @@ class Case:
     """A client and a server."""
 
     parameters: bfv.Parameters
-    context: bfv.Context
     keygen: bfv.KeyGenerator
     keys: bfv.EvaluationKeys
     encoder: bfv.Encoder
@@ -38,27 +37,24 @@ class Case:
 
 
 def make_case(parameters: bfv.Parameters, backend: str | None = None, threads: int = 1) -> Case:
-    context = bfv.Context(parameters, backend=backend, threads=threads)
-    keygen = bfv.KeyGenerator(context)
+    parameters = parameters.on(backend=backend, threads=threads)
+    keygen = bfv.KeyGenerator(parameters)
     keys = keygen.evaluation_keys(steps=STEPS, swap_rows=True)
-    evaluator = bfv.Evaluator(context, keys)
+    evaluator = bfv.Evaluator(parameters, keys)
     return Case(
         parameters,
-        context,
         keygen,
         keys,
-        bfv.Encoder(context),
-        bfv.Encryptor(context, keygen.secret_key, evaluator=evaluator),
-        bfv.Decryptor(context, keygen.secret_key),
+        bfv.Encoder(parameters),
+        bfv.Encryptor(parameters, keygen.secret_key(), evaluator=evaluator),
+        bfv.Decryptor(parameters, keygen.secret_key()),
         evaluator,
     )
 
 
 @functools.cache
 def small_parameters(plain_bits: int, limbs: int = 5, special: int = 2, ring_degree: int = 1024) -> bfv.Parameters:
-    return bfv.Parameters.of_bits(
-        ring_degree, q_bits=[47] * limbs, p_bits=[49] * special, plain_bits=plain_bits, insecure=True
-    )
+    return bfv.Parameters(ring_degree, [47] * limbs, p_bits=[49] * special, plain_bits=plain_bits, insecure=True)
 
 
 @functools.cache
@@ -73,7 +69,7 @@ def backends() -> list[str]:
 
 def is_usable(name: str) -> bool:
     try:
-        bfv.Context(small_parameters(17), backend=name, threads=1)
+        small_parameters(17).on(backend=name, threads=1).context
     except ValueError:
         return False
     return True

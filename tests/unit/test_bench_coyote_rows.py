@@ -31,7 +31,7 @@ COUNTS = ("adds", "muls", "rotations", "blends", "masks", "mul_constants", "add_
 
 @pytest.fixture(scope="module")
 def parameters():
-    return bfv.Parameters.of_bits(2**11, q_bits=[49] * 3, p_bits=[49], plain_bits=20, insecure=True)
+    return bfv.Parameters(2**11, [49] * 3, p_bits=[49], plain_bits=20, insecure=True)
 
 
 @pytest.mark.parametrize("name", ["dot.3.un", "conv.4.2.un", "dist.3.un", "sort[3]", "determinant", "hamming.4", "gx"])
@@ -186,7 +186,7 @@ def test_other_spellings_take_no_more(name, moves, muls):
 
 def test_scalar_code_that_is_deeper_than_the_vector_code_takes_parameters_of_its_own():
     case = Case("power", "other", lambda x: [x[0] * x[0] * x[0] * x[0] * x[0]], {"x": Given((1,))})
-    shallow = bfv.Parameters.choose(4096, plain_bits=20, depth=1)
+    shallow = bfv.Parameters.choose(ring_degree=4096, plain_bits=20, depth=1)
     inputs = case.inputs(1)
     code, encrypted = scalar_code(case, shallow, inputs, How(threads=1))
     assert code.parameters is not shallow

@@ -53,14 +53,14 @@ class SealSide:
 
 
 def test_the_same_program_as_seal():
-    parameters = bfv.Parameters.of_bits(N, q_bits=[40] * 3, p_bits=[49], plain_modulus=T, insecure=True)
+    parameters = bfv.Parameters(N, [40] * 3, p_bits=[49], plain_modulus=T, insecure=True)
     case, other = make_case(parameters), SealSide()
     keys = case.keygen.evaluation_keys(steps=None, swap_rows=True)
-    evaluator = bfv.Evaluator(case.context, keys)
-    encryptor = bfv.Encryptor(case.context, case.keygen.public_key(), evaluator=evaluator)
+    evaluator = bfv.Evaluator(case.parameters, keys)
+    encryptor = bfv.Encryptor(case.parameters, case.keygen.public_key(), evaluator=evaluator)
     rng = np.random.default_rng(11)
     for steps in (1, -5, 300):
         x, y, z = (case.random(rng) for _ in range(3))
         a, b = encryptor.encrypt(x), encryptor.encrypt(y)
-        here = ((a * b).rotate_rows(steps) * z).swap_rows() - a + y
+        here = ((a * b).rotate(steps) * z).swap_rows() - a + y
         np.testing.assert_array_equal(case.read(here), other.run(x, y, z, steps))

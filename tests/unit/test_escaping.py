@@ -25,14 +25,15 @@ SOURCE = Path(lw.__file__).parent
 SHOWING = {"__repr__", "__str__", "__format__", "_repr_html_"}
 # Classes that show numbers and words of ours alone.
 WITHOUT_TEXT = {
-    "bfv.ciphertext.Ciphertext", "bfv.ciphertext.Plaintext", "bfv.context.Context", "bfv.keys.EvaluationKeys",
-    "bfv.keys.PublicKey", "bfv.keys.SecretKey", "bfv.parameters.Parameters", "ckks.bootstrapper.Bootstrapper",
-    "ckks.ciphertext.Ciphertext", "ckks.ciphertext.Plaintext", "ckks.estimates.Estimate", "ckks.evaluator.Evaluator",
-    "ckks.keys.KeySet", "ckks.keys.PublicKey", "ckks.keys.SecretKey", "ckks.linear.LinearTransform",
-    "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "dialects.rlwe_types.Level",
+    "bfv.ciphertext.Plaintext", "bfv.encryption.Decryptor", "bfv.encryption.Encoder", "bfv.encryption.Encryptor",
+    "bfv.parameters.Parameters", "ckks.bootstrapper.Bootstrapper", "ckks.ciphertext.Plaintext",
+    "ckks.encryption.Decryptor", "ckks.encryption.Encoder", "ckks.encryption.Encryptor", "ckks.linear.LinearTransform",
+    "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "dialects.rlwe_types.Level", "ir.types.Type",
     "layout.conversions.base.Conversion", "layout.layout.Layout", "plan.pack.PackDim", "plan.pack.PackMap",
-    "ir.types.Type", "runtime.batches.Extent", "runtime.keys.Keys", "runtime.keys.PublicKeys", "runtime.owner.OwnerValue",
-    "techniques.Techniques",
+    "rlwe.ciphertext.Ciphertext", "rlwe.evaluator.Evaluator", "rlwe.keys.EvaluationKeys", "rlwe.keys.KeyGenerator",
+    "rlwe.keys.PublicKey", "rlwe.keys.SecretKey", "rlwe.parameters.ChainParameters", "runtime.batches.Extent",
+    "runtime.keys.Keys",
+    "runtime.keys.PublicKeys", "runtime.owner.OwnerValue", "techniques.Techniques",
 }  # fmt: skip
 
 

@@ -135,7 +135,7 @@ def test_a_ciphertext_gives_its_shape():
     found = w.estimator.fresh(1.0, 1.0, ciphertext=c)
     assert (found.level, found.scale, found.slots) == (2, c.scale, 8)
     assert w.estimator.fresh(3.0).bound.rms == pytest.approx(3**0.5)
-    assert "Estimate(8 slots, level 2" in repr(found) and "worst 2^-" in repr(found)
+    assert "Estimate(ckks, N=2^12, 8 slots, level 2 of 4" in repr(found) and "worst 2^-" in repr(found)
 
 
 def test_plaintexts_count_as_what_they_hold():

@@ -259,7 +259,7 @@ def test_level_limited_keys_are_smaller(generator, parameters, encryptor, close,
     c = encryptor.encrypt(x)
     with pytest.raises(MissingKeyError, match="serves levels up to 1, the ciphertext is at level 4"):
         e.rotate(c, 1)
-    close(e.rotate(e.drop_level(c, 1), 1), np.roll(x, -1))
+    close(e.rotate(e.mod_switch(c, 1), 1), np.roll(x, -1))
 
 
 def test_key_sets_join(generator, parameters, encryptor, close, x):
@@ -276,10 +276,10 @@ def test_keys_in_files(tmp_path, generator, parameters, keys, decryptor, x):
     keys.save(tmp_path / "keys")
     secret = ckks.SecretKey.load(tmp_path / "secret", parameters)
     public = ckks.PublicKey.load(tmp_path / "public", parameters)
-    e = ckks.Evaluator(parameters, ckks.KeySet.load(tmp_path / "keys", parameters))
+    e = ckks.Evaluator(parameters, ckks.EvaluationKeys.load(tmp_path / "keys", parameters))
     c = ckks.Encryptor(parameters, public, evaluator=e).encrypt(x)
     ckks.save_ciphertexts(tmp_path / "c", [c, c.rotate(1)])
-    first, second = ckks.load_ciphertexts(tmp_path / "c", parameters, evaluator=e)
+    first, second = ckks.load_ciphertexts(tmp_path / "c", parameters, evaluator=e).values()
     np.testing.assert_allclose(ckks.Decryptor(parameters, secret).decrypt(second), np.roll(x, -1), atol=1e-7)
     np.testing.assert_allclose(decryptor.decrypt(first.rotate(1)), np.roll(x, -1), atol=1e-7)
     c.save(tmp_path / "one")
@@ -354,7 +354,7 @@ def test_plain_products_rescale_onto_the_canonical_scale(evaluator, encryptor, p
 
 def test_levels(evaluator, encryptor, parameters, close, x):
     c = encryptor.encrypt(x)
-    dropped = evaluator.drop_level(c, 1)
+    dropped = evaluator.mod_switch(c, 1)
     assert dropped.level == 1 and dropped.scale == c.scale and dropped.num_bytes < c.num_bytes
     close(dropped, x)
     for level in range(parameters.levels):
@@ -653,12 +653,12 @@ def test_the_package_is_loaded_when_it_is_used():
 @pytest.mark.parametrize(
     ("wrong", "error", "text"),
     [
-        (lambda p, g, x: ckks.KeyGenerator(1024), ckks.UserError, "takes ckks.Parameters first, got int"),
-        (lambda p, g, x: ckks.Encoder(None), ckks.UserError, "takes ckks.Parameters first, got NoneType"),
-        (lambda p, g, x: ckks.Decryptor(p, g.secret_key()).decrypt([x]), ckks.UserError, "got list; decrypt_many"),
+        (lambda p, g, x: ckks.KeyGenerator(1024), ckks.UserError, "KeyGenerator: the parameters: got int; give ckks.Parameters"),
+        (lambda p, g, x: ckks.Encoder(None), ckks.UserError, "Encoder: the parameters: got NoneType; give ckks.Parameters"),
+        (lambda p, g, x: ckks.Decryptor(p, g.secret_key()).decrypt([x]), ckks.UserError, "got list; give one ckks.Ciphertext; decrypt_many"),
         (lambda p, g, x: p.on(backend="gpu"), ckks.UserError, "no backend 'gpu'; choose one of auto"),
         (lambda p, g, x: p.on(threads=-1), ckks.RangeError, "threads=-1; give 1 to 1024"),
-        (lambda p, g, x: g.evaluation_keys(steps=3), TypeError, "steps is 3; give a list"),
+        (lambda p, g, x: g.evaluation_keys(steps=3), TypeError, "steps is 3, a int; give a list"),
         (lambda p, g, x: g.evaluation_keys(required="x"), TypeError, "give what required_keys"),
         (lambda p, g, x: ckks.LinearTransform([[1, 2], [3]]), ckks.ShapeError, "rows of different lengths"),
         (lambda p, g, x: ckks.chebyshev(3, (-1, 1), 3), ckks.UserError, "takes a NumPy function"),

@@ -57,7 +57,7 @@ def entries():
     circuit = lw.compile(added, **SMALL).client()
     exact = lw.compile(added, scheme="bfv", ring_degree=4096, insecure=True, plain_bits=17).client()
     reals = ckks.Parameters(1024, [40, 30], scale_bits=30, num_special=1, insecure=True)
-    integers = bfv.Context(bfv.Parameters.of_bits(1024, q_bits=[40], p_bits=[40], plain_bits=17, insecure=True))
+    integers = bfv.Parameters(1024, [40], p_bits=[40], plain_bits=17, insecure=True)
     return {
         "weights of a program": lambda x: lw.compile(weighted, weights=(x,), **SMALL),
         "weights of a circuit": lambda x: lw.compile(taken, weights={"w": x}, **SMALL),

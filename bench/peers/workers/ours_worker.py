@@ -55,7 +55,7 @@ class Ckks:
         self.plain = self.encoder.encode(self.x)
         self.cipher = self.encryptor.encrypt(self.plain)
 
-    def evaluator_with(self, keys: ckks.KeySet) -> ckks.Evaluator:
+    def evaluator_with(self, keys: ckks.EvaluationKeys) -> ckks.Evaluator:
         return ckks.Evaluator(self.parameters, keys, constant_bytes=CONSTANT_BYTES)
 
     def error(self, cipher: ckks.Ciphertext, expected: np.ndarray) -> float:
@@ -136,32 +136,31 @@ class Bfv:
     def __init__(self, name: str, threads: int) -> None:
         chosen = BFV[name]
         self.chosen = chosen
-        self.parameters = bfv.Parameters.of_bits(
+        parameters = bfv.Parameters(
             1 << chosen.log2_degree,
-            q_bits=[chosen.prime_bits] * chosen.limbs,
+            [chosen.prime_bits] * chosen.limbs,
             p_bits=[chosen.special_bits] * chosen.special_limbs,
             plain_modulus=PLAIN_MODULUS,
         )
-        self.context = bfv.Context(self.parameters, backend=BACKEND, threads=threads)
-        keys = bfv.KeyGenerator(self.context)
-        self.evaluator = bfv.Evaluator(self.context, keys.evaluation_keys(steps=[1]))
-        self.encoder = bfv.Encoder(self.context)
-        self.encryptor = bfv.Encryptor(self.context, keys.public_key(), evaluator=self.evaluator)
-        self.decryptor = bfv.Decryptor(self.context, keys.secret_key)
+        self.parameters = parameters.on(backend=BACKEND, threads=threads)
+        keys = bfv.KeyGenerator(self.parameters)
+        self.evaluator = bfv.Evaluator(self.parameters, keys.evaluation_keys(steps=[1]))
+        self.encoder = bfv.Encoder(self.parameters)
+        self.encryptor = bfv.Encryptor(self.parameters, keys.public_key(), evaluator=self.evaluator)
+        self.decryptor = bfv.Decryptor(self.parameters, keys.secret_key())
         self.x = work.integers(1 << chosen.log2_degree, PLAIN_MODULUS).reshape(2, -1)
         self.plain = self.encoder.encode(self.x)
         self.cipher = self.encryptor.encrypt(self.plain)
 
     def facts(self) -> dict[str, object]:
-        top = self.parameters.levels
         return {
             "library": LIBRARY,
-            "backend": self.context.backend,
+            "backend": self.parameters.context.backend,
             "log2_degree": self.chosen.log2_degree,
             "limbs": self.chosen.limbs,
-            "digits": len(self.parameters.digits),
+            "digits": self.parameters.num_digits,
             "special_limbs": self.chosen.special_limbs,
-            "log2_q": round(self.parameters.log2_q(top), 1),
+            "log2_q": round(self.parameters.log2_q, 1),
             "log2_qp": round(self.parameters.log2_qp, 1),
         }
 
@@ -179,10 +178,10 @@ class Bfv:
         return {
             "encrypt": checked(lambda: self.encryptor.encrypt(pt), x),
             "decrypt_decode": lambda: opened,
-            "mul_plain": checked(lambda: e.mul(ct, pt), x * x),
-            "mul_relin": checked(lambda: e.mul(ct, ct), x * x),
-            "rotate": checked(lambda: e.rotate_rows(ct, 1), np.roll(x, -1, axis=1)),
-            "ciphertext_bytes": lambda: Operation(lambda: len(bfv.save_ciphertexts(None, {"x": e.mul(ct, pt)}) or b"")),
+            "mul_plain": checked(lambda: e.mul_plain(ct, pt), x * x),
+            "mul_relin": checked(lambda: e.mul_relin(ct, ct), x * x),
+            "rotate": checked(lambda: e.rotate(ct, 1), np.roll(x, -1, axis=1)),
+            "ciphertext_bytes": lambda: Operation(lambda: len(e.mul_plain(ct, pt).to_bytes())),
         }
 
 

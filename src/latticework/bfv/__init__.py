@@ -4,47 +4,71 @@ Usable alone, NumPy integers in and out:
 
     >>> import numpy as np
     >>> from latticework import bfv
-    >>> parameters = bfv.Parameters.choose(2**13, plain_bits=20, depth=2)
-    >>> context = bfv.Context(parameters)
-    >>> keygen = bfv.KeyGenerator(context)
-    >>> evaluator = bfv.Evaluator(context, keygen.evaluation_keys(steps=[1, -1], swap_rows=True))
-    >>> encryptor = bfv.Encryptor(context, keygen.public_key(), evaluator=evaluator)
-    >>> decryptor = bfv.Decryptor(context, keygen.secret_key)
+    >>> parameters = bfv.Parameters.choose(depth=2, plain_bits=20)
+    >>> keygen = bfv.KeyGenerator(parameters)
+    >>> evaluator = bfv.Evaluator(parameters, keygen.evaluation_keys(steps=[1, -1], swap_rows=True))
+    >>> encryptor = bfv.Encryptor(parameters, keygen.public_key(), evaluator=evaluator)
+    >>> decryptor = bfv.Decryptor(parameters, keygen.secret_key())
     >>> x = encryptor.encrypt([1, 2, 3, 4])
     >>> y = x * x + 10 * x - 3
     >>> decryptor.decrypt(y)[0, :4]
     array([ 8, 21, 36, 53])
-    >>> decryptor.decrypt(y.rotate_rows(1))[0, :3]
+    >>> decryptor.decrypt(y.rotate(1))[0, :3]
     array([21, 36, 53])
     >>> decryptor.noise_budget(y) > 20
     True
 """
 
 from latticework.bfv.ciphertext import Ciphertext, Plaintext
-from latticework.bfv.context import Context
-from latticework.bfv.encryption import Decryptor, Encoder, Encryptor, load_ciphertexts, save_ciphertexts
+from latticework.bfv.encryption import Decryptor, Encoder, Encryptor
 from latticework.bfv.evaluator import Evaluator
+from latticework.bfv.files import ciphertexts_from_bytes, ciphertexts_to_bytes, load_ciphertexts, save_ciphertexts
 from latticework.bfv.keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
-from latticework.bfv.parameters import Parameters
-from latticework.errors import DecryptionError
-from latticework.params.bfv_noise import Noise, NoiseModel
+from latticework.bfv.parameters import NoiseModel, Parameters
+from latticework.errors import (
+    DecryptionError,
+    DtypeError,
+    FormatError,
+    LevelError,
+    MissingKeyError,
+    ParameterMismatchError,
+    RangeError,
+    SecretKeyError,
+    SecurityError,
+    ShapeError,
+    UnsupportedError,
+    UserError,
+)
+from latticework.params.bfv_noise import Noise
 
 __all__ = [
     "Ciphertext",
-    "Context",
     "DecryptionError",
     "Decryptor",
+    "DtypeError",
     "Encoder",
     "Encryptor",
     "EvaluationKeys",
     "Evaluator",
+    "FormatError",
     "KeyGenerator",
+    "LevelError",
+    "MissingKeyError",
     "Noise",
     "NoiseModel",
+    "ParameterMismatchError",
     "Parameters",
     "Plaintext",
     "PublicKey",
+    "RangeError",
     "SecretKey",
+    "SecretKeyError",
+    "SecurityError",
+    "ShapeError",
+    "UnsupportedError",
+    "UserError",
+    "ciphertexts_from_bytes",
+    "ciphertexts_to_bytes",
     "load_ciphertexts",
     "save_ciphertexts",
 ]

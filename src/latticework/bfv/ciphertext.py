@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NoReturn, Protocol
-
-import numpy.typing as npt
+from typing import Any, NoReturn
 
 from latticework import _core
-from latticework.bfv.context import Context
+from latticework.bfv.parameters import Parameters
 from latticework.errors import UnsupportedError
 from latticework.location import user_loc
+from latticework.rlwe import ciphertext
+from latticework.rlwe.shown import shown
 
 
-class Plaintext:
+class Plaintext(ciphertext.Plaintext):
     """Integers modulo t in slots, encoded. The forms in which products take it are kept for the level last used."""
 
-    __slots__ = ("_encoder", "_factor", "context", "core")
+    __slots__ = ("_encoder", "_factor", "core", "parameters")
 
-    def __init__(self, context: Context, core: _core.BfvMessage, encoder: _core.BfvEncoder) -> None:
-        self.context = context
+    def __init__(self, core: _core.BfvMessage, parameters: Parameters, encoder: _core.BfvEncoder) -> None:
         self.core = core
+        self.parameters = parameters
         self._encoder = encoder
         self._factor: tuple[int, _core.Plaintext] | None = None
 
-    def addend(self, level: int) -> _core.Plaintext:
+    @property
+    def slots(self) -> int:
+        """Integers that it holds, N, in two rows."""
+        return self.parameters.slots
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes in memory, without the form that is kept for products."""
+        return 8 * self.parameters.slots
+
+    def _as_addend(self, level: int) -> _core.Plaintext:
         """The form that is encrypted or added."""
         return self._encoder.addend(self.core, (0, level))
 
-    def factor(self, level: int) -> _core.Plaintext:
+    def _as_factor(self, level: int) -> _core.Plaintext:
         """The form that is multiplied by."""
         kept = self._factor
         if kept is None or kept[0] != level:
@@ -36,122 +45,66 @@ class Plaintext:
         return kept[1]
 
     def __repr__(self) -> str:
-        return f"bfv.Plaintext(2 x {self.context.parameters.row_slots} slots)"
+        facts = f"2 x {self.parameters.row_slots} slots", f"t={self.parameters.plain_modulus}"
+        return shown("Plaintext", "bfv", self.parameters.ring_degree, *facts)
 
 
-class Operations(Protocol):
-    """What a ciphertext asks of its evaluator."""
-
-    has_keys: bool
-
-    def add(self, a: Ciphertext, b: Any) -> Ciphertext:
-        """A sum."""
-
-    def sub(self, a: Ciphertext, b: Any) -> Ciphertext:
-        """A difference."""
-
-    def mul(self, a: Ciphertext, b: Any) -> Ciphertext:
-        """A product."""
-
-    def neg(self, x: Ciphertext) -> Ciphertext:
-        """The negative."""
-
-    def rotate_rows(self, x: Ciphertext, steps: int) -> Ciphertext:
-        """A rotation."""
-
-    def rotate_rows_many(self, x: Ciphertext, steps: Iterable[int]) -> list[Ciphertext]:
-        """Rotations."""
-
-    def swap_rows(self, x: Ciphertext) -> Ciphertext:
-        """The rows exchanged."""
-
-    def power(self, x: Ciphertext, exponent: int) -> Ciphertext:
-        """A whole power."""
-
-
-class Ciphertext:
+class Ciphertext(ciphertext.Ciphertext[Parameters]):
     """Two rows of N/2 encrypted integers modulo t; immutable.
 
     `a + b`, `a - b`, `a * b` take ciphertexts, Plaintexts, integer arrays and integers, slot by slot modulo t; `-a` and
-    `a ** n` (n a whole number of 1 or more) work too.
-    They use the evaluator that the ciphertext came from, or that of the other operand if this one has no keys.
+    `a ** n` (n a whole number of 1 or more) work too. They use the evaluator that the ciphertext came from, or that of
+    the other operand if this one has no keys. Products are relinearised at once where there is a key for it, which is
+    one division with the product; of two levels the higher is brought down to the lower.
     """
 
-    __slots__ = ("context", "core", "evaluator")
-    __array_ufunc__ = None  # NumPy leaves mixed operators to the ones here
-    __hash__ = object.__hash__
-
-    def __init__(self, context: Context, core: _core.Ciphertext, evaluator: Operations) -> None:
-        self.context = context
-        self.core = core
-        self.evaluator = evaluator
+    __slots__ = ()
+    _parameters = Parameters
 
     @property
-    def level(self) -> int:
-        """Primes of its modulus, less one."""
-        return self.core.level[1]
+    def slots(self) -> int:
+        """Integers that it holds, N, in two rows."""
+        return self.parameters.slots
 
     @property
-    def degree(self) -> int:
-        """1, or 2 for a product that is not relinearised."""
-        return self.core.degree
-
-    @property
-    def num_bytes(self) -> int:
-        """Bytes in memory."""
-        return self.core.num_bytes
-
-    def _chosen(self, other: Any) -> Operations:
-        if isinstance(other, Ciphertext) and not self.evaluator.has_keys:
-            return other.evaluator
-        return self.evaluator
-
-    def __add__(self, other: Any) -> Ciphertext:
-        return self._chosen(other).add(self, other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Ciphertext:
-        return self._chosen(other).sub(self, other)
-
-    def __rsub__(self, other: npt.ArrayLike) -> Ciphertext:
-        return self.evaluator.add(self.evaluator.neg(self), other)
-
-    def __mul__(self, other: Any) -> Ciphertext:
-        return self._chosen(other).mul(self, other)
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> Ciphertext:
-        return self.evaluator.neg(self)
+    def is_settled(self) -> bool:
+        """Whether it is of degree 1, as operations start from."""
+        return self.degree == 1
 
     def __truediv__(self, other: Any) -> NoReturn:
-        t = self.context.parameters.plain_modulus
+        t = self.parameters.plain_modulus
         raise UnsupportedError(
             f"division: integers modulo t = {t} have no quotients; multiply by pow(n, -1, {t}), or divide "
             "after decryption",
             at=user_loc(),
         )
 
-    def __pow__(self, exponent: int) -> Ciphertext:
-        return self.evaluator.power(self, exponent)
+    __rtruediv__ = __truediv__
 
-    def rotate_rows(self, steps: int) -> Ciphertext:
-        """Both rows moved left by `steps`: np.roll(x, -steps, axis=1)."""
-        return self.evaluator.rotate_rows(self, steps)
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise UnsupportedError(
+            "@: BFV has no linear transforms here; add up rotations times the diagonals of the matrix, or compile the "
+            "product as a circuit",
+            at=user_loc(),
+        )
 
-    def rotate_rows_many(self, steps: Iterable[int]) -> list[Ciphertext]:
-        """Several rotations for one decomposition."""
-        return self.evaluator.rotate_rows_many(self, steps)
+    __rmatmul__ = __matmul__
 
     def swap_rows(self) -> Ciphertext:
-        """The two rows exchanged: x[::-1]."""
-        return self.evaluator.swap_rows(self)
+        """The two rows exchanged: x[::-1]; a product is relinearised first."""
+        return self._operate("swap_rows")
 
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a ciphertext has no truth value: what is encrypted cannot decide what a program does")
+    def relinearize(self) -> Ciphertext:
+        """Degree 2 to degree 1."""
+        return self._exactly("relinearize")
 
-    def __repr__(self) -> str:
-        return (
-            f"bfv.Ciphertext(2 x {self.context.parameters.row_slots} slots, level {self.level}, degree {self.degree})"
-        )
+    @property
+    def _row_slots(self) -> int:
+        return self.parameters.row_slots
+
+    @property
+    def _slots_text(self) -> str:
+        return f"2 x {self.parameters.row_slots} slots"
+
+    def _facts(self) -> list[str]:
+        return [f"t={self.parameters.plain_modulus}"]

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.bfv.checks import located, needs
 from latticework.bfv.ciphertext import Ciphertext, Plaintext
-from latticework.bfv.context import Context
 from latticework.bfv.evaluator import Evaluator
 from latticework.bfv.keys import PublicKey, SecretKey
+from latticework.bfv.parameters import Parameters
 from latticework.bfv.values import Integers, to_integers, to_residues
-from latticework.errors import ShapeError
+from latticework.errors import ParameterMismatchError
+from latticework.rlwe.checks import fail, located, needs
+from latticework.rlwe.parameters import check_parameters, need_parameters
+from latticework.rlwe.shown import shown
 
 
 class Encoder:
     """Integer arrays to plaintexts and back (batching)."""
 
     @located
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self._core = _core.BfvEncoder(context.core)
+    def __init__(self, parameters: Parameters) -> None:
+        need_parameters("Encoder", parameters, Parameters)
+        self.parameters = parameters
+        self._core = _core.BfvEncoder(parameters.context)
 
     @located
     def encode(self, values: npt.ArrayLike) -> Plaintext:
@@ -32,41 +35,54 @@ class Encoder:
         Slots that are not given are 0. Unsigned values lie in [0, t), signed ones in [-(t-1)/2, (t-1)/2].
         raises  DtypeError, ShapeError, RangeError
         """
-        p = self.context.parameters
+        p = self.parameters
         residues = to_residues("encode", values, p.row_slots, p.plain_modulus)
-        return Plaintext(self.context, self._core.encode(residues), self._core)
+        return Plaintext(self._core.encode(residues), p, self._core)
 
     @located
     def decode(self, plaintext: Plaintext, dtype: npt.DTypeLike = np.int64) -> Integers:
         """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t)."""
-        needs("decode: the plaintext", plaintext, Plaintext, "give what Encoder.encode made")
-        self.context.check("decode: the plaintext", plaintext.context)
-        return to_integers(self._core.decode(plaintext.core), self.context.parameters.plain_modulus, dtype)
+        needs("decode: the plaintext", plaintext, Plaintext, "give what Encoder.encode made; decrypt takes ciphertexts")
+        check_parameters("decode: the plaintext", plaintext.parameters, self.parameters)
+        return to_integers(self._core.decode(plaintext.core), self.parameters.plain_modulus, dtype)
+
+    def __repr__(self) -> str:
+        return shown("Encoder", "bfv", self.parameters.ring_degree)
 
 
 class Encryptor:
-    """Encrypts under a public key; or, with less noise and half the bytes in files, under the secret key.
+    """Encrypts under a public key, or with less noise and half the bytes under the secret key.
 
-    evaluator  whose keys the operators of the ciphertexts use; without one they do what needs no keys
+    evaluator  whose keys the operators of the ciphertexts use; without one they can do all that needs no key
     """
 
     @located
-    def __init__(self, context: Context, key: PublicKey | SecretKey, *, evaluator: Evaluator | None = None) -> None:
-        needs("Encryptor: the context", context, Context, "give bfv.Context(parameters)")
-        needs("Encryptor: the key", key, (PublicKey, SecretKey), "give keygen.public_key() or keygen.secret_key")
-        context.check("Encryptor: the key", key.context)
-        self.context = context
-        self._evaluator = evaluator or Evaluator(context)
-        self._encoder = Encoder(context)
-        self._core = _core.Encryptor(context.core, key.core)
+    def __init__(
+        self, parameters: Parameters, key: PublicKey | SecretKey, *, evaluator: Evaluator | None = None
+    ) -> None:
+        need_parameters("Encryptor", parameters, Parameters)
+        needs("Encryptor: the key", key, (PublicKey, SecretKey), "give keygen.public_key() or keygen.secret_key()")
+        check_parameters("Encryptor: the key", key.parameters, parameters)
+        self.parameters = parameters
+        self.evaluator = Ciphertext._owner("Encryptor", parameters, evaluator)
+        self._encoder = Encoder(parameters)
+        self._core = _core.Encryptor(parameters.context, key.core)
+        self._kind = "public" if isinstance(key, PublicKey) else "secret"
 
     @located
-    def encrypt(self, values: Plaintext | npt.ArrayLike) -> Ciphertext:
-        """A plaintext, or integers as `Encoder.encode` takes them, at the highest level."""
+    def encrypt(self, values: npt.ArrayLike | Plaintext, level: int | None = None) -> Ciphertext:
+        """Encrypt integers, as `Encoder.encode` takes them, or a Plaintext; at the highest level if none is given."""
         plaintext = values if isinstance(values, Plaintext) else self._encoder.encode(values)
-        self.context.check("encrypt: the plaintext", plaintext.context)
-        fresh = self._core.encrypt(plaintext.addend(self.context.parameters.levels))
-        return Ciphertext(self.context, fresh, self._evaluator)
+        check_parameters("encrypt: the plaintext", plaintext.parameters, self.parameters)
+        level = self.parameters.check_level("encrypt", self.parameters.levels if level is None else level)
+        return Ciphertext(self._core.encrypt(plaintext._as_addend(level)), self.parameters, self.evaluator)
+
+    def encrypt_many(self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None = None) -> list[Ciphertext]:
+        """A ciphertext for each."""
+        return [self.encrypt(v, level) for v in vectors]
+
+    def __repr__(self) -> str:
+        return shown("Encryptor", "bfv", self.parameters.ring_degree, f"{self._kind} key")
 
 
 class Decryptor:
@@ -78,52 +94,43 @@ class Decryptor:
     """
 
     @located
-    def __init__(self, context: Context, secret_key: SecretKey) -> None:
-        needs("Decryptor: the context", context, Context, "give bfv.Context(parameters)")
-        needs("Decryptor: the key", secret_key, SecretKey, "give keygen.secret_key")
-        context.check("Decryptor: the key", secret_key.context)
-        self.context = context
-        self._encoder = Encoder(context)
-        self._core = _core.BfvDecryptor(context.core, secret_key.core)
+    def __init__(self, parameters: Parameters, secret_key: SecretKey) -> None:
+        need_parameters("Decryptor", parameters, Parameters)
+        needs("Decryptor: the key", secret_key, SecretKey, "give keygen.secret_key()")
+        check_parameters("Decryptor: the key", secret_key.parameters, parameters)
+        self.parameters = parameters
+        self._key_set = secret_key.key_set
+        self._encoder = Encoder(parameters)
+        self._core = _core.BfvDecryptor(parameters.context, secret_key.core)
 
     @located
     def decrypt(self, ciphertext: Ciphertext, dtype: npt.DTypeLike = np.int64) -> Integers:
-        """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t).
+        """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t); of degree 1 or 2, any level.
 
         raises  DecryptionError if the noise is too large; ParameterMismatchError for another key's ciphertext
         """
-        needs("decrypt: the ciphertext", ciphertext, Ciphertext, "give one bfv.Ciphertext")
-        self.context.check("decrypt: the ciphertext", ciphertext.context)
-        message = self._core.decrypt(ciphertext.core)
-        return self._encoder.decode(Plaintext(self.context, message, self._encoder._core), dtype)
+        message = self._core.decrypt(self._own("decrypt", ciphertext).core)
+        return self._encoder.decode(Plaintext(message, self.parameters, self._encoder._core), dtype)
+
+    def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.int64) -> list[Integers]:
+        """The slots of each."""
+        return [self.decrypt(c, dtype) for c in ciphertexts]
 
     @located
     def noise_budget(self, ciphertext: Ciphertext) -> float:
         """Bits that the noise may still grow by; at 0 decryption fails, below 2 it is refused."""
-        needs("noise_budget: the ciphertext", ciphertext, Ciphertext, "give one bfv.Ciphertext")
-        self.context.check("noise_budget: the ciphertext", ciphertext.context)
-        return self._core.noise_budget(ciphertext.core)
+        return self._core.noise_budget(self._own("noise_budget", ciphertext).core)
 
+    def _own(self, who: str, ciphertext: Ciphertext) -> Ciphertext:
+        needs(f"{who}: the ciphertext", ciphertext, Ciphertext, "give one bfv.Ciphertext; decrypt_many takes lists")
+        check_parameters(f"{who}: the ciphertext", ciphertext.parameters, self.parameters)
+        if any(ciphertext.key_set) and ciphertext.key_set != self._key_set:
+            fail(
+                ParameterMismatchError,
+                f"{who}: the ciphertext is of key set {ciphertext.key_set[:8].hex()}, the secret key of "
+                f"{self._key_set[:8].hex()}: use the key that it was encrypted for",
+            )
+        return ciphertext
 
-@located
-def save_ciphertexts(path: Any, ciphertexts: dict[str, Ciphertext]) -> bytes | None:
-    """Named ciphertexts of one key, as {"name": ciphertext}, to a file; to bytes if `path` is None."""
-    needs("save_ciphertexts: what to save", ciphertexts, dict, 'give a dictionary, as in {"x": ciphertext}')
-    if not ciphertexts:
-        raise ShapeError("save_ciphertexts: the dictionary is empty; give at least one ciphertext")
-    for name, ciphertext in ciphertexts.items():
-        needs(f"save_ciphertexts: {name!r}", ciphertext, Ciphertext, "give a bfv.Ciphertext")
-    values = [c.core for c in ciphertexts.values()]
-    written: bytes | None = _core.save_ciphertexts(path, values, list(ciphertexts))
-    return written
-
-
-@located
-def load_ciphertexts(source: Any, evaluator: Evaluator) -> dict[str, Ciphertext]:
-    """What `save_ciphertexts` wrote; operators on it use the evaluator's keys.
-
-    raises  ParameterMismatchError for a file of other parameters, FormatError for a damaged one
-    """
-    needs("load_ciphertexts: the evaluator", evaluator, Evaluator, "give bfv.Evaluator(context, keys)")
-    values, names, _ = _core.load_ciphertexts(source, evaluator.context.core)
-    return {name: Ciphertext(evaluator.context, v, evaluator) for name, v in zip(names, values, strict=True)}
+    def __repr__(self) -> str:
+        return shown("Decryptor", "bfv", self.parameters.ring_degree, "secret key hidden")

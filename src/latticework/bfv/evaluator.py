@@ -2,276 +2,203 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.bfv.checks import located, needs, whole, whole_list
 from latticework.bfv.ciphertext import Ciphertext, Plaintext
-from latticework.bfv.context import Context
-from latticework.bfv.keys import EvaluationKeys, rotation_element
+from latticework.bfv.keys import EvaluationKeys
+from latticework.bfv.parameters import Parameters
 from latticework.bfv.values import to_constant, to_residues
-from latticework.errors import LevelError, MissingKeyError, RangeError, ShapeError
+from latticework.errors import LevelError, RangeError
+from latticework.rlwe import evaluator
+from latticework.rlwe.batches import batched
+from latticework.rlwe.checks import fail, located, needs, whole
+from latticework.rlwe.parameters import check_parameters
 
-Operand = Ciphertext | Plaintext | npt.ArrayLike
+PlainOperand = Plaintext | npt.ArrayLike
+Operand = Ciphertext | PlainOperand
 
 
-class Evaluator:
-    """Computes on ciphertexts. Two ciphertexts of different levels are first brought to the lower one.
+class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
+    """Computes on ciphertexts.
 
-    keys  for products, rotations and swaps; without a relinearisation key products have degree 2
+    keys   evaluation keys; without them all works that needs none
+    align  False: operands must fit exactly, and errors say what to do. True: add, sub, mul and square align their
+           operands as operators do
     """
 
+    _kinds = (Parameters, EvaluationKeys)
+    _operand = Ciphertext
+
+    def __init__(self, parameters: Parameters, keys: EvaluationKeys | None = None, *, align: bool = False) -> None:
+        super().__init__(parameters, keys, align=align)
+        self._bfv = _core.BfvEvaluator(parameters.context)
+        self._encoder = _core.BfvEncoder(parameters.context)
+
+    # -- automatic alignment -----------------------------------------------------------------
+
+    @batched
+    def settle(self, x: Ciphertext) -> Ciphertext:
+        """Relinearise what is pending: degree 1."""
+        return self.relinearize(x)
+
     @located
-    def __init__(self, context: Context, keys: EvaluationKeys | None = None) -> None:
-        needs("Evaluator: the context", context, Context, "give bfv.Context(parameters)")
-        if keys is not None:
-            needs("Evaluator: the keys", keys, EvaluationKeys, "give keygen.evaluation_keys(...)")
-            context.check("Evaluator: the keys", keys.context)
-        self.context = context
-        self.keys = keys
-        self.has_keys = keys is not None
-        self._shared = _core.Evaluator(context.core)
-        self._core = _core.BfvEvaluator(context.core)
-        self._encoder = _core.BfvEncoder(context.core)
+    def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
+        """Both settled, at one level: the higher is brought down to the lower."""
+        a, b = self.settle(a), self.settle(b)
+        level = min(a.level, b.level)
+        return self.mod_switch(a, level), self.mod_switch(b, level)
+
+    def _aligned_sum(self, who: str, x: Ciphertext, other: Operand) -> Ciphertext:
+        if isinstance(other, Ciphertext) and x.level != self._own(who, other).level:
+            level = min(x.level, other.level)  # sums of products stay of degree 2
+            x, other = self.mod_switch(x, level), self.mod_switch(other, level)
+        return self._sum(who, x, other)
+
+    def _aligned_product(self, x: Ciphertext, other: Operand) -> Ciphertext:
+        if not isinstance(other, Ciphertext):
+            return self.mul_plain(x, other)
+        x, other = self.aligned(x, other)
+        with_key = self.keys is not None and self.keys.has_relin_key
+        return self.mul_relin(x, other) if with_key else self._product("mul", x, other)
 
     # -- sums and products -------------------------------------------------------------------
 
-    @located
+    @batched
     def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a + b; b may be a ciphertext, a Plaintext, an array or an integer."""
-        if isinstance(b, Ciphertext):
-            return self._both(self._shared.add, a, b, "add")
-        if is_constant(b):
-            addend = to_constant("add", int(b), self._modulus) % self._modulus
-            return self._wrap(self._core.add_constant(self._own(a, "add"), addend))
-        return self._wrap(self._shared.add_plain(self._own(a, "add"), self._plain(b, "add").addend(a.level)))
+        """a + b; with `align=False` at one level. b: a ciphertext, a Plaintext, an array or an integer."""
+        return self._operate("add", a, b) if self.align else self._sum("add", self._own("add", a), b)
 
-    @located
+    @batched
     def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a - b; b may be a ciphertext, a Plaintext, an array or an integer."""
+        """a - b, as `add`."""
+        return self._operate("sub", a, b) if self.align else self._sum("sub", self._own("sub", a), b)
+
+    def _sum(self, who: str, x: Ciphertext, b: Operand) -> Ciphertext:
+        add = who == "add"
         if isinstance(b, Ciphertext):
-            return self._both(self._shared.sub, a, b, "sub")
+            self._alike(who, x, self._own(who, b))
+            return self._out(self._core.add(x.core, b.core) if add else self._core.sub(x.core, b.core))
         if is_constant(b):
-            return self.add(a, -to_constant("sub", int(b), self._modulus))
-        return self._wrap(self._shared.sub_plain(self._own(a, "sub"), self._plain(b, "sub").addend(a.level)))
-
-    @located
-    def neg(self, x: Ciphertext) -> Ciphertext:
-        """-x."""
-        return self._wrap(self._shared.neg(self._own(x, "neg")))
-
-    @located
-    def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a * b; b may be a ciphertext, a Plaintext, an array or an integer.
-
-        A product of ciphertexts is relinearised if there is a key for it; a factor of degree 2 is relinearised first.
-        """
-        if isinstance(b, Ciphertext):
-            a, b = self._linear(a, "mul"), self._linear(b, "mul")
-            relin = self.keys.core if self.keys is not None and self.keys.has_relin_key else None
-            return self._both(lambda x, y: self._core.mul(x, y, relin), a, b, "mul")
-        if is_constant(b):
-            return self._wrap(self._shared.mul_int(self._own(a, "mul"), to_constant("mul", int(b), self._modulus), 1.0))
-        return self._wrap(self._shared.mul_plain(self._own(a, "mul"), self._plain(b, "mul").factor(a.level)))
-
-    @located
-    def square(self, x: Ciphertext) -> Ciphertext:
-        """x * x."""
-        return self.mul(x, x)
-
-    @located
-    def power(self, x: Ciphertext, exponent: int) -> Ciphertext:
-        """x to a whole power of 1 or more, ceil(log2 exponent) products deep."""
-        exponent = whole("power: exponent", exponent)
-        if exponent < 1:
-            raise RangeError(f"power: exponent {exponent}; 1 and above are possible, x**0 is the number 1")
-        if exponent == 1:
-            return x
-        half = 1 << ((exponent - 1).bit_length() - 1)
-        return self.mul(self.power(x, half), self.power(x, exponent - half))
-
-    @located
-    def mul_unrelinearized(self, a: Ciphertext, b: Ciphertext) -> Ciphertext:
-        """a * b of degree 2: sums of products need only one `relinearize`."""
-        return self._both(
-            self._core.mul,
-            self._linear(a, "mul_unrelinearized"),
-            self._linear(b, "mul_unrelinearized"),
-            "mul_unrelinearized",
-        )
-
-    @located
-    def relinearize(self, x: Ciphertext) -> Ciphertext:
-        """Degree 2 to degree 1; others as they are."""
-        core = self._own(x, "relinearize")
-        if x.degree < 2:
-            return x
-        keys = self._keys("relinearize")
-        if not keys.has_relin_key:
-            raise MissingKeyError(
-                "relinearize: there is no relinearisation key; make the keys with evaluation_keys(relin=True)"
+            number = to_constant(who, int(b), self.parameters.plain_modulus)
+            return self._out(
+                self._bfv.add_constant(x.core, (number if add else -number) % self.parameters.plain_modulus)
             )
-        return self._wrap(self._shared.relinearize(core, keys.core))
+        plain = self._plain(who, b)._as_addend(x.level)
+        return self._out(self._core.add_plain(x.core, plain) if add else self._core.sub_plain(x.core, plain))
 
-    # -- slots moved -------------------------------------------------------------------------
-
-    @located
-    def rotate_rows(self, x: Ciphertext, steps: int) -> Ciphertext:
-        """Both rows moved left by `steps`, as np.roll(rows, -steps, axis=1).
-
-        Composed of rotations by powers of two where there is no key for the rotation itself.
+    @batched
+    def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
+        """a * b, of degree 2 for two ciphertexts of degree 1 at one level: sums of products then need one
+        `relinearize`. b: a ciphertext, a Plaintext, an array or an integer.
         """
-        self._turnable(x, "rotate_rows")
-        steps = whole("rotate_rows: steps", steps)
-        for element in self._path(steps):
-            keys = self._galois("rotate_rows", element, steps)
-            x = self._wrap(self._shared.rotate(self._own(x, "rotate_rows"), element, keys))
-        return x
+        if self.align:
+            return self._aligned_product(self._own("mul", a), b)
+        x = self._own("mul", a)
+        return self._product("mul", x, b) if isinstance(b, Ciphertext) else self.mul_plain(x, b)
 
-    @located
-    def rotate_rows_many(self, x: Ciphertext, steps: Iterable[int]) -> list[Ciphertext]:
-        """Several rotations of one ciphertext, which is decomposed once. There must be a key for each."""
-        self._turnable(x, "rotate_rows_many")
-        turns = whole_list("rotate_rows_many: steps", steps)
-        self._keys("rotate_rows_many")
-        digits = self._shared.hoist(self._own(x, "rotate_rows_many"))
-        found = []
-        for step in turns:
-            element = rotation_element(step, self.context.parameters.ring_degree)
-            if element == 1:
-                found.append(x)
-                continue
-            keys = self._galois("rotate_rows_many", element, step)
-            product = self._shared.key_product(digits, element, keys)
-            found.append(self._wrap(self._shared.mod_down(product, (0, x.level), 1.0)))
-        return found
+    @batched
+    def square(self, x: Ciphertext) -> Ciphertext:
+        """x * x; of degree 2."""
+        return self._operate("mul", x, x) if self.align else self._product("square", self._own("square", x), x)
 
-    @located
-    def swap_rows(self, x: Ciphertext) -> Ciphertext:
-        """The two rows exchanged, as rows[::-1]."""
-        element = 2 * self.context.parameters.ring_degree - 1
-        self._turnable(x, "swap_rows")
-        return self._wrap(self._shared.rotate(x.core, element, self._galois("swap_rows", element, None)))
+    @batched
+    def mul_relin(self, a: Ciphertext, b: Ciphertext) -> Ciphertext:
+        """a * b of two ciphertexts, relinearised in the division that ends the product: faster than one by one."""
+        needs("mul_relin: the second operand", b, Ciphertext, "mul_plain takes public values, which stay at degree 1")
+        return self._product("mul_relin", self._own("mul_relin", a), b, self._relin_keys(a).core)
 
-    # -- levels ------------------------------------------------------------------------------
+    def _product(self, who: str, x: Ciphertext, y: Ciphertext, relin: _core.EvaluationKeys | None = None) -> Ciphertext:
+        self._alike(who, x, self._own(who, y))
+        self._factor(who, x)
+        self._factor(who, y)
+        return self._out(self._bfv.mul(x.core, y.core, relin))
 
-    @located
+    @batched
+    def mul_plain(self, x: Ciphertext, values: PlainOperand) -> Ciphertext:
+        """x * values, slot by slot: a Plaintext, an array, or an integer for every slot."""
+        self._own("mul_plain", x)
+        if is_constant(values):
+            return self.mul_int(x, values)
+        return self._out(self._core.mul_plain(x.core, self._plain("mul", values)._as_factor(x.level)))
+
+    @batched
+    def mul_int(self, x: Ciphertext, factor: int) -> Ciphertext:
+        """x times a whole number between -t and t: the noise grows by the factor alone."""
+        factor = to_constant("mul_int", whole("mul_int: factor", factor), self.parameters.plain_modulus)
+        return self._out(self._core.mul_int(self._own("mul_int", x).core, factor, 1.0))
+
+    # -- degrees, levels, slots --------------------------------------------------------------
+
+    @batched
+    def relinearize(self, x: Ciphertext) -> Ciphertext:
+        """Degree 2 to degree 1 with the relinearisation key; degree 1 is left as it is."""
+        if self._own("relinearize", x).degree == 1:
+            return x
+        return self._out(self._core.relinearize(x.core, self._relin_keys(x).core))
+
+    @batched
     def mod_switch(self, x: Ciphertext, level: int | None = None) -> Ciphertext:
-        """The same slots under a smaller modulus (by one prime if no level is given): cheaper from then on.
+        """The same slots under a smaller modulus, at a lower level, the next one if none is given: then all is cheaper.
 
         The noise shrinks with the modulus, down to that of a rounding; the budget by at most as many bits.
         """
-        core = self._own(x, "mod_switch")
-        if level is None and x.level == 0:
-            raise LevelError("mod_switch: the ciphertext is at level 0, its last prime; it cannot go lower")
-        level = x.level - 1 if level is None else whole("mod_switch: level", level)
-        if not 0 <= level <= x.level:
-            raise LevelError(
-                f"mod_switch: the ciphertext is at level {x.level}; it cannot go to level {level}, only down"
-            )
-        return self._wrap(self._shared.mod_down(core, (0, level), 1.0))
+        level = self._lower("mod_switch", self._own("mod_switch", x), level)
+        return x if level == x.level else self._out(self._core.mod_down(x.core, (0, level), 1.0))
+
+    @batched
+    def swap_rows(self, x: Ciphertext) -> Ciphertext:
+        """The two rows exchanged, as rows[::-1]."""
+        return self._conjugated("swap_rows", x)
+
+    @batched
+    def inner_sum(self, x: Ciphertext, count: int | None = None, stride: int = 1) -> Ciphertext:
+        """Slot i of a row becomes the sum of its slots i, i + stride, ..., `count` of them; the whole row if no count.
+
+        About log2(count) rotations, by doubling.
+        """
+        self._factor("inner_sum", self._own("inner_sum", x))
+        terms = x._row_slots if count is None else whole("inner_sum: count", count)
+        stride = whole("inner_sum: stride", stride)
+        if terms < 1:
+            fail(RangeError, f"inner_sum: count={terms}; give how many slots are added up, 1 or more")
+        total, done, size, block = None, 0, 1, x
+        while True:
+            if terms & size:
+                turned = self.rotate(block, done * stride)
+                total = turned if total is None else self._out(self._core.add(total.core, turned.core))
+                done += size
+            size *= 2
+            if size > terms:
+                assert total is not None
+                return total
+            block = self._out(self._core.add(block.core, self.rotate(block, size // 2 * stride).core))
 
     # -- operands ----------------------------------------------------------------------------
 
-    @property
-    def _modulus(self) -> int:
-        return self.context.parameters.plain_modulus
-
-    def _wrap(self, core: _core.Ciphertext) -> Ciphertext:
-        return Ciphertext(self.context, core, self)
-
-    def _own(self, x: Ciphertext, op: str) -> _core.Ciphertext:
-        needs(f"{op}: the operand", x, Ciphertext, "encrypt it with bfv.Encryptor, or put it second")
-        self.context.check(f"{op}: the ciphertext", x.context)
-        return x.core
-
-    def _turnable(self, x: Ciphertext, op: str) -> None:
-        self._own(x, op)
-        if x.degree != 1:
-            raise ShapeError(f"{op}: the ciphertext has degree {x.degree}; relinearize it first")
-
-    def _linear(self, x: Ciphertext, op: str) -> Ciphertext:
-        self._own(x, op)
-        if x.degree > 1 and (self.keys is None or not self.keys.has_relin_key):
-            raise ShapeError(
-                f"{op}: a factor has degree {x.degree}, and this evaluator has no key to relinearize it; make the "
-                "evaluator with evaluation_keys(relin=True)"
-            )
-        return self.relinearize(x)
-
-    def _both(
-        self,
-        operation: Callable[[_core.Ciphertext, _core.Ciphertext], _core.Ciphertext],
-        a: Ciphertext,
-        b: Ciphertext,
-        op: str,
-    ) -> Ciphertext:
-        self._own(a, op)
-        self._own(b, op)
+    def _alike(self, who: str, a: Ciphertext, b: Ciphertext) -> None:
+        self._same_keys(who, "the first operand", a.core.key_set, "the second", b.core.key_set)
         if a.level != b.level:
-            level = min(a.level, b.level)
-            a, b = (self.mod_switch(x, level) if x.level > level else x for x in (a, b))
-        return self._wrap(operation(self._own(a, op), self._own(b, op)))
+            fail(
+                LevelError,
+                f"{who}: operands at level {a.level} and level {b.level}; bring the higher down with "
+                f"mod_switch(x, {min(a.level, b.level)}), or use operators, which do",
+            )
 
-    def _plain(self, values: Plaintext | npt.ArrayLike, op: str) -> Plaintext:
+    def _plain(self, who: str, values: PlainOperand) -> Plaintext:
         if isinstance(values, Plaintext):
-            self.context.check(f"{op}: the plaintext", values.context)
+            check_parameters(f"{who}: the plaintext", values.parameters, self.parameters)
             return values
-        residues = to_residues(op, values, self.context.parameters.row_slots, self._modulus)
-        return Plaintext(self.context, self._encoder.encode(residues), self._encoder)
-
-    def _keys(self, op: str) -> EvaluationKeys:
-        if self.keys is None:
-            raise MissingKeyError(
-                f"{op}: needs evaluation keys; make the evaluator with them: Evaluator(context, keys)"
-            )
-        return self.keys
-
-    def _galois(self, op: str, element: int, steps: int | None) -> _core.EvaluationKeys:
-        """The keys, if that of a Galois element is among them: of a rotation by `steps`, of the swap if None."""
-        keys = self._keys(op)
-        if element not in keys.galois_elements:
-            what = "the swap of rows" if steps is None else f"rotation by {steps} steps"
-            how = "(swap_rows=True)" if steps is None else f"(steps=[{steps}]); steps=None makes all powers of two"
-            raise MissingKeyError(
-                f"{op}: no key for {what} among {len(keys.galois_elements)}; make it with evaluation_keys{how}"
-            )
-        return keys.core
-
-    def _path(self, steps: int) -> list[int]:
-        """Galois elements that rotate by `steps` together: one if there is its key, else powers of two."""
-        n = self.context.parameters.ring_degree
-        steps %= n // 2
-        element = rotation_element(steps, n)
-        held = self.keys.galois_elements if self.keys is not None else frozenset()
-        if steps == 0:
-            return []
-        if element not in held:
-            parts = [rotation_element(part, n) for part in signed_powers(steps, n // 2)]
-            if all(part in held for part in parts):
-                return parts
-        return [element]
-
-
-def signed_powers(steps: int, row_slots: int) -> list[int]:
-    """Powers of two with signs, no two of them adjacent, that add up to `steps` modulo the length of a row."""
-    if steps > row_slots // 2:
-        steps -= row_slots
-    parts, power = [], 1
-    while steps:
-        if steps % 2:
-            digit = 2 - steps % 4  # 1 or -1, so that the next bit becomes 0
-            parts.append(digit * power)
-            steps -= digit
-        steps //= 2
-        power *= 2
-    return parts
+        residues = to_residues(who, values, self.parameters.row_slots, self.parameters.plain_modulus)
+        return Plaintext(self._encoder.encode(residues), self.parameters, self._encoder)
 
 
 def is_constant(value: Any) -> TypeGuard[int]:
     """Whether an operand is one integer."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+Ciphertext._evaluators = Evaluator

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.bfv.checks import type_text
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.given import as_array, forgotten
+from latticework.rlwe.checks import type_text
 
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 

@@ -9,20 +9,25 @@ from latticework.ckks.bootstrapper import Bootstrapper
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.encryption import Decryptor, Encoder, Encryptor
 from latticework.ckks.estimates import Estimate, Estimator
-from latticework.ckks.evaluator import Evaluator, load_ciphertexts, save_ciphertexts
-from latticework.ckks.keys import KeyGenerator, KeySet, PublicKey, SecretKey
+from latticework.ckks.evaluator import Evaluator
+from latticework.ckks.files import ciphertexts_from_bytes, ciphertexts_to_bytes, load_ciphertexts, save_ciphertexts
+from latticework.ckks.keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
 from latticework.ckks.linear import LinearTransform
 from latticework.ckks.parameters import Parameters
 from latticework.ckks.polynomials import Polynomial, chebyshev
 from latticework.errors import (
+    DtypeError,
+    FormatError,
     LevelError,
     MissingKeyError,
     ParameterMismatchError,
     PrecisionError,
     RangeError,
     ScaleError,
+    SecretKeyError,
     SecurityError,
     ShapeError,
+    UnsupportedError,
     UserError,
 )
 from latticework.plan.error_model import Bound
@@ -32,13 +37,15 @@ __all__ = [
     "Bound",
     "Ciphertext",
     "Decryptor",
+    "DtypeError",
     "Encoder",
     "Encryptor",
     "Estimate",
     "Estimator",
+    "EvaluationKeys",
     "Evaluator",
+    "FormatError",
     "KeyGenerator",
-    "KeySet",
     "LevelError",
     "LinearTransform",
     "MissingKeyError",
@@ -51,10 +58,14 @@ __all__ = [
     "RangeError",
     "ScaleError",
     "SecretKey",
+    "SecretKeyError",
     "SecurityError",
     "ShapeError",
+    "UnsupportedError",
     "UserError",
     "chebyshev",
+    "ciphertexts_from_bytes",
+    "ciphertexts_to_bytes",
     "load_ciphertexts",
     "save_ciphertexts",
 ]

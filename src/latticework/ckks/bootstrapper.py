@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from latticework import bootstrapping
 from latticework.bootstrapping import Precision
-from latticework.ckks.checks import fail, whole
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
 from latticework.ckks.planned import Operation, Place
@@ -16,6 +16,7 @@ from latticework.expand.primitives import Primitives
 from latticework.ir import Module, Value
 from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
 from latticework.plan.keys import KeySpec
+from latticework.rlwe.checks import fail, needs, whole
 
 
 class Bootstrapper(Operation):
@@ -93,10 +94,14 @@ class Bootstrapper(Operation):
 
     def bootstrap(self, x: Ciphertext | Sequence[Ciphertext]) -> Ciphertext | list[Ciphertext]:
         """The same slots at `target_level`, with the keys of the ciphertext's evaluator; a list for a list."""
-        if isinstance(x, Ciphertext):
-            found: Ciphertext = x.evaluator.apply("bootstrap", x, self)
-            return found
-        return [y.evaluator.apply("bootstrap", y, self) for y in x]
+        if isinstance(x, list | tuple):
+            return [self._one(y) for y in x]
+        return self._one(x)
+
+    def _one(self, x: Any) -> Ciphertext:
+        needs("bootstrap: the operand", x, Ciphertext, "give a ckks.Ciphertext, or a list of them")
+        found: Ciphertext = x._exactly("bootstrap", self)
+        return found
 
     def predicted_precision(self) -> Precision:
         """Bits that uniform random slots keep, by the noise model: root mean square, and the worst slot. Seconds."""
@@ -112,7 +117,7 @@ class Bootstrapper(Operation):
         """log2 of the probability that a bootstrap gives a wrong slot."""
         return bootstrapping.failure_probability_log2(self.parameters.chain, slots=self._slots, real=self.real)
 
-    def build(self, p: Primitives, x: Value, module: Module) -> Value:
+    def _build(self, p: Primitives, x: Value, module: Module) -> Value:
         """The symbolic operation that the compiler expands."""
         level = self.target_level
         return p.builder.build(

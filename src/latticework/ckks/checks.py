@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from math import log2
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError, UserError
+from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError
 from latticework.given import as_array, forgotten
-from latticework.location import user_loc
 from latticework.plan.embedding import unembed
+from latticework.rlwe.checks import fail, type_text
 
 ComplexArray = npt.NDArray[np.complex128]
 SCALE_TOLERANCE = 2.0**-45  # relative; scales that differ more are different scales
 MAX_COEFFICIENT = 2.0**62  # of what the encoder encodes
 
 
-def fail(kind: type[UserError], message: str) -> NoReturn:
-    """Raise an error that names the caller's own line."""
-    raise kind(message, at=user_loc())
-
-
 def scale_text(scale: float) -> str:
-    """A scale as a power of two."""
+    """A scale as a power of two, to the digits that tell two apart."""
     return f"2^{log2(scale):.3f}"
 
 
@@ -37,13 +32,6 @@ def two_scales(a: float, b: float) -> str:
 def is_close(a: float, b: float) -> bool:
     """Whether two scales are equal up to rounding."""
     return abs(a - b) <= SCALE_TOLERANCE * max(abs(a), abs(b))
-
-
-def whole(name: str, value: Any) -> int:
-    """A value as a plain int; DtypeError if it is not a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        fail(DtypeError, f"{name} is {value!r}, a {type(value).__name__}; give a whole number")
-    return int(value)
 
 
 def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
@@ -59,8 +47,7 @@ def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
     except ValueError:
         fail(ShapeError, f"{who}: rows of different lengths; give one vector of numbers")
     if array.dtype.kind == "O":
-        found = type(array.reshape(-1)[0]) if array.size else object
-        name = found.__qualname__ if found.__module__ == "builtins" else f"{found.__module__}.{found.__qualname__}"
+        name = type_text(array.reshape(-1)[0] if array.size else array)
         fail(DtypeError, f"{who}: got {name}; give a ckks.Ciphertext, or real or complex numbers")
     if array.dtype.kind not in "fciub":
         fail(DtypeError, f"{who}: values of dtype {array.dtype}; give real or complex numbers")

@@ -8,22 +8,29 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.ckks.checks import ComplexArray, check_encodable, check_modulus, checked_scale, fail, slot_values
+from latticework.ckks.checks import ComplexArray, check_encodable, check_modulus, checked_scale, slot_values
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.evaluator import Evaluator
 from latticework.ckks.keys import PublicKey, SecretKey
-from latticework.ckks.parameters import Parameters, check_parameters, need_parameters
-from latticework.errors import ParameterMismatchError, UserError
+from latticework.ckks.parameters import Parameters
+from latticework.errors import DtypeError, ParameterMismatchError, UserError
+from latticework.rlwe.checks import fail, located, needs
+from latticework.rlwe.parameters import check_parameters, need_parameters
+from latticework.rlwe.shown import shown
+
+Slots = npt.NDArray[np.complex128] | npt.NDArray[np.float64]
 
 
 class Encoder:
     """Vectors to plaintexts and back."""
 
+    @located
     def __init__(self, parameters: Parameters) -> None:
-        need_parameters("Encoder", parameters)
+        need_parameters("Encoder", parameters, Parameters)
         self.parameters = parameters
         self._core = _core.Encoder(parameters.context)
 
+    @located
     def encode(self, values: npt.ArrayLike, level: int | None = None, scale: float | None = None) -> Plaintext:
         """A vector, real or complex, of any power of two of slots up to N/2; a number is the same in every slot.
 
@@ -38,12 +45,18 @@ class Encoder:
         check_modulus("encode", slots, scale, self.parameters.chain.modulus(level) // 2, level)
         return Plaintext(self._core.encode(slots, (0, level), scale), self.parameters)
 
-    def decode(self, plaintext: Plaintext) -> ComplexArray:
-        """The vector that a plaintext holds, rounded as it was encoded; shape (slots,)."""
+    @located
+    def decode(self, plaintext: Plaintext, dtype: npt.DTypeLike = np.complex128) -> Slots:
+        """The vector that a plaintext holds, rounded as it was encoded; shape (slots,), dtype as of `decrypt`."""
+        needs("decode: the plaintext", plaintext, Plaintext, "give what Encoder.encode made; decrypt takes ciphertexts")
+        check_parameters("decode: the plaintext", plaintext.parameters, self.parameters)
         context = self.parameters.context
         anybody = _core.KeyGenerator(context).secret_key()  # a trivial encryption opens under every key
         trivial = _core.Evaluator(context).trivial(plaintext.core)
-        return np.asarray(_core.Decryptor(context, anybody).decrypt(trivial))
+        return _as_asked("decode", np.asarray(_core.Decryptor(context, anybody).decrypt(trivial)), dtype)
+
+    def __repr__(self) -> str:
+        return shown("Encoder", "ckks", self.parameters.ring_degree)
 
 
 class Encryptor:
@@ -52,17 +65,20 @@ class Encryptor:
     evaluator  whose keys the operators of the ciphertexts use; without one they can do all that needs no key
     """
 
+    @located
     def __init__(
         self, parameters: Parameters, key: PublicKey | SecretKey, *, evaluator: Evaluator | None = None
     ) -> None:
-        if not isinstance(key, PublicKey | SecretKey):
-            fail(UserError, f"Encryptor: takes a PublicKey or a SecretKey, got {type(key).__name__}")
+        need_parameters("Encryptor", parameters, Parameters)
+        needs("Encryptor: the key", key, (PublicKey, SecretKey), "give keygen.public_key() or keygen.secret_key()")
         check_parameters("Encryptor: the key", key.parameters, parameters)
         self.parameters = parameters
-        self.evaluator = Evaluator(parameters) if evaluator is None else evaluator
+        self.evaluator = Ciphertext._owner("Encryptor", parameters, evaluator)
         self._encoder = Encoder(parameters)
         self._core = _core.Encryptor(parameters.context, key.core)
+        self._kind = "public" if isinstance(key, PublicKey) else "secret"
 
+    @located
     def encrypt(
         self, values: npt.ArrayLike | Plaintext, level: int | None = None, scale: float | None = None
     ) -> Ciphertext:
@@ -77,10 +93,13 @@ class Encryptor:
         return Ciphertext(self._core.encrypt(plaintext.core), self.parameters, self.evaluator)
 
     def encrypt_many(
-        self, vectors: Sequence[npt.ArrayLike], level: int | None = None, scale: float | None = None
+        self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None = None, scale: float | None = None
     ) -> list[Ciphertext]:
         """A ciphertext for each vector (or each row of a matrix)."""
         return [self.encrypt(v, level, scale) for v in vectors]
+
+    def __repr__(self) -> str:
+        return shown("Encryptor", "ckks", self.parameters.ring_degree, f"{self._kind} key")
 
 
 class Decryptor:
@@ -90,33 +109,43 @@ class Decryptor:
     to yourself, round what you pass on, and never let others see how you react to ciphertexts of theirs.
     """
 
+    @located
     def __init__(self, parameters: Parameters, secret_key: SecretKey) -> None:
-        if not isinstance(secret_key, SecretKey):
-            fail(UserError, f"Decryptor: takes a SecretKey, got {type(secret_key).__name__}")
+        need_parameters("Decryptor", parameters, Parameters)
+        needs("Decryptor: the key", secret_key, SecretKey, "give keygen.secret_key()")
         check_parameters("Decryptor: the key", secret_key.parameters, parameters)
         self.parameters = parameters
         self._key_set = secret_key.key_set
         self._core = _core.Decryptor(parameters.context, secret_key.core)
 
-    def decrypt(self, ciphertext: Ciphertext) -> ComplexArray:
-        """The slots, complex128 of shape (slots,); of degree 1 or 2, at any level and scale.
+    @located
+    def decrypt(self, ciphertext: Ciphertext, dtype: npt.DTypeLike = np.complex128) -> Slots:
+        """The slots, complex128 of shape (slots,), or their real parts with dtype=float; of degree 1 or 2, any level.
 
         raises  ParameterMismatchError for a ciphertext of other parameters or another key
         """
-        if not isinstance(ciphertext, Ciphertext):
-            fail(
-                UserError,
-                f"decrypt: takes a ckks.Ciphertext, got {type(ciphertext).__name__}; decrypt_many takes lists",
-            )
+        needs("decrypt: the ciphertext", ciphertext, Ciphertext, "give one ckks.Ciphertext; decrypt_many takes lists")
         check_parameters("decrypt: the ciphertext", ciphertext.parameters, self.parameters)
-        if any(ciphertext.core.key_set) and ciphertext.core.key_set != self._key_set:
+        if any(ciphertext.key_set) and ciphertext.key_set != self._key_set:
             fail(
                 ParameterMismatchError,
-                f"decrypt: the ciphertext is of key set {ciphertext.core.key_set[:8].hex()}, the secret key of "
+                f"decrypt: the ciphertext is of key set {ciphertext.key_set[:8].hex()}, the secret key of "
                 f"{self._key_set[:8].hex()}: use the key that it was encrypted for",
             )
-        return np.asarray(self._core.decrypt(ciphertext.core))
+        return _as_asked("decrypt", np.asarray(self._core.decrypt(ciphertext.core)), dtype)
 
-    def decrypt_many(self, ciphertexts: Sequence[Ciphertext]) -> list[ComplexArray]:
+    def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.complex128) -> list[Slots]:
         """The slots of each."""
-        return [self.decrypt(c) for c in ciphertexts]
+        return [self.decrypt(c, dtype) for c in ciphertexts]
+
+    def __repr__(self) -> str:
+        return shown("Decryptor", "ckks", self.parameters.ring_degree, "secret key hidden")
+
+
+def _as_asked(who: str, slots: ComplexArray, dtype: npt.DTypeLike) -> Slots:
+    """Complex slots, or their real parts."""
+    if np.dtype(dtype) == np.complex128:
+        return slots
+    if np.dtype(dtype) != np.float64:
+        fail(DtypeError, f"{who}: dtype {np.dtype(dtype)}; complex128 and float64 (the real parts) are possible")
+    return np.ascontiguousarray(slots.real)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from latticework.ckks.checks import ComplexArray, checked_scale, fail, whole
+from latticework.ckks.checks import ComplexArray, checked_scale
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.encryption import Encoder
 from latticework.ckks.evaluator import Evaluator
@@ -24,6 +24,7 @@ from latticework.errors import RangeError, ShapeError, UnsupportedError, UserErr
 from latticework.plan.error_model import Bound, ErrorModel
 from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.predict import Magnitude, carry
+from latticework.rlwe.checks import fail, whole
 
 Level = tuple[int, int]
 
@@ -45,13 +46,21 @@ class Estimate(Ciphertext):
         chain = self.parameters.chain
         return 8 * chain.ring_degree * (self.degree + 1) * len(chain.main.basis(self.level))
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any) -> NoReturn:
         """Refused: there is nothing encrypted here."""
         fail(UserError, "save: an Estimate holds no ciphertext; save what an Encryptor made")
 
-    def __repr__(self) -> str:
-        found = f"average 2^-{self.bound.precision_bits:.1f}, worst 2^-{self.bound.worst_bits:.1f}"
-        return f"{super().__repr__().replace('Ciphertext', 'Estimate', 1)[:-1]}, error {found})"
+    def to_bytes(self) -> NoReturn:
+        """Refused: there is nothing encrypted here."""
+        fail(UserError, "to_bytes: an Estimate holds no ciphertext; give what an Encryptor made")
+
+    @classmethod
+    def _read(cls, who: str, source: Any, parameters: Any, evaluator: Any) -> NoReturn:
+        fail(UserError, f"{who}: an Estimate is in no file; ckks.Ciphertext reads ciphertexts")
+
+    def _facts(self) -> list[str]:
+        average, worst = f"2^-{self.bound.precision_bits:.1f}", f"2^-{self.bound.worst_bits:.1f}"
+        return [*super()._facts(), f"error average {average} worst {worst}"]
 
 
 class Estimator(Evaluator):
@@ -109,8 +118,8 @@ class Estimator(Evaluator):
 
     def run(self, operation: Operation, x: Ciphertext) -> Estimate:
         """Follow the plan of an operation. UnsupportedError for a bootstrap: see `Bootstrapper.predicted_precision`."""
-        operation.check(self._own(operation.name, x))
-        plan = operation.compiled(self.parameters, Place(x.slots, x.level, x.scale))
+        operation._check(self._own(operation.name, x))
+        plan = operation._compiled(self.parameters, Place(x.slots, x.level, x.scale))
         try:
             bound, kind = carry(plan.steps, plan.sources, self._model, x.core.bound)  # type: ignore[attr-defined]
         except UnsupportedError:
@@ -181,7 +190,10 @@ class _EveryKey:
     def serves(self, _spec: KeySpec) -> bool:
         return True
 
-    def find_galois(self, _who: str, element: int, modulus: int, _level: int, _wanted: str) -> int:
+    def _serving(self, element: int, modulus: int, _level: int) -> int:
+        return element % modulus
+
+    def _find_galois(self, _who: str, element: int, modulus: int, _level: int, _steps: int | None) -> int:
         return element % modulus
 
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.ckks.batches import batched
 from latticework.ckks.bootstrapper import Bootstrapper
-from latticework.ckks.checks import fail, is_close, is_real_number, whole
+from latticework.ckks.checks import is_close, is_real_number
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.exact import ExactOperations, Operand
-from latticework.ckks.keys import KeySet
+from latticework.ckks.keys import EvaluationKeys
 from latticework.ckks.linear import Diagonals, InnerSum, LinearTransform
 from latticework.ckks.parameters import Parameters
 from latticework.ckks.planned import Compiled, Operation, Place
 from latticework.ckks.polynomials import Polynomial
-from latticework.errors import LevelError, MissingKeyError, RangeError, ShapeError, UserError
+from latticework.errors import LevelError, MissingKeyError
+from latticework.rlwe.batches import batched
+from latticework.rlwe.checks import fail, located, needs
 
 FREE_FACTOR = 1 << 16  # whole numbers up to this multiply without a level
 
@@ -37,35 +35,19 @@ class Evaluator(ExactOperations):
     def __init__(
         self,
         parameters: Parameters,
-        keys: KeySet | None = None,
+        keys: EvaluationKeys | None = None,
         *,
         align: bool = False,
         constant_bytes: int = 1 << 30,
     ) -> None:
-        super().__init__(parameters, keys)
-        self.align = align
+        super().__init__(parameters, keys, align=align)
         self._constant_bytes = constant_bytes
         self._sums: dict[tuple[int, int], InnerSum] = {}
         self._executors: WeakKeyDictionary[Operation, dict[Place, _core.Executor]] = WeakKeyDictionary()
 
     # -- automatic alignment -----------------------------------------------------------------
 
-    def operate(self, name: str, *operands: Any) -> Ciphertext:
-        """An operator: add, sub, mul, neg, power or settle, with operands aligned first."""
-        a, *rest = operands
-        match name:
-            case "add" | "sub":
-                return self._aligned_sum(name, self._own(name, a), rest[0])
-            case "mul":
-                return self._aligned_product(self._own(name, a), rest[0])
-            case "neg":
-                return self.neg(a)
-            case "power":
-                return self.power(a, rest[0])
-            case "settle":
-                return self.settle(a)
-        raise AssertionError(name)
-
+    @batched
     def settle(self, x: Ciphertext) -> Ciphertext:
         """Relinearise and rescale what is pending: degree 1, at the canonical scale where that is possible."""
         self._own("settle", x)
@@ -79,6 +61,7 @@ class Evaluator(ExactOperations):
             return False
         return x.scale / self.parameters.dropped(x.level) >= 0.5 * self.parameters.scales[x.level - 1]
 
+    @located
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level and scale: the higher is brought down to the lower.
 
@@ -94,18 +77,6 @@ class Evaluator(ExactOperations):
         if level < 0:
             fail(LevelError, f"{a!r} and {b!r} have different scales, and no level is left to align them")
         return self.level_to(a, level), self.level_to(b, level)
-
-    def power(self, x: Ciphertext, exponent: int) -> Ciphertext:
-        """x to a whole power of 1 or more, spending ceil(log2 exponent) levels; the last product is left unsettled."""
-        exponent = whole("power: exponent", exponent)
-        if exponent < 1:
-            fail(RangeError, f"power: exponent {exponent}; 1 and above are possible, x**0 is the number 1")
-        if exponent == 1:
-            return x
-        half = 1 << ((exponent - 1).bit_length() - 1)
-        if exponent == 2 * half:
-            return self.square(self.settle(self.power(x, half)))
-        return self._aligned_product(self.power(x, half), self.power(x, exponent - half))
 
     def _aligned_sum(self, who: str, x: Ciphertext, other: Operand) -> Ciphertext:
         if isinstance(other, Ciphertext):
@@ -127,17 +98,22 @@ class Evaluator(ExactOperations):
     @batched
     def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a + b; with `align=False` at one level and scale. b: a ciphertext, a Plaintext, a vector or a number."""
-        return self.operate("add", a, b) if self.align else ExactOperations.add(self, a, b)
+        return self._operate("add", a, b) if self.align else ExactOperations.add(self, a, b)
 
     @batched
     def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a - b, as `add`."""
-        return self.operate("sub", a, b) if self.align else ExactOperations.sub(self, a, b)
+        return self._operate("sub", a, b) if self.align else ExactOperations.sub(self, a, b)
 
     @batched
     def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a * b, of degree 2 for two ciphertexts of degree 1 at one level; scales multiply. Not rescaled."""
-        return self.operate("mul", a, b) if self.align else ExactOperations.mul(self, a, b)
+        return self._operate("mul", a, b) if self.align else ExactOperations.mul(self, a, b)
+
+    @batched
+    def square(self, x: Ciphertext) -> Ciphertext:
+        """x * x, cheaper; of degree 2."""
+        return self._operate("mul", x, x) if self.align else ExactOperations.square(self, x)
 
     # -- planned operations ------------------------------------------------------------------
 
@@ -151,15 +127,14 @@ class Evaluator(ExactOperations):
     @batched
     def polynomial(self, x: Ciphertext, polynomial: Polynomial) -> Ciphertext:
         """A polynomial of every slot."""
-        if not isinstance(polynomial, Polynomial):
-            fail(UserError, "polynomial: give a ckks.Polynomial(coefficients), or ckks.chebyshev(f, interval, degree)")
+        remedy = "give a ckks.Polynomial(coefficients), or ckks.chebyshev(f, interval, degree)"
+        needs("polynomial: the polynomial", polynomial, Polynomial, remedy)
         return self.run(polynomial, x)
 
     @batched
     def bootstrap(self, x: Ciphertext, bootstrapper: Bootstrapper) -> Ciphertext:
         """The same slots at the bootstrapper's `target_level`."""
-        if not isinstance(bootstrapper, Bootstrapper):
-            fail(UserError, f"bootstrap: give a ckks.Bootstrapper, not a {type(bootstrapper).__name__}")
+        needs("bootstrap: the bootstrapper", bootstrapper, Bootstrapper, "give a ckks.Bootstrapper(name)")
         return self.run(bootstrapper, x)
 
     @batched
@@ -170,13 +145,15 @@ class Evaluator(ExactOperations):
             self._sums[key] = InnerSum(*key)
         return self.run(self._sums[key], x)
 
+    @located
     def run(self, operation: Operation, x: Ciphertext) -> Ciphertext:
-        """Apply a planned operation."""
-        operation.check(self._own(operation.name, x))
+        """Apply a planned operation: a LinearTransform, a Polynomial or a Bootstrapper."""
+        needs("run: the operation", operation, Operation, "give a ckks.LinearTransform, Polynomial or Bootstrapper")
+        operation._check(self._own(operation.name, x))
         place = Place(x.slots, x.level, x.scale)
         executors = self._executors.setdefault(operation, {})
         if place not in executors:
-            executors[place] = self._executor(operation.name, operation.compiled(self.parameters, place), x)
+            executors[place] = self._executor(operation.name, operation._compiled(self.parameters, place), x)
         if executors[place] is not None and self.keys is not None:
             self._keys(operation.name, x)
         (result,) = executors[place].run([x.core])
@@ -202,26 +179,5 @@ class Evaluator(ExactOperations):
             self.parameters.context, plan.code, keys.core, plan.constant, constant_budget_bytes=self._constant_bytes
         )
 
-    def __repr__(self) -> str:
-        keys = "no keys" if self.keys is None else f"{len(self.keys)} keys"
-        return f"Evaluator(N={self.parameters.ring_degree}, {keys}{', align' if self.align else ''})"
 
-
-def save_ciphertexts(path: str | Path, ciphertexts: Sequence[Ciphertext]) -> None:
-    """Write ciphertexts to a file; fresh ones under the secret key take half the space."""
-    if not ciphertexts or not all(isinstance(c, Ciphertext) for c in ciphertexts):
-        fail(ShapeError, "save_ciphertexts: give a list of at least one Ciphertext")
-    _core.save_ciphertexts(str(path), [c.core for c in ciphertexts], [str(i) for i in range(len(ciphertexts))], {})
-
-
-def load_ciphertexts(
-    source: str | Path | bytes, parameters: Parameters, *, evaluator: Evaluator | None = None
-) -> list[Ciphertext]:
-    """Read the ciphertexts of a file.
-
-    evaluator  whose keys their operators use
-    raises     ParameterMismatchError for a file of other parameters, FormatError for a damaged one
-    """
-    found, _names, _extras = _core.load_ciphertexts(source, parameters.context)
-    mine = Evaluator(parameters) if evaluator is None else evaluator
-    return [Ciphertext(c, parameters, mine) for c in found]
+Ciphertext._evaluators = Evaluator

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from math import ceil, log2
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.ckks.batches import batched
 from latticework.ckks.checks import (
     MAX_COEFFICIENT,
     ComplexArray,
     check_encodable,
     check_modulus,
     checked_scale,
-    fail,
     is_close,
     is_real_number,
     scale_text,
     slot_values,
     two_scales,
-    whole,
 )
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
-from latticework.ckks.keys import KeySet
-from latticework.ckks.parameters import Parameters, check_parameters
-from latticework.errors import (
-    LevelError,
-    MissingKeyError,
-    ParameterMismatchError,
-    RangeError,
-    ScaleError,
-    ShapeError,
-    UserError,
-)
-from latticework.plan.keys import KeySpec, conjugation_element
+from latticework.ckks.keys import EvaluationKeys
+from latticework.ckks.parameters import Parameters
+from latticework.errors import LevelError, RangeError, ScaleError, ShapeError
+from latticework.rlwe import evaluator
+from latticework.rlwe.batches import batched
+from latticework.rlwe.checks import fail, needs, whole
+from latticework.rlwe.parameters import check_parameters
 
 PlainOperand = Plaintext | npt.ArrayLike
 Operand = Ciphertext | PlainOperand
@@ -47,33 +36,15 @@ MIN_FACTOR_SCALE = 2.0**16  # of public factors where no scale is asked for: bel
 ENCODED_BITS = 60  # of the coefficients of values that are added at scales beyond the encoder
 
 
-class ExactOperations(ABC):
+class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
     """Operations that leave levels, scales and degrees to the caller. Lists of ciphertexts give lists of results."""
 
+    _kinds = (Parameters, EvaluationKeys)
     _operand = Ciphertext
 
-    def __init__(self, parameters: Parameters, keys: KeySet | None) -> None:
-        if keys is not None:
-            if not isinstance(keys, KeySet):
-                fail(UserError, f"Evaluator: keys is a {type(keys).__name__}; give the KeySet of a KeyGenerator")
-            check_parameters("Evaluator: the key set", keys.parameters, parameters)
-        self.parameters = parameters
-        self.keys = keys
-        self._core = _core.Evaluator(parameters.context)
+    def __init__(self, parameters: Parameters, keys: EvaluationKeys | None, *, align: bool) -> None:
+        super().__init__(parameters, keys, align=align)
         self._encoder = _core.Encoder(parameters.context)
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether it can rotate and relinearise anything."""
-        return self.keys is not None
-
-    @abstractmethod
-    def operate(self, name: str, *operands: Any) -> Ciphertext:
-        """Apply an operator with automatic alignment."""
-
-    def apply(self, name: str, *operands: Any, **options: Any) -> Any:
-        """Apply the method of that name."""
-        return getattr(self, name)(*operands, **options)
 
     # -- sums --------------------------------------------------------------------------------
 
@@ -86,11 +57,6 @@ class ExactOperations(ABC):
     def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a - b, as `add`."""
         return self._sum("sub", a, b)
-
-    @batched
-    def neg(self, x: Ciphertext) -> Ciphertext:
-        """-x."""
-        return self._out(self._core.neg(self._own("neg", x).core))
 
     def _sum(self, who: str, a: Ciphertext, b: Operand) -> Ciphertext:
         x = self._own(who, a)
@@ -152,6 +118,12 @@ class ExactOperations(ABC):
         self._factor("square", self._own("square", x))
         self._room("square", x, x.scale * x.scale)
         return self._out(self._core.square(x.core))
+
+    @batched
+    def mul_relin(self, a: Ciphertext, b: Ciphertext, *, rescale: bool = False) -> Ciphertext:
+        """a * b of two ciphertexts, relinearised; rescaled in the same division if that is asked for."""
+        needs("mul_relin: the second operand", b, Ciphertext, "mul_plain takes public values, which stay at degree 1")
+        return self.relinearize(self.mul(a, b), rescale=rescale)
 
     @batched
     def mul_plain(self, x: Ciphertext, values: PlainOperand, scale: float | None = None) -> Ciphertext:
@@ -223,15 +195,7 @@ class ExactOperations(ABC):
             return self.rescale(x) if rescale else x
         if rescale and x.level == 0:
             fail(LevelError, "relinearize: the ciphertext is at level 0, from which nothing can be rescaled")
-        keys = self._keys("relinearize", x)
-        if not keys.serves(KeySpec("relin", 0, 0, x.level)):
-            reach = keys.reach("relin")
-            have = "is missing" if reach is None else f"serves levels up to {reach}"
-            fail(
-                MissingKeyError,
-                f"relinearize: the ciphertext is at level {x.level}, the relinearisation key {have}; "
-                f"make it with KeyGenerator.relin_key(level={x.level})",
-            )
+        keys = self._relin_keys(x)
         if not rescale:
             return self._out(self._core.relinearize(x.core, keys.core))
         scale = self._divided_scale("relinearize", x, x.level - 1)
@@ -253,9 +217,9 @@ class ExactOperations(ABC):
         return x if level == x.level else self._mod_down("mod_down", x, level)
 
     @batched
-    def drop_level(self, x: Ciphertext, level: int) -> Ciphertext:
-        """Down to a level by leaving primes out: same values, same scale, less work."""
-        level = self._lower("drop_level", self._own("drop_level", x), level)
+    def mod_switch(self, x: Ciphertext, level: int | None = None) -> Ciphertext:
+        """Down to a level (the next one if none is given) by leaving primes out: same slots, same scale, less work."""
+        level = self._lower("mod_switch", self._own("mod_switch", x), level)
         return x if level == x.level else self._out(self._core.drop_level(x.core, (0, level)))
 
     @batched
@@ -267,7 +231,7 @@ class ExactOperations(ABC):
         level = self._lower("level_to", self._own("level_to", x), level)
         wanted = self.parameters.scales[level]
         if is_close(x.scale, wanted):
-            return self.drop_level(x, level)
+            return self.mod_switch(x, level)
         if x.level == level:
             fail(
                 ScaleError,
@@ -280,7 +244,7 @@ class ExactOperations(ABC):
             return self.level_to(self._mod_down("level_to", x, x.level - 1), level)
         if factor >= MAX_COEFFICIENT:
             fail(ScaleError, f"level_to: the scale {scale_text(x.scale)} is too small to reach {scale_text(wanted)}")
-        low = self.drop_level(x, level + 1)
+        low = self.mod_switch(x, level + 1)
         scaled = self._core.mul_int(low.core, round(factor), product)
         return self._out(self._core.mod_down(scaled, (0, level), wanted))
 
@@ -296,78 +260,12 @@ class ExactOperations(ABC):
             )
         return self._out(self._core.relabel(x.core, x.core.level, x.scale, slots))
 
-    # -- rotations ---------------------------------------------------------------------------
-
-    @batched
-    def rotate(self, x: Ciphertext, steps: int) -> Ciphertext:
-        """Slots moved left by `steps` (right if negative), modulo the slots of x."""
-        steps = whole("rotate: steps", steps)
-        self._factor("rotate", self._own("rotate", x))
-        if steps % x.slots == 0:
-            return x
-        keys = self._keys("rotate", x)
-        return self._out(self._core.rotate(x.core, self._rotation("rotate", keys, x, steps), keys.core))
-
-    def rotate_many(self, x: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
-        """One rotation for each entry of `steps`, all from one decomposition of x ("hoisted")."""
-        self._factor("rotate_many", self._own("rotate_many", x))
-        turns = [whole("rotate_many: steps", k) for k in steps]
-        if all(k % x.slots == 0 for k in turns):
-            return [x] * len(turns)
-        keys = self._keys("rotate_many", x)
-        turned = [k for k in turns if k % x.slots]
-        elements = [self._rotation("rotate_many", keys, x, k) for k in turned]
-        found = iter(self._core.rotate_many(x.core, elements, keys.core))
-        return [self._out(next(found)) if k % x.slots else x for k in turns]
-
     @batched
     def conjugate(self, x: Ciphertext) -> Ciphertext:
         """The complex conjugate of every slot."""
-        self._factor("conjugate", self._own("conjugate", x))
-        keys = self._keys("conjugate", x)
-        minus_one = conjugation_element(self.parameters.ring_degree)
-        element = keys.find_galois("conjugate", minus_one, 4 * x.slots, x.level, "the conjugation")
-        return self._out(self._core.rotate(x.core, element, keys.core))
-
-    def _rotation(self, who: str, keys: KeySet, x: Ciphertext, steps: int) -> int:
-        signed = (steps + x.slots // 2 - 1) % x.slots - x.slots // 2 + 1  # in (-slots/2, slots/2]
-        element = pow(5, signed % x.slots, 4 * x.slots)
-        return keys.find_galois(who, element, 4 * x.slots, x.level, f"rotation by {signed}")
+        return self._conjugated("conjugate", x)
 
     # -- checks ------------------------------------------------------------------------------
-
-    def _out(self, core: _core.Ciphertext) -> Ciphertext:
-        return Ciphertext(core, self.parameters, self)
-
-    def _own(self, who: str, x: Any) -> Ciphertext:
-        if not isinstance(x, Ciphertext):
-            fail(UserError, f"{who}: a {type(x).__name__} where a Ciphertext is needed; encrypt it, or put it second")
-        if type(x) is not self._operand:
-            fail(
-                UserError,
-                f"{who}: a {type(x).__name__} where a {self._operand.__name__} is needed; estimates go with estimates, "
-                "ciphertexts with ciphertexts",
-            )
-        check_parameters(f"{who}: the ciphertext", x.parameters, self.parameters)
-        return x
-
-    def _keys(self, who: str, x: Ciphertext) -> KeySet:
-        if self.keys is None:
-            fail(
-                MissingKeyError,
-                f"{who}: this evaluator has no keys: Evaluator(parameters, keys).{who}(...), or for methods and "
-                "operators ciphertext.using(evaluator)",
-            )
-        self._same_keys(who, "the ciphertext", x.core.key_set, "the evaluator's keys", self.keys.core.key_set)
-        return self.keys
-
-    def _same_keys(self, who: str, left: str, a: bytes, right: str, b: bytes) -> None:
-        if any(a) and any(b) and a != b:
-            fail(
-                ParameterMismatchError,
-                f"{who}: {left} is under key set {a[:8].hex()}, {right} under {b[:8].hex()}: they have different "
-                "secret keys and cannot meet",
-            )
 
     def _alike(self, who: str, a: Ciphertext, b: Ciphertext) -> None:
         self._same_keys(who, "the first operand", a.core.key_set, "the second", b.core.key_set)
@@ -382,15 +280,8 @@ class ExactOperations(ABC):
             fail(
                 LevelError,
                 f"{who}: operands at level {a.level} (scale {scale_text(a.scale)}) and level {b.level} (scale "
-                f"{scale_text(b.scale)}); bring the higher down with level_to(x, {low}), or drop_level(x, {low}) to "
+                f"{scale_text(b.scale)}); bring the higher down with level_to(x, {low}), or mod_switch(x, {low}) to "
                 "keep its scale",
-            )
-
-    def _factor(self, who: str, x: Ciphertext) -> None:
-        if x.degree != 1:
-            fail(
-                ShapeError,
-                f"{who}: the operand at level {x.level} has degree {x.degree}; relinearize it first",
             )
 
     def _room(self, who: str, x: Ciphertext, scale: float) -> None:
@@ -402,15 +293,6 @@ class ExactOperations(ABC):
                 f"{bits:.1f} bits: nothing would fit; "
                 + ("no level is left for it: start with more levels" if x.level == 0 else "rescale first"),
             )
-
-    def _lower(self, who: str, x: Ciphertext, level: int) -> int:
-        level = self.parameters.check_level(who, level)
-        if level > x.level:
-            fail(
-                LevelError,
-                f"{who}: the ciphertext is at level {x.level}, below {level}; levels only go down",
-            )
-        return level
 
     def _mod_down(self, who: str, x: Ciphertext, level: int) -> Ciphertext:
         return self._out(self._core.mod_down(x.core, (0, level), self._divided_scale(who, x, level)))
@@ -425,7 +307,7 @@ class ExactOperations(ABC):
             fail(
                 ScaleError,
                 f"{who}: from scale {scale_text(x.scale)} at level {x.level} 2^{log2(scale):.1f} would be left at "
-                f"level {level}: nothing of the values; drop_level keeps the scale, multiply first to rescale",
+                f"level {level}: nothing of the values; mod_switch keeps the scale, multiply first to rescale",
             )
         return canonical if is_close(scale, canonical) else scale
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.ckks.checks import ComplexArray, fail, slot_values, whole
+from latticework.ckks.checks import ComplexArray, slot_values
 from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, ShapeError
@@ -17,6 +17,7 @@ from latticework.given import as_array, forgotten
 from latticework.ir import Module, Value
 from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap
 from latticework.plan.pack import PackDim, PackMap
+from latticework.rlwe.checks import fail, whole
 
 Diagonals = Mapping[int, npt.ArrayLike]
 
@@ -63,7 +64,7 @@ class LinearTransform(Operation):
         direct = sum(d * np.roll(v, -k) for k, d in self.diagonals.items())
         return np.asarray(direct + sum(d * np.roll(v.conj(), -k) for k, d in self.conjugate_diagonals.items()))
 
-    def build(self, p: Primitives, x: Value, module: Module) -> Value:
+    def _build(self, p: Primitives, x: Value, module: Module) -> Value:
         """One symbolic map."""
         level = Level(0, cipher(x).level.index - 1)
         mapping = LinearMap(
@@ -165,7 +166,7 @@ class InnerSum(Operation):
         """No level."""
         return 0
 
-    def build(self, p: Primitives, x: Value, module: Module) -> Value:
+    def _build(self, p: Primitives, x: Value, module: Module) -> Value:
         """Sums of 1, 2, 4, ... terms; those that make up `count` are put side by side."""
         total: Value | None = None
         done, size, block = 0, 1, x

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.ckks.checks import fail, scale_text
+from latticework.ckks.checks import scale_text
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
 from latticework.dialects.rlwe import CipherType, Level
@@ -30,6 +30,7 @@ from latticework.plan.code import encode_code
 from latticework.plan.constants import ConstRef
 from latticework.plan.emit import Code, emit_code
 from latticework.plan.keys import KeySpec
+from latticework.rlwe.checks import fail
 
 MAX_EXCESS = 2.0**8  # of an operand's scale over that of its level: beyond, a rescale is pending
 
@@ -72,7 +73,7 @@ class Operation(ABC):
         self._plans: dict[tuple[ModulusChain, Place], Compiled] = {}
 
     @abstractmethod
-    def build(self, p: Primitives, x: Value, module: Module) -> Value:
+    def _build(self, p: Primitives, x: Value, module: Module) -> Value:
         """Write the operation in the rlwe and ckks dialects."""
 
     @property
@@ -94,9 +95,9 @@ class Operation(ABC):
         """
         level = parameters.check_level(f"{self.name}: required_keys", parameters.levels if level is None else level)
         width = self.slots or slots or parameters.slots
-        return self.compiled(parameters, Place(width, level, parameters.scales[level])).keys
+        return self._compiled(parameters, Place(width, level, parameters.scales[level])).keys
 
-    def check(self, x: Ciphertext) -> None:
+    def _check(self, x: Ciphertext) -> None:
         """LevelError, ScaleError or ShapeError if x cannot be an operand."""
         if x.degree != 1:
             fail(ShapeError, f"{self.name}: the operand at level {x.level} has degree {x.degree}; relinearize it first")
@@ -123,7 +124,7 @@ class Operation(ABC):
                 f"{self.depth} or above",
             )
 
-    def compiled(self, parameters: Parameters, place: Place) -> Compiled:
+    def _compiled(self, parameters: Parameters, place: Place) -> Compiled:
         """The plan for a place, made once."""
         self._check_place(place)
         key = (parameters.chain, place)
@@ -137,7 +138,7 @@ def _compile(operation: Operation, chain: ModulusChain, place: Place) -> Compile
     module = Module(body, ["x"], ["y"])
     x = body.add_arg(CipherType("ckks", 1, place.slots, Level(0, place.level), place.scale))
     p = Primitives(Builder(body, user_loc()), chain)
-    p.builder.create("loop.yield", [operation.build(p, x, module)])
+    p.builder.create("loop.yield", [operation._build(p, x, module)])
     primitive = run_passes(expand(module, chain), (cse.PASS, dce.PASS))
     keys = planned_keys(primitive, chain)
     code = emit_code(primitive, chain, keys)

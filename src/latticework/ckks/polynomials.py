@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.approx.chebyshev import interpolate, max_error, to_chebyshev
-from latticework.ckks.checks import MAX_COEFFICIENT, fail, scale_text, whole
+from latticework.ckks.checks import MAX_COEFFICIENT, scale_text
 from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, UserError
@@ -18,6 +18,7 @@ from latticework.expand.primitives import Primitives, cipher
 from latticework.given import as_array, forgotten
 from latticework.ir import Module, Value
 from latticework.plan import constants
+from latticework.rlwe.checks import fail, whole
 
 MAX_DEGREE = 4095
 MAX_FREE_FACTOR = 1 << 16
@@ -86,7 +87,7 @@ class Polynomial(Operation):
         """The polynomial of numbers in the clear."""
         return self.series(x)
 
-    def build(self, p: Primitives, x: Value, module: Module) -> Value:
+    def _build(self, p: Primitives, x: Value, module: Module) -> Value:
         """Slots to [-1, 1], then one symbolic polynomial."""
         lo, hi = self.interval
         factor, kind = self._shrink, cipher(x)

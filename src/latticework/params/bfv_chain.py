@@ -16,9 +16,10 @@ from latticework.errors import LevelError, RangeError
 from latticework.figures import shown
 from latticework.params.bfv_noise import NoiseModel
 from latticework.params.chain import ModulusChain, Track
+from latticework.params.explicit import judged
 from latticework.params.fingerprint import core_parameters
 from latticework.params.security import modulus_limit_bits
-from latticework.params.select import MAX_PRIME_BITS, PrimeSupply
+from latticework.params.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
 
 MIN_PLAIN_BITS = 13
 MAX_LIMBS, MAX_SPECIAL = 30, 6
@@ -51,6 +52,53 @@ def bfv_chain(
     return ModulusChain(
         ring_degree, primes, special, digits, (track,), security_bits, insecure, plain_modulus=plain_modulus
     )
+
+
+def explicit_bfv_chain(
+    ring_degree: int,
+    plain_modulus: int,
+    q_bits: Sequence[float],
+    *,
+    p_bits: Sequence[float] | None = None,
+    num_special: int | None = None,
+    num_digits: int | None = None,
+    security_bits: int = 128,
+    insecure: bool = False,
+) -> ModulusChain:
+    """The chain with primes of these sizes; `num_special` special ones of 49 bits, or as many as make keys cheapest.
+
+    raises  SecurityError where log2(QP) is over the limit, unless `insecure`
+    """
+    for name, sizes in (("q_bits", q_bits), ("p_bits", [MAX_PRIME_BITS] if p_bits is None else p_bits)):
+        listed = isinstance(sizes, list | tuple) and all(isinstance(bits, int | float) for bits in sizes)
+        if not listed or not sizes or not all(1 <= bits <= MAX_PRIME_BITS for bits in sizes):
+            raise RangeError(
+                f"Parameters: {name}={sizes!r:.60}; give a list of sizes of primes, each of at most 49 bits"
+            )
+    if p_bits is not None and num_special is not None and len(p_bits) != num_special:
+        raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
+    if num_special is not None and not 1 <= num_special <= MAX_SPECIAL:
+        raise RangeError(f"Parameters: num_special={num_special}; 1 to {MAX_SPECIAL} are possible")
+
+    def with_special(special: Sequence[float]) -> ModulusChain:
+        chain = bfv_chain(ring_degree, plain_modulus, q_bits, special, security_bits=security_bits)
+        return chain if num_digits is None else replace(chain, digits=_cut(len(chain.primes), num_digits))
+
+    if p_bits is not None or num_special is not None:
+        special = p_bits if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 1)
+        return judged(with_special(special), insecure)
+    found = [with_special([float(MAX_PRIME_BITS)] * count) for count in range(1, min(len(q_bits), MAX_SPECIAL) + 1)]
+    limit = modulus_limit_bits(ring_degree, security_bits)
+    fitting = [c for c in found if limit is not None and c.log2_qp <= limit] or found[:1]
+    return judged(min(fitting, key=key_switch_ntts), insecure)
+
+
+def _cut(limbs: int, num_digits: int) -> tuple[tuple[int, ...], ...]:
+    """Limb numbers in digits of equal length, but the last."""
+    if not 1 <= num_digits <= limbs:
+        raise RangeError(f"Parameters: num_digits={num_digits}; 1 to {limbs} are possible")
+    size = -(-limbs // num_digits)
+    return tuple(tuple(range(i, min(i + size, limbs))) for i in range(0, limbs, size))
 
 
 def largest_bfv_chain(

@@ -89,11 +89,11 @@ class NoiseModel:
 
     # -- what there is -----------------------------------------------------------------------
 
-    def fresh(self, *, public: bool = False) -> Noise:
+    def fresh(self, *, public_key: bool = True) -> Noise:
         """A new ciphertext, under the secret key or the public one."""
         n = self.parameters.ring_degree
         error = log2(ERROR_VARIANCE)
-        if public:  # (e * u + e0 + e1 * s) / p, rounded; p is the first special prime
+        if public_key:  # (e * u + e0 + e1 * s) / p, rounded; p is the first special prime
             p = self.parameters.log2_special
             first = log_sum(error + log2(1 + SECRET_VARIANCE * n) - 2 * p, ROUNDING, ROUNDING)
             worst = ERROR_BOUND * (2 * n + 1) / exp2(p) + 0.5 * (n + 1) + 0.5
@@ -129,7 +129,7 @@ class NoiseModel:
 
         Before each product: a rotation, and a sum of up to 2^(2 * SLACK_BITS) independent terms.
         """
-        x = self.fresh(public=True)
+        x = self.fresh()
         for _ in range(depth):
             x = self.mul(x, x)
             x = self.rotate(Noise(x.level, tuple(v + 2 * SLACK_BITS for v in x.variances), x.worst + 2 * SLACK_BITS))

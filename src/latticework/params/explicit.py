@@ -7,6 +7,7 @@ level follows from that of the level above: scales do not drift.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import ceil, log2, prod
 
@@ -62,7 +63,7 @@ def explicit_chain(
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
     if p_bits is not None or num_special is not None:
         special = list(p_bits) if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 0)
-        return _judged(_chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits), insecure)
+        return judged(_chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits), insecure)
 
     def with_special(count: int) -> ModulusChain:
         special = [float(MAX_PRIME_BITS)] * count
@@ -72,12 +73,12 @@ def explicit_chain(
         found = [with_special(count) for count in range(1, MAX_SPECIAL + 1)]
         limit = modulus_limit_bits(ring_degree, security_bits)
         fitting = [c for c in found if limit is not None and c.log2_qp <= limit] or found[:1]
-        return _judged(min(fitting, key=key_switch_ntts), insecure)
+        return judged(min(fitting, key=key_switch_ntts), insecure)
     share = sum(sum(_sizes(entry)) for entry in q_bits) / max(num_digits, 1)
     count = max(ceil(share / MAX_PRIME_BITS), 1)
     while True:  # a digit is at most all of Q, so this ends
         try:
-            return _judged(with_special(count), insecure)
+            return judged(with_special(count), insecure)
         except PrecisionError:
             count += 1
 
@@ -205,7 +206,7 @@ def _digits(primes: tuple[int, ...], log2_p: float, num_digits: int | None) -> t
     return digits
 
 
-def _judged(chain: ModulusChain, insecure: bool) -> ModulusChain:
+def judged(chain: ModulusChain, insecure: bool) -> ModulusChain:
     """The chain if it is secure; marked as insecure if it is not and that was asked for.
 
     raises  SecurityError with the numbers and what would help
@@ -214,9 +215,7 @@ def _judged(chain: ModulusChain, insecure: bool) -> ModulusChain:
     if limit is not None and chain.log2_qp <= limit:
         return chain
     if insecure:
-        return ModulusChain(
-            chain.ring_degree, chain.primes, chain.special, chain.digits, chain.tracks, chain.security_bits, True
-        )
+        return replace(chain, insecure=True)
     large_enough = [
         1 << k
         for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)

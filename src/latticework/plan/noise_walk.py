@@ -85,7 +85,7 @@ class _Walk:
         for number, (register, kind) in enumerate(zip(body.arguments, kinds, strict=True)):
             if not isinstance(kind, CipherKind):
                 raise UnsupportedError("BFV plans have no run-time integers")
-            given = inputs.get(number) or self.model.fresh(public=public_key)
+            given = inputs.get(number) or self.model.fresh(public_key=public_key)
             fresh = replace(given, level=kind.level + self.shift)
             self.phases[register] = tuple(islice(self.unused_phases, kind.count))
             self.write(register, tuple(self.new(fresh) for _ in range(kind.count)))

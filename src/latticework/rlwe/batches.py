@@ -8,27 +8,31 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from latticework.ckks.checks import fail
-from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.errors import ShapeError
+from latticework.rlwe.checks import fail, located
+from latticework.rlwe.ciphertext import Ciphertext, Plaintext
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def batched(method: Callable[P, R]) -> Callable[P, R]:
-    """A method whose operands may be lists of ciphertexts too; it then gives a list, and others are used for each."""
+    """A method whose operands may be lists of ciphertexts too; it then gives a list, and others are used for each.
+
+    Its errors name the caller's line.
+    """
+    single = located(method)
 
     @wraps(method)
     def run(*operands: Any, **options: Any) -> Any:
         evaluator, *given = operands
         lengths = {len(o) for o in given if _is_batch(o)}
         if not lengths:
-            return method(*operands, **options)
+            return single(*operands, **options)
         if len(lengths) > 1:
             fail(ShapeError, f"{method.__name__}: lists of {sorted(lengths)} operands; give lists of one length")
         columns = [_spread(o, lengths) for o in given]
-        return [method(evaluator, *row, **options) for row in zip(*columns, strict=True)]
+        return [single(evaluator, *row, **options) for row in zip(*columns, strict=True)]
 
     return cast(Callable[P, R], run)
 

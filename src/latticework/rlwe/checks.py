@@ -1,10 +1,11 @@
-"""What BFV checks before it computes, and how its errors name the caller's line."""
+"""What operations check before they compute, and how their errors name the caller's line."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -13,6 +14,11 @@ from latticework.location import user_loc
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def fail(kind: type[UserError], message: str) -> NoReturn:
+    """Raise an error that names the caller's own line."""
+    raise kind(message, at=user_loc())
 
 
 def located(function: Callable[P, R]) -> Callable[P, R]:
@@ -35,25 +41,37 @@ def located(function: Callable[P, R]) -> Callable[P, R]:
 def whole(name: str, value: Any) -> int:
     """A value as a plain int; DtypeError if it is not a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise DtypeError(f"{name} is {value!r}, a {type(value).__name__}; give a whole number")
+        fail(DtypeError, f"{name} is {value!r:.60}, a {type_text(value)}; give a whole number")
     return int(value)
 
 
 def whole_list(name: str, values: Any) -> list[int]:
     """Whole numbers as a list; DtypeError for anything else."""
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
-        raise DtypeError(f"{name} is {values!r}, a {type(values).__name__}; give a list of whole numbers, as in [1, 2]")
+        fail(DtypeError, f"{name} is {values!r:.60}, a {type_text(values)}; give a list of whole numbers, as in [1, 2]")
     return [whole(name, value) for value in values]
 
 
 def needs(who: str, value: Any, kinds: type | tuple[type, ...], remedy: str) -> None:
     """DtypeError unless a value is what an operation takes."""
     if not isinstance(value, kinds):
-        raise DtypeError(f"{who}: got {type_text(value)}; {remedy}")
+        fail(DtypeError, f"{who}: got {type_text(value)}; {remedy}")
 
 
 def type_text(value: Any) -> str:
-    """A value's type as messages name it; two packages here have a Ciphertext."""
+    """A value's type as messages name it, with the module: both schemes have a Ciphertext."""
     kind = type(value)
     module = kind.__module__.removeprefix("latticework.").split(".")[0]
     return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+
+
+def file_path(who: str, path: Any, remedy: str) -> str:
+    """The path of a file as text; DtypeError for anything else."""
+    needs(who, path, (str, Path), f"give the path of a file; {remedy}")
+    return str(path)
+
+
+def file_bytes(who: str, data: Any, remedy: str) -> bytes:
+    """The bytes of a file; DtypeError for anything else."""
+    needs(who, data, (bytes, bytearray, memoryview), f"give the bytes of a file; {remedy}")
+    return bytes(data)

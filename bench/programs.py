@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from rich.table import Table
 
 from latticework.cost import Estimate
 from latticework.cost.estimate import Step, count_operations
-from latticework.plan.schema import CipherKind, DigitsKind, Plan
+from latticework.plan.schema import CipherKind, DigitsKind, Plan, SourceLocation
 from latticework.runtime.events import Event
 
 COUNTS = {
@@ -81,34 +82,54 @@ def layers(plan: Plan, cost: Estimate, measured: Mapping[int, float] | None = No
     """The lines of a program in the order in which they first run.
 
     measured  seconds by place in the outermost sequence of instructions
+    Times of what is done for several lines are shared out; such an instruction is counted at the line with most of it.
     """
-    lines: dict[int, list[Step]] = {}
+    lines: dict[SourceLocation, list[Step]] = {}
+    predicted: dict[SourceLocation, float] = defaultdict(float)
     for step in cost.steps:
-        lines.setdefault(step.location, []).append(step)
-    seconds: dict[int, float] = {}
+        shares = _shares(plan, step.location)
+        lines.setdefault(max(shares, key=shares.__getitem__), []).append(step)
+        for line, share in shares.items() if step.op != "encode" else ():
+            predicted[line] += share * step.seconds
+    seconds: dict[SourceLocation, float] = defaultdict(float)
     for place, instruction in enumerate(plan.blocks[0].code):
-        spent = 0.0 if measured is None else measured.get(place, 0.0)
-        seconds[instruction.location] = seconds.get(instruction.location, 0.0) + spent
-    left = {tensor.location: str(tensor.pack) for tensor in plan.tensors}
+        for line, share in _shares(plan, instruction.location).items():
+            seconds[line] += share * (0.0 if measured is None else measured.get(place, 0.0))
+    left = {_line(plan, tensor.location): str(tensor.pack) for tensor in plan.tensors}
     found = []
-    for location, steps in lines.items():
-        if location not in left:
+    for line in dict.fromkeys([*lines, *predicted]):
+        if line not in left:
             continue  # what belongs to no tensor: the end of the program
-        counts, place = count_operations(plan, tuple(steps)), plan.locations[location]
+        steps = lines.get(line, [])
+        counts = count_operations(plan, tuple(steps))
         found.append(
             Layer(
-                place.text.strip(),
-                f"{place.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{place.line}",
-                left[location],
+                line.text.strip(),
+                f"{line.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line.line}",
+                left[line],
                 counts.rotations,
                 counts.hoists,
                 counts.ciphertext_products,
                 counts.plaintext_products,
                 _levels(plan, steps),
-                sum(step.seconds for step in steps if step.op != "encode"),
-                None if measured is None else seconds.get(location, 0.0),
+                predicted[line],
+                None if measured is None else seconds[line],
             )
         )
+    return found
+
+
+def _line(plan: Plan, location: int) -> SourceLocation:
+    """The whole line of a location."""
+    place = plan.locations[location]
+    return SourceLocation(place.file, place.line, place.text)
+
+
+def _shares(plan: Plan, location: int) -> dict[SourceLocation, float]:
+    """The whole lines that share a location."""
+    found: dict[SourceLocation, float] = defaultdict(float)
+    for number, share in plan.shares(location):
+        found[_line(plan, number)] += share
     return found
 
 

@@ -304,3 +304,22 @@ def test_circuits_that_cannot_be_arrays_are_refused_if_they_have_to_be():
     with pytest.raises(UserError, match="lanes="):
         lw.compile(fixed, algorithm="tensors", **SHARED)
     assert lw.compile(fixed, **SHARED).plan.circuit.method == "search"
+
+
+def test_arrays_are_computed_on_the_lines_of_their_numbers():
+    module = lifted(product)[0].module
+    (line,) = {loc.text for op in module.walk() for loc, _ in op.loc.shares} - {""}
+    assert line.startswith("return [[sum(a[i, k] * b[k, j]")
+
+    @circuit
+    def written_out(x: vector(8), y: vector(8)):
+        total = x[0] * y[0]
+        for i in range(1, 8):
+            total = total + x[i] * y[i]
+        return total
+
+    shares = [op.loc.shares for op in lifted(written_out)[0].module.walk() if op.loc.parts]
+    lines = {loc.text for loc, _ in shares[0]}
+    assert lines == {"total = x[0] * y[0]", "total = total + x[i] * y[i]"}
+    assert min(share for _, share in shares[0]) == pytest.approx(1 / 15)
+    assert sum(share for _, share in shares[0]) == pytest.approx(1.0)

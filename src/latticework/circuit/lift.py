@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latticework.circuit.graph import ADD_CONSTANT, INPUT, MUL_CONSTANT, Constant, Graph, Node
+from latticework.circuit.graph import ADD_CONSTANT, BINARY, INPUT, MUL_CONSTANT, Constant, Graph, Node
 from latticework.circuit.nests import Nest, Numbers, Reading, Reals, Stage, loops_in_shape, replayed
 from latticework.circuit.terms import Terms, flattened
+from latticework.ir import Loc
 from latticework.plan.arguments import Argument, Result
 
 MAX_MATRIX = 1 << 20  # public numbers in a product with sparse or irregular ones
@@ -30,10 +31,12 @@ class Lifted:
     """Stages in an order in which each reads earlier ones only.
 
     outputs  which stage each result is
+    lines    whose work each stage does, an operation of the circuit counting like any other; unknown for arguments
     """
 
     stages: tuple[Stage, ...]
     outputs: tuple[int, ...]
+    lines: tuple[Loc, ...]
 
 
 def lifted(graph: Graph, arguments: Sequence[Argument], results: Sequence[Result]) -> Lifted | None:
@@ -79,6 +82,8 @@ class _Lift:
         self.array = np.full(len(graph.nodes), -1)
         self.place = np.full(len(graph.nodes), -1)
         self.stages: list[Stage] = []
+        self.lines = [Loc.unknown()] * len(arguments)
+        self.seen: set[int] = set()
         numbers = {(node.left, node.right): i for i, node in enumerate(graph.nodes) if node.code == INPUT}
         for number, argument in enumerate(arguments):
             self.stages.append(Stage(argument.name, argument.encrypted_shape))
@@ -107,6 +112,7 @@ class _Lift:
             self.array[nodes], self.place[nodes] = len(self.stages), np.arange(len(members))
             kept = [nest.extents[: nest.kept] for nest in nests if nest.factors] or [(len(members),)]
             self.stages.append(Stage("", max(kept, key=len), tuple(nests)))
+            self.lines.append(self._lines(nodes.tolist()))
         outputs = []
         for result in self.results:
             nests = self._nests_of(result, starts, kinds)
@@ -114,7 +120,24 @@ class _Lift:
                 return None
             outputs.append(len(self.stages))
             self.stages.append(Stage("", result.shape, tuple(nests)))
-        return Lifted(tuple(self.stages), tuple(outputs))
+            self.lines.append(self._lines([end for end in map(self.graph.outputs.__getitem__, result.elements)
+                                           if isinstance(end, int)]))  # fmt: skip
+        return Lifted(tuple(self.stages), tuple(outputs), tuple(self.lines))
+
+    def _lines(self, nodes: list[int]) -> Loc:
+        """The lines of numbers and of what they are made of, as far as no stage before did it; else of these alone."""
+        ends, waiting = [self.graph.lines[node] for node in nodes], list(nodes)
+        found: dict[Loc, float] = {}
+        while waiting:
+            number = waiting.pop()
+            node = self.graph.nodes[number]
+            if node.code == INPUT or number in self.seen:
+                continue
+            self.seen.add(number)
+            line = self.graph.lines[number]
+            found[line] = found.get(line, 0.0) + 1.0
+            waiting += [node.left, node.right] if node.code in BINARY else [node.left]
+        return Loc.fused(found.items() or dict.fromkeys(ends, 1.0).items(), ends[0] if ends else Loc.unknown())
 
     def _nests_of(self, result: Result, starts: Numbers, kinds: list[int]) -> list[Nest] | None:
         """The nests of a result, of which all elements are public numbers or none is."""

@@ -38,6 +38,7 @@ class Emitter:
     formulas: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.line = self.at
         self.builder = Builder(self.module.body)
 
     # What operations need of a tracer.
@@ -59,7 +60,7 @@ class Emitter:
         if owners and all(isinstance(owner, Op) and owner.spec is CONSTANT.spec for owner in owners):
             arrays = [self.module.sources[owner.attrs["source"]] for owner in owners]  # type: ignore[union-attr]
             return self.lift(op.reference(arrays, attrs, self.module.sources))
-        return self.builder.create(op.spec, operands, attrs, loc=self.at).result
+        return self.builder.create(op.spec, operands, attrs, loc=self.line).result
 
     # Stages.
 
@@ -76,6 +77,7 @@ class Emitter:
                 values.append(self.module.body.add_arg(kind, Origin(name, self.at)))
                 self.module.input_names.append(name)
             else:
+                self.line = found.lines[number]
                 values.append(self.stage(stage, values))
                 self.formulas.append(formula(stage, name, names, found.stages))
         self.builder.create(loop.YIELD, [trivial.trace(self, values[n]) for n in found.outputs], {}, loc=self.at)

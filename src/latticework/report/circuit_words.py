@@ -89,7 +89,7 @@ def way_rows(circuit: Circuit) -> list[list[str]]:
     ]
 
 
-WAY_HEADS = ("way", "predicted time, sending included", "of that sending", "")
+WAY_HEADS = ("way", "time with sending", "of that sending", "")
 
 
 def runs(lanes: Iterable[int]) -> str:

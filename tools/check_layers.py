@@ -99,7 +99,7 @@ MAY_IMPORT = {
     "composition": ANYTHING,
     "model": f"ir cost debug plain report runtime {PLAN}",
     "commands": f"__init__ _core runtime progress {PLAN}",
-    "commands.compile": "commands compile frontend progress",
+    "commands.compile": "commands compile frontend progress report",
     "commands.explain": f"commands report {PLAN}",
     "commands.calibrate": "commands calibrate",
     "commands.bench": "commands bench",

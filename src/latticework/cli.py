@@ -47,7 +47,16 @@ def load_command(name: str) -> Any:
     function = getattr(import_module(f"latticework.commands.{name}"), name)
     single = typer.Typer(add_completion=False)
     single.command(name, **SETTINGS.get(name, {}))(function)
-    return get_command(single)
+    return with_bare_flags(get_command(single))
+
+
+def with_bare_flags(command: Any) -> Any:
+    """A command whose help shows --json and not `--json <bool>`, which reads as if a word had to follow."""
+    help_option = command.get_help_option(typer.Context(command))
+    for option in [*command.params, *([help_option] if help_option is not None else [])]:
+        if getattr(option, "is_flag", False):
+            option.display_type_rich = lambda ctx: None
+    return command
 
 
 class Commands(TyperGroup):
@@ -55,6 +64,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
+        with_bare_flags(self)
         self.commands: dict[str, Any] = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -105,6 +115,8 @@ def latticework(
 
 def main() -> None:
     """Entry point. Ctrl-C ends the process by its signal, so that loops and scripts of a shell end with it."""
+    if sys.stderr is None:  # closed; what is printed to None would go to standard output
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if f"_{PROGRAM.upper()}_COMPLETE" in os.environ:
         completion_init()
     try:

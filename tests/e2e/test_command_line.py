@@ -129,6 +129,7 @@ def test_force_replaces_but_never_a_key_nor_what_is_read(here):
     Path("keys/secret.lwkey").rename("elsewhere")
     assert "keys/evaluation.lwkeys exists; --force replaces it" in said("keygen", "m.lwclient", "--insecure", status=3)
     said("keygen", "m.lwclient", "--insecure", "--force")
+    assert stat.S_IMODE(Path("keys").stat().st_mode) == 0o700  # though the umask allows more
     assert stat.S_IMODE(Path("keys/secret.lwkey").stat().st_mode) == 0o600
 
 
@@ -136,6 +137,20 @@ def test_two_outputs_of_one_name_are_refused(here):
     told = said("compile", "f.py", "-o", "new.lwclient", status=1)
     assert "UserError: new.lwclient: two outputs have this name; name them apart" in told
     assert "writes no single file" in said("compile", "f.py", "-o", "-", status=1)
+
+
+def test_reports_of_no_form_are_refused_before_the_work(here):
+    for words in (("compile", "f.py", "-o", "new.lwplan"), ("explain", "m.lwplan")):
+        assert "r.pdf ends in '.pdf'" in said(*words, "--report", "r.pdf", status=1)
+    assert not Path("new.lwplan").exists()
+    assert "program.py is not a folder; keys are written" in said(
+        "keygen", "none", "-o", touched("program.py"), status=3
+    )
+
+
+def touched(name):
+    Path(name).touch()
+    return name
 
 
 # Keys
@@ -238,6 +253,20 @@ def test_a_reader_that_goes_away_is_no_fault(here, monkeypatch, capsys):
         assert capsys.readouterr().err == ""
 
 
+def test_closed_standard_streams(here, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as ended:
+        cli.app(["version"])
+    assert ended.value.code == 0
+    for words, name in ((("explain", "-"), "stdin"), (("decrypt", "m.lwclient", "out.lwct", "-o", "-"), "stdout")):
+        monkeypatch.setattr(sys, "stdin", None)
+        with open("errors", "w") as errors:
+            monkeypatch.setattr(sys, "stderr", errors)
+            assert status_of(*words) == 1
+        said_there = Path("errors").read_text()
+        assert {"stdin": "standard input is closed", "stdout": "standard output is closed"}[name] in said_there
+
+
 def test_ctrl_c_ends_a_process_by_its_signal(here, start_python):
     Path("slow.py").write_text("import time\nprint('started', flush=True)\ntime.sleep(60)\n")
     words = ["latticework", "compile", "slow.py", "-o", "new.lwplan"]
@@ -265,7 +294,11 @@ KEYS = {
     "decrypt m.lwclient out.lwct --insecure": {"output", "outputs"},
     "explain m.lwclient": {
         "file", "kind", "bytes", "format", "parameters", "program", "scheme", "ring_degree", "insecure", "inputs",
-        "outputs", "num_evaluation_keys",
+        "outputs", "num_evaluation_keys", "report",
+    },
+    "explain m.lwplan --report new.json": {
+        "file", "kind", "bytes", "format", "parameters", "program", "scheme", "ring_degree", "insecure", "inputs",
+        "outputs", "num_evaluation_keys", "report", "written",
     },
     "explain keys/evaluation.lwkeys": {"file", "kind", "bytes", "format", "parameters", "key_set", "keys"},
     "explain out.lwct": {
@@ -371,6 +404,7 @@ def test_a_fault_of_latticework_is_status_4(here, monkeypatch):
 def test_help_tells_the_version_and_the_exit_status():
     assert said("--version") == f"{lw.__version__}\n" == said("version")
     told = " ".join(said("--help").replace("│", " ").split())
+    assert "<bool>" not in told + said("run", "--help")
     for status, meaning in EXIT_STATUS.items():
         assert f"{status} {meaning}" in told
     for name, text in cli.COMMANDS.items():

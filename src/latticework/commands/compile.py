@@ -17,6 +17,7 @@ from latticework.compile import compile as compile_program
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.progress import ProgressBar
+from latticework.report import report_ending
 
 
 @reported
@@ -47,11 +48,13 @@ def compile(
     algorithm: Annotated[str, typer.Option(help="Of circuits: search, annealing, scalar or tensors.")] = "search",
     effort: Annotated[str, typer.Option(help="Of the search for lanes: fast, normal or max.")] = "normal",
     seed: Annotated[int, typer.Option(help="Of the search for lanes.")] = 0,
-    report: Annotated[Path | None, typer.Option(help="HTML report to write.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Report to write: .html, .txt or .json.")] = None,
 ) -> Outcome:
     """Compile a program or a circuit to the server's plan and, beside it, the client file (no weights)."""
     client_file = output.with_suffix(".lwclient")
     data = [file for file in (weights, calibrate, example, cost_table) if file is not None]
+    if report is not None:
+        report_ending(report, program)
     outputs = [output, client_file, *([report] if report is not None else [])]
     prepare(talk, *outputs, force=force, inputs=[Path(program.partition(":")[0]), *data])
     with talk.step("load the program"):

@@ -91,7 +91,8 @@ def source(path: Path) -> Path | bytes:
     """
     if path == STANDARD:
         if sys.stdin is None or sys.stdin.isatty():
-            raise UserError("-: standard input is a terminal; pipe a file into this command, or name one")
+            state = "closed" if sys.stdin is None else "a terminal"
+            raise UserError(f"-: standard input is {state}; pipe a file into this command, or name one")
         data = sys.stdin.buffer.read()
         if not data:
             raise FormatError("-: standard input is empty, or was read already: `-` can be given once")

@@ -25,6 +25,8 @@ def keygen(
 ) -> Outcome:
     """Make a secret key and exactly the evaluation keys that the program needs."""
     refuse_existing_key(output)
+    if output.exists() and not output.is_dir():
+        raise NotADirectoryError(f"{output} is not a folder; keys are written into one, which is made if need be")
     require_folder(output if output.exists() else next(p for p in output.absolute().parents if p.exists()))
     for file in (EVALUATION_FILE, PUBLIC_FILE):
         refuse_existing(output / file, force=force)

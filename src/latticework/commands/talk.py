@@ -103,7 +103,8 @@ class Talk:
         """Say what was done; OSError if standard output takes no more."""
         try:
             self._tell(outcome)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it may be closed
+                sys.stdout.flush()
         except OSError as error:
             self.is_cut = True
             discard(sys.stdout)

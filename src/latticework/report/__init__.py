@@ -2,6 +2,14 @@
 
 from latticework.report.build import build_client_report, build_report
 from latticework.report.explain import explain_file, file_facts
-from latticework.report.report import Report
+from latticework.report.report import Report, report_ending
 
-__all__ = ["Report", "build_client_report", "build_report", "explain_file", "file_facts"]
+__all__ = [
+    "Report",
+    "build_client_report",
+    "build_report",
+    "explain_file",
+    "file_facts",
+    "report_data",
+    "report_ending",
+]

@@ -10,6 +10,7 @@ from typing import Any
 from latticework import _core
 from latticework.plan.serialise import CODE as CODE_SECTION
 from latticework.plan.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
+from latticework.report.as_json import report_data
 from latticework.report.build import build_client_report, build_report
 from latticework.report.quantities import count, power_of_two, size
 from latticework.report.stored_keys import stored_key_names
@@ -65,8 +66,10 @@ def explain_file(source: str | Path | bytes) -> str:
     return text
 
 
-def file_facts(source: str | Path | bytes) -> dict[str, Any]:
+def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict[str, Any]:
     """The same as plain data: kind, bytes, format, parameters, and by kind what else there is to say.
+
+    with_report  of plans and client files all numbers of their report too, as `Report.json`
 
     raises  as `explain_file`
     """
@@ -79,7 +82,12 @@ def file_facts(source: str | Path | bytes) -> dict[str, Any]:
         "parameters": bytes(reader.parameters).hex(),
     }
     if kind in (_core.FileKind.PLAN, _core.FileKind.CLIENT):
-        spec = read_client(source if isinstance(source, bytes) else Path(source))
+        given = source if isinstance(source, bytes) else Path(source)
+        spec = read_client(given)
+        if with_report and kind == _core.FileKind.PLAN:
+            facts["report"] = report_data(build_report(read_plan(given)))
+        elif with_report:
+            facts["report"] = report_data(build_client_report(spec))
         return facts | {
             "program": spec.name,
             "scheme": spec.chain.scheme,
@@ -167,16 +175,19 @@ def _content(reader: _core.ContainerReader, kind: _core.FileKind) -> list[str]:
     if kind in (_core.FileKind.SECRET_KEY, _core.FileKind.PUBLIC_KEY):
         return []
     if kind == _core.FileKind.EVALUATION_KEYS and (keys := stored_key_names(header.get("keys"))):
-        sizes = _sizes(reader, len(keys))
+        sizes = [size(reader.section_bytes(i)) for i in range(reader.num_sections)]
+        sizes = sizes if len(sizes) == len(keys) else [""] * len(keys)
         rows = [[key["name"], count(key["level"]), held] for key, held in zip(keys, sizes, strict=True)]
         return ["", f"Keys ({count(len(keys))})", *_table(("key", "up to level", "bytes"), rows)]
     if kind == _core.FileKind.CIPHERTEXTS and (items := _listed(header)) and all(map(_is_described, items)):
-        sizes = _sizes(reader, len(items))
+        alike: Counter[tuple[str, int, float, int]] = Counter()
+        for name, item in items:
+            alike[name.partition("[")[0], item["index"], item["scale"], item["slots"]] += 1
         rows = [
-            [name, count(item["index"]), power_of_two(item["scale"]), count(item["slots"]), held]
-            for (name, item), held in zip(items, sizes, strict=True)
+            [name, count(number), count(level), power_of_two(scale), count(slots)]
+            for (name, level, scale, slots), number in alike.items()
         ]
-        return ["", f"Ciphertexts ({count(len(items))})", *_table(("name", "level", "scale", "slots", "bytes"), rows)]
+        return ["", "Ciphertexts", *_table(("name", "number", "level", "scale", "slots"), rows)]
     return ["", "Header", *_header(header), "", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
 
 
@@ -185,13 +196,6 @@ def _is_described(item: tuple[str, dict[str, Any]]) -> bool:
     fields = item[1]
     whole = all(type(fields.get(name)) is int for name in ("index", "slots"))
     return whole and isinstance(fields.get("scale"), float) and 0 < fields["scale"] < float("inf")
-
-
-def _sizes(reader: _core.ContainerReader, number: int) -> list[str]:
-    """Sizes of sections that hold one thing each; blank where they do not."""
-    if reader.num_sections != number:
-        return [""] * number
-    return [size(reader.section_bytes(i)) for i in range(number)]
 
 
 def _table(head: tuple[str, ...], rows: list[list[str]]) -> list[str]:

@@ -36,13 +36,7 @@ class Report(Contents):
         raises  FormatError for any other ending
         """
         forms = {".html": self.html, ".txt": self.text, ".json": self.json}
-        ending = Path(path).suffix.lower()
-        if ending not in forms:
-            raise FormatError(
-                f"report of {self.name}: {path} ends in {ending or 'nothing'!r}, which says no form that a report can "
-                "have; name it .html (a page), .txt (as print shows it) or .json (for programs)"
-            )
-        _core.write_file_atomic(str(path), forms[ending]().encode(), 0o644)
+        _core.write_file_atomic(str(path), forms[report_ending(path, self.name)]().encode(), 0o644)
 
     def _repr_html_(self) -> str:
         return render_fragment(self)
@@ -54,3 +48,17 @@ class Report(Contents):
 
     def __str__(self) -> str:
         return self.text()
+
+
+def report_ending(path: str | Path, name: str) -> str:
+    """What the report of a program is to be written as: ".html", ".txt" or ".json".
+
+    raises  FormatError for any other ending
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in (".html", ".txt", ".json"):
+        raise FormatError(
+            f"report of {name}: {path} ends in {ending or 'nothing'!r}, which says no form that a report can "
+            "have; name it .html (a page), .txt (as print shows it) or .json (for programs)"
+        )
+    return ending

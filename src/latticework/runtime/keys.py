@@ -87,11 +87,13 @@ class Keys:
     def save(self, folder: str | Path) -> None:
         """Write `secret.lwkey` (readable by its owner only) and the public files into a folder.
 
+        A folder that is not there yet is made for its owner only: who may write to it could exchange the keys.
         raises  FileExistsError if the folder holds a secret key already: what was encrypted with it would be lost
         """
         target = Path(folder)
         refuse_existing_key(target)
-        target.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.mkdir(mode=0o700, exist_ok=True)
         self._public.save(target)
         _core.save_secret_key(str(target / SECRET_FILE), self._secret, self._context)
 

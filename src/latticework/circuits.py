@@ -230,7 +230,7 @@ def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:
         return
     number, (low, high) = max(found, key=lambda f: max(-f[1][0], f[1][1]))
     name = next(r.name for r in traced.results if number in r.elements)
-    bits = bits_that_hold((low, high))
+    bits = bits_that_hold((low, high), modulus)
     holds = bits is not None and bits <= MAX_PLAIN_BITS
     remedy = f"plain_bits={bits} would hold it" if holds else "no plaintext modulus would hold it"
     assumed = [a.name for a in traced.arguments if a.low is None]

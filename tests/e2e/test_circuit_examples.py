@@ -55,3 +55,21 @@ def test_the_rays_tests_are_right_about_many():
         assert ray.agree([distance], [ray.in_numpy(origin, direction, triangle)])
         met += distance is not None
     assert 50 < met < 150
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["auction", "membership", "secret_membership", "credit", "distance"])
+def test_whole_numbers_are_compared_as_in_python(name):
+    got = getattr(example("integers"), f"run_{name}")()
+    assert got.found == got.expected
+    assert got.model.plan.chain.ring_degree <= 32768
+
+
+def test_the_examples_on_whole_numbers_are_right_in_plain_python():
+    integers, rng = example("integers"), np.random.default_rng(0)
+    for _ in range(20):
+        bids = rng.integers(0, 50, integers.BIDDERS).tolist()
+        assert integers.auction(bids) == {"price": max(bids), "winner": bids.index(max(bids))}
+        a, b = rng.integers(0, 1 << 48, 2).tolist()
+        assert integers.distance(a, b) == (bin(a ^ b).count("1"), bin(a).count("1"))
+        assert integers.is_member(bids[0], bids) and not integers.is_secret_member(60, [*bids, *range(12)])

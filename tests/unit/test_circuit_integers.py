@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import re
 import warnings
 from math import inf
 
@@ -250,6 +251,12 @@ def test_decrypted_results_are_those_of_python(tmp_path):
     for a, b, c in (([3, 9], 2, 9), ([15, 15], -3, 0), ([0, 8], 1, 15)):
         got = client.decrypt(server(client.encrypt(a=a, b=b, c=c))).reveal()
         assert got.tolist() == [int(x) for x in everything(a, b, c)]
+    rows = dict(a=[[3, 9], [12, 4]], b=[2, 1], c=9)
+    both = client.decrypt(server(client.encrypt(**rows))).reveal().tolist()
+    assert both == [[int(x) for x in everything(a, b, 9)] for a, b in (([3, 9], 2), ([12, 4], 1))]
+    text = model.report().text()
+    assert re.search(r"^ +a .* 0 to 15, as 4 digits", text, re.MULTILINE)
+    assert re.search(r"^ +b .* -3 to 4 ", text, re.MULTILINE) and "0 to 15, as 4 digits" in model.report().html()
     with pytest.raises(
         RangeError, match=r"input a reaches from 3 to 16; lw.bits\(4\) takes 0 to 15: declare more bits"
     ):

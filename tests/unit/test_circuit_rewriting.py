@@ -149,7 +149,11 @@ def test_squares_and_bits():
     graph = graph_of(lambda b, x: [b.mul(x[0], x[0]), b.mul(x[0], x[1])])
     assert [intervals(graph, [[(-3, 2)] * 5])[o] for o in graph.outputs] == [(0, 9), (-6, 9)]
     assert overflowing(graph, [[(-3, 2)] * 5], 17) == [(0, (0, 9)), (1, (-6, 9))]
-    assert overflowing(graph, [[(-3, 2)] * 5], 19) == [] and bits_that_hold((0, 9)) == 5
+    assert (
+        overflowing(graph, [[(-3, 2)] * 5], 19) == []
+        and bits_that_hold((0, 9), 3) == 5
+        and bits_that_hold((0, 9), 17) == 6
+    )
 
 
 def times(b, c, x, y):

@@ -47,7 +47,7 @@ def fits(interval: Interval, modulus: int) -> bool:
     return -most <= interval[0] and interval[1] <= most
 
 
-def bits_that_hold(interval: Interval) -> int | None:
-    """Bits of a plaintext modulus by which an interval is represented; None where it has no ends."""
+def bits_that_hold(interval: Interval, modulus: int) -> int | None:
+    """Bits of a plaintext modulus that holds an interval which `modulus` does not hold; None if none does."""
     largest = max(-interval[0], interval[1])
-    return int(largest).bit_length() + 1 if largest < inf else None
+    return max(int(largest).bit_length(), modulus.bit_length()) + 1 if largest < inf else None

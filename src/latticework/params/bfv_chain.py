@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from math import log2
 
@@ -152,6 +152,7 @@ def smallest_chain(
     return None
 
 
+@lru_cache(maxsize=256)
 def chain_for_depth(
     depth: int, ring_degree: int, plain_modulus: int, *, security_bits: int = 128, insecure: bool = False
 ) -> ModulusChain | None:

@@ -116,7 +116,7 @@ def _report(
         tuple(_levels(chain)),
         tuple(log2(p) for p in chain.special),
         chain.digits,
-        tuple(_input(chain, spec) for spec in client.inputs),
+        tuple(_input(client, spec) for spec in client.inputs),
         tuple(
             OutputRow(
                 name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
@@ -189,13 +189,18 @@ def _levels(chain: ModulusChain) -> list[LevelRow]:
     ]
 
 
-def _input(chain: ModulusChain, spec: SecretInput | IndexInput) -> InputRow:
+def _input(client: ClientSpec, spec: SecretInput | IndexInput) -> InputRow:
+    chain = client.chain
     if isinstance(spec, IndexInput):
         return InputRow(spec.name, (), "", 0, None, None, None, spec.limit, 0)
     fresh = spec.pack.count * stored_bytes(chain, spec.level, 0, 1)
+    number = client.secret_inputs.index(spec)
+    spans = [(spec.low if a.low is None else a.low, spec.high if a.high is None else a.high, a.bits)
+             for a in client.arguments if a.input == number]  # fmt: skip
+    low, high, bits = spans[0] if len(set(spans)) == 1 else (spec.low, spec.high, 0)
     return InputRow(
-        spec.name, spec.shape, str(spec.pack), spec.pack.slots, spec.level, spec.low, spec.high, None, fresh,
-        spec.pack.count, layout_words(spec.pack),
+        spec.name, spec.shape, str(spec.pack), spec.pack.slots, spec.level, low, high, None, fresh, spec.pack.count,
+        layout_words(spec.pack), bits,
     )  # fmt: skip
 
 

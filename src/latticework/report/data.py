@@ -56,7 +56,9 @@ class LevelRow:
 class InputRow:
     """One input; a public integer has a limit only.
 
-    words  the layout in a sentence
+    low, high  of what users give
+    words      the layout in a sentence
+    bits       binary digits of every number, which are what is encrypted; 0: the numbers are
     """
 
     name: str
@@ -70,6 +72,7 @@ class InputRow:
     bytes: int
     vectors: int = 1
     words: str = ""
+    bits: int = 0
 
 
 @dataclass(frozen=True, slots=True)

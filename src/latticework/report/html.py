@@ -16,6 +16,7 @@ from latticework.report.layout_choice import layout_choice
 from latticework.report.layout_words import LEGEND, layout_words
 from latticework.report.markup import code, facts, folded, layout, section, table, whole
 from latticework.report.quantities import (
+    as_digits,
     count,
     duration,
     power_of_two,
@@ -134,7 +135,7 @@ def _interface(report: Contents) -> str:
             limit = "any" if i.limit is None else f"0 to {count(i.limit)}"
             inputs.append([code(i.name), "public integer", "", "", "", limit, ""])
         else:
-            span = f"{real(i.low)} to {real(i.high)}"
+            span = f"{real(i.low)} to {real(i.high)}{as_digits(i.bits)}"
             inputs.append(
                 [code(i.name), whole(shape(i.shape)), _lying(i), slots(i), _level(report, i), span, size(i.bytes)]
             )

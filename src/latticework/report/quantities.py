@@ -67,6 +67,11 @@ def real(value: float) -> str:
     return _plain_exponent(f"{value:.4g}")
 
 
+def as_digits(bits: int) -> str:
+    """What follows a range of numbers that are encrypted digit by digit."""
+    return f", as {bits} digits" if bits else ""
+
+
 def _plain_exponent(text: str) -> str:
     """1e-05 as 1e-5."""
     digits, _, exponent = text.partition("e")

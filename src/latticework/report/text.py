@@ -8,7 +8,7 @@ from latticework.plan.placing import INPUT
 from latticework.report.data import Contents, Execution, InputRow, LayoutChoice, Line, OutputRow
 from latticework.report.lanes_text import lanes_text
 from latticework.report.layout_words import LEGEND, first_slots, layout_words
-from latticework.report.quantities import count, duration, power_of_two, real, share, size, small
+from latticework.report.quantities import as_digits, count, duration, power_of_two, real, share, size, small
 from latticework.report.quantities import shape as shape_text
 from latticework.report.text_table import WIDTH, clip, columns
 from latticework.report.wording import (
@@ -80,7 +80,7 @@ def _interface(report: Contents) -> list[str]:
         if i.low is None or i.high is None:
             rows.append([i.name, "public integer", "", "", "any" if i.limit is None else f"0 to {i.limit}", ""])
         else:
-            span = f"{real(i.low)} to {real(i.high)}"
+            span = f"{real(i.low)} to {real(i.high)}{as_digits(i.bits)}"
             rows.append([i.name, shape_text(i.shape), clip(i.layout, 28), _level(report, i), span, size(i.bytes)])
     lines = ["", "Inputs", *columns(("name", "shape", "layout", "level", "range accepted", "bytes"), rows, left=3)]
     outputs = [

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from test_lowering import run_lowered
 
+from latticework import compile
 from latticework.frontend import Secret, avg_pool2d, conv1d, conv2d, program, sum_pool2d, trace
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
@@ -150,6 +151,12 @@ EXPRESSIONS = {
     "average of all": (lambda x: np.average(x), (3, 4)),
     "var": (lambda x: np.var(x, axis=0, ddof=1), (3, 4)),
     "var of all": (lambda x: np.var(x, keepdims=True), (3, 4)),
+    "cov of columns": (lambda x, y: np.cov(x, y, rowvar=False, bias=True), (3, 1), (3, 1)),
+    "cov of one": (lambda x: np.cov(x, ddof=2), (5,)),
+    "multi_dot": (lambda x: np.linalg.multi_dot([V[:3], x, W]), (3, 4)),
+    "matrix_power": (lambda x: np.linalg.matrix_power(x, 3), (2, 2)),
+    "nanmean": (lambda x: np.nanmean(x, axis=0) + np.nansum(x), (3, 4)),
+    "degrees": (lambda x: np.degrees(np.conj(x)) + np.deg2rad(x), (3,)),
     "zeroth power": (lambda x: np.concatenate([x**0, x]) @ W, (3, 4)),
     "conv1d": (lambda x: conv1d(x, LINE, padding=1), (3, 5)),
     "conv1d of a batch": (lambda x: conv1d(x, LINE, V[:2], stride=2, padding=1), (2, 3, 4)),
@@ -181,8 +188,8 @@ NEWER = {
 EXPRESSIONS |= {name: row for name, row in NEWER.items() if hasattr(np, name)}
 
 
-def traced(expression, shapes):
-    """The module of an expression on secrets of these shapes."""
+def program_of(expression, shapes):
+    """A program that is an expression on secrets of these shapes."""
 
     def function(*args):
         return expression(*args)
@@ -193,7 +200,12 @@ def traced(expression, shapes):
             for i, shape in enumerate(shapes)
         ]
     )
-    return trace(program(function))
+    return program(function)
+
+
+def traced(expression, shapes):
+    """The module of an expression on secrets of these shapes."""
+    return trace(program_of(expression, shapes))
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
@@ -208,3 +220,31 @@ def test_function(name):
     np.testing.assert_allclose(interpret(module, arrays)[0], wanted, rtol=1e-12, atol=1e-12)
     (got,) = run_lowered(module, arrays)
     np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9)
+
+
+# Functions that are compiled whole, most of them with a square root: (expression, shape of the secret).
+ROOTS = {
+    "cov": (lambda x: np.cov(x), (2, 8)),
+    "corrcoef": (lambda x: np.corrcoef(x), (2, 8)),
+    "corrcoef of columns": (lambda x: np.corrcoef(x[:, :1], x[:, 1:], rowvar=False), (12, 2)),
+    "norm": (lambda x: np.linalg.norm(x), (3, 4)),
+    "norm of rows": (lambda x: np.linalg.norm(x, axis=-1, keepdims=True), (3, 4)),
+    "norm of matrices": (lambda x: np.linalg.norm(x, "fro", (0, 2)), (2, 3, 4)),
+    "norm of absolutes": (lambda x: np.linalg.norm(x, 1, axis=0), (3, 4)),
+    "vector_norm": (lambda x: np.linalg.vector_norm(x, axis=0), (3, 4)),
+    "matrix_norm": (lambda x: np.linalg.matrix_norm(x), (2, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", [n for n in ROOTS if not n.endswith("_norm") or hasattr(np.linalg, n)])
+def test_function_with_a_root(name):
+    """Traced it is what NumPy gives; compiled on calibrated ranges nearly so."""
+    expression, shape = ROOTS[name]
+    samples = np.random.default_rng([ord(c) for c in name]).uniform(0.5, 2.0, size=(40, *shape))
+    samples[..., 0] += 1.0  # variances are not near 0
+    wanted = np.asarray(expression(samples[0]))
+    module = traced(expression, [shape])
+    assert module.body.terminator.operands[0].type.shape == wanted.shape
+    np.testing.assert_allclose(interpret(module, [samples[0]])[0], wanted, rtol=1e-12, atol=1e-12)
+    model = compile(program_of(expression, [shape]), calibrate=samples, ring_degree=1 << 14, insecure=True)
+    np.testing.assert_allclose(model.simulate(samples[0])[0], wanted, atol=0.1 * np.max(np.abs(wanted)))

@@ -99,7 +99,7 @@ PYTHON = [
     (repeat, TraceError, "if, while.*lw.for_loop"),
     (compare, TraceError, r"comparison needs numbers.*secret array x \(4,\).*lw.sigmoid"),
     (to_float, TraceError, r"float\(\) needs a number.*decrypt the result"),
-    (inverse, UnsupportedError, "np.linalg.inv is not supported on secret arrays: supported are"),
+    (inverse, UnsupportedError, "np.linalg.inv is not supported on secret arrays: it divides by what is secret"),
     (ordered, UnsupportedError, "np.sort is not supported.*order them after decryption"),
     (divided, RangeError, "reciprocal: the range of its argument is not known.*range="),
     (asserted, TraceError, "np.asarray.*w @ x"),

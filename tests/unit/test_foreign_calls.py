@@ -235,7 +235,7 @@ def sparse(values):
 def test_arrays_of_other_packages_are_taken_wherever_arrays_are(make):
     given = make(GIVEN)
     model = lw.compile(doubled, calibrate=given, **SMALL)
-    np.testing.assert_array_equal(model.client().checked((given,), {})["x"], GIVEN)
+    np.testing.assert_array_equal(model.client().checked((given,), {}).values["x"], GIVEN)
     np.testing.assert_array_equal(doubled(given), 2 * GIVEN)
     model = lw.compile(weighted, example=given, weights=(given, given), **SMALL)
     np.testing.assert_allclose(model.plaintext(given)[0], GIVEN * GIVEN + GIVEN)

@@ -210,7 +210,7 @@ MISTAKES = {
     "unknown function": (
         lambda x, s, n: np.linalg.inv(x),
         UnsupportedError,
-        r"np\.linalg\.inv is not supported.*supported are",
+        r"np\.linalg\.inv is not supported.*it divides by what is secret.*return the matrix",
     ),
     "unknown ufunc method": (lambda x, s, n: np.multiply.outer(x, x), UnsupportedError, "multiply.outer"),
     "unknown option": (lambda x, s, n: np.sum(x, dtype=np.float32), UnsupportedError, "option dtype="),

@@ -22,7 +22,7 @@ from latticework.frontend.batching import called_in_batches
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
-from latticework.given import as_array, forgotten, is_one_array
+from latticework.given import as_array, forgotten, in_numpy, is_one_array
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
@@ -82,7 +82,7 @@ class Program:
             kind, given = parameter.kind, arguments.get(parameter.name)
             if isinstance(kind, Secret) and kind.shape and not isinstance(given, Traced) and not forgotten(given):
                 with suppress(ValueError, TypeError):  # what it is, is told later
-                    shape = np.shape(np.asarray(given))
+                    shape = np.shape(in_numpy(given))
                     if len(shape) == len(kind.shape) and shape[:1] != kind.shape[:1]:
                         return True
         return False

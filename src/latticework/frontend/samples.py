@@ -15,6 +15,7 @@ from latticework.frontend.direct import direct_ranges
 from latticework.frontend.plain import plain_array
 from latticework.frontend.program import Program
 from latticework.frontend.tracing import user_line
+from latticework.given import in_numpy
 from latticework.ir import Module, Value, interpret
 from latticework.plan.batch import Batch
 
@@ -65,8 +66,8 @@ def repeated_rows(program: Program, module: Module, data: Any, batch: Batch) -> 
     types = {n: v.type for n, v in zip(module.input_names, module.inputs, strict=True)}
     ranks = {name: kind.rank for name, kind in types.items() if isinstance(kind, TensorType)}
     given = _by_name(program, list(ranks), data)
-    shapes = [np.shape(given[name]) for name in batch.inputs if np.ndim(given[name]) == ranks[name]]
-    return min((shape[0] for shape in shapes if shape[0] < batch.rows), default=0)
+    shapes = {name: np.shape(in_numpy(given[name])) for name in batch.inputs}
+    return min((s[0] for name, s in shapes.items() if len(s) == ranks[name] and s[0] < batch.rows), default=0)
 
 
 def _is_batched(name: str, batch: Batch | None) -> bool:

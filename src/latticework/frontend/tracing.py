@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.approx.functions import Function, elementwise
 from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.frontend.faults import Faults
 from latticework.frontend.plain import plain_array
@@ -22,12 +23,13 @@ from latticework.ir.location import Loc
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 from latticework.location import user_loc
-from latticework.ops import ALL_OPS, COMPOSED, TensorOp
+from latticework.ops import ALL_OPS, COMPOSED, TensorOp, apply
 from latticework.ops.constant import CONSTANT
 
 NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {
     function: trace for op in ALL_OPS for function, trace in op.numpy.items()
 } | COMPOSED
+_SAME = {"expit": "sigmoid"}  # functions of SciPy that are known by another name
 _active: ContextVar[Tracer | None] = ContextVar("latticework_tracer", default=None)
 
 
@@ -117,7 +119,7 @@ class Tracer:
     def call_numpy(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What a NumPy function does when one of its arguments is traced."""
         with user_line():
-            trace = NUMPY.get(function)
+            trace = NUMPY.get(function) or _of_another_package(function)
             if trace is None:
                 raise UnsupportedError(
                     f"{_numpy_name(function)} is not supported on secret arrays: {remedy(function.__name__)}"
@@ -161,6 +163,19 @@ class Tracer:
 
     def _constant(self, array: npt.NDArray[np.float64]) -> Value:
         return self.emit(CONSTANT, source=self.module.add_source(array), shape=array.shape)
+
+
+@lru_cache(maxsize=256)
+def _of_another_package(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """What a ufunc of one number of another package, such as scipy.special.erf, traces to: it is approximated."""
+    name = function.__name__
+    if (
+        not isinstance(function, np.ufunc)
+        or getattr(np, name, None) is function
+        or (function.nin, function.nout) != (1, 1)
+    ):
+        return None
+    return apply.tracing(_SAME.get(name) or Function(name, elementwise(function)))
 
 
 def current_tracer() -> Tracer | None:
@@ -227,6 +242,8 @@ def _unknown_option(function: str, name: str) -> UnsupportedError:
 
 def _numpy_name(function: Callable[..., Any]) -> str:
     """The name as users write it: np.add, np.linalg.inv."""
+    if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
+        return function.__name__  # of SciPy, mostly: a ufunc does not know where it is defined
     module = "numpy" if isinstance(function, np.ufunc) else function.__module__
     return f"{module}.{function.__name__}".replace("numpy", "np", 1)
 

@@ -49,11 +49,11 @@ def check_degree(function: Function, degree: int) -> None:
         )
 
 
-def tracing(name: str) -> Callable[..., Value]:
+def tracing(function: Function | str) -> Callable[..., Value]:
     """What a NumPy function of one number traces to."""
 
     def trace_function(tracer: Tracer, x: object) -> Value:
-        return trace(tracer, x, name)
+        return trace(tracer, x, function)
 
     return trace_function
 

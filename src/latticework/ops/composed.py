@@ -7,7 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from latticework.ops import combining, convolving, einsum, indexing, joining, powers, splitting
+from latticework.ops import (
+    apply,
+    combining,
+    convolving,
+    einsum,
+    indexing,
+    joining,
+    linear_algebra,
+    matmul,
+    mul,
+    neg,
+    powers,
+    prod,
+    splitting,
+    statistics,
+)
+from latticework.ops import sum as summing
 from latticework.ops.take import trace_diagonal
 
 COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -52,6 +68,21 @@ COMPOSED: dict[Callable[..., Any], Callable[..., Any]] = {
     np.vdot: einsum.vdot,
     np.outer: einsum.outer,
     np.kron: einsum.kron,
+    np.cov: statistics.cov,
+    np.corrcoef: statistics.corrcoef,
+    np.linalg.norm: linear_algebra.norm,
+    np.linalg.multi_dot: linear_algebra.multi_dot,
+    np.linalg.matrix_power: linear_algebra.matrix_power,
+    np.conjugate: neg.trace_positive,
+    np.fabs: apply.tracing("absolute"),
+    # Secrets hold no NaN: clients refuse them.
+    np.nansum: summing.trace,
+    np.nanmean: summing.trace_mean,
+    np.nanprod: prod.trace,
+    np.nanvar: combining.var,
+    np.nanstd: combining.std,
+    **dict.fromkeys((np.deg2rad, np.radians), mul.by(np.pi / 180.0)),
+    **dict.fromkeys((np.rad2deg, np.degrees), mul.by(180.0 / np.pi)),
 }
 
 # Not in every version of NumPy that is supported.
@@ -62,4 +93,14 @@ _NEWER: dict[str, Callable[..., Any]] = {
     "matvec": einsum.matvec,
     "vecmat": einsum.vecmat,
 }
+_OF_LINALG: dict[str, Callable[..., Any]] = {
+    "matmul": matmul.trace,
+    "outer": linear_algebra.outer,
+    "tensordot": einsum.tensordot,
+    "vecdot": einsum.vecdot,
+    "matrix_transpose": combining.matrix_transpose,
+    "vector_norm": linear_algebra.vector_norm,
+    "matrix_norm": linear_algebra.matrix_norm,
+}
 COMPOSED |= {getattr(np, name): trace for name, trace in _NEWER.items() if hasattr(np, name)}
+COMPOSED |= {getattr(np.linalg, name): trace for name, trace in _OF_LINALG.items() if hasattr(np.linalg, name)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from latticework.ir.core import Value
@@ -19,6 +21,15 @@ def shape(a: Shape, b: Shape) -> Shape:
 def trace(tracer: Tracer, x1: object, x2: object) -> Value:
     """np.multiply(x1, x2)."""
     return tracer.emit(MUL, tracer.lift(x1), tracer.lift(x2))
+
+
+def by(factor: float) -> Callable[..., Value]:
+    """What a NumPy function that multiplies by a number traces to."""
+
+    def trace_product(tracer: Tracer, x: object) -> Value:
+        return trace(tracer, x, factor)
+
+    return trace_product
 
 
 def trace_square(tracer: Tracer, x: object) -> Value:

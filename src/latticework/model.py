@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from latticework.cost import CostModel
+from latticework.cost import CostModel, Costs, client_costs, estimate
 from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.escaping import plain_text
@@ -86,6 +86,15 @@ class Model:
     def report(self) -> Report:
         """Layouts, levels, operations, keys, bytes and predicted time: `print` it, or `save` it as HTML."""
         return build_report(self.plan, self._costs)
+
+    def costs(self) -> Costs:
+        """Predicted seconds and bytes of a run, at the server and at the client; `report()` breaks them down."""
+        model = self._costs or CostModel.load()
+        cost = estimate(self.plan, model)
+        return Costs(
+            cost.warm_seconds, cost.first_seconds, cost.key_load_seconds, cost.memory.total,
+            client_costs(self.plan.client, model),
+        )  # fmt: skip
 
     def simulate(
         self, *inputs: npt.ArrayLike | int, noise: np.random.Generator | bool | None = None, **named: Any

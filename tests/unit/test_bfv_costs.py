@@ -67,7 +67,13 @@ def test_a_plan_is_priced_and_counted():
 @pytest.mark.parametrize("limbs", [(2, 1), (3, 2)])
 def test_what_is_measured_is_what_is_priced(limbs):
     operations = BfvOperations(Chain(1 << 10, *limbs), "ref", 1)
-    assert [op for op, _, _ in operations.calls()] == ["bfv.mul", "bfv.square", "mul_relinearize", "bfv.encode"]
+    assert [op for op, _, _ in operations.calls()] == [
+        "bfv.mul",
+        "bfv.square",
+        "mul_relinearize",
+        "bfv.decrypt",
+        "bfv.encode",
+    ]
     for op, shape, call in operations.calls():
         assert work(op, shape)["ntt"] > 0
         call()

@@ -12,6 +12,7 @@ import numpy as np
 from latticework import _core
 from latticework.calibrate.units import PRIME_BITS
 from latticework.cost import Shape
+from latticework.cost.client import message_limbs
 from latticework.plan.keys import galois_element
 
 SCALE = 2.0**PRIME_BITS
@@ -50,7 +51,15 @@ class Operations:
                 for kind, element in (("relin", 0), ("galois", self.element))
             ],
         )
-        self.x = _core.Encryptor(self.context, secret).encrypt(self.plain)
+        self.encryptor, self.decryptor = _core.Encryptor(self.context, secret), _core.Decryptor(self.context, secret)
+        self.x = self.encryptor.encrypt(self.plain)
+        self.read = message_limbs(tuple(primes[:num_q]), SCALE)
+
+        def generate_key() -> Any:
+            spec = {"kind": "galois", "galois_element": self.element, "track": 0, "level": self.top[1]}
+            return generator.evaluation_keys(secret, [spec])
+
+        self.generate_key = generate_key
         self.shape = Shape(degree, num_q, num_p, tuple(len(d) for d in digits))
 
     def calls(self) -> list[tuple[str, Shape, Callable[[], Any]]]:
@@ -81,6 +90,9 @@ class Operations:
             ("mod_down", Shape(n, q, target=q - 1), lambda: e.rescale(x)),
             ("rotate", self.shape, lambda: e.rotate(x, self.element, keys)),
             ("relinearize", Shape(n, q, p, digits, polys=3), lambda: e.relinearize(product, keys)),
+            ("generate_key", self.shape, self.generate_key),
+            ("encrypt", simple, lambda: self.encryptor.encrypt(self.plain)),
+            ("decrypt", Shape(n, self.read), lambda: self.decryptor.decrypt(x)),
         ]
 
 

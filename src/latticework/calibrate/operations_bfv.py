@@ -35,7 +35,7 @@ class BfvOperations:
         secret = generator.secret_key()
         spec = {"kind": "relin", "galois_element": 0, "track": 0, "level": self.top[1]}
         self.keys = generator.evaluation_keys(secret, [spec])
-        encryptor = _core.Encryptor(self.context, secret)
+        encryptor, self.decryptor = _core.Encryptor(self.context, secret), _core.BfvDecryptor(self.context, secret)
         self.x, self.y = (encryptor.encrypt(self.plain()) for _ in range(2))
         extra = len(parameters.extension_primes(self.top))
         self.shape = Shape(degree, num_q, num_p, tuple(map(len, digits)), b_limbs=extra)
@@ -52,6 +52,7 @@ class BfvOperations:
             ("bfv.mul", product, lambda: e.mul(self.x, self.y)),
             ("bfv.square", product, lambda: e.mul(self.x, self.x)),
             ("mul_relinearize", self.shape, lambda: e.mul(self.x, self.y, self.keys)),
+            ("bfv.decrypt", Shape(n, q), lambda: self.decryptor.decrypt(self.x)),
             ("bfv.encode", Shape(n, q, slots=n // 2), self.plain),
         ]
 

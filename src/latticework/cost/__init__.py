@@ -1,5 +1,6 @@
 """What a plan costs before it runs: time by a calibrated table, operations, keys and memory."""
 
+from latticework.cost.client import ClientCosts, Costs, client_costs
 from latticework.cost.estimate import Bytes, Estimate, OperationCounts, Step, estimate
 from latticework.cost.memory import PeakMemory
 from latticework.cost.model import CostModel
@@ -10,8 +11,10 @@ from latticework.cost.work import UNITS, Shape, Work, work
 __all__ = [
     "UNITS",
     "Bytes",
+    "ClientCosts",
     "CostModel",
     "CostTable",
+    "Costs",
     "Estimate",
     "OperationCounts",
     "PeakMemory",
@@ -21,6 +24,7 @@ __all__ = [
     "Work",
     "bfv_weights",
     "ckks_weights",
+    "client_costs",
     "default_table",
     "estimate",
     "parse_table",

@@ -64,7 +64,8 @@ class Shape:
 def work(op: str, shape: Shape) -> Work:
     """Units of one plan instruction for one ciphertext of an array; of one addition of a `sum`, one product of a `dot`.
 
-    An opcode that does something else in BFV is called "bfv." and its name there.
+    An opcode that does something else in BFV is called "bfv." and its name there. `generate_key`, `encrypt` and
+    `decrypt` are what a client does, for one evaluation key or one ciphertext.
 
     Loops and branches are free: their bodies are counted by themselves.
     """
@@ -85,6 +86,15 @@ def work(op: str, shape: Shape) -> Work:
             return {"pointwise": shape.rows, "ntt": 1 + shape.rows}
         case "bfv.mul" | "bfv.square":
             return add_work(_tensor(shape, is_square=op == "bfv.square"), *[_divided(shape, shape.b_limbs)] * 3)
+        case "generate_key":
+            return _generate_key(shape)
+        case "encrypt":  # with the secret key, of an encoded message: a row for each limb, one more draw for the error
+            return {"expand": shape.q_limbs + 1, "ntt": 2 * shape.q_limbs, "pointwise": 8 * shape.q_limbs}
+        case "decrypt":  # and decode; mixed radix takes a product for each pair of limbs
+            limbs = shape.q_limbs
+            return {"ntt": 2 * limbs, "pointwise": 7 * limbs + limbs**2, "fft": 1.0}
+        case "bfv.decrypt":
+            return {"ntt": 2 * shape.q_limbs + 1, "pointwise": 10 * shape.q_limbs}
         case "mul_relinearize":
             return _mul_relinearize(shape)
         case "hoist":
@@ -107,6 +117,16 @@ def work(op: str, shape: Shape) -> Work:
             last = replace(shape, polys=2, target=shape.kept)
             return add_work(_hoist(shape), _key_product(shape), _mod_down(last))
     raise ValueError(f"work: there is no opcode {op!r}")
+
+
+def _generate_key(shape: Shape) -> Work:
+    """Every digit a row for each limb, and an error; once the secret, as it is and as it is switched to."""
+    rows, digits = shape.rows, len(shape.digit_limbs)
+    return {
+        "expand": digits * (rows + 1),
+        "ntt": digits * rows + rows + shape.q_limbs,
+        "pointwise": 6 * digits * rows + 3 * rows,
+    }
 
 
 def _tensor(shape: Shape, *, is_square: bool) -> Work:

@@ -128,11 +128,24 @@ def read_plan(source: Path | bytes) -> Plan:
     return plan
 
 
+def client_file_bytes(spec: ClientSpec) -> int:
+    """Bytes of the client file, whether or not its parameters are valid ones."""
+    written = _contained(None, CLIENT_FILE, spec, [], bytes(32))
+    assert written is not None
+    return len(written)
+
+
 def _write(path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]]) -> bytes | None:
+    return _contained(path, kind, spec, sections, fingerprint(spec.chain))
+
+
+def _contained(
+    path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]], parameters: bytes
+) -> bytes | None:
     header = {"format": FORMAT, "name": spec.name}
     meta = bytes(_core.cbor_encode(to_data(spec)))
     target = None if path is None else str(path)
-    written = _core.write_container(target, kind, fingerprint(spec.chain), header, [(META, meta), *sections])
+    written = _core.write_container(target, kind, parameters, header, [(META, meta), *sections])
     return None if written is None else bytes(written)
 
 

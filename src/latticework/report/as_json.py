@@ -15,6 +15,8 @@ known is null, and so are numbers that are not finite.
                    of calibration), error_bound (for every accepted input if is_proved), worst_case (by the worst
                    noise), magnitude (largest in calibration), shift (by approximation), budget_bits (if exact)
   keys             kind, steps (of rotations), level, uses, log2_qp, stored_bytes, resident_bytes
+  client           predicted for one thread: keygen_seconds, encrypt_seconds, decrypt_seconds; memory: keygen_bytes,
+                   encrypt_bytes, decrypt_bytes; sizes: input_bytes, result_bytes, key_bytes, file_bytes
   notes            sentences on what the numbers rest on
 and, but for client files, which hold no code:
   time             predicted seconds on one thread: later_runs, encoding, memory (from the system), first_run (the sum

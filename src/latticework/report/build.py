@@ -9,7 +9,7 @@ from math import log2
 
 import numpy as np
 
-from latticework.cost import CostModel, estimate
+from latticework.cost import CostModel, client_costs, estimate
 from latticework.cost.shapes import stored_bytes
 from latticework.cost.trips import instructions_run
 from latticework.errors import UnsupportedError
@@ -63,7 +63,8 @@ def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str,
         table_text(model),
     )
     worst = _worst_cases(plan)
-    return _report(plan.client, execution, cost.key_uses, tuple(plan_notes(plan, cost, model)), worst, _budgets(plan))
+    notes = tuple(plan_notes(plan, cost, model))
+    return _report(plan.client, model, execution, cost.key_uses, notes, worst, _budgets(plan))
 
 
 def _budgets(plan: Plan) -> list[float | None]:
@@ -76,7 +77,7 @@ def _budgets(plan: Plan) -> list[float | None]:
 def build_client_report(spec: ClientSpec) -> Report:
     """The report of a client file: parameters, inputs, outputs and keys."""
     unknown = [None] * len(spec.outputs)
-    return _report(spec, None, {}, (error_note(spec),), unknown, unknown)
+    return _report(spec, CostModel.load(), None, {}, (error_note(spec),), unknown, unknown)
 
 
 def _worst_cases(plan: Plan) -> list[float | None]:
@@ -101,6 +102,7 @@ def _worst_cases(plan: Plan) -> list[float | None]:
 
 def _report(
     client: ClientSpec,
+    model: CostModel,
     execution: Execution | None,
     uses: dict[int, int],
     notes: tuple[str, ...],
@@ -133,6 +135,7 @@ def _report(
             )
             for i, use in sorted(enumerate(manifest.uses), key=lambda item: _key_order(item[1]))
         ),
+        client_costs(client, model),
         execution,
         notes,
         chain.plain_modulus,

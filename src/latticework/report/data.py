@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from latticework.cost import Estimate
+from latticework.cost import ClientCosts, Estimate
 from latticework.plan.circuits import Circuit
 from latticework.plan.pack import PackMap
 
@@ -260,6 +260,7 @@ class Execution:
 class Contents:
     """A compiled program, described.
 
+    client     what the owner of the data takes, predicted
     execution  None for a client file, which holds no code
     notes      what the numbers rest on
     plain_modulus  of exact integers; 0: approximate numbers
@@ -275,6 +276,7 @@ class Contents:
     inputs: tuple[InputRow, ...]
     outputs: tuple[OutputRow, ...]
     keys: tuple[KeyRow, ...]
+    client: ClientCosts
     execution: Execution | None
     notes: tuple[str, ...]
     plain_modulus: int = 0

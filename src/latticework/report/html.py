@@ -30,7 +30,9 @@ from latticework.report.quantities import (
 from latticework.report.slot_grid import slot_grid
 from latticework.report.timeline import timeline
 from latticework.report.wording import (
+    CLIENT_HEADS,
     bits_text,
+    client_rows,
     error_rows,
     family_rows,
     family_seconds,
@@ -66,7 +68,7 @@ def render_fragment(report: Contents) -> str:
     parts = [_title(report), _figures(report), _interface(report)]
     if report.execution is not None:
         parts += _execution(report.execution)
-    parts += [_keys(report), _chain(report)]
+    parts += [_client(report), _keys(report), _chain(report)]
     notes = "".join(f"<li>{html_text(note)}</li>" for note in report.notes)
     parts.append(section("Notes", f'<ul class="notes">{notes}</ul>'))
     return f'<style>{_style()}</style><article class="lw-report">{"".join(parts)}</article>'
@@ -269,6 +271,12 @@ def _layouts(execution: Execution) -> str:
     note = "slots row by row, coloured from the first to the last element shown; hatched or empty ones hold none"
     legend_text = f'<p class="soft">{html_text(LEGEND)}</p>'
     return section("Layouts", f'{legend_text}<div class="grids">{"".join(figures)}</div>', note)
+
+
+def _client(report: Contents) -> str:
+    rows = [[*row] for row in client_rows(report.client)]
+    steps = table(CLIENT_HEADS, rows, numbers=range(1, 4), stacked=True)
+    return section("Client", steps, "predicted for one thread and one run")
 
 
 def _keys(report: Contents) -> str:

@@ -12,10 +12,12 @@ from latticework.report.quantities import as_digits, count, duration, power_of_t
 from latticework.report.quantities import shape as shape_text
 from latticework.report.text_table import WIDTH, clip, columns
 from latticework.report.wording import (
+    CLIENT_HEADS,
     ENDING_HEADS,
     ENDINGS_SAID,
     behind_text,
     choice_text,
+    client_rows,
     ending_rows,
     error_rows,
     family_rows,
@@ -41,6 +43,7 @@ def render_text(report: Contents) -> str:
     parts = [*_head(report), *_interface(report)]
     if report.execution is not None:
         parts += _execution(report.execution)
+    parts += ["", "Client, predicted for one thread and one run", *columns(CLIENT_HEADS, client_rows(report.client))]
     parts += _keys(report) + _parameters(report)
     parts += ["", "Notes"] + [line for note in report.notes for line in _wrapped(note, "- ")]
     return "\n".join(clip(line.rstrip(), WIDTH) for line in parts) + "\n"

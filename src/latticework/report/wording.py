@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from latticework.cost import Estimate, OperationCounts
+from latticework.cost import ClientCosts, Estimate, OperationCounts
 from latticework.report.data import (
     Contents,
     Execution,
@@ -18,7 +18,7 @@ from latticework.report.data import (
     Security,
 )
 from latticework.report.families import FAMILIES, LABELS
-from latticework.report.quantities import count, difference, duration, rate, real, relative_bits, share, small
+from latticework.report.quantities import count, difference, duration, rate, real, relative_bits, share, size, small
 
 BROKEN_DOWN = 0.1  # share of a run from which on a line is shown operation by operation
 
@@ -51,6 +51,20 @@ def time_rows(cost: Estimate) -> list[tuple[str, float]]:
         ("first run", cost.first_seconds),
         ("loading the keys, once before the first run", cost.key_load_seconds),
     ]
+
+
+CLIENT_HEADS = ("step", "time", "memory", "bytes")
+
+
+def client_rows(costs: ClientCosts) -> list[tuple[str, str, str, str]]:
+    """What each step of the client takes, and what it sends, gets or keeps."""
+    steps = [
+        ("making keys, once", costs.keygen_seconds, costs.keygen_bytes, costs.key_bytes, "to send"),
+        ("encryption", costs.encrypt_seconds, costs.encrypt_bytes, costs.input_bytes, "to send"),
+        ("decryption", costs.decrypt_seconds, costs.decrypt_bytes, costs.result_bytes, "to get"),
+    ]
+    rows = [(step, duration(s), size(memory), f"{size(moved)} {where}") for step, s, memory, moved, where in steps]
+    return [*rows, ("client file", "", "", f"{size(costs.file_bytes)} to keep")]
 
 
 def family_seconds(execution: Execution) -> dict[str, float]:

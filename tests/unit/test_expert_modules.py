@@ -6,6 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from expert_calls import calls, members, public_classes, public_errors, public_functions
 
@@ -101,3 +102,15 @@ def test_names_in_seal_exist():
     rows = re.findall(r"^\| `.*?\| \w* ?\| (.*?) \|", (DOCS / "expert-names.md").read_text(), re.MULTILINE)
     named = {n for row in rows for n in re.findall(r"`(?:\w+::)?(\w+)(?:\(\))?`", row)}
     assert len(named) > 30 and named <= known, named - known
+
+
+@pytest.mark.parametrize(("page", "scheme"), [("ckks.md", "ckks"), ("bfv.md", "bfv")])
+def test_reprs_in_the_docs_are_those_that_are_printed(page, scheme):
+    (shown,) = re.findall(r"# (Ciphertext\(.*\))$", (DOCS / page).read_text(), re.MULTILINE)
+    if scheme == "ckks":
+        p = ckks.Parameters(2**14, q_bits=[50, 40, 40, 40, 40], scale_bits=40)
+        x = ckks.Encryptor(p, ckks.KeyGenerator(p).secret_key()).encrypt(np.ones(p.slots))
+        assert repr(x.evaluator.mul(x, x)) == shown
+    else:
+        exact = bfv.Parameters.choose(depth=2, plain_bits=30)
+        assert repr(bfv.Encryptor(exact, bfv.KeyGenerator(exact).secret_key()).encrypt(1)) == shown

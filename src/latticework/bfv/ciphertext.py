@@ -9,7 +9,7 @@ from latticework.bfv.parameters import Parameters
 from latticework.errors import UnsupportedError
 from latticework.location import user_loc
 from latticework.rlwe import ciphertext
-from latticework.rlwe.shown import shown
+from latticework.shown import shown
 
 
 class Plaintext(ciphertext.Plaintext):
@@ -46,7 +46,7 @@ class Plaintext(ciphertext.Plaintext):
 
     def __repr__(self) -> str:
         facts = f"2 x {self.parameters.row_slots} slots", f"t={self.parameters.plain_modulus}"
-        return shown("Plaintext", "bfv", self.parameters.ring_degree, *facts)
+        return shown("Plaintext", *self.parameters._ring, *facts)
 
 
 class Ciphertext(ciphertext.Ciphertext[Parameters]):

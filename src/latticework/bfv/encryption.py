@@ -14,9 +14,9 @@ from latticework.bfv.keys import PublicKey, SecretKey
 from latticework.bfv.parameters import Parameters
 from latticework.bfv.values import Integers, to_integers, to_residues
 from latticework.errors import ParameterMismatchError
-from latticework.rlwe.checks import fail, located, needs
+from latticework.rlwe.checks import fail, listed, located, needs
 from latticework.rlwe.parameters import check_parameters, need_parameters
-from latticework.rlwe.shown import shown
+from latticework.shown import shown
 
 
 class Encoder:
@@ -35,8 +35,11 @@ class Encoder:
         Slots that are not given are 0. Unsigned values lie in [0, t), signed ones in [-(t-1)/2, (t-1)/2].
         raises  DtypeError, ShapeError, RangeError
         """
+        return self._encoded("encode", values)
+
+    def _encoded(self, who: str, values: npt.ArrayLike) -> Plaintext:
         p = self.parameters
-        residues = to_residues("encode", values, p.row_slots, p.plain_modulus)
+        residues = to_residues(who, values, p.row_slots, p.plain_modulus)
         return Plaintext(self._core.encode(residues), p, self._core)
 
     @located
@@ -44,10 +47,13 @@ class Encoder:
         """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t)."""
         needs("decode: the plaintext", plaintext, Plaintext, "give what Encoder.encode made; decrypt takes ciphertexts")
         check_parameters("decode: the plaintext", plaintext.parameters, self.parameters)
-        return to_integers(self._core.decode(plaintext.core), self.parameters.plain_modulus, dtype)
+        return self._integers("decode", plaintext.core, dtype)
+
+    def _integers(self, who: str, message: _core.BfvMessage, dtype: npt.DTypeLike) -> Integers:
+        return to_integers(who, self._core.decode(message), self.parameters.plain_modulus, dtype)
 
     def __repr__(self) -> str:
-        return shown("Encoder", "bfv", self.parameters.ring_degree)
+        return shown("Encoder", *self.parameters._ring)
 
 
 class Encryptor:
@@ -72,17 +78,20 @@ class Encryptor:
     @located
     def encrypt(self, values: npt.ArrayLike | Plaintext, level: int | None = None) -> Ciphertext:
         """Encrypt integers, as `Encoder.encode` takes them, or a Plaintext; at the highest level if none is given."""
-        plaintext = values if isinstance(values, Plaintext) else self._encoder.encode(values)
+        plaintext = values if isinstance(values, Plaintext) else self._encoder._encoded("encrypt", values)
         check_parameters("encrypt: the plaintext", plaintext.parameters, self.parameters)
         level = self.parameters.check_level("encrypt", self.parameters.levels if level is None else level)
         return Ciphertext(self._core.encrypt(plaintext._as_addend(level)), self.parameters, self.evaluator)
 
     def encrypt_many(self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None = None) -> list[Ciphertext]:
         """A ciphertext for each."""
-        return [self.encrypt(v, level) for v in vectors]
+        return [
+            self.encrypt(v, level)
+            for v in listed("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
+        ]
 
     def __repr__(self) -> str:
-        return shown("Encryptor", "bfv", self.parameters.ring_degree, f"{self._kind} key")
+        return shown("Encryptor", *self.parameters._ring, f"{self._kind} key")
 
 
 class Decryptor:
@@ -110,11 +119,11 @@ class Decryptor:
         raises  DecryptionError if the noise is too large; ParameterMismatchError for another key's ciphertext
         """
         message = self._core.decrypt(self._own("decrypt", ciphertext).core)
-        return self._encoder.decode(Plaintext(message, self.parameters, self._encoder._core), dtype)
+        return self._encoder._integers("decrypt", message, dtype)
 
     def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.int64) -> list[Integers]:
         """The slots of each."""
-        return [self.decrypt(c, dtype) for c in ciphertexts]
+        return [self.decrypt(c, dtype) for c in listed("decrypt_many", ciphertexts, "give a list of ciphertexts")]
 
     @located
     def noise_budget(self, ciphertext: Ciphertext) -> float:
@@ -133,4 +142,4 @@ class Decryptor:
         return ciphertext
 
     def __repr__(self) -> str:
-        return shown("Decryptor", "bfv", self.parameters.ring_degree, "secret key hidden")
+        return shown("Decryptor", *self.parameters._ring, "secret key hidden")

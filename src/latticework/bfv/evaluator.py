@@ -43,12 +43,12 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
     @batched
     def settle(self, x: Ciphertext) -> Ciphertext:
         """Relinearise what is pending: degree 1."""
-        return self.relinearize(x)
+        return self.relinearize(self._own("settle", x))
 
     @located
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level: the higher is brought down to the lower."""
-        a, b = self.settle(a), self.settle(b)
+        a, b = self.settle(self._own("aligned", a)), self.settle(self._own("aligned", b))
         level = min(a.level, b.level)
         return self.mod_switch(a, level), self.mod_switch(b, level)
 
@@ -122,14 +122,16 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         """x * values, slot by slot: a Plaintext, an array, or an integer for every slot."""
         self._own("mul_plain", x)
         if is_constant(values):
-            return self.mul_int(x, values)
-        return self._out(self._core.mul_plain(x.core, self._plain("mul", values)._as_factor(x.level)))
+            return self._times("mul_plain", x, values)
+        return self._out(self._core.mul_plain(x.core, self._plain("mul_plain", values)._as_factor(x.level)))
 
     @batched
     def mul_int(self, x: Ciphertext, factor: int) -> Ciphertext:
         """x times a whole number between -t and t: the noise grows by the factor alone."""
-        factor = to_constant("mul_int", whole("mul_int: factor", factor), self.parameters.plain_modulus)
-        return self._out(self._core.mul_int(self._own("mul_int", x).core, factor, 1.0))
+        return self._times("mul_int", self._own("mul_int", x), whole("mul_int: factor", factor))
+
+    def _times(self, who: str, x: Ciphertext, factor: int) -> Ciphertext:
+        return self._out(self._core.mul_int(x.core, to_constant(who, int(factor), self.parameters.plain_modulus), 1.0))
 
     # -- degrees, levels, slots --------------------------------------------------------------
 

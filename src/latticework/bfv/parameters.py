@@ -19,7 +19,7 @@ from latticework.params.bfv_noise import NoiseModel as ShapeNoiseModel
 from latticework.params.select import MAX_RING_LOG2, MIN_RING_LOG2
 from latticework.rlwe.checks import fail, located, whole
 from latticework.rlwe.parameters import ChainParameters, need_parameters
-from latticework.rlwe.shown import count_text, shown
+from latticework.shown import counted, shown
 
 
 class Parameters(ChainParameters):
@@ -154,8 +154,8 @@ class Parameters(ChainParameters):
     def __repr__(self) -> str:
         bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
         insecure = "INSECURE" if self.is_insecure else ""
-        levels = count_text(self.levels, "level")
-        return shown("Parameters", "bfv", self.ring_degree, levels, f"t={self.plain_modulus}", *bits, insecure)
+        levels = counted(self.levels, "level")
+        return shown("Parameters", *self._ring, levels, f"t={self.plain_modulus}", *bits, insecure)
 
 
 class NoiseModel(ShapeNoiseModel):
@@ -173,7 +173,7 @@ def _check_sizes(ring_degree: int, security_bits: int) -> None:
     degree = whole("Parameters: ring_degree", ring_degree)
     if not low <= degree <= high or degree & (degree - 1):
         raise RangeError(f"Parameters: ring_degree={degree} is not a power of two from {low} to {high}")
-    if security_bits not in security_levels():
+    if whole("Parameters: security_bits", security_bits) not in security_levels():
         known = ", ".join(str(bits) for bits in security_levels())
         raise RangeError(f"Parameters: security_bits={security_bits}; choose one of {known}")
 

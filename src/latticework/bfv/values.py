@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.given import as_array, forgotten
-from latticework.rlwe.checks import type_text
+from latticework.rlwe.checks import one_of, type_text
 
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 
@@ -72,13 +72,12 @@ def check_range(who: str, array: npt.NDArray[Any], modulus: int) -> None:
         )
 
 
-def to_integers(residues: npt.NDArray[np.uint64], modulus: int, dtype: npt.DTypeLike) -> Integers:
+def to_integers(who: str, residues: npt.NDArray[np.uint64], modulus: int, dtype: npt.DTypeLike) -> Integers:
     """Residues as (2, N/2) integers: int64 nearest to zero, or uint64 in [0, t)."""
     rows = residues.reshape(2, -1)
-    if np.dtype(dtype) == np.uint64:
+    asked = one_of(who, dtype, (np.int64, np.uint64), "int64 (signed) and uint64 (in [0, t))")
+    if asked == np.uint64:
         return rows
-    if np.dtype(dtype) != np.int64:
-        raise DtypeError(f"decode: dtype {np.dtype(dtype)}; int64 (signed) and uint64 (in [0, t)) are possible")
     signed = rows.astype(np.int64)
     return np.where(signed > modulus // 2, signed - modulus, signed)
 

@@ -23,6 +23,11 @@ def scale_text(scale: float) -> str:
     return f"2^{log2(scale):.3f}"
 
 
+def short_scale_text(scale: float) -> str:
+    """A scale, as things of one show it."""
+    return f"scale 2^{log2(scale):.1f}"
+
+
 def two_scales(a: float, b: float) -> str:
     """Two scales that should be equal, with their ratio where rounding hides it."""
     ratio = f", by a factor of 1 {a / b - 1:+.2g}" if scale_text(a) == scale_text(b) else ""

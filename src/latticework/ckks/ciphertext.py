@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from latticework import _core
-from latticework.ckks.checks import is_real_number
+from latticework.ckks.checks import is_real_number, short_scale_text
 from latticework.ckks.parameters import Parameters
 from latticework.errors import UnsupportedError
 from latticework.location import user_loc
 from latticework.rlwe import ciphertext
-from latticework.rlwe.shown import bytes_text, scale_text, shown
+from latticework.shown import shown, size
 
 
 class Plaintext(ciphertext.Plaintext):
@@ -48,8 +48,8 @@ class Plaintext(ciphertext.Plaintext):
 
     def __repr__(self) -> str:
         place = f"level {self.level} of {self.parameters.levels}"
-        facts = f"{self.slots} slots", place, scale_text(self.scale), bytes_text(self.num_bytes)
-        return shown("Plaintext", "ckks", self.parameters.ring_degree, *facts)
+        facts = f"{self.slots} slots", place, short_scale_text(self.scale), size(self.num_bytes)
+        return shown("Plaintext", *self.parameters._ring, *facts)
 
 
 class Ciphertext(ciphertext.Ciphertext[Parameters]):
@@ -131,4 +131,4 @@ class Ciphertext(ciphertext.Ciphertext[Parameters]):
         return f"{self.slots} slots"
 
     def _facts(self) -> list[str]:
-        return [scale_text(self.scale)]
+        return [short_scale_text(self.scale)]

@@ -13,10 +13,10 @@ from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.evaluator import Evaluator
 from latticework.ckks.keys import PublicKey, SecretKey
 from latticework.ckks.parameters import Parameters
-from latticework.errors import DtypeError, ParameterMismatchError, UserError
-from latticework.rlwe.checks import fail, located, needs
+from latticework.errors import ParameterMismatchError, UserError
+from latticework.rlwe.checks import fail, listed, located, needs, one_of
 from latticework.rlwe.parameters import check_parameters, need_parameters
-from latticework.rlwe.shown import shown
+from latticework.shown import shown
 
 Slots = npt.NDArray[np.complex128] | npt.NDArray[np.float64]
 
@@ -38,12 +38,16 @@ class Encoder:
         scale  the factor itself, 2.0**40 and not 40; the canonical one of the level if not given
         raises RangeError for values that are not finite, or too large for the scale
         """
-        level = self.parameters.check_level("encode", self.parameters.levels if level is None else level)
-        scale = checked_scale("encode", self.parameters.scales[level] if scale is None else scale)
-        slots = slot_values("encode", values, self.parameters.slots)
-        check_encodable("encode", slots, scale)
-        check_modulus("encode", slots, scale, self.parameters.chain.modulus(level) // 2, level)
-        return Plaintext(self._core.encode(slots, (0, level), scale), self.parameters)
+        return self._encoded("encode", values, level, scale)
+
+    def _encoded(self, who: str, values: npt.ArrayLike, level: int | None, scale: float | None) -> Plaintext:
+        p = self.parameters
+        level = p.check_level(who, p.levels if level is None else level)
+        scale = checked_scale(who, p.scales[level] if scale is None else scale)
+        slots = slot_values(who, values, p.slots)
+        check_encodable(who, slots, scale)
+        check_modulus(who, slots, scale, p.chain.modulus(level) // 2, level)
+        return Plaintext(self._core.encode(slots, (0, level), scale), p)
 
     @located
     def decode(self, plaintext: Plaintext, dtype: npt.DTypeLike = np.complex128) -> Slots:
@@ -56,7 +60,7 @@ class Encoder:
         return _as_asked("decode", np.asarray(_core.Decryptor(context, anybody).decrypt(trivial)), dtype)
 
     def __repr__(self) -> str:
-        return shown("Encoder", "ckks", self.parameters.ring_degree)
+        return shown("Encoder", *self.parameters._ring)
 
 
 class Encryptor:
@@ -89,17 +93,20 @@ class Encryptor:
             check_parameters("encrypt: the plaintext", values.parameters, self.parameters)
             plaintext = values
         else:
-            plaintext = self._encoder.encode(values, level, scale)
+            plaintext = self._encoder._encoded("encrypt", values, level, scale)
         return Ciphertext(self._core.encrypt(plaintext.core), self.parameters, self.evaluator)
 
     def encrypt_many(
         self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None = None, scale: float | None = None
     ) -> list[Ciphertext]:
         """A ciphertext for each vector (or each row of a matrix)."""
-        return [self.encrypt(v, level, scale) for v in vectors]
+        return [
+            self.encrypt(v, level, scale)
+            for v in listed("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
+        ]
 
     def __repr__(self) -> str:
-        return shown("Encryptor", "ckks", self.parameters.ring_degree, f"{self._kind} key")
+        return shown("Encryptor", *self.parameters._ring, f"{self._kind} key")
 
 
 class Decryptor:
@@ -136,16 +143,13 @@ class Decryptor:
 
     def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.complex128) -> list[Slots]:
         """The slots of each."""
-        return [self.decrypt(c, dtype) for c in ciphertexts]
+        return [self.decrypt(c, dtype) for c in listed("decrypt_many", ciphertexts, "give a list of ciphertexts")]
 
     def __repr__(self) -> str:
-        return shown("Decryptor", "ckks", self.parameters.ring_degree, "secret key hidden")
+        return shown("Decryptor", *self.parameters._ring, "secret key hidden")
 
 
 def _as_asked(who: str, slots: ComplexArray, dtype: npt.DTypeLike) -> Slots:
     """Complex slots, or their real parts."""
-    if np.dtype(dtype) == np.complex128:
-        return slots
-    if np.dtype(dtype) != np.float64:
-        fail(DtypeError, f"{who}: dtype {np.dtype(dtype)}; complex128 and float64 (the real parts) are possible")
-    return np.ascontiguousarray(slots.real)
+    asked = one_of(who, dtype, (np.complex128, np.float64), "complex128 and float64 (the real parts)")
+    return slots if asked == np.complex128 else np.ascontiguousarray(slots.real)

@@ -18,7 +18,7 @@ from latticework.ckks.planned import Compiled, Operation, Place
 from latticework.ckks.polynomials import Polynomial
 from latticework.errors import LevelError, MissingKeyError
 from latticework.rlwe.batches import batched
-from latticework.rlwe.checks import fail, located, needs
+from latticework.rlwe.checks import fail, located, needs, whole
 
 FREE_FACTOR = 1 << 16  # whole numbers up to this multiply without a level
 
@@ -67,7 +67,7 @@ class Evaluator(ExactOperations):
 
         raises  LevelError where scales differ at one level and no lower one is left
         """
-        a, b = self.settle(a), self.settle(b)
+        a, b = self.settle(self._own("aligned", a)), self.settle(self._own("aligned", b))
         if a.level == b.level and is_close(a.scale, b.scale):
             return a, b
         level = min(a.level, b.level)
@@ -77,6 +77,18 @@ class Evaluator(ExactOperations):
         if level < 0:
             fail(LevelError, f"{a!r} and {b!r} have different scales, and no level is left to align them")
         return self.level_to(a, level), self.level_to(b, level)
+
+    @batched
+    def power(self, x: Ciphertext, exponent: int) -> Ciphertext:
+        """x to a whole power of 1 or more, ceil(log2 exponent) products deep; the last product is left as `*` does."""
+        depth = (max(whole("power: exponent", exponent), 1) - 1).bit_length()
+        if depth > self._own("power", x).level + 1:
+            fail(
+                LevelError,
+                f"power: exponent {exponent:.6g} takes {depth} products in a row, of which all but the last are "
+                f"rescaled; the ciphertext is at level {x.level}",
+            )
+        return super().power(x, exponent)
 
     def _aligned_sum(self, who: str, x: Ciphertext, other: Operand) -> Ciphertext:
         if isinstance(other, Ciphertext):
@@ -140,7 +152,8 @@ class Evaluator(ExactOperations):
     @batched
     def inner_sum(self, x: Ciphertext, count: int | None = None, stride: int = 1) -> Ciphertext:
         """Slot i becomes the sum of slots i, i + stride, ..., `count` of them; all slots if no count is given."""
-        key = (self._own("inner_sum", x).slots if count is None else count, stride)
+        terms = self._own("inner_sum", x).slots if count is None else whole("inner_sum: count", count)
+        key = (terms, whole("inner_sum: stride", stride))
         if key not in self._sums:
             self._sums[key] = InnerSum(*key)
         return self.run(self._sums[key], x)

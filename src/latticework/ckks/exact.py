@@ -153,7 +153,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
 
     def plain_scale(self, x: Ciphertext) -> float:
         """The scale of a public factor with which a rescale of the product ends on the canonical scale."""
-        if x.level == 0:
+        if self._own("plain_scale", x).level == 0:
             return self.parameters.scales[0]
         wanted = self.parameters.scales[x.level - 1] * self.parameters.dropped(x.level) / x.scale
         return max(wanted, 1.0)

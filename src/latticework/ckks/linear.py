@@ -157,7 +157,7 @@ class InnerSum(Operation):
 
     def __init__(self, count: int, stride: int = 1) -> None:
         super().__init__()
-        self.count, self.stride = whole("inner_sum: count", count), whole("inner_sum: stride", stride)
+        self.count, self.stride = count, stride
         if self.count < 1:
             fail(RangeError, f"inner_sum: count={count}; give how many slots are added up, 1 or more")
 

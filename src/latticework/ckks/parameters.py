@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, log2, sqrt
 
-from latticework.errors import LayoutError, LevelError, PrecisionError, RangeError
-from latticework.params import MAX_SLOTS, GroupBits, ModulusChain, Need, explicit_chain, select_chain
+from latticework.ckks.checks import short_scale_text
+from latticework.errors import LayoutError, LevelError, PrecisionError, RangeError, SecurityError, UserError
+from latticework.params import MAX_SLOTS, GroupBits, ModulusChain, Need, explicit_chain, security_levels, select_chain
 from latticework.plan.noise import mod_down, public_encryption
-from latticework.rlwe.checks import fail, located, whole
+from latticework.rlwe.checks import fail, located, real, whole
 from latticework.rlwe.parameters import ChainParameters
-from latticework.rlwe.shown import count_text, scale_text, shown
+from latticework.shown import counted, shown
 
 MAX_SCALE_BITS = 55
 DEVIATIONS = 6.0  # a precision is meant for errors of so many standard deviations
@@ -89,13 +90,23 @@ class Parameters(ChainParameters):
                 LayoutError,
                 f"Parameters.choose: slots={slots}; 1 to {MAX_SLOTS}, half of the largest ring, are possible",
             )
-        if not max_value > 0:
+        if not real("Parameters.choose: max_value", max_value) > 0:
             fail(RangeError, f"Parameters.choose: max_value={max_value}; give the largest magnitude, above 0")
+        if precision_bits is not None:
+            precision_bits = real("Parameters.choose: precision_bits", precision_bits)
+        if ring_degree is not None:
+            ring_degree = whole("Parameters.choose: ring_degree", ring_degree)
+        if whole("Parameters.choose: security_bits", security_bits) not in security_levels():
+            known = ", ".join(str(bits) for bits in security_levels())
+            fail(SecurityError, f"Parameters.choose: security_bits={security_bits}; choose one of {known}")
         headroom = ceil(log2(max(max_value, 1.0))) + 2
 
         def chosen(bits: int) -> ModulusChain:
             need = Need(depth, slots, bits, headroom)
-            return select_chain(need, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
+            try:
+                return select_chain(need, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
+            except UserError as error:
+                fail(type(error), f"Parameters.choose: {error.message}")
 
         if precision_bits is None:
             return cls.of_chain(
@@ -128,7 +139,7 @@ class Parameters(ChainParameters):
 
     def dropped(self, level: int) -> int:
         """What rescaling a level away divides by: the product of its one or two primes."""
-        return int(self.chain.group_product(level))
+        return int(self.chain.group_product(self.check_level("dropped", level)))
 
     def _scheme_rows(self) -> list[tuple[str, str, str]]:
         rows = [("ring degree N", f"{self.ring_degree}", f"{self.slots} complex slots")]
@@ -149,10 +160,10 @@ class Parameters(ChainParameters):
         return lines
 
     def __repr__(self) -> str:
-        levels = count_text(self.levels, "level")
+        levels = counted(self.levels, "level")
         bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
         insecure = "INSECURE" if self.is_insecure else ""
-        return shown("Parameters", self.scheme, self.ring_degree, levels, *bits, scale_text(self.scales[-1]), insecure)
+        return shown("Parameters", *self._ring, levels, *bits, short_scale_text(self.scales[-1]), insecure)
 
 
 def _noise_bits(chain: ModulusChain, depth: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from latticework.expand.primitives import Primitives, cipher
 from latticework.given import as_array, forgotten
 from latticework.ir import Module, Value
 from latticework.plan import constants
-from latticework.rlwe.checks import fail, whole
+from latticework.rlwe.checks import fail, listed, real, whole
 
 MAX_DEGREE = 4095
 MAX_FREE_FACTOR = 1 << 16
@@ -51,9 +50,7 @@ class Polynomial(Operation):
             fail(DtypeError, f"Polynomial: shape {values.shape}, dtype {values.dtype}; give a list of real numbers")
         if not np.isfinite(values).all() or values.size > MAX_DEGREE + 1:
             fail(RangeError, f"Polynomial: degree {values.size - 1}; give at most {MAX_DEGREE + 1} finite coefficients")
-        lo, hi = float(interval[0]), float(interval[1])
-        if not (isfinite(lo) and isfinite(hi) and lo < hi):
-            fail(RangeError, f"Polynomial: interval ({lo:g}, {hi:g}); give finite numbers (lo, hi) with lo < hi")
+        lo, hi = _bounds("Polynomial: interval", interval)
         if basis not in ("power", "chebyshev"):
             fail(UserError, f"Polynomial: basis={basis!r}; choose 'power' or 'chebyshev'")
         given = constants.Polynomial(tuple(float(c) for c in values), (lo, hi), basis)
@@ -117,6 +114,17 @@ class Polynomial(Operation):
         return f"Polynomial(degree {self.degree} on [{lo:g}, {hi:g}], {self.depth} levels)"
 
 
+def _bounds(name: str, interval: Any) -> tuple[float, float]:
+    """The ends of an interval; an error unless they are two finite numbers in order."""
+    ends = listed(name, interval, "give two numbers, as (-1, 1)")
+    if len(ends) != 2:
+        fail(RangeError, f"{name} has {len(ends)} numbers; give two, as (-1, 1)")
+    lo, hi = (real(name, end) for end in ends)
+    if not lo < hi:
+        fail(RangeError, f"{name} ({lo:g}, {hi:g}); give finite numbers (lo, hi) with lo < hi")
+    return lo, hi
+
+
 def chebyshev(
     function: Callable[[npt.NDArray[np.float64]], npt.ArrayLike], interval: tuple[float, float], degree: int
 ) -> Polynomial:
@@ -139,6 +147,7 @@ def chebyshev(
 
     if not callable(function):
         fail(UserError, f"chebyshev: takes a NumPy function of an array first, got {type(function).__name__}")
+    interval = _bounds("chebyshev: interval", interval)
     if not 1 <= whole("chebyshev: degree", degree) <= MAX_DEGREE:
         fail(RangeError, f"chebyshev: degree={degree}; give 1 to {MAX_DEGREE}")
     try:

@@ -77,8 +77,8 @@ def explicit_bfv_chain(
             )
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
-    if num_special is not None and not 1 <= num_special <= MAX_SPECIAL:
-        raise RangeError(f"Parameters: num_special={num_special}; 1 to {MAX_SPECIAL} are possible")
+    if num_special is not None and (type(num_special) is not int or not 1 <= num_special <= MAX_SPECIAL):
+        raise RangeError(f"Parameters: num_special={num_special!r:.60}; 1 to {MAX_SPECIAL} are possible")
 
     def with_special(special: Sequence[float]) -> ModulusChain:
         chain = bfv_chain(ring_degree, plain_modulus, q_bits, special, security_bits=security_bits)
@@ -95,8 +95,8 @@ def explicit_bfv_chain(
 
 def _cut(limbs: int, num_digits: int) -> tuple[tuple[int, ...], ...]:
     """Limb numbers in digits of equal length, but the last."""
-    if not 1 <= num_digits <= limbs:
-        raise RangeError(f"Parameters: num_digits={num_digits}; 1 to {limbs} are possible")
+    if type(num_digits) is not int or not 1 <= num_digits <= limbs:
+        raise RangeError(f"Parameters: num_digits={num_digits!r:.60}; 1 to {limbs} are possible")
     size = -(-limbs // num_digits)
     return tuple(tuple(range(i, min(i + size, limbs))) for i in range(0, limbs, size))
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, log2, prod
+from typing import Any
 
 from latticework import _core
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError
@@ -29,6 +30,7 @@ from latticework.params.select import (
 
 GroupBits = float | tuple[float, float]  # one prime (two where it exceeds 49 bits), or two of stated sizes
 PAIR_CANDIDATES = 12  # first primes of a pair that are tried: small primes = 1 mod 2N are far apart
+MAX_COUNT = 1024  # of special primes or digits that are asked for: far above what is possible
 LADDER_SLACK_BITS = 0.25  # a level's prime may be moved this far from its stated size to keep scales from drifting
 
 
@@ -56,9 +58,16 @@ def explicit_chain(
     if security_bits not in security_levels():
         known = ", ".join(str(bits) for bits in security_levels())
         raise SecurityError(f"Parameters: security_bits={security_bits!r}; choose one of {known}")
-    for name, sizes in (("q_bits", q_bits), ("p_bits", p_bits or ())):
-        if isinstance(sizes, str) or not all(isinstance(e, int | float | tuple) for e in sizes):
-            raise RangeError(f"Parameters: {name}={sizes!r}; give a list of numbers of bits, as in [50, 40, 40]")
+    for name, sizes in (("q_bits", q_bits), ("p_bits", () if p_bits is None else p_bits)):
+        listed = _is_list(sizes) and all(isinstance(e, int | float | tuple) for e in sizes)
+        if not listed:
+            raise RangeError(f"Parameters: {name}={sizes!r:.60}; give a list of numbers of bits, as in [50, 40, 40]")
+    scales: Any = scale_bits if _is_list(scale_bits) else [scale_bits]
+    if not all(isinstance(bits, int | float) and not isinstance(bits, bool) for bits in scales):
+        raise RangeError(f"Parameters: scale_bits={scale_bits!r:.60}; give a number of bits, or one for each level")
+    for name, count in (("num_special", num_special), ("num_digits", num_digits)):
+        if count is not None and (type(count) is not int or not 1 <= count <= MAX_COUNT):
+            raise RangeError(f"Parameters: {name}={count!r:.60}; give a whole number, 1 or more")
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
     if p_bits is not None or num_special is not None:
@@ -81,6 +90,10 @@ def explicit_chain(
             return judged(with_special(count), insecure)
         except PrecisionError:
             count += 1
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
 
 
 def _check_ring(ring_degree: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -50,6 +51,31 @@ def whole_list(name: str, values: Any) -> list[int]:
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
         fail(DtypeError, f"{name} is {values!r:.60}, a {type_text(values)}; give a list of whole numbers, as in [1, 2]")
     return [whole(name, value) for value in values]
+
+
+def real(name: str, value: Any) -> float:
+    """A value as a float; DtypeError if it is not one finite real number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating) or not isfinite(value):
+        fail(DtypeError, f"{name} is {value!r:.60}, a {type_text(value)}; give a finite number")
+    return float(value)
+
+
+def listed(who: str, values: Any, remedy: str) -> list[Any]:
+    """Several things as a list; DtypeError for one thing."""
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
+        fail(DtypeError, f"{who}: got {type_text(values)}; {remedy}")
+    return list(values)
+
+
+def one_of(who: str, dtype: Any, possible: tuple[type[np.generic], ...], words: str) -> np.dtype[Any]:
+    """A dtype that results can have; DtypeError for any other."""
+    try:
+        asked: np.dtype[Any] | None = np.dtype(dtype)
+    except (TypeError, ValueError):
+        asked = None
+    if asked is None or asked not in possible:
+        fail(DtypeError, f"{who}: dtype={dtype!r:.60}; {words} are possible")
+    return asked
 
 
 def needs(who: str, value: Any, kinds: type | tuple[type, ...], remedy: str) -> None:

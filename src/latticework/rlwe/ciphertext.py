@@ -10,7 +10,7 @@ from latticework import _core
 from latticework.errors import FormatError
 from latticework.rlwe.checks import file_bytes, file_path, located, needs
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.rlwe.shown import bytes_text, shown
+from latticework.shown import shown, size
 
 Params = TypeVar("Params", bound=ChainParameters)
 
@@ -168,10 +168,11 @@ class Ciphertext(Generic[Params]):
     @classmethod
     def _read(cls, who: str, source: str | bytes, parameters: Params, evaluator: Operators | None) -> Self:
         need_parameters(who, parameters, cls._parameters)
+        owner = cls._owner(who, parameters, evaluator)
         found, names, _ = _core.load_ciphertexts(source, parameters.context)
         if len(found) != 1:
             raise FormatError(f"{who}: {len(found)} ciphertexts ({', '.join(names)}); load_ciphertexts reads them all")
-        return cls(found[0], parameters, cls._owner(who, parameters, evaluator))
+        return cls(found[0], parameters, owner)
 
     @classmethod
     def _owner(cls, who: str, parameters: Params, evaluator: Operators | None) -> Operators:
@@ -199,5 +200,5 @@ class Ciphertext(Generic[Params]):
 
     def __repr__(self) -> str:
         p, place = self.parameters, f"level {self.level} of {self.parameters.levels}"
-        size = f"{self.degree + 1} parts", bytes_text(self.num_bytes)
-        return shown(type(self).__name__, p.scheme, p.ring_degree, self._slots_text, place, *self._facts(), *size)
+        parts = f"{self.degree + 1} parts", size(self.num_bytes)
+        return shown(type(self).__name__, *p._ring, self._slots_text, place, *self._facts(), *parts)

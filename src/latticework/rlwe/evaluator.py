@@ -14,7 +14,7 @@ from latticework.rlwe.checks import fail, located, needs, whole, whole_list
 from latticework.rlwe.ciphertext import Ciphertext
 from latticework.rlwe.keys import EvaluationKeys
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.rlwe.shown import count_text, shown
+from latticework.shown import counted, shown
 
 Params = TypeVar("Params", bound=ChainParameters)
 Keys = TypeVar("Keys", bound=EvaluationKeys[Any])
@@ -212,9 +212,9 @@ class Evaluator(ABC, Generic[Params, Keys, Cipher]):
         return level
 
     def __repr__(self) -> str:
-        keys = "no keys" if self.keys is None else count_text(len(self.keys), "key")
+        keys = "no keys" if self.keys is None else counted(len(self.keys), "key")
         p = self.parameters
-        return shown(type(self).__name__, p.scheme, p.ring_degree, keys, "align" if self.align else "")
+        return shown(type(self).__name__, *p._ring, keys, "align" if self.align else "")
 
 
 def signed_powers(steps: int, row_slots: int) -> list[int]:

@@ -10,9 +10,9 @@ from latticework import _core
 from latticework.errors import DtypeError, LayoutError, MissingKeyError, SecretKeyError, UserError
 from latticework.keys import covering_keys, resident_bytes, steps_by_element
 from latticework.plan.keys import KeySpec, conjugation_element, galois_element, signed_steps
-from latticework.rlwe.checks import fail, file_bytes, file_path, located, needs, whole_list
+from latticework.rlwe.checks import fail, file_bytes, file_path, located, needs, type_text, whole, whole_list
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.rlwe.shown import bytes_text, count_text, shown
+from latticework.shown import counted, shown, size
 
 Params = TypeVar("Params", bound=ChainParameters)
 Core = TypeVar("Core")
@@ -70,7 +70,7 @@ class Key(Generic[Params, Core]):
         raise NotImplementedError
 
     def _shown(self, *facts: str) -> str:
-        return shown(type(self).__name__, self.parameters.scheme, self.parameters.ring_degree, *facts)
+        return shown(type(self).__name__, *self.parameters._ring, *facts)
 
 
 class SecretKey(Key[Params, _core.SecretKey]):
@@ -118,7 +118,7 @@ class PublicKey(Key[Params, _core.PublicKey]):
         return _core.load_public_key(source, parameters.context)
 
     def __repr__(self) -> str:
-        return self._shown(bytes_text(self.num_bytes))
+        return self._shown(size(self.num_bytes))
 
 
 class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
@@ -199,7 +199,7 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
             )
         fail(
             MissingKeyError,
-            f"{who}: no key for {wanted} among the {count_text(len(self), 'key')}; make it with "
+            f"{who}: no key for {wanted} among the {counted(len(self), 'key')}; make it with "
             f"KeyGenerator.galois_keys({how})" + ("" if steps is None else "; steps=None makes all powers of two"),
         )
 
@@ -213,8 +213,8 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
         lines = [repr(self)]
         steps = steps_by_element(self.parameters.chain)
         for spec in self.specs:
-            size = resident_bytes(spec, self.parameters.chain)
-            lines.append(f"  {self._purpose(spec, steps):<28} levels 0 to {spec.level:>2}  {size / 1e6:8.2f} MB")
+            held = resident_bytes(spec, self.parameters.chain)
+            lines.append(f"  {self._purpose(spec, steps):<28} levels 0 to {spec.level:>2}  {held / 1e6:8.2f} MB")
         return "\n".join(lines)
 
     def _purpose(self, spec: KeySpec, steps: dict[int, int]) -> str:
@@ -238,8 +238,8 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
     def __repr__(self) -> str:
         relin = "relinearisation" if self.has_relin_key else ""
         galois = len(self.galois_elements)
-        moving = count_text(galois, "Galois key") if galois else ""
-        return self._shown(relin, moving, bytes_text(self.num_bytes))
+        moving = counted(galois, "Galois key") if galois else ""
+        return self._shown(relin, moving, size(self.num_bytes))
 
 
 Secret = TypeVar("Secret", bound=SecretKey[Any])
@@ -296,9 +296,11 @@ class KeyGenerator(Generic[Params, Secret, Public, Evaluation]):
         """Keys for relinearisation, rotations, what 2N - 1 does if `other`, and what operations list."""
         if not isinstance(required, Sequence) or not all(isinstance(s, KeySpec) for s in required):
             fail(DtypeError, f"{who}: required is {required!r:.60}; give what required_keys() lists")
+        if on_key is not None and not callable(on_key):
+            fail(DtypeError, f"{who}: on_key is a {type_text(on_key)}; give a function of (number, count, spec)")
         p = self.parameters
         top = p.check_level(who, p.levels if level is None else level)
-        width = p.chain.slots if slots is None else slots
+        width = p.chain.slots if slots is None else whole(f"{who}: slots", slots)
         powers = [1 << k for k in range(p.ring_degree.bit_length() - 1)]
         if width not in powers:
             fail(
@@ -322,4 +324,4 @@ class KeyGenerator(Generic[Params, Secret, Public, Evaluation]):
         return made
 
     def __repr__(self) -> str:
-        return shown("KeyGenerator", self.parameters.scheme, self.parameters.ring_degree, "secret key hidden")
+        return shown("KeyGenerator", *self.parameters._ring, "secret key hidden")

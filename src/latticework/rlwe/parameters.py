@@ -51,11 +51,16 @@ class ChainParameters:
         """
         variants = [name for name, is_here in _core.backend_variants() if is_here]
         known = ["auto", *_core.backend_names(), *variants]
-        if backend is not None and backend not in known:
-            fail(UserError, f"Parameters.on: there is no backend {backend!r}; choose one of {', '.join(known)}")
+        if backend is not None and not (isinstance(backend, str) and backend in known):
+            fail(UserError, f"Parameters.on: there is no backend {backend!r:.60}; choose one of {', '.join(known)}")
         if not 0 <= whole("Parameters.on: threads", threads) <= MAX_THREADS:
             fail(RangeError, f"Parameters.on: threads={threads}; give 1 to {MAX_THREADS}, or 0 for one per core")
         return object.__new__(type(self))._use(self.chain, backend, threads)
+
+    @property
+    def _ring(self) -> tuple[str, str]:
+        """What things of these parameters show first."""
+        return self.scheme, f"N=2^{self.ring_degree.bit_length() - 1}"
 
     # -- what they are -----------------------------------------------------------------------
 

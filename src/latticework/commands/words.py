@@ -38,17 +38,18 @@ PHRASES = {
     "write it with Encrypted.save": "write it with `latticework encrypt` or `latticework run`",
 }
 
-_PHRASE = re.compile("|".join(re.escape(phrase) for phrase in PHRASES))
+# Compiled when the first message is told: most commands tell none.
+_PHRASE = "|".join(re.escape(phrase) for phrase in PHRASES)
 _VALUE = r"""'[^']*'|"[^"]*"|\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\]|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|[A-Za-z_]\w*"""
-_KEYWORD = re.compile(rf"(?<![\w.\-])({'|'.join((*VALUES, *FILES, *FLAGS))})=(?!=)({_VALUE})?")
-_NAMED = re.compile(rf"(?<![\w.\-])({'|'.join(n for n in (*VALUES, *FILES, *FLAGS) if '_' in n)})(?!\w)")  # alone
-_ITEM = re.compile(r"'(\w+)': ")
+_KEYWORD = rf"(?<![\w.\-])({'|'.join((*VALUES, *FILES, *FLAGS))})=(?!=)({_VALUE})?"
+_NAMED = rf"(?<![\w.\-])({'|'.join(n for n in (*VALUES, *FILES, *FLAGS) if '_' in n)})(?!\w)"  # alone
+_ITEM = r"'(\w+)': "
 
 
 def in_words(text: str) -> str:
     """A message with keywords of Python functions replaced by options of commands."""
-    given = _KEYWORD.sub(_option, _PHRASE.sub(lambda found: PHRASES[found[0]], text))
-    return _NAMED.sub(lambda found: _option_of(found[1]), given)
+    given = re.sub(_KEYWORD, _option, re.sub(_PHRASE, lambda found: PHRASES[found[0]], text))
+    return re.sub(_NAMED, lambda found: _option_of(found[1]), given)
 
 
 def _option_of(name: str) -> str:
@@ -63,6 +64,6 @@ def _option(found: re.Match[str]) -> str:
     if name not in FILES:
         return f"{option} {value.strip(chr(39) + chr(34))}"
     if value[0] == "{":
-        held = _ITEM.sub(r"\1=", value[1:-1].removeprefix("..., "))
+        held = re.sub(_ITEM, r"\1=", value[1:-1].removeprefix("..., "))
         return f"{option} FILE.npz" + (f" that holds {held}" if held != "..." else "")
     return f"{option} {value}.npy" if value.isidentifier() else f"{option} {value.strip(chr(39) + chr(34))}"

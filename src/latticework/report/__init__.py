@@ -10,6 +10,5 @@ __all__ = [
     "build_report",
     "explain_file",
     "file_facts",
-    "report_data",
     "report_ending",
 ]

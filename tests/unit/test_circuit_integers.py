@@ -4,6 +4,7 @@ import inspect
 import itertools
 import re
 import warnings
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -12,9 +13,10 @@ from integer_circuits import PLAIN_MODULUS, checked
 
 import latticework as lw
 from latticework.circuit.graph import MUL
-from latticework.errors import DtypeError, RangeError, TraceError
+from latticework.errors import DtypeError, FormatError, RangeError, TraceError
 from latticework.frontend import trace_circuit
 from latticework.frontend.integers.arithmetic import Arithmetic
+from latticework.plan.check import check_arguments
 
 NONE = inf, inf  # the price of what no ring holds
 SMALL = lw.scalar(low=-5, high=6)
@@ -153,6 +155,14 @@ def both_of(x):
     return x > 3 and x < 5  # here
 
 
+def between(x):
+    return 3 < x < 7  # here
+
+
+def member_of(x):
+    return x in [2, 3]  # here
+
+
 def without_a_value(x):
     return lw.table(x, [1, 2, 3])  # here
 
@@ -173,8 +183,10 @@ REFUSED = [
     (divided_by_a_secret, lw.bits(4), TraceError, "% by an encrypted number; only public divisors are possible"),
     (divided_by_nothing, lw.bits(4), RangeError, "// 0: an encrypted number is divided by 0"),
     (far, lw.bits(4), RangeError, ">> 65: give a number of steps from 0 to 64"),
-    (smaller, lw.bits(4), TraceError, "a branch on an encrypted number.*min and max are lw.minimum and lw.maximum"),
-    (both_of, lw.bits(4), TraceError, "`a and b` is a & b, `not a` is 1 - a, a < b < c is"),
+    (smaller, lw.bits(4), TraceError, "a branch on an encrypted number.*; min and max are lw.minimum and lw.maximum$"),
+    (both_of, lw.bits(4), TraceError, "`a and b` is a & b, .*`not a` is 1 - a$"),
+    (between, lw.bits(4), TraceError, r"; a < b < c is \(a < b\) & \(b < c\)$"),
+    (member_of, lw.bits(4), TraceError, r"; `x in values` is lw.isin\(x, values\)$"),
     (without_a_value, lw.scalar(low=0, high=5), RangeError, "lw.table: there is no value for 3, only for 0 to 2"),
     (of_arrays, lw.bits(4), TraceError, "arrays are compared element by element"),
 ]  # fmt: skip
@@ -251,6 +263,7 @@ def test_decrypted_results_are_those_of_python(tmp_path):
     for a, b, c in (([3, 9], 2, 9), ([15, 15], -3, 0), ([0, 8], 1, 15)):
         got = client.decrypt(server(client.encrypt(a=a, b=b, c=c))).reveal()
         assert got.tolist() == [int(x) for x in everything(a, b, c)]
+    assert np.rint(model.simulate(a=a, b=b, c=c)).astype(int).tolist() == got.tolist()
     rows = dict(a=[[3, 9], [12, 4]], b=[2, 1], c=9)
     both = client.decrypt(server(client.encrypt(**rows))).reveal().tolist()
     assert both == [[int(x) for x in everything(a, b, 9)] for a, b in (([3, 9], 2), ([12, 4], 1))]
@@ -279,3 +292,12 @@ def test_nothing_is_warned_of_where_comparisons_are_exact():
     server = model.server(client.keygen().public())
     got = [int(client.decrypt(server(client.encrypt(a=a, b=-6144))).reveal()) for a in (-6144, 6144)]
     assert got == [1000, 0]
+
+
+def test_digits_of_a_file_hold_the_whole_range():
+    spec = lw.compile(lw.circuit(annotated(lw.bits(3))), scheme="bfv", ring_degree=1024, insecure=True).plan.client
+    check_arguments(spec)
+    for change in ({"high": 15.0}, {"low": None, "high": None}, {"bits": 54}, {"bits": 2}):
+        arguments = (replace(spec.arguments[0], **change),)
+        with pytest.raises(FormatError, match="argument 'x' "):
+            check_arguments(replace(spec, arguments=arguments))

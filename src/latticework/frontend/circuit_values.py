@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
@@ -42,10 +43,14 @@ _COMPARE = (
 _BRANCH = (
     "a branch on an encrypted number: nobody knows which way it goes while the circuit runs. Compute both ways and "
     "choose with lw.select(bit, if_one, if_zero), where bit is an encrypted 0 or 1; a loop needs a bound that is "
-    "known when the circuit is compiled. min and max are lw.minimum and lw.maximum, `a and b` is a & b, `not a` is "
-    "1 - a, a < b < c is (a < b) & (b < c), `x in values` is lw.isin(x, values), and arrays are compared element by "
-    "element"
+    "known when the circuit is compiled"
 )
+_BRANCHING = {  # what asks for the truth of a number unseen, by what stands in the line, and what to write instead
+    r"\b(min|max|sorted)\(": "min and max are lw.minimum and lw.maximum",
+    r"\b(and|or|not|any|all)\b": "`a and b` is a & b, `a or b` is a | b, `not a` is 1 - a",
+    r"\bin\b": "`x in values` is lw.isin(x, values)",
+    r"[<>](?:(?!and|or|[&|<>,]).)+[<>]": "a < b < c is (a < b) & (b < c)",
+}
 
 
 class IntegerOperations(Protocol):
@@ -255,7 +260,11 @@ class Number:
         return repr(self) if spec == "" else self._converted()
 
     def __bool__(self) -> NoReturn:
-        raise self._tracer.faults.noted(TraceError(_BRANCH, at=user_loc()))
+        at = user_loc()
+        hints = [hint for pattern, hint in _BRANCHING.items() if re.search(pattern, at.text)]
+        if not hints and re.search("[=!]=|[<>]", at.text):  # NumPy, which leaves no frame
+            hints = ["arrays are compared element by element: [x < y for x, y in zip(a, b)]"]
+        raise self._tracer.faults.noted(TraceError("; ".join([_BRANCH, *hints]), at=at))
 
     def __eq__(self, other: Any) -> Any:
         return _applied("==", self, other)

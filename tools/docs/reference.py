@@ -5,6 +5,8 @@ ever missing; the lists only bring order into what is there.
 """
 
 import inspect
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -14,10 +16,11 @@ import latticework as lw
 from latticework import bfv, ckks, errors
 
 COMPILE = ("compile", "program", "circuit", "load", "Program", "Circuit", "Model", "Techniques")
-INPUTS = ("Secret", "Index", "scalar", "vector", "matrix", "bits")
+INPUTS = ("Secret", "Index", "scalar", "vector", "matrix", "bits", "Array", "Number")
 RUN = ("Client", "Server", "Keys", "PublicKeys", "Encrypted", "OwnerValue")
 SETUP = ("Parameters", "Context", "KeyGenerator", "SecretKey", "PublicKey", "EvaluationKeys", "KeySet")
-DATA = ("Encoder", "Encryptor", "Decryptor", "Ciphertext", "Plaintext", "save_ciphertexts", "load_ciphertexts")
+DATA = ("Encoder", "Encryptor", "Decryptor", "Ciphertext", "Plaintext")
+FILES = ("save_ciphertexts", "load_ciphertexts", "ciphertexts_to_bytes", "ciphertexts_from_bytes")
 MODELS = ("Estimator", "Estimate", "Bound", "NoiseModel", "Noise")
 
 
@@ -93,7 +96,7 @@ def _expert_sections(module: ModuleType) -> tuple[Section, ...]:
     left = Remaining(module)
     sections = [
         Section("Parameters and keys", left.take(SETUP)),
-        Section("Encryption and ciphertexts", left.take(DATA)),
+        Section("Encryption and ciphertexts", left.take((*DATA, *FILES))),
         Section("Evaluation", left.take(("Evaluator",))),
         Section("Precision and noise", left.take(MODELS)),
     ]
@@ -112,9 +115,7 @@ def page_text(page: Page) -> str:
     for section in page.sections:
         parts.append(f"## {section.title}")
         for name in section.names:
-            is_class = inspect.isclass(getattr(page.module, name))
-            kind, options = ("autoclass", [":members:", ":inherited-members:"]) if is_class else ("autofunction", [])
-            parts += [f"### {name}", _directive(kind, f"{module}.{name}", *options)]
+            parts += [f"### {name}", _described(page.module, name)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -133,8 +134,33 @@ def index_text(all_pages: list[Page]) -> str:
 
 def summary(page: Page, name: str) -> str:
     """The first sentence or line of a name's docstring, as markdown text."""
-    first = (inspect.getdoc(getattr(page.module, name)) or "").split("\n")[0]
+    first = description(page.module, name).split("\n")[0]
     return "".join(f"\\{c}" if c in r"\*_|<>[]" else c for c in first)
+
+
+def description(module: ModuleType, name: str) -> str:
+    """The docstring of a name; of a name for a type that is not ours, the comment beside its definition."""
+    value = getattr(module, name)
+    if not is_alias(value):
+        return inspect.getdoc(value) or ""
+    home = sys.modules[lw._HOME[name]]
+    comment = re.search(rf"^{name}\b[^\n]*?  # ([^\n]+)$", inspect.getsource(home), re.MULTILINE)
+    return comment[1][0].upper() + comment[1][1:] + "." if comment else ""
+
+
+def is_alias(value: Any) -> bool:
+    """Whether a value is a type of others that has a name here."""
+    is_ours = str(getattr(value, "__module__", "")).startswith("latticework")
+    return not is_ours and not inspect.isroutine(value) and not inspect.ismodule(value)
+
+
+def _described(module: ModuleType, name: str) -> str:
+    value, path = getattr(module, name), f"{module.__name__}.{name}"
+    if is_alias(value):
+        return _directive("py:type", path, "", description(module, name))
+    if inspect.isclass(value):
+        return _directive("autoclass", path, ":members:", ":inherited-members:")
+    return _directive("autofunction", path)
 
 
 def _directive(kind: str, argument: str, *options: str) -> str:

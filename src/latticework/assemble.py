@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from math import inf, log2
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,9 @@ def _assembled(
         outputs,
         lowered.manifest,
         precision_bits,
-        *(() if circuit is None else (circuit.arguments, circuit.results)),
+        () if circuit is None else circuit.arguments,
+        () if circuit is None else circuit.results,
+        declared=_declared(vectors, lowered.module),
     )
     placing = vectors.placing
     tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
@@ -117,6 +120,16 @@ def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[fl
         least, most = direct.get(name, (-inf, inf))
         accepted[name] = (min(low, max(low - margin, least)), max(high, min(high + margin, most)))
     return accepted
+
+
+def _declared(vectors: Vectors, module: Module) -> tuple[tuple[str, str], ...]:
+    """Where users declare what they give: a file's name and a line; of a circuit that of its `def`."""
+    if vectors.circuit is not None:
+        named = [(a.name, vectors.circuit.line) for a in vectors.circuit.arguments]
+    else:
+        inputs = zip(module.input_names, module.inputs, strict=True)
+        named = [(name, value.origin.loc) for name, value in inputs if value.origin is not None]
+    return tuple((name, f"{Path(loc.file).name}:{loc.line}") for name, loc in named if loc.line)
 
 
 def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[SecretInput | IndexInput, ...]:

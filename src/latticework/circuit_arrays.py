@@ -60,7 +60,7 @@ def to_arrays(
     arguments = tuple(
         replace(a, input=number, elements=tuple(range(len(a.elements)))) for number, a in enumerate(traced.arguments)
     )
-    return replace(vectors, circuit=CircuitFacts(arguments, _in_order(traced.results), record))
+    return replace(vectors, circuit=CircuitFacts(arguments, _in_order(traced.results), record, scalars.line))
 
 
 def is_of_arrays(vectors: Vectors) -> bool:

@@ -188,7 +188,7 @@ def to_lanes(
     )  # fmt: skip
     return Vectors(
         placed, module, tensors, positions, program_depth(module), width, emitted.input_packs, emitted.output_packs,
-        circuit=CircuitFacts(arguments, results, record),
+        circuit=CircuitFacts(arguments, results, record, scalars.line),
     )  # fmt: skip
 
 

@@ -123,7 +123,8 @@ class _Runs:
             done[position] += 1
 
         noise = np.random.default_rng(0)
-        outputs = simulate(plan, self.stacks(plan, self.draws), noise=noise, public_key=True, on_value=note)
+        with np.errstate(over="ignore", invalid="ignore"):  # errors may grow without end
+            outputs = simulate(plan, self.stacks(plan, self.draws), noise=noise, public_key=True, on_value=note)
         # So is an output: of a loop of no turns that carries public numbers.
         shapes = [(runs, *exact.shape[1:]) for exact in self.exact]
         noisy = [np.broadcast_to(y, shape) for y, shape in zip(outputs, shapes, strict=True)]
@@ -136,7 +137,8 @@ class _Runs:
         one element say little. So elements are ranked by magnitude and averaged over as few neighbours as it takes.
         """
         repeated = np.repeat(exact, self.draws, axis=0)
-        squares = np.mean((noisy - repeated) ** 2, axis=0).reshape(-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.mean((noisy - repeated) ** 2, axis=0).reshape(-1)
         order = np.argsort(np.max(np.abs(exact), axis=0).reshape(-1), kind="stable")
         group = min(ceil(ENOUGH_DRAWS / len(repeated)), squares.size)
         if group > 1:

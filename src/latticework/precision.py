@@ -29,6 +29,7 @@ from latticework.levels.reach import Reach, reach
 from latticework.measure import Measure, Measured
 from latticework.params import ModulusChain, Need, TooDeepError, build_chain, select_chain
 from latticework.pipeline import OnEvent, to_plan, to_primitives, with_small_outputs
+from latticework.plan.limits import check_encodable
 from latticework.plan.noise import tail_deviations
 from latticework.plan.pack import PackMap
 from latticework.plan.schema import CipherKind, Output, Plan
@@ -267,6 +268,13 @@ class Search:
             for deviation, magnitude in zip(measured.outputs, self.magnitudes, strict=True)
             if magnitude > self.vanishing
         ]
+        if not all(map(isfinite, needed)):
+            raise PrecisionError(
+                "compile: errors grow without end: every product takes those of its factors along, so that the "
+                "smallest one at the beginning exceeds all numbers at the end; write fewer products or iterations one "
+                "after another",
+                at=self.program.loc,
+            )
         if not needed:
             raise PrecisionError(
                 f"compile: the outputs are at most {max(self.magnitudes):.1g} for all calibration data, so there is "
@@ -304,7 +312,11 @@ class Search:
         return max(2, ceil(log2(largest)) + 1)
 
     def finished(self, plan: Plan, measured: Measured, found: Reach) -> Plan:
-        """The plan with error bounds for its outputs and its tensors."""
+        """The plan with error bounds for its outputs and its tensors.
+
+        raises  RangeError if inputs are accepted that clients cannot encode
+        """
+        check_encodable(plan.client, self.program.loc)
         chain, deviations = plan.chain, self.deviations(plan.chain)
         is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= chain.modulus(0) / chain.main.scales[0]
         outputs = []

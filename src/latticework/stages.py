@@ -33,11 +33,12 @@ class Traced:
 
 @dataclass(frozen=True)
 class CircuitFacts:
-    """What a plan keeps of a circuit beside its code."""
+    """What a plan keeps of a circuit beside its code; line: where it is defined."""
 
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
     record: Circuit | None
+    line: Loc
 
 
 @dataclass(frozen=True)

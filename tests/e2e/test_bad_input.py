@@ -49,8 +49,8 @@ def refused(kind, message, action):
 
 
 VALUES = {
-    "shape": (np.ones(5), ShapeError, r"has shape \(5,\), the program was compiled for \(4,\)$"),
-    "shape to reshape": (np.ones((1, 4)), ShapeError, r"has shape \(1, 4\), .* \(4,\); reshape it to \(4,\)"),
+    "shape": (np.ones(5), ShapeError, r"has shape \(5,\), the program was compiled for \(4,\)"),
+    "shape to reshape": (np.ones((2, 2)), ShapeError, r"has shape \(2, 2\), .* \(4,\); reshape it to \(4,\)"),
     "empty": (np.ones(0), ShapeError, r"has shape \(0,\)"),
     "text": (np.array(list("abcd")), DtypeError, "has dtype <U1; give real numbers"),
     "objects": (np.array([1, 2, None, 4]), DtypeError, "has dtype object; give real numbers"),
@@ -72,7 +72,7 @@ VALUES = {
 @pytest.mark.parametrize(("value", "kind", "message"), VALUES.values(), ids=VALUES)
 def test_values_are_checked_before_anything_is_encrypted(deployed, value, kind, message):
     without_keys = deployed.model.client(threads=1)  # so these checks come even before the one for keys
-    assert refused(kind, message, lambda: without_keys.encrypt(value)).startswith("program affine, input x")
+    assert ": program affine, input x" in refused(kind, message, lambda: without_keys.encrypt(value))
     refused(kind, message, lambda: deployed.client.encrypt(x=value))
 
 

@@ -112,7 +112,7 @@ def test_parts_that_do_not_fit_are_refused_by_name(model, client, server, databa
         server.inputs(client.encrypt(DATABASE, QUERY, 1), query)
     with pytest.raises(ShapeError, match="the encrypted input query is missing, only database, trips came"):
         server(database, trips)
-    missing = "the encrypted inputs database, query are missing and the run-time integer trips is missing, only nothing"
+    missing = "the encrypted inputs database, query are missing and the run-time integer trips is missing, nothing came; encrypt all"
     with pytest.raises(ShapeError, match=missing):
         server()
     with pytest.raises(FormatError, match="expected the encrypted inputs of program lookup, got ndarray"):

@@ -6,8 +6,10 @@ To type checkers `lw.Secret` is `typing.Annotated`, and `lw.Index` is `int` (`la
 
 from __future__ import annotations
 
+import ast
 import inspect
 import operator
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, get_args, get_origin
@@ -16,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import ShapeError, TraceError
+from latticework.ir.location import Loc
 from latticework.location import definition_loc, user_loc
 
 Array: TypeAlias = npt.NDArray[np.float64]  # what programs compute with, to type checkers
@@ -71,11 +74,13 @@ class Parameter:
 
     kind      Secret or Index of a program, an Input of a circuit, or None for a public weight given to compile
     default   inspect.Parameter.empty if there is none
+    loc       the line of its annotation
     """
 
     name: str
     kind: Any
     default: Any
+    loc: Loc
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,7 @@ def parameters_of(
     local_names  variables of the scope the function is defined in, for string annotations
     """
     at = definition_loc(function.__code__)
+    lines = _lines(function)
     found = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -132,8 +138,21 @@ def parameters_of(
                 "one",
                 at=at,
             )
-        found.append(Parameter(parameter.name, kind, parameter.default))
+        line = lines.get(parameter.name, at.line)
+        found.append(Parameter(parameter.name, kind, parameter.default, at if line == at.line else Loc(at.file, line)))
     return tuple(found)
+
+
+def _lines(function: Callable[..., Any]) -> dict[str, int]:
+    """The lines of a function's parameters, which may be several; none where its source is not to be had."""
+    try:
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return {}
+    if not isinstance(tree, ast.FunctionDef):
+        return {}
+    given = (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
+    return {arg.arg: function.__code__.co_firstlineno + arg.lineno - 1 for arg in given}
 
 
 def _kind(

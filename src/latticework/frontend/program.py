@@ -143,7 +143,7 @@ def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
     arguments: dict[str, Any] = dict(weights_of(program, weights))
     examples = _examples(program, example)
     for parameter in program.inputs:
-        value = module.body.add_arg(_type(program, parameter, examples), Origin(parameter.name, program.loc))
+        value = module.body.add_arg(_type(program, parameter, examples), Origin(parameter.name, parameter.loc))
         module.input_names.append(parameter.name)
         arguments[parameter.name] = tracer.wrap(value)
     bound = program.signature.bind_partial()

@@ -220,6 +220,7 @@ class ClientSpec:
     arguments, results  what users give and get, of a circuit, whose inputs and outputs are shared by several; of other
                         programs there are none, and inputs and outputs are what users give and get
     batch               the axis along which there may be any number of rows; of circuits there is none
+    declared            where users declare what they give, by name: "program.py:7", for messages
     """
 
     name: str
@@ -231,6 +232,7 @@ class ClientSpec:
     arguments: tuple[Argument, ...] = field(default=(), metadata={"unstored_default": True})
     results: tuple[Result, ...] = field(default=(), metadata={"unstored_default": True})
     batch: Batch | None = field(default=None, metadata={"unstored_default": True})
+    declared: tuple[tuple[str, str], ...] = field(default=(), metadata={"unstored_default": True})
 
     @property
     def secret_inputs(self) -> tuple[SecretInput, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,8 +61,11 @@ def read_client(source: Path | bytes) -> ClientSpec:
 
 
 def interface_id(spec: ClientSpec) -> bytes:
-    """32 bytes that name the client part of one compilation, so that ciphertexts of another are not mixed with it."""
-    return bytes(_core.blake3(_core.cbor_encode(to_data(spec))))
+    """32 bytes that name the client part of one compilation, so that ciphertexts of another are not mixed with it.
+
+    Where inputs are declared does not matter.
+    """
+    return bytes(_core.blake3(_core.cbor_encode(to_data(replace(spec, declared=())))))
 
 
 def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:

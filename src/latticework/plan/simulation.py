@@ -94,9 +94,11 @@ class Simulation:
                 words = unembed(value)
                 largest = float(max(np.max(np.abs(words.real)), np.max(np.abs(words.imag))))
             if largest > 0 and log2(largest) + log2(kind.scale) > room:
+                most = 2.0 ** (room - log2(kind.scale))
                 raise RangeError(
-                    f"a value of magnitude {largest:.3g} at scale 2^{log2(kind.scale):.1f} does not fit the modulus of "
-                    f"level {kind.level} (2^{room:.1f}); calibrate with data that cover the values that occur"
+                    f"a value here reaches {largest:.3g}, and there is room for {most:.3g}: "
+                    "scale the inputs or weights down by a public number, or calibrate with data that cover the values "
+                    "that occur"
                 )
             self.report(register, value)
 

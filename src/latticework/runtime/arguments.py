@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
 from latticework.figures import large, outside
 from latticework.given import as_array, forgotten
 from latticework.plan.arguments import Argument, Result, gathered, returned
@@ -47,13 +48,28 @@ def inputs_by_name(
     return given
 
 
+@contextmanager
+def declared_in(spec: ClientSpec, name: str) -> Iterator[None]:
+    """Errors about what a user gives say where it is declared in the program, if that is known."""
+    try:
+        yield
+    except UserError as error:
+        place = dict(spec.declared).get(name)
+        if place is None:
+            raise
+        raise type(error)(f"{error.message} ({name} is declared in {place})", at=error.at) from None
+
+
 def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
     """The arrays to be encrypted, by input, from the user's values by argument.
 
     raises  ShapeError, DtypeError or RangeError for values that do not fit
     """
     present = [a for a in spec.arguments if a.name in given]
-    values = {a.name: checked_argument(spec, a, given[a.name], stacks=True) for a in present}
+    values = {}
+    for argument in present:
+        with declared_in(spec, argument.name):
+            values[argument.name] = checked_argument(spec, argument, given[argument.name], stacks=True)
     several = {a.name: len(values[a.name]) for a in present if values[a.name].ndim > len(a.shape)}
     if len(set(several.values())) > 1:
         told = ", ".join(f"{name} is a stack of {runs}" for name, runs in several.items())

@@ -25,8 +25,9 @@ from latticework.given import as_array, forgotten
 from latticework.plan.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
-from latticework.runtime.arguments import encrypted_inputs, inputs_by_name, returned_values
+from latticework.runtime.arguments import declared_in, encrypted_inputs, inputs_by_name, returned_values
 from latticework.runtime.batches import Extent, extent_of, in_runs, put_together
+from latticework.runtime.callers import at_caller
 from latticework.runtime.coding import Coding, Decryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
@@ -55,6 +56,7 @@ class Client:
     raises          SecurityError for insecure parameters without it: whoever chose them could read the data
     """
 
+    @at_caller
     def __init__(self, spec: ClientSpec, *, threads: int = 0, allow_insecure: bool = False) -> None:
         if spec.chain.insecure and not allow_insecure:
             raise SecurityError(
@@ -72,6 +74,7 @@ class Client:
         self._interface = interface_id(spec)
 
     @classmethod
+    @at_caller
     def load(cls, path: str | Path, *, threads: int = 0, allow_insecure: bool = False) -> Client:
         """From a client file.
 
@@ -85,6 +88,7 @@ class Client:
 
     # -- keys --------------------------------------------------------------------------------
 
+    @at_caller
     def keygen(self, *, on_event: OnEvent | None = None) -> Keys:
         """Make a secret key and exactly the evaluation keys of the program's manifest; the client holds them.
 
@@ -96,6 +100,7 @@ class Client:
         self.use_secret_key(secret)
         return keys
 
+    @at_caller
     def public_keys(self, *, on_event: OnEvent | None = None) -> PublicKeys:
         """Make the public keys of the program's manifest anew, for the secret key that the client holds."""
         if self._secret is None:
@@ -119,6 +124,7 @@ class Client:
         generator = _core.KeyGenerator(self.context)
         return PublicKeys(generator.evaluation_keys(secret, specs, made), generator.public_key(secret))
 
+    @at_caller
     def use_secret_key(self, secret: _core.SecretKey) -> None:
         """Encrypt and decrypt under this key from now on."""
         if not isinstance(secret, _core.SecretKey):
@@ -129,6 +135,7 @@ class Client:
         self._decryptor = self._coding.decryptor(secret)
         self._secret = secret
 
+    @at_caller
     def share_keys(self, keys: Keys) -> None:
         """Encrypt and decrypt under the secret key of a client of another program with the same parameters.
 
@@ -143,6 +150,7 @@ class Client:
             )
         self.use_secret_key(keys._secret)
 
+    @at_caller
     def use_public_key(self, key: _core.PublicKey) -> None:
         """Encrypt for the owner of this key; such a client cannot decrypt."""
         if not isinstance(key, _core.PublicKey):
@@ -153,16 +161,19 @@ class Client:
         self._encryptor = _core.Encryptor(self.context, key)
         self._secret = self._decryptor = None
 
+    @at_caller
     def load_keys(self, path: str | Path) -> None:
         """Read a secret key file, or that of a folder written by `Keys.save`."""
         self.use_secret_key(_core.load_secret_key(file_in(path, SECRET_FILE), self.context))
 
+    @at_caller
     def load_public_key(self, path: str | Path) -> None:
         """Read a public key file, or that of a folder, to encrypt for its owner."""
         self.use_public_key(_core.load_public_key(file_in(path, PUBLIC_FILE), self.context))
 
     # -- values ------------------------------------------------------------------------------
 
+    @at_caller
     def encrypt(self, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> Encrypted:
         """Encrypt the inputs, by position or by name; run-time integers travel in the clear.
 
@@ -173,6 +184,7 @@ class Client:
         """
         return self.encrypt_checked(self.checked(arrays, named))
 
+    @at_caller
     def encrypt_part(self, /, **named: npt.ArrayLike | int) -> Encrypted:
         """Encrypt some of the inputs, by name: the server puts parts together, and can keep one for many runs.
 
@@ -199,6 +211,7 @@ class Client:
                 tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
         return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers, checked.extent)
 
+    @at_caller
     def decrypt(self, encrypted: Encrypted) -> OwnerValue | Any:
         """Decrypt the outputs of a run: one OwnerValue, or a tuple or dictionary of them, as the program returned.
 
@@ -273,6 +286,7 @@ class Client:
             )
         return self._decryptor.decrypt(ciphertext)
 
+    @at_caller
     def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
         """Read encrypted inputs or outputs of this program."""
         return load_encrypted(source, self.context)
@@ -286,8 +300,12 @@ class Client:
         if self.spec.arguments:
             given = encrypted_inputs(self.spec, given)
         sent = [i for i in self.spec.inputs if i.name in given]  # the server has those that another circuit computes
-        values = {i.name: _checked(self.spec, i, given[i.name], self._coding) for i in sent}
+        values = {i.name: self._checked(i, given[i.name]) for i in sent}
         return Inputs(*in_runs(self.spec, values))
+
+    def _checked(self, spec: SecretInput | IndexInput, value: Any) -> Any:
+        with declared_in(self.spec, spec.name):
+            return _checked(self.spec, spec, value, self._coding)
 
     def __repr__(self) -> str:
         return shown("Client", *self.spec.facts(), "no keys yet" if self._encryptor is None else "secret key hidden")

@@ -93,8 +93,9 @@ def check_complete(inputs: Encrypted, spec: ClientSpec) -> None:
             number, verb = ("", "is") if len(names) == 1 else ("s", "are")
             missing.append(f"the {noun}{number} {_users_names(spec, *names)} {verb} missing")
     if missing:
-        came = _users_names(spec, *inputs.tensors, *inputs.integers) or "nothing"
-        raise ShapeError(f"program {spec.name}: {' and '.join(missing)}, only {came} came; {HOW_TO_ENCRYPT}")
+        came = _users_names(spec, *inputs.tensors, *inputs.integers)
+        told = f"only {came} came" if came else "nothing came"
+        raise ShapeError(f"program {spec.name}: {' and '.join(missing)}, {told}; {HOW_TO_ENCRYPT}")
 
 
 def check_whole_ciphertexts(spec: ClientSpec, given: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from latticework.plan.code import encode_code
 from latticework.plan.constants import MapSums, slot_vectors
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
+from latticework.runtime.callers import at_caller
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
@@ -38,6 +39,7 @@ class Server:
     threads  0: one per core
     """
 
+    @at_caller
     def __init__(
         self, plan: Plan, keys: PublicKeys, *, memory: str | int = DEFAULT_MEMORY, device: str = "cpu", threads: int = 0
     ) -> None:
@@ -58,6 +60,7 @@ class Server:
         )
 
     @classmethod
+    @at_caller
     def load(
         cls,
         plan: str | Path,
@@ -93,6 +96,7 @@ class Server:
             ) from None
         return cls(program, PublicKeys(evaluation, None), memory=memory, device=device, threads=threads)
 
+    @at_caller
     def __call__(self, *inputs: Encrypted, on_event: OnEvent | None = None) -> Encrypted:
         """Run the program.
 
@@ -125,6 +129,7 @@ class Server:
         tensors = {name: tuple(made) for name, made in found.items()}
         return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent)
 
+    @at_caller
     def inputs(self, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
         """Inputs in several parts, of which some may be results of other circuits, as one.
 
@@ -158,6 +163,7 @@ class Server:
             returned=device.returned,
         )
 
+    @at_caller
     def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
         """Read encrypted inputs."""
         return load_encrypted(source, self.context)

@@ -209,7 +209,7 @@ class Line:
     seconds         of every run but the first;  by_family  the same by family of operations
     encode_seconds  for constants, in the first run only
     levels          the highest and the lowest at which it makes ciphertexts
-    operations      the expressions in it, if there are several
+    operations      the expressions in it that take time, if there are several
     """
 
     where: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from latticework.escaping import html_text
 from latticework.plan.placing import INPUT
 from latticework.report.data import LayoutChoice, LayoutStep
-from latticework.report.markup import code, layout, section, table, whole
+from latticework.report.markup import code, layout, section, table
 from latticework.report.quantities import shape
 from latticework.report.wording import (
     ENDING_HEADS,
@@ -56,6 +56,5 @@ def _other(step: LayoutStep) -> str:
 def _endings(choice: LayoutChoice) -> str:
     if len(choice.endings) < 2:
         return ""
-    rows = [[*numbers, whole(chosen)] for *numbers, chosen in ending_rows(choice)]
     said = f'<p class="soft under">{html_text(ENDINGS_SAID)}</p>'
-    return said + table(ENDING_HEADS, rows, numbers=(0, 1, 2), stacked=True)
+    return said + table(ENDING_HEADS, ending_rows(choice), numbers=(1, 2, 3), stacked=True)

@@ -81,6 +81,7 @@ def _line(place: SourceLocation, spans: dict[Span, _Booked]) -> Line:
     operations = [
         Operation(_without(text, span, busy), each.seconds, each.encode_seconds, each.level_range)
         for span, each in sorted(spans.items())
+        if span in busy
     ]
     return Line(
         where_text(place), text, whole.seconds, whole.encode_seconds, dict(whole.by_family), whole.level_range,

@@ -127,14 +127,17 @@ def choice_text(choice: LayoutChoice) -> str:
 
 
 def ending_rows(choice: LayoutChoice) -> list[list[str]]:
-    """(time, levels, ciphertexts, chosen) of every way that nothing beats, compared with the chosen one."""
-    return [[_slower(e), _more(e.levels), _more(e.ciphertexts), "chosen" if e.chosen else ""] for e in choice.endings]
+    """(which, time, levels, ciphertexts) of every way that nothing beats, compared with the chosen one."""
+    return [
+        ["chosen" if e.chosen else "other", _slower(e), _more(e.levels), _more(e.ciphertexts)] for e in choice.endings
+    ]
 
 
-ENDING_HEADS = ("time, sending included", "levels", "ciphertexts sent and received", "")
+ENDING_HEADS = ("way", "time with sending", "levels", "ciphertexts sent and received")
 ENDINGS_SAID = (
     "Ways to lay out the whole program of which none is better in time, levels and ciphertexts at once, compared with "
-    "the one that was chosen. The search compares them before the parameters are known."
+    "the one that was chosen. The search compares them before the parameters are known; every level makes a whole "
+    "program slower, so one with fewer levels can be chosen that takes a little longer here."
 )
 
 

@@ -14,9 +14,11 @@ from math import ceil, log2
 
 import numpy as np
 
+from latticework.dialects.rlwe_types import CipherType, Level
 from latticework.errors import ScaleError
 from latticework.expand.primitives import Primitives, cipher
-from latticework.ir import Block, Builder, Module, Value
+from latticework.ir import Block, Builder, Loc, Module, Value
+from latticework.params import ModulusChain
 from latticework.plan.constants import Polynomial
 
 MAX_INTEGER = 1 << 62
@@ -45,14 +47,26 @@ def cheapest_baby_limit(p: Primitives, x: Value, coefficients: Coefficients, lev
     limits = [1 << k for k in range(1, ceil(log2(len(coefficients) + 1)) + 1)]
     if len(limits) <= 1:
         return limits[0] if limits else 1
+    return min(limits, key=lambda limit: _products(p, cipher(x), coefficients, level, scale, limit))
 
-    def products(limit: int) -> int:
-        scratch = Block()
-        trial = Primitives(Builder(scratch, p.builder.loc), p.chain)
-        _Evaluation(trial, scratch.add_arg(x.type, None), limit).settled(coefficients, level, scale)
-        return sum(op.name in ("ckks.mul", "ckks.square") for op in Module(scratch, [], [], {}).walk())
 
-    return min(limits, key=products)
+def num_products(polynomial: Polynomial, chain: ModulusChain) -> int:
+    """Products of two ciphertexts that a polynomial takes, squares among them, on a chain with levels enough."""
+    coefficients = trimmed(polynomial.coefficients)
+    top, scales = chain.main.top, chain.main.scales
+    kind, level = CipherType("ckks", 1, 1, Level(0, top), scales[top]), top - (len(coefficients) - 1).bit_length()
+    p = Primitives(Builder(Block(), Loc.unknown()), chain)
+    limits = [1 << k for k in range(1, ceil(log2(len(coefficients) + 1)) + 1)]
+    return min((_products(p, kind, coefficients, level, scales[level], limit) for limit in limits), default=0)
+
+
+def _products(
+    p: Primitives, kind: CipherType, coefficients: Coefficients, level: int, scale: float, limit: int
+) -> int:
+    scratch = Block()
+    trial = Primitives(Builder(scratch, p.builder.loc), p.chain)
+    _Evaluation(trial, scratch.add_arg(kind, None), limit).settled(coefficients, level, scale)
+    return sum(op.name in ("ckks.mul", "ckks.square") for op in Module(scratch, [], [], {}).walk())
 
 
 def trimmed(coefficients: Coefficients) -> Coefficients:

@@ -1,0 +1,104 @@
+"""Functions as polynomials that are as precise as `precision_bits` asks.
+
+What is promised is about the program itself: on inputs like those of calibration every output is within 2^-precision_bits
+of it, relative to the largest in calibration. That budget is for errors of functions and for noise together. Functions
+may take three quarters (`SHARE`), and noise gets what they leave. A bit less for noise costs a bit of scale, and two bits
+are the most that it can lose in this way: about as many bits of modulus as one more level has. For functions half instead
+of three quarters is a factor of 1.5 in error, which is a degree half as high again where they have kinks, and one level
+more in every second program. The part of a degree's last step that is left over goes back to the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.accuracy.degrees import chosen
+from latticework.accuracy.effects import Effects, with_polynomials
+from latticework.accuracy.levels import least_levels
+from latticework.accuracy.uses import Fitted, Use, uses_of
+from latticework.accuracy.words import loss, refusal, score_text, too_deep
+from latticework.accuracy.scores import scores_of
+from latticework.frontend.samples import Sample
+from latticework.ir import Module
+
+__all__ = ["SHARE", "Approximated", "Fitted", "approximated", "loss", "score_text", "scores_of"]
+
+FloatArray = npt.NDArray[np.float64]
+
+SHARE = 0.75
+ATTEMPTS = 4
+VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
+
+
+@dataclass(frozen=True)
+class Approximated:
+    """A program whose functions are polynomials.
+
+    fitted      one record per function, in program order
+    shifts      of every output, how far the polynomials move an element at most, on calibration data
+    effects     the same for inputs like those of calibration: what the largest errors can do
+    magnitudes  largest element of every output in calibration
+    is_lossy    whether degrees that the user gave take more than functions may
+    """
+
+    module: Module
+    fitted: list[Fitted]
+    shifts: FloatArray
+    effects: FloatArray
+    magnitudes: FloatArray
+    is_lossy: bool
+
+
+def approximated(
+    module: Module, samples: Sequence[Sample], precision_bits: float, most_levels: int | None = None
+) -> Approximated:
+    """Replace every function by a polynomial, of the degree that was given or of the lowest that is precise enough.
+
+    module       calibrated: every function has an interval
+    most_levels  that any ring has at this precision
+    raises       RangeError where an interval is missing; PrecisionError where no affordable degrees are precise enough
+    """
+    uses = uses_of(module)
+    if not uses:
+        nothing = np.zeros(len(module.outputs))
+        return Approximated(module, [], nothing, nothing, nothing, is_lossy=False)
+    found = Effects(module, uses, samples)
+    seen = [value.origin.max_abs if value.origin else None for value in module.body.terminator.operands]
+    magnitudes = np.maximum(found.magnitudes, [size or 0.0 for size in seen])
+    budgets = SHARE * 2.0**-precision_bits * magnitudes
+    budgets = np.where(magnitudes > VANISHING * np.max(magnitudes), budgets, np.inf)
+    slopes = found.slopes()
+    for _ in range(ATTEMPTS):
+        parts = slopes / budgets[:, None]
+        degrees = chosen(uses, parts)
+        if degrees is None:
+            raise refusal(uses, parts, precision_bits)
+        polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]
+        errors = np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)])
+        made = with_polynomials(module, [replace(p, error=e) for p, e in zip(polynomials, errors.tolist(), strict=True)])
+        shifts, straight = found.shifts(made), slopes @ errors
+        effects = np.maximum.reduce([straight, found.of(errors.tolist()), shifts])
+        is_lossy = bool(np.any(effects > budgets))
+        if not is_lossy or any(use.given is not None for use in uses):
+            break
+        slopes *= np.maximum(effects / np.maximum(straight, 1e-300), 1.0)[:, None]
+    else:
+        raise refusal(uses, slopes / budgets[:, None], precision_bits)
+    levels = least_levels(made, {})
+    if most_levels is not None and levels > most_levels and any(use.given is None for use in uses):
+        raise too_deep(uses, degrees, levels, most_levels, precision_bits)
+    needed = _needed(uses, parts) if is_lossy else [None] * len(uses)
+    fitted = [
+        Fitted(use.function.name, use.op.loc, use.interval, degree, error, use.given is not None, least)
+        for use, degree, error, least in zip(uses, degrees, errors.tolist(), needed, strict=True)
+    ]
+    return Approximated(made, fitted, shifts, effects, magnitudes, is_lossy)
+
+
+def _needed(uses: Sequence[Use], parts: FloatArray) -> Sequence[int | None]:
+    """The degrees that would be chosen if none were given."""
+    return chosen([replace(use, given=None) for use in uses], parts) or [None] * len(uses)

@@ -1,0 +1,134 @@
+"""What errors of functions do to the outputs of a program, found by running it with its functions disturbed.
+
+The error of a polynomial is at most its largest one and of either sign, and where it has which sign is as good as
+chance. So every function is moved by that much everywhere: up, down, by the sign of a wave over its argument (equal
+arguments are off equally), and by random signs (each element for itself). The largest change of an output over all of
+these and over calibration samples is taken for what other inputs like them may see: it does not depend on which errors
+the samples happen to meet.
+Cost: `PATTERNS` runs a sample, for each function and once for all together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import pi
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.accuracy.uses import Use
+from latticework.frontend.samples import Sample, affordable_samples
+from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
+from latticework.ops.apply import APPLY
+from latticework.ops.polynomial import POLYNOMIAL
+from latticework.plan.constants import Polynomial
+
+FloatArray = npt.NDArray[np.float64]
+Pattern = Callable[[FloatArray], FloatArray]  # from arguments on [-1, 1] to numbers in [-1, 1]
+
+WAVES = (3, 8, 21)
+RANDOM = 4
+PATTERNS = 2 + 2 * len(WAVES) + RANDOM
+RUN_SAMPLES = 32  # for all functions of a program together, but at least LEAST_SAMPLES for each
+LEAST_SAMPLES = 4
+COMPARED_SAMPLES = 256
+SMALL = 2.0**-20  # of a function's values, by which it is moved to see what follows
+
+
+class Effects:
+    """Runs of one program.
+
+    magnitudes  largest |element| of every output in these runs
+    """
+
+    def __init__(self, module: Module, uses: Sequence[Use], samples: Sequence[Sample]) -> None:
+        self.module, self.uses, self.all_samples = module, uses, samples
+        most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
+        self.samples = spaced(samples, affordable_samples(module, samples[0], most))
+        self.exact = [interpret(module, sample) for sample in self.samples]
+        self.magnitudes = np.max([[np.max(np.abs(y), initial=0.0) for y in run] for run in self.exact], axis=0)
+        self.amplitudes = [0.0] * len(uses)
+        self.pattern: Pattern = np.zeros_like
+        numbers = {use.op: number for number, use in enumerate(uses)}
+
+        def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+            if op not in numbers:
+                return False
+            attrs = {**op.attrs, "function": replace(uses[numbers[op]].function, reference=self._moved(numbers[op]))}
+            mapping[op.result] = builder.build(APPLY.spec, [mapping[op.operands[0]]], **attrs)
+            return True
+
+        self.disturbed = rebuild(module, visit)
+
+    def _moved(self, number: int) -> Callable[[FloatArray], FloatArray]:
+        use = self.uses[number]
+        lo, hi = use.interval
+
+        def moved(x: FloatArray) -> FloatArray:
+            unit = np.clip((2.0 * np.asarray(x) - lo - hi) / (hi - lo), -1.0, 1.0)
+            return np.asarray(use.function.reference(x) + self.amplitudes[number] * self.pattern(unit))
+
+        return moved
+
+    def of(self, amplitudes: Sequence[float]) -> FloatArray:
+        """Largest change of every output when each function is off by as much as this."""
+        self.amplitudes = list(amplitudes)
+        rng = np.random.default_rng(0)
+        most = np.zeros(len(self.magnitudes))
+        for pattern in _patterns(rng):
+            self.pattern = pattern
+            for sample, exact in zip(self.samples, self.exact, strict=True):
+                most = np.maximum(most, distances(exact, interpret(self.disturbed, sample)))
+        return most
+
+    def slopes(self) -> FloatArray:
+        """Largest change of an output, for each unit of a function's error: (outputs, functions)."""
+        columns = []
+        for number, use in enumerate(self.uses):
+            amplitude = SMALL * use.curve.size
+            columns.append(self.of([amplitude * (k == number) for k in range(len(self.uses))]) / amplitude)
+        return np.stack(columns, axis=1)
+
+    def shifts(self, approximated: Module) -> FloatArray:
+        """Largest change of every output by the polynomials themselves, on calibration samples."""
+        most = np.zeros(len(self.magnitudes))
+        for sample in spaced(self.all_samples, affordable_samples(self.module, self.all_samples[0], COMPARED_SAMPLES)):
+            most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
+        return most
+
+
+def with_polynomials(module: Module, polynomials: Sequence[Polynomial]) -> Module:
+    """A copy of a module whose functions, in order, are these polynomials."""
+    left = iter(polynomials)
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        if op.spec is not APPLY.spec:
+            return False
+        value = builder.build(POLYNOMIAL.spec, [mapping[op.operands[0]]], polynomial=next(left))
+        if op.result.origin is not None and not op.result.origin.name:
+            value.origin = replace(op.result.origin, name=op.attrs["function"].name)
+        mapping[op.result] = value
+        return True
+
+    return rebuild(module, visit)
+
+
+def spaced(samples: Sequence[Sample], count: int) -> list[Sample]:
+    """At most so many of them, evenly spaced."""
+    numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
+    return [samples[int(number)] for number in numbers]
+
+
+def distances(a: Sequence[npt.NDArray[np.float64]], b: Sequence[npt.NDArray[np.float64]]) -> FloatArray:
+    """Largest difference of every output."""
+    return np.array([np.max(np.abs(x - y), initial=0.0) for x, y in zip(a, b, strict=True)])
+
+
+def _patterns(rng: np.random.Generator) -> list[Pattern]:
+    def wave(turns: int, phase: float) -> Pattern:
+        return lambda unit: np.sign(np.cos(turns * np.arccos(unit) + phase))
+
+    waves = [wave(turns, phase) for turns in WAVES for phase in (0.0, pi / 2)]
+    random: Pattern = lambda unit: rng.choice([-1.0, 1.0], np.shape(unit))  # noqa: E731
+    return [np.ones_like, lambda unit: -np.ones_like(unit), *waves, *[random] * RANDOM]

@@ -1,0 +1,95 @@
+"""The functions of a program that polynomials stand in for, and what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from latticework.approx.chebyshev import Interval
+from latticework.approx.curve import Curve
+from latticework.approx.functions import Function, function_of
+from latticework.errors import RangeError
+from latticework.ir import Loc, Module, Op
+from latticework.ops.apply import APPLY
+from latticework.plan.constants import Polynomial
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What became of one function.
+
+    interval   where the polynomial is close to the function; it may be far off outside
+    max_error  largest |polynomial - function| on the interval
+    given      whether the user gave the degree
+    needed     the degree that the precision asked for needs; None if none that is affordable does
+    """
+
+    function: str
+    loc: Loc
+    interval: Interval
+    degree: int
+    max_error: float
+    given: bool = False
+    needed: int | None = None
+
+
+@dataclass(frozen=True)
+class Use:
+    """One place at which a program applies a function.
+
+    given  the degree that the user gave, if any
+    """
+
+    op: Op
+    function: Function
+    interval: Interval
+    given: int | None
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The closest polynomials."""
+        return Curve(self.function.finite, self.interval)
+
+    @cached_property
+    def given_curve(self) -> Curve:
+        """The polynomials that `degree=` gives: of a function with kinks drawn to where calibration data lie."""
+        samples = self.op.attrs["samples"]
+        data = None if samples is None else np.array(samples)
+        made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
+        return Curve(self.function.finite, self.interval, made)
+
+    def polynomial(self, degree: int) -> Polynomial:
+        """The one of this degree: as given, or chosen."""
+        return self._curve.polynomial(degree)
+
+    def error(self, degree: int) -> float:
+        """Its largest distance from the function."""
+        return self._curve.error(degree)
+
+    @property
+    def _curve(self) -> Curve:
+        return self.curve if self.given is None else self.given_curve
+
+    def __str__(self) -> str:
+        return f"{self.function.name} on [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
+
+
+def uses_of(module: Module) -> list[Use]:
+    """All of a calibrated module, in order.
+
+    raises  RangeError if a range is missing: neither range= nor calibration data were given
+    """
+    return [_use(op) for op in module.walk() if op.spec is APPLY.spec]
+
+
+def _use(op: Op) -> Use:
+    function = function_of(op.attrs["function"])
+    if op.attrs["interval"] is None:
+        raise RangeError(
+            f"{function.name}: the range of its argument is not known; pass calibrate=data to compile, "
+            "or give it where the function is called: range=(low, high)",
+            at=op.loc,
+        )
+    return Use(op, function, op.attrs["interval"], op.attrs["degree"])

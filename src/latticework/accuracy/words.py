@@ -1,0 +1,113 @@
+"""What is said where a program's functions cannot be, or are not, as precise as was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, log2
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.accuracy.degrees import MAX_DEGREE, part_taken
+from latticework.accuracy.uses import Fitted, Use
+from latticework.errors import PrecisionError
+from latticework.expand.polynomial import num_products
+from latticework.figures import over
+from latticework.params import Need, build_chain
+from latticework.plan.schema import Scores
+
+FloatArray = npt.NDArray[np.float64]
+
+LISTED = (15, 31, 63, 127, 255, 511, MAX_DEGREE)
+USUAL = 63  # degrees that are advised where there is a choice
+
+
+def refusal(uses: Sequence[Use], parts: FloatArray, precision_bits: float) -> PrecisionError:
+    """No affordable degrees fit the budget: what each degree would give, and cost.
+
+    parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes
+    """
+    free = [number for number, use in enumerate(uses) if use.given is None]
+    last = np.max(part_taken(uses, parts, [use.given or MAX_DEGREE for use in uses]), axis=0)
+    worst = max(free, key=lambda number: float(last[number]))
+    allowed = 1.0 / float(np.max(parts[:, worst]))
+    chain = build_chain(1 << 15, Need(MAX_DEGREE.bit_length(), 1, 40, 10), 1, insecure=True)
+    rows, reached = [], {}
+    for degree in LISTED:
+        taken = part_taken(uses, parts, [use.given or degree for use in uses])[:, free]
+        reached[degree] = precision_bits - log2(float(np.max(np.sum(taken, axis=1))))
+        products = num_products(uses[worst].polynomial(degree), chain)
+        rows.append(
+            f"degree {degree}: {uses[worst].error(degree):.2g}, {reached[degree]:.1f} bits, "
+            f"{degree.bit_length()} levels, {products} products"
+        )
+    others = [str(uses[n]) for n in free if n != worst and last[n] > 0.1]
+    beside = f" (with {', '.join(others)} at the same degree)" if others else ""
+    return PrecisionError(
+        f"compile: precision_bits={precision_bits:g} asks for {uses[worst]} to within {allowed:.2g}, and no polynomial "
+        f"of a degree up to {MAX_DEGREE} comes so close{beside}. What degrees give, as largest error and bits of the "
+        f"results: {'; '.join(rows)}. {_remedy(reached)}",
+        at=uses[worst].op.loc,
+    )
+
+
+def _remedy(reached: dict[int, float]) -> str:
+    sensible = [(degree, floor(bits)) for degree, bits in reached.items() if bits >= 1.0]
+    asked = next((f"precision_bits={bits}" for degree, bits in sensible if degree >= USUAL), "")
+    less = f"Ask for {asked} (degree {next(d for d, _ in sensible if d >= USUAL)} or less), " if asked else ""
+    rest = "give degree= to accept the loss, or make the range of the argument narrower: calibrate on data without "
+    return (less or "Either ") + rest + "outliers, or scale the argument down"
+
+
+def too_deep(uses: Sequence[Use], degrees: Sequence[int], levels: int, most: int, bits: float) -> PrecisionError:
+    """The chosen degrees take more levels than any ring has."""
+    listed = ", ".join(f"{use.function.name} of degree {degree}" for use, degree in zip(uses, degrees, strict=True))
+    deepest = max(range(len(uses)), key=lambda number: degrees[number])
+    return PrecisionError(
+        f"compile: precision_bits={bits:g} takes {listed}: with the products between secrets at least {levels} levels "
+        f"one after another, and at this precision the largest ring allowed has room for at most {most}; ask for fewer "
+        "bits, give lower degrees with degree=, or apply fewer functions one after another",
+        at=uses[deepest].op.loc,
+    )
+
+
+def loss(
+    fitted: Sequence[Fitted],
+    effects: FloatArray,
+    shifts: FloatArray,
+    magnitudes: FloatArray,
+    precision_bits: float,
+    share: float,
+    scores: Scores | None,
+) -> str:
+    """That degrees which the user gave lose more than precision_bits allows, by how much, and what would do.
+
+    effects, shifts, magnitudes  of the outputs: what errors of functions may change, what they change on calibration
+                                 data, the largest results there
+    """
+    relative = effects / np.where(magnitudes > 0.0, magnitudes, np.inf)
+    worst = int(np.argmax(relative))
+    bits = -log2(float(relative[worst]))
+    parts = [f"{f.loc}: {f.function} of degree {f.degree} is off by up to {f.max_error:.3g} on "
+             f"[{f.interval[0]:.4g}, {f.interval[1]:.4g}]" for f in fitted if f.given]  # fmt: skip
+    listed = "; ".join(parts[:3]) + (f"; and {len(parts) - 3} more" if len(parts) > 3 else "")
+    needed = [f"{f.needed} for {f.function}" for f in fitted if f.given and f.needed is not None]
+    would = f"degree {', '.join(needed)} would do" if needed and len(needed) == len(parts) else (
+        f"no degree up to {MAX_DEGREE} would do")  # fmt: skip
+    ask = floor(bits + log2(share))
+    fewer = f", ask for precision_bits={ask}" if ask >= 1 else ""
+    return (
+        f"{listed}. This moves results by up to {effects[worst]:.3g} on inputs like those of calibration "
+        f"({shifts[worst]:.3g} on the calibration data), which leaves {over(bits, precision_bits)} bits of the largest "
+        f"where precision_bits={precision_bits:g} was asked; {would}"
+        + ("" if scores is None else f"; {score_text(scores)}")
+        + f". Leave degree= out where a degree would do{fewer}, or take the loss as stated"
+    )
+
+
+def score_text(scores: Scores) -> str:
+    """Scores before and after."""
+    return (
+        f"{scores.measure} on {scores.rows} labelled calibration rows: {scores.exact:.4g} by the program itself, "
+        f"{scores.approximated:.4g} with its functions approximated"
+    )

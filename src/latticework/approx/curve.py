@@ -1,0 +1,61 @@
+"""How close polynomials of each degree come to one function on one interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from latticework.approx.chebyshev import Interval, RealFunction, max_error
+from latticework.approx.minimax import minimax
+from latticework.plan.constants import Polynomial
+
+BEYOND = 1e-6  # of half the interval: arguments at its ends may leave it by rounding
+SPREAD = 32  # degrees are told apart to one in so many
+
+
+class Curve:
+    """Polynomials and their largest errors, by degree, made when they are asked for.
+
+    given  the polynomial of a degree, if it is not the one with the least largest error
+    """
+
+    def __init__(
+        self, function: RealFunction, interval: Interval, given: Callable[[int], Polynomial] | None = None
+    ) -> None:
+        self.function, self.interval = function, interval
+        self._made = given or (lambda degree: minimax(function, interval, degree))
+        self._polynomials: dict[int, tuple[Polynomial, float]] = {}
+
+    def polynomial(self, degree: int) -> Polynomial:
+        """The polynomial of a degree; its `error` is the largest on the interval and a hair beyond."""
+        return self._at(degree)[0]
+
+    def error(self, degree: int) -> float:
+        """The largest distance of that polynomial from the function."""
+        return self._at(degree)[1]
+
+    def _at(self, degree: int) -> tuple[Polynomial, float]:
+        if degree not in self._polynomials:
+            made = self._made(degree)
+            self._polynomials[degree] = made, max_error(made, self.function, BEYOND)
+        return self._polynomials[degree]
+
+    def least_degree(self, most: float, lowest: int, highest: int) -> int:
+        """About the lowest degree in a range whose error is at most this; the highest one must be known to do."""
+        while highest - lowest > highest // SPREAD:
+            middle = (lowest + highest) // 2
+            if self.error(middle) <= most:
+                highest = middle
+            else:
+                lowest = middle + 1
+        return highest
+
+    @cached_property
+    def size(self) -> float:
+        """About the largest magnitude of the function on the interval."""
+        with np.errstate(all="ignore"):
+            values = np.abs(self.function(np.linspace(*self.interval, 257)))
+        return float(np.max(values, where=np.isfinite(values), initial=0.0)) or 1.0
+

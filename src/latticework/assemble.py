@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from latticework.accuracy import Fitted
 from latticework.frontend import input_ranges
-from latticework.frontend.calibrate import Approximation as Fitted
 from latticework.frontend.direct import direct_ranges
 from latticework.frontend.samples import Sample
 from latticework.ir import Loc, Module
@@ -42,8 +42,13 @@ def to_plan(
 
     leaving  lines whose functions accepted inputs may take outside the range they are approximated on
     """
-    inputs, outputs = _inputs(vectors, lowered, samples), _outputs(vectors, lowered, traced.shifts)
-    return _assembled(name, vectors, lowered, inputs, outputs, precision_bits, traced.fitted, leaving)
+    outputs = tuple(
+        replace(output, shift=shift, approximation=effect)
+        for output, shift, effect in zip(_outputs(vectors, lowered), traced.shifts, traced.effects, strict=True)
+    )
+    inputs = _inputs(vectors, lowered, samples)
+    plan = _assembled(name, vectors, lowered, inputs, outputs, precision_bits, traced.fitted, leaving)
+    return replace(plan, loss=traced.loss, scores=traced.scores)
 
 
 def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping[str, tuple[float, float]]) -> Plan:
@@ -60,9 +65,7 @@ def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping
         low, high = ranges.get(input_name, (-reach, reach))
         span = max(float(low), -reach), min(float(high), reach)
         inputs.append(SecretInput(input_name, pack.shape, pack, kind.level.index, kind.scale, *span))
-    outputs = tuple(
-        replace(output, magnitude=reach) for output in _outputs(vectors, lowered, [0.0] * len(vectors.outputs))
-    )
+    outputs = tuple(replace(output, magnitude=reach) for output in _outputs(vectors, lowered))
     return _assembled(name, vectors, lowered, tuple(inputs), outputs, log2(modulus))
 
 
@@ -93,7 +96,7 @@ def _assembled(
     placing = vectors.placing
     tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
     approximations = tuple(
-        Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving)
+        Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving, f.given)
         for f in fitted
     )
     if placing is not None:
@@ -146,11 +149,11 @@ def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[
     return tuple(found)
 
 
-def _outputs(vectors: Vectors, lowered: Lowered, shifts: list[float]) -> tuple[Output, ...]:
+def _outputs(vectors: Vectors, lowered: Lowered) -> tuple[Output, ...]:
     found = []
     names = lowered.module.outputs
     values = lowered.module.body.terminator.operands
-    for name, pack, value, shift in zip(names, vectors.outputs, values, shifts, strict=True):
+    for name, pack, value in zip(names, vectors.outputs, values, strict=True):
         kind: Any = value.type
-        found.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 0.0, shift))
+        found.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 0.0, 0.0))
     return tuple(found)

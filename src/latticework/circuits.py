@@ -55,7 +55,8 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
         vectors = shared.placed(vectors, circuit)
     else:
         vectors = replace(vectors, depth=vectors.depth + options.spare_levels)
-    traced = Traced(vectors.placed, [], [0.0] * len(vectors.placed.outputs))
+    nothing = [0.0] * len(vectors.placed.outputs)
+    traced = Traced(vectors.placed, [], nothing, nothing)
     bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
     search = Search(
         circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,

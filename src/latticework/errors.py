@@ -108,6 +108,13 @@ class RangeWarning(UserWarning):
         super().__init__(plain_text(message))
 
 
+class ApproximationWarning(UserWarning):
+    """Degrees that a program gives for its functions lose more than precision_bits asks for."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(plain_text(message))
+
+
 class EffortWarning(UserWarning):
     """A program is so large that part of the search for the fastest code was left out."""
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from latticework.accuracy import SHARE, approximated, loss, scores_of
 from latticework.assemble import to_exact_plan, to_plan
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
 from latticework.dialects.tensor import TensorType
 from latticework.errors import LevelError
 from latticework.expand import expand
-from latticework.frontend import Program, approximate, calibrate, trace
+from latticework.frontend import Program, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.frontend.softmax import expand_softmax
 from latticework.ir import Builder, Module, Op, Pass, PassEvent, Value, interpret, run_passes, verify
@@ -56,7 +57,6 @@ VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
-COMPARED_SAMPLES = 256
 SCARCE_LEVEL_SHARE = 100.0
 LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb
 OnEvent = Callable[[PassEvent], None]
@@ -70,29 +70,30 @@ def to_tensors(program: Program, weights: object, example: object) -> Module:
 
 
 def to_polynomials(
-    module: Module, samples: list[Sample], *, assumed: bool = False, on_event: OnEvent | None = None
+    module: Module,
+    samples: list[Sample],
+    *,
+    precision_bits: float,
+    most_levels: int | None = None,
+    labels: Any = None,
+    assumed: bool = False,
+    on_event: OnEvent | None = None,
 ) -> Traced:
-    """Calibrate a traced program and approximate its functions.
+    """Calibrate a traced program, and put polynomials that are precise enough in the place of its functions.
 
-    assumed  the samples are stand-ins, so they say nothing about the ranges of functions
+    most_levels  that any ring has
+    labels       of calibration rows, to be scored by
+    assumed      the samples are stand-ins, so they say nothing about the ranges of functions
+    raises       as `accuracy.approximated` and `accuracy.scores_of`
     """
     module = expand_softmax(module, samples, assumed=assumed)
-    if assumed:
-        approximated, fitted = approximate(module)
-        calibrated = calibrate(approximated, samples, assumed=True)
-    else:
-        calibrated, fitted = approximate(calibrate(module, samples))
-    shifts = _shifts(module, calibrated, samples) if fitted else [0.0] * len(module.outputs)
-    return Traced(run_passes(calibrated, TENSOR_PASSES, on_event=on_event), fitted, shifts)
-
-
-def _shifts(exact: Module, approximated: Module, samples: list[Sample]) -> list[float]:
-    """Largest difference that approximating functions makes to an element of each output."""
-    found = [0.0] * len(exact.outputs)
-    for sample in samples[:: -(-len(samples) // COMPARED_SAMPLES)]:
-        pairs = zip(interpret(exact, sample), interpret(approximated, sample), strict=True)
-        found = [max(most, float(np.max(np.abs(a - b)))) for most, (a, b) in zip(found, pairs, strict=True)]
-    return found
+    exact = module if assumed else calibrate(module, samples)
+    found = approximated(exact, samples, precision_bits, most_levels)
+    made = calibrate(found.module, samples, assumed=True) if assumed else found.module
+    scores = None if labels is None else scores_of(exact, made, samples, labels)
+    told = loss(found, precision_bits, SHARE, scores) if found.is_lossy else ""
+    tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
+    return Traced(tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores)
 
 
 def to_vectors(

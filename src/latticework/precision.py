@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.accuracy import SHARE, VANISHING
 from latticework.assemble import accepted_ranges
 from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
@@ -48,7 +49,7 @@ MOST_REACH = 2.0**12  # room is made for values so much larger than in calibrati
 EXTRAPOLATED_REACH = 2.0**4  # the same where it is polynomials outside their range that are so large
 USEFUL_BITS = 3  # of the largest result in calibration, that a proved bound has to leave right, else it is not used
 ATTEMPTS = 4
-VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
+LEAST_SHARE = (1.0 - SHARE) / 2  # of the budget for errors, that noise has in any case
 
 
 @dataclass
@@ -162,7 +163,7 @@ class Search:
             for output, magnitude, held in rows
             if held is not None and magnitude > self.vanishing
         ]
-        if not bounds:
+        if not bounds or found.proved.count(None) == len(found.proved):
             return []
         best, least = (at + ceil(max(bounds) + bits) for bits in (max(self.precision_bits, USEFUL_BITS), USEFUL_BITS))
         return sorted({best, (best + least) // 2, least}, reverse=True)
@@ -259,13 +260,13 @@ class Search:
         return tail_deviations(chain.slots // self.vectors.slots)
 
     def missing_bits(self, measured: Measured, chain: ModulusChain) -> int:
-        """Bits by which the modelled error exceeds what was asked for (negative: bits to spare).
+        """Bits by which the modelled noise exceeds what is left for it (negative: bits to spare).
 
         raises  PrecisionError if no output is anything but zero: nothing to be precise about
         """
         needed = [
-            log2(max(self.deviations(chain) * deviation, 1e-300) / (2.0**-self.precision_bits * magnitude))
-            for deviation, magnitude in zip(measured.outputs, self.magnitudes, strict=True)
+            log2(max(self.deviations(chain) * deviation, 1e-300) / left)
+            for deviation, magnitude, left in zip(measured.outputs, self.magnitudes, self.noise_budgets, strict=True)
             if magnitude > self.vanishing
         ]
         if not all(map(isfinite, needed)):
@@ -282,6 +283,17 @@ class Search:
                 at=self.program.loc,
             )
         return ceil(max(needed))
+
+    @cached_property
+    def noise_budgets(self) -> list[float]:
+        """How far noise may move every output: what errors of functions leave of 2^-precision_bits.
+
+        All of it where degrees that the user gave lose more than that, so that noise adds little to the loss.
+        """
+        whole = [2.0**-self.precision_bits * magnitude for magnitude in self.magnitudes]
+        if self.traced.is_lossy:
+            return whole
+        return [max(w - e, LEAST_SHARE * w) for w, e in zip(whole, self.traced.effects, strict=True)]
 
     @property
     def vanishing(self) -> float:
@@ -320,9 +332,9 @@ class Search:
         chain, deviations = plan.chain, self.deviations(plan.chain)
         is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= chain.modulus(0) / chain.main.scales[0]
         outputs = []
-        rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, found.outputs, strict=True)
+        rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, found.proved, strict=True)
         for output, deviation, magnitude, held in rows:
-            usual = deviations * deviation
+            usual = deviations * deviation + output.approximation
             made = replace(output, error_bound=usual, magnitude=magnitude, usual_error=usual)
             if is_proved and held is not None:
                 proved, size = max(_largest(held.reach(deviations), output), usual), _largest(held.size, output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from latticework.frontend.calibrate import Approximation as Fitted
+from latticework.accuracy import Fitted
 from latticework.ir import Loc, Module, Op, Value
 from latticework.ops.lower import PlacedTensor
 from latticework.plan.arguments import Argument, Result
@@ -15,6 +15,7 @@ from latticework.plan.gathers.steps import Choice
 from latticework.plan.keys import KeyManifest
 from latticework.plan.pack import PackMap
 from latticework.plan.placing import Placing
+from latticework.plan.schema import Scores
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,22 @@ class Traced:
     module   tensor + loop IR, outputs equal to NumPy's up to the approximations
     fitted   one record per approximated function
     shifts   of every output, how far the approximations move an element at most, on calibration data
+    effects  the same for inputs like those of calibration: what the largest errors of the functions can do
+    loss     what degrees that the user gave lose, in words, where that is more than was asked; then `is_lossy`
+    scores   against labels of calibration rows, if there were any
     """
 
     module: Module
     fitted: list[Fitted]
     shifts: list[float]
+    effects: list[float]
+    loss: str = ""
+    scores: Scores | None = None
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether the user gave degrees that lose more than was asked."""
+        return bool(self.loss)
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,14 @@ more in every second program. The part of a degree's last step that is left over
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from latticework.accuracy.degrees import chosen
 from latticework.accuracy.effects import Effects, with_polynomials
 from latticework.accuracy.levels import least_levels
-from latticework.accuracy.uses import Fitted, Use, uses_of
+from latticework.accuracy.uses import Approximated, Fitted, Use, uses_of
 from latticework.accuracy.words import loss, refusal, score_text, too_deep
 from latticework.accuracy.scores import scores_of
 from latticework.frontend.samples import Sample
@@ -27,30 +26,9 @@ from latticework.ir import Module
 
 __all__ = ["SHARE", "Approximated", "Fitted", "approximated", "loss", "score_text", "scores_of"]
 
-FloatArray = npt.NDArray[np.float64]
-
 SHARE = 0.75
 ATTEMPTS = 4
 VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
-
-
-@dataclass(frozen=True)
-class Approximated:
-    """A program whose functions are polynomials.
-
-    fitted      one record per function, in program order
-    shifts      of every output, how far the polynomials move an element at most, on calibration data
-    effects     the same for inputs like those of calibration: what the largest errors can do
-    magnitudes  largest element of every output in calibration
-    is_lossy    whether degrees that the user gave take more than functions may
-    """
-
-    module: Module
-    fitted: list[Fitted]
-    shifts: FloatArray
-    effects: FloatArray
-    magnitudes: FloatArray
-    is_lossy: bool
 
 
 def approximated(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from latticework.approx.chebyshev import Interval
 from latticework.approx.curve import Curve
@@ -14,6 +15,9 @@ from latticework.errors import RangeError
 from latticework.ir import Loc, Module, Op
 from latticework.ops.apply import APPLY
 from latticework.plan.constants import Polynomial
+
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,25 @@ class Use:
 
     def __str__(self) -> str:
         return f"{self.function.name} on [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
+
+
+@dataclass(frozen=True)
+class Approximated:
+    """A program whose functions are polynomials.
+
+    fitted      one record per function, in program order
+    shifts      of every output, how far the polynomials move an element at most, on calibration data
+    effects     the same for inputs like those of calibration: what the largest errors can do
+    magnitudes  largest element of every output in calibration
+    is_lossy    whether degrees that the user gave take more than functions may
+    """
+
+    module: Module
+    fitted: list[Fitted]
+    shifts: FloatArray
+    effects: FloatArray
+    magnitudes: FloatArray
+    is_lossy: bool
 
 
 def uses_of(module: Module) -> list[Use]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy.degrees import MAX_DEGREE, part_taken
-from latticework.accuracy.uses import Fitted, Use
+from latticework.accuracy.uses import Approximated, Use
 from latticework.errors import PrecisionError
 from latticework.expand.polynomial import num_products
 from latticework.figures import over
@@ -71,21 +71,13 @@ def too_deep(uses: Sequence[Use], degrees: Sequence[int], levels: int, most: int
     )
 
 
-def loss(
-    fitted: Sequence[Fitted],
-    effects: FloatArray,
-    shifts: FloatArray,
-    magnitudes: FloatArray,
-    precision_bits: float,
-    share: float,
-    scores: Scores | None,
-) -> str:
+def loss(found: Approximated, precision_bits: float, share: float, scores: Scores | None) -> str:
     """That degrees which the user gave lose more than precision_bits allows, by how much, and what would do.
 
-    effects, shifts, magnitudes  of the outputs: what errors of functions may change, what they change on calibration
-                                 data, the largest results there
+    share  of the budget for errors, that functions may take
     """
-    relative = effects / np.where(magnitudes > 0.0, magnitudes, np.inf)
+    fitted, magnitudes = found.fitted, found.magnitudes
+    relative = found.effects / np.where(magnitudes > 0.0, magnitudes, np.inf)
     worst = int(np.argmax(relative))
     bits = -log2(float(relative[worst]))
     parts = [f"{f.loc}: {f.function} of degree {f.degree} is off by up to {f.max_error:.3g} on "
@@ -97,8 +89,8 @@ def loss(
     ask = floor(bits + log2(share))
     fewer = f", ask for precision_bits={ask}" if ask >= 1 else ""
     return (
-        f"{listed}. This moves results by up to {effects[worst]:.3g} on inputs like those of calibration "
-        f"({shifts[worst]:.3g} on the calibration data), which leaves {over(bits, precision_bits)} bits of the largest "
+        f"{listed}. This moves results by up to {found.effects[worst]:.3g} on inputs like those of calibration "
+        f"({found.shifts[worst]:.3g} on the calibration data), which leaves {over(bits, precision_bits)} bits of the largest "
         f"where precision_bits={precision_bits:g} was asked; {would}"
         + ("" if scores is None else f"; {score_text(scores)}")
         + f". Leave degree= out where a degree would do{fewer}, or take the loss as stated"

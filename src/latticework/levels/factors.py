@@ -158,7 +158,8 @@ class Scaling:
                 return self._with(op, value, number, emitter, map=op.attrs["map"].scaled(number))
             case "vec.polynomial":
                 polynomial = op.attrs["polynomial"]
-                scaled = replace(polynomial, coefficients=tuple(c * number for c in polynomial.coefficients))
+                coefficients = tuple(c * number for c in polynomial.coefficients)
+                scaled = replace(polynomial, coefficients=coefficients, error=abs(number) * polynomial.error)
                 return self._with(op, value, number, emitter, polynomial=scaled)
             case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate":
                 return self._each(op, op.operands, number, emitter, budget)

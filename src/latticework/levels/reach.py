@@ -49,7 +49,7 @@ from latticework.plan.constants import LinearMap, Polynomial
 from latticework.plan.gathers.steps import Choice
 from latticework.plan.gathers.terms import made_outputs, read_inputs
 
-TOLERANCE = 1e-3  # of arguments outside [-1, 1], which rounding of constants may give, and where little changes
+TOLERANCE = 1e-6  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
 MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
 PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)
@@ -75,9 +75,12 @@ class Reach:
     size     of the largest value and its noise, as one at level 0 takes as large a part of the modulus; inf: unknown
     leaving  lines whose polynomial may be given arguments outside the interval it approximates on
     tensors  bound on the noise of watched values by position, in the slots that hold their elements
+    proved   the outputs of the program with its functions exact, and how far from them those computed are: their bias
+             has the errors of polynomials in it. None where an argument may leave the interval of a polynomial
     """
 
     outputs: list[Held | None] = field(default_factory=list)
+    proved: list[Held | None] = field(default_factory=list)
     size: float = 0.0
     leaving: set[Loc] = field(default_factory=set)
     tensors: dict[int, float] = field(default_factory=dict)
@@ -93,7 +96,7 @@ def reach(
     elements: Mapping[int, npt.NDArray[np.bool_]],
     choices: Mapping[Op, Choice],
 ) -> Reach:
-    """Follow a managed module.
+    """Follow a managed module: as it is, and, if polynomials stand for functions, against the functions.
 
     inputs            lowest and highest slots, (slots,) or (count, slots); of a run-time integer the largest
     deviations        of noise that count as its bound
@@ -102,7 +105,16 @@ def reach(
     elements          slots that hold elements of watched values, (count, slots), by position
     choices           how linear maps are carried out; others are not packed
     """
-    run = _Run(module, chain, deviations, polynomial_noise, elements, choices)
+    found = _followed(_Run(module, chain, deviations, polynomial_noise, elements, choices), inputs)
+    found.proved = found.outputs
+    if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
+        exact = _Run(module, chain, deviations, polynomial_noise, {}, choices, with_functions=True)
+        found.proved = _followed(exact, inputs).outputs
+    return found
+
+
+def _followed(run: _Run, inputs: Sequence[tuple[Array, Array] | int]) -> Reach:
+    module, chain = run.module, run.chain
     items: list[Item] = []
     for value, given in zip(module.inputs, inputs, strict=True):
         if isinstance(given, int):
@@ -119,6 +131,11 @@ def reach(
 
 
 class _Run:
+    """One walk over a module.
+
+    with_functions  values are those of the program with its functions exact; errors of polynomials are bias
+    """
+
     def __init__(
         self,
         module: Module,
@@ -127,8 +144,10 @@ class _Run:
         polynomial_noise: PolynomialNoise,
         elements: Mapping[int, npt.NDArray[np.bool_]],
         choices: Mapping[Op, Choice],
+        *,
+        with_functions: bool = False,
     ) -> None:
-        self.choices = choices
+        self.choices, self.with_functions = choices, with_functions
         self.module, self.chain, self.deviations = module, chain, deviations
         self.polynomial_noise, self.elements = polynomial_noise, elements
         self.found = Reach()
@@ -366,8 +385,11 @@ class _Run:
     def polynomial(self, op: Op, x: Held) -> Held | None:
         """A polynomial that is close to a function on [-1, 1]."""
         polynomial, kind = op.attrs["polynomial"], _cipher(op.result)
+        error = polynomial.error if self.with_functions else 0.0
         if np.min(x.low) < -1 - TOLERANCE or np.max(x.high) > 1 + TOLERANCE:
             self.found.leaving.update(loc for loc, _ in op.loc.shares)
+            if error:
+                return None  # out there the polynomial may be as far from the function as can be
         off = x.reach(self.deviations)
         low, high = x.low - off, x.high + off
         largest = max(1.0, float(-low.min()), float(high.max()))
@@ -377,7 +399,8 @@ class _Run:
         self.note(largest_terms(polynomial, largest), kind)
         slope = np.maximum(*(np.abs(end) for end in slopes.on(low, high)))
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
-        made = Held(*values.on(x.low, x.high), slope**2 * x.variance, slope * x.bias, x.lineage)
+        least, most = values.on(x.low, x.high)
+        made = Held(least - error, most + error, slope**2 * x.variance, slope * x.bias + error, x.lineage)
         return self.disturbed(made, own**2)
 
 

@@ -53,7 +53,7 @@ def lower(target: Target, a: Operand, polynomial: Polynomial) -> Value:
     if middle:
         x = target.build("vec.sub", x, everywhere(target, a, middle))
     coefficients = to_chebyshev(polynomial).coefficients
-    return target.build("vec.polynomial", x, polynomial=Polynomial(coefficients, (-half, half)))
+    return target.build("vec.polynomial", x, polynomial=Polynomial(coefficients, (-half, half), error=polynomial.error))
 
 
 POLYNOMIAL = tensor_op(

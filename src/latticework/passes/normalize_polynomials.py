@@ -25,7 +25,8 @@ def run(module: Module) -> Module:
         coefficients = polynomial.coefficients
         if polynomial.basis == "power":
             coefficients = to_chebyshev(polynomial).coefficients
-        while len(coefficients) > 1 and coefficients[-1] == 0.0:
+        least = 2 if polynomial.error else 1  # a constant that stands for a function goes on being a polynomial
+        while len(coefficients) > least and coefficients[-1] == 0.0:
             coefficients = coefficients[:-1]
         x = mapping[op.operands[0]]
         slots = op.result.type.slots  # type: ignore[attr-defined]
@@ -42,7 +43,8 @@ def run(module: Module) -> Module:
             x = builder.build("vec.mul", [x, splat(1.0 / half)])
         if middle != 0.0:
             x = builder.build("vec.sub", [x, splat(middle / half)])
-        mapping[op.result] = builder.build("vec.polynomial", [x], polynomial=Polynomial(tuple(coefficients), UNIT))
+        made = Polynomial(tuple(coefficients), UNIT, error=polynomial.error)
+        mapping[op.result] = builder.build("vec.polynomial", [x], polynomial=made)
         return True
 
     return rebuild(module, visit) if any(op.name == "vec.polynomial" for op in module.walk()) else module

@@ -59,11 +59,13 @@ class Polynomial:
     coefficients   lowest degree first
     interval       (lo, hi): where it approximates; Chebyshev coefficients refer to it mapped to [-1, 1]
     basis          "chebyshev" or "power" (then the interval is only a record)
+    error          largest distance on the interval from the function that it stands for; 0: it stands for itself
     """
 
     coefficients: tuple[float, ...]
     interval: tuple[float, float]
     basis: str = "chebyshev"
+    error: float = 0.0
 
     @property
     def degree(self) -> int:

@@ -144,13 +144,14 @@ class IndexInput:
 class Output:
     """One encrypted output.
 
-    error_bound  bound on the absolute error of an element against the polynomial program, by the noise model: for
-                 every accepted input if `reach` is known, else for inputs like those of calibration
+    error_bound  bound on the absolute error of an element against the program with its functions exact, by the noise
+                 model: for every accepted input if `reach` is known, else for inputs like those of calibration
     magnitude    largest absolute value in calibration, over all run-time integers looked at
     shift        how far approximating functions moved an element at most, in calibration
     reach        largest absolute value for inputs anywhere in the accepted ranges, for which no step of the program
                  leaves its modulus; None if that is not proved
     usual_error  the bound on the error for inputs like those of calibration
+    approximation  part of `usual_error` that approximating functions takes: what their largest errors can do
     """
 
     name: str
@@ -163,6 +164,7 @@ class Output:
     shift: float
     reach: float | None = field(default=None, metadata={"unstored_default": True})
     usual_error: float = field(default=0.0, metadata={"unstored_default": True})
+    approximation: float = field(default=0.0, metadata={"unstored_default": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,9 @@ class TensorValue:
 class Approximation:
     """One function that was replaced by a polynomial.
 
+    max_error  largest distance of the polynomial from the function on [low, high]
     may_leave  inputs that a client accepts may take its argument outside [low, high], where the polynomial is wrong
+    given      whether the user gave the degree
     """
 
     function: str
@@ -211,6 +215,22 @@ class Approximation:
     degree: int
     max_error: float
     may_leave: bool
+    given: bool = field(default=False, metadata={"unstored_default": True})
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How well results agree with labels of calibration rows.
+
+    measure              "accuracy" or "R^2"
+    rows                 that were scored
+    exact, approximated  of the program itself, and with its functions approximated; both without noise
+    """
+
+    measure: str
+    rows: int
+    exact: float
+    approximated: float
 
 
 @dataclass(frozen=True)
@@ -268,6 +288,7 @@ class Plan:
     watch      register -> position of the tensor value that it holds
     factors    of some of these registers: what is to be multiplied by to be that value
     placing    how the layouts were chosen, for the report;  circuit  of a circuit: how it was vectorised
+    loss       what degrees that the user gave lose, in words, where it is more than was asked;  scores  if there are any
     """
 
     client: ClientSpec
@@ -285,6 +306,8 @@ class Plan:
     placing: Placing | None = None
     circuit: Circuit | None = None
     factors: Mapping[int, float] = field(default_factory=dict)
+    loss: str = ""
+    scores: Scores | None = None
 
     @property
     def chain(self) -> ModulusChain:

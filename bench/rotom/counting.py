@@ -22,7 +22,7 @@ def counted(given: dict[str, Any], like: ModulusChain) -> Plan:
     program, costs = given["program"], CostModel.load()
     module = to_tensors(program, given["weights"], None)
     samples = samples_of(program, module, given["calibrate"])
-    traced = to_polynomials(module, samples)
+    traced = to_polynomials(module, samples, precision_bits=12)
     degree, techniques = given["ring_degree"], given["techniques"]
     vectors = to_vectors(traced.module, costs=costs, ring_degree=degree, techniques=techniques)
     scale_bits = round(log2(like.main.scales[-1]))

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from latticework import errors
-from latticework.errors import EffortWarning, RangeWarning, UserError
+from latticework.errors import ApproximationWarning, EffortWarning, RangeWarning, UserError
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from builtins import int as Index  # as what an annotation says: Secret[Array, 1, 64] is an array, an Index an int
@@ -71,6 +71,7 @@ _HOMES = {
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "ApproximationWarning",
     "Array",
     "Circuit",
     "Client",

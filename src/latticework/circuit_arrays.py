@@ -10,10 +10,11 @@ import numpy as np
 from latticework.circuit.record import recorded_tensors
 from latticework.circuit_pipeline import Scalars
 from latticework.cost import CostModel
+from latticework.frontend import calibrate
 from latticework.frontend.samples import Sample
 from latticework.ir import run_passes
 from latticework.lifting import lift
-from latticework.pipeline import TENSOR_PASSES, OnEvent, to_polynomials, to_vectors
+from latticework.pipeline import TENSOR_PASSES, OnEvent, to_vectors
 from latticework.plan.arguments import Argument, Result
 from latticework.stages import CircuitFacts, Vectors
 from latticework.techniques import Techniques
@@ -51,7 +52,7 @@ def to_arrays(
     if exact:  # integers modulo t have no magnitudes, and those of the integers themselves may fit no float
         module = run_passes(program.module, TENSOR_PASSES)
     else:
-        module = to_polynomials(program.module, argument_samples(scalars, samples)).module
+        module = run_passes(calibrate(program.module, argument_samples(scalars, samples)), TENSOR_PASSES)
     vectors = to_vectors(
         module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second, techniques=techniques,
         exact=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,14 @@ from latticework.circuit_options import CircuitOptions
 from latticework.circuits import check_lane_options, compile_bfv, compile_ckks
 from latticework.collecting import collected_seldom
 from latticework.cost import CostModel
-from latticework.errors import LevelError, PrecisionError, TraceError, UserError
+from latticework.errors import ApproximationWarning, LevelError, PrecisionError, TraceError, UserError
 from latticework.figures import shown
 from latticework.frontend import Circuit, Program
 from latticework.frontend.batching import batch_of
 from latticework.frontend.samples import assumed_samples, repeated_rows, samples_of
 from latticework.frontend.tracing import user_line
 from latticework.model import Model, Reference
-from latticework.params import modulus_limit_bits, security_levels
+from latticework.params import modulus_limit_bits, most_levels, security_levels
 from latticework.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.placing import NETWORKS
 from latticework.precision import Search
@@ -42,6 +43,7 @@ def compile(
     example: Any = None,
     weights: Any = (),
     calibrate: Any = None,
+    labels: Any = None,
     precision_bits: float = 12,
     ring_degree: int | None = None,
     security_bits: int = 128,
@@ -69,8 +71,16 @@ def compile(
                     input of shape (B, ...) also rows, from which batches of B are made, repeated if they are fewer.
                     Functions are approximated on the ranges seen, and inputs far outside are refused. Without data
                     inputs are taken to lie in [-1, 1], and functions need their own range=
-    precision_bits  on inputs like those of calibration every output is within 2^-precision_bits of the program with its
-                    functions approximated, relative to the largest output in calibration
+    labels          one a row of `calibrate`, to score the first output by, before and after functions are approximated:
+                    integers are classes, whose score is the accuracy (the place of the largest number in the last axis;
+                    of one number a row whether it exceeds 1/2, or 0 where results of the program itself leave [0, 1]);
+                    floats are what the output should be, and the score is R^2. Scores are in the report and
+                    `model.scores`
+    precision_bits  on inputs like those of calibration every output is within 2^-precision_bits of the program itself,
+                    relative to the largest output in calibration: errors of functions and of encryption together.
+                    Functions get polynomials of the degrees that this takes; if none of up to 1023 does, or if no ring
+                    has the levels, compiling says what degrees give. A degree that the program gives by degree= is
+                    taken as it is, with an ApproximationWarning that says what it loses, where it loses more
     ring_degree     N, a power of two; the smallest that fits if not given
     insecure        allow a ring_degree that is too small for security_bits; every report says so
     cost_table      a file of `latticework calibrate` to predict times and choose by; the table of the package if not
@@ -89,6 +99,7 @@ def compile(
                     "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
                     where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
     raises          UserError and its kinds, naming the line of the program, before any key is made
+    warns           ApproximationWarning, RangeWarning, EffortWarning
     """
     if not isinstance(program, Program | Circuit):
         raise TraceError(
@@ -100,6 +111,12 @@ def compile(
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table)
     if isinstance(program, Circuit):
+        if labels is not None:
+            raise UserError(
+                "compile: labels= score programs on arrays, whose functions are approximated; a circuit computes what "
+                "is written: leave it out",
+                at=program.loc,
+            )
         options = CircuitOptions(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
             security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
@@ -111,7 +128,14 @@ def compile(
     data = calibrate if calibrate is not None else example
     batch = batch_of(module)
     samples = assumed_samples(module) if data is None else samples_of(program, module, data, batch)
-    traced = to_polynomials(module, samples, assumed=data is None, on_event=on_event)
+    limit = most_levels(precision_bits, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
+    with user_line(program.loc):
+        traced = to_polynomials(
+            module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
+            assumed=data is None, on_event=on_event,
+        )  # fmt: skip
+    if traced.is_lossy:
+        warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
 
     def placed(*, scarce_levels: bool) -> tuple[Vectors, Search]:
         vectors = to_vectors(
@@ -133,6 +157,12 @@ def compile(
         few = 0 if data is None else repeated_rows(program, module, data, batch)
         plan = replace(plan, client=replace(plan.client, batch=replace(batch, calibrated=few)))
     return Model(plan, Reference(vectors.placed, vectors.positions), costs, allow_insecure=insecure)
+
+
+def _labels(labels: Any, data: Any) -> Any:
+    if labels is not None and data is None:
+        raise UserError("compile: labels= is given without calibrate=; labels belong to rows of calibration data")
+    return labels
 
 
 def _whole(name: str, value: Any) -> int:

@@ -19,7 +19,7 @@ from latticework.ir import Module, Value, interpret
 from latticework.plain import real_array
 from latticework.plan.arguments import OutputLanes, returned, scattered
 from latticework.plan.output_lanes import output_lanes
-from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
+from latticework.plan.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
 from latticework.report import Report, build_report
@@ -82,6 +82,11 @@ class Model:
         raises  SecretKeyError if given a secret key; MissingKeyError if a key of the manifest is not there
         """
         return Server(self.plan, keys, memory=memory, device=device, threads=threads)
+
+    @property
+    def scores(self) -> Scores | None:
+        """How results agree with `compile(labels=)`, of the program itself and with its functions approximated."""
+        return self.plan.scores
 
     def report(self) -> Report:
         """Layouts, levels, operations, keys, bytes and predicted time: `print` it, or `save` it as HTML."""

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from latticework.accuracy import SHARE, approximated, loss, scores_of
 from latticework.assemble import to_exact_plan, to_plan
 from latticework.cost import CostModel
@@ -18,7 +16,7 @@ from latticework.expand import expand
 from latticework.frontend import Program, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.frontend.softmax import expand_softmax
-from latticework.ir import Builder, Module, Op, Pass, PassEvent, Value, interpret, run_passes, verify
+from latticework.ir import Builder, Module, Op, Pass, PassEvent, Value, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.layout import assign_layouts
 from latticework.levels import constants, keep_whole_origins, manage_bfv, manage_levels, program_depth, unrolled

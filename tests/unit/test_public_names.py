@@ -12,7 +12,7 @@ import pytest
 import latticework as lw
 
 SOURCE = ast.parse(Path(lw.__file__).read_text())
-EAGER = {"EffortWarning", "RangeWarning", "UserError", "errors"}
+EAGER = {"ApproximationWarning", "EffortWarning", "RangeWarning", "UserError", "errors"}
 COMPILER = {"circuit", "compile", "frontend", "layout", "ops", "pipeline", "placing"}
 
 

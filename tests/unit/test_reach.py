@@ -49,7 +49,7 @@ def reached(function, limits=(), most=None):
     program = lw.program(function)
     module = to_tensors(program, (), None)
     data = {"x": RNG.uniform(LOW, HIGH, (20, 6)), **dict(limits)}
-    vectors = to_vectors(to_polynomials(module, samples_of(program, module, data)).module)
+    vectors = to_vectors(to_polynomials(module, samples_of(program, module, data), precision_bits=12).module)
     chain = small_chain(program_depth(vectors.module))
     managed = manage_levels(vectors.module, chain)
     pack = vectors.placed.inputs[0].type.layout.pack_map((6,))

@@ -1,11 +1,11 @@
 """Functions as polynomials that are as precise as `precision_bits` asks.
 
-What is promised is about the program itself: on inputs like those of calibration every output is within 2^-precision_bits
-of it, relative to the largest in calibration. That budget is for errors of functions and for noise together. Functions
-may take three quarters (`SHARE`), and noise gets what they leave. A bit less for noise costs a bit of scale, and two bits
-are the most that it can lose in this way: about as many bits of modulus as one more level has. For functions half instead
-of three quarters is a factor of 1.5 in error, which is a degree half as high again where they have kinks, and one level
-more in every second program. The part of a degree's last step that is left over goes back to the noise.
+What is promised is about the program itself: on inputs like those of calibration every output is within
+2^-precision_bits of it, relative to the largest in calibration. That budget is for errors of functions and for noise
+together. Functions may take three quarters (`SHARE`), and noise gets what they leave. A bit less for noise costs a bit
+of scale, and two bits are the most that it can lose in this way, at most as many bits of modulus as one more level has.
+For functions half instead of three quarters is a factor of 1.5 in error, which is a degree half as high again where they
+have kinks, and one level more in every second program. What the last step of a degree leaves over goes back to noise.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from latticework.accuracy.degrees import chosen
 from latticework.accuracy.effects import Effects, with_polynomials
 from latticework.accuracy.levels import least_levels
-from latticework.accuracy.uses import Approximated, Fitted, Use, uses_of
-from latticework.accuracy.words import loss, refusal, score_text, too_deep
 from latticework.accuracy.scores import scores_of
+from latticework.accuracy.uses import Approximated, Fitted, FloatArray, Use, uses_of
+from latticework.accuracy.words import loss, refusal, score_text, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
@@ -57,7 +57,8 @@ def approximated(
             raise refusal(uses, parts, precision_bits)
         polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]
         errors = np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)])
-        made = with_polynomials(module, [replace(p, error=e) for p, e in zip(polynomials, errors.tolist(), strict=True)])
+        pairs = zip(polynomials, errors.tolist(), strict=True)
+        made = with_polynomials(module, [replace(polynomial, error=error) for polynomial, error in pairs])
         shifts, straight = found.shifts(made), slopes @ errors
         effects = np.maximum.reduce([straight, found.of(errors.tolist()), shifts])
         is_lossy = bool(np.any(effects > budgets))

@@ -34,7 +34,7 @@ def chosen(uses: Sequence[Use], parts: FloatArray) -> list[int] | None:
 
 def part_taken(uses: Sequence[Use], parts: FloatArray, degrees: Sequence[int]) -> FloatArray:
     """The part of each output's budget that functions of these degrees take, one by one: (outputs, uses)."""
-    return parts * np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)])
+    return np.asarray(parts * np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)]))
 
 
 class _Choice:
@@ -61,7 +61,7 @@ class _Choice:
         return self.uses[self.free[place]].error((1 << levels) - 1)
 
     def _taken(self, levels: Sequence[int]) -> FloatArray:
-        return self.parts * np.array([self._error(place, level) for place, level in enumerate(levels)])
+        return np.asarray(self.parts * np.array([self._error(place, level) for place, level in enumerate(levels)]))
 
     def _fits(self, levels: Sequence[int]) -> bool:
         return bool(np.all(np.sum(self._taken(levels), axis=1) <= 1.0))

@@ -28,7 +28,8 @@ def scores_of(exact: Module, approximated: Module, samples: Sequence[Sample], la
              floats: what the output should be, of its shape for each row; the score is R^2
     raises   ShapeError, DtypeError or RangeError for labels that fit the output in neither way
     """
-    given = plain_array(labels)
+    plain_array(labels)  # refuses what is no array of numbers
+    given = np.asarray(labels)
     runs = [s for s in samples if all(s[n] == samples[0][n] for n in samples[0] if np.ndim(s[n]) == 0)]
     results = [np.stack([interpret(module, sample)[0] for sample in runs]) for module in (exact, approximated)]
     measure, score, rows = _score(given, results[0])
@@ -48,7 +49,9 @@ def _score(labels: Labels, results: FloatArray) -> tuple[str, Score, int]:
         goal = kept.reshape(results.shape)
         return "R^2", lambda found: 1.0 - float(np.sum((goal - found) ** 2)) / spread, len(kept)
     if labels.dtype.kind not in "iub":
-        raise DtypeError(f"labels have dtype {labels.dtype}; give integers (classes), or floats (what results should be)")
+        raise DtypeError(
+            f"labels have dtype {labels.dtype}; give integers (classes), or floats (what results should be)"
+        )
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
@@ -58,8 +61,8 @@ def _score(labels: Labels, results: FloatArray) -> tuple[str, Score, int]:
         kept = _kept(labels, len(labels), results, results.size // classes)
         if kept.min() < 0 or kept.max() >= classes:
             raise RangeError(
-                f"labels reach from {kept.min()} to {kept.max()}; results have {classes} numbers a row, so give classes "
-                f"0 to {classes - 1}: np.searchsorted(classes, y) numbers those of a scikit-learn estimator"
+                f"labels reach from {kept.min()} to {kept.max()}; results have {classes} numbers a row, so give "
+                f"classes 0 to {classes - 1}: np.searchsorted(classes, y) numbers those of a scikit-learn estimator"
             )
         return "accuracy", lambda found: _share(np.argmax(found, axis=-1).reshape(-1) == kept), len(kept)
     kept = _kept(labels, len(labels), results, results.size)

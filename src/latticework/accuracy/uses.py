@@ -16,7 +16,6 @@ from latticework.ir import Loc, Module, Op
 from latticework.ops.apply import APPLY
 from latticework.plan.constants import Polynomial
 
-
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -112,7 +111,7 @@ def _use(op: Op) -> Use:
     if op.attrs["interval"] is None:
         raise RangeError(
             f"{function.name}: the range of its argument is not known; pass calibrate=data to compile, "
-            "or give it where the function is called: range=(low, high)",
+            f"or give it here: {function.written()}",
             at=op.loc,
         )
     return Use(op, function, op.attrs["interval"], op.attrs["degree"])

@@ -90,8 +90,8 @@ def loss(found: Approximated, precision_bits: float, share: float, scores: Score
     fewer = f", ask for precision_bits={ask}" if ask >= 1 else ""
     return (
         f"{listed}. This moves results by up to {found.effects[worst]:.3g} on inputs like those of calibration "
-        f"({found.shifts[worst]:.3g} on the calibration data), which leaves {over(bits, precision_bits)} bits of the largest "
-        f"where precision_bits={precision_bits:g} was asked; {would}"
+        f"({found.shifts[worst]:.3g} on the calibration data), which leaves {over(bits, precision_bits)} bits of the "
+        f"largest where precision_bits={precision_bits:g} was asked; {would}"
         + ("" if scores is None else f"; {score_text(scores)}")
         + f". Leave degree= out where a degree would do{fewer}, or take the loss as stated"
     )

@@ -48,7 +48,7 @@ def interpolate(function: RealFunction, interval: Interval, degree: int) -> Poly
 
 
 def from_values(values: FloatArray) -> FloatArray:
-    """Chebyshev coefficients on [-1, 1] from as many values at the Chebyshev points of the first kind, cos downwards."""
+    """Chebyshev coefficients on [-1, 1] from as many values at the Chebyshev points of the first kind, from 1 down."""
     count = len(values)
     angles = np.pi * (np.arange(count) + 0.5) / count
     coefficients = 2.0 / count * (np.cos(np.outer(np.arange(count), angles)) @ values)
@@ -87,8 +87,8 @@ def fit(
 def max_error(polynomial: Polynomial, function: RealFunction, beyond: float = 0.0) -> float:
     """Largest |polynomial - function| on the interval, and up to `beyond` times half its length outside.
 
-    It is looked for at 32 Chebyshev points a degree (at least 10,001) and at 0 if that is inside, then ever closer around
-    the largest of them; 1 % is added for what lies between. A spike narrower than that is not seen.
+    It is looked for at 32 Chebyshev points a degree (at least 10,001) and at 0 if that is inside, then ever closer
+    around the largest of them; 1 % is added for what lies between. A spike narrower than that is not seen.
     """
     count = max(_GRID, _POINTS_A_DEGREE * polynomial.degree + 1)
     reach = 1.0 + beyond

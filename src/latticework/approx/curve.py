@@ -58,4 +58,3 @@ class Curve:
         with np.errstate(all="ignore"):
             values = np.abs(self.function(np.linspace(*self.interval, 257)))
         return float(np.max(values, where=np.isfinite(values), initial=0.0)) or 1.0
-

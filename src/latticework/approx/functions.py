@@ -10,7 +10,8 @@ from math import inf, isfinite
 
 import numpy as np
 
-from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, check_interval, fit, interpolate
+from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, check_interval, fit
+from latticework.approx.minimax import minimax
 from latticework.errors import RangeError, UnsupportedError
 from latticework.figures import apart
 from latticework.plan.constants import Polynomial
@@ -60,8 +61,8 @@ class Function:
 
     name       in messages and reports
     reference  its exact value in NumPy, an array of float64 of the argument's shape
-    degree     of the approximating polynomial where the user gives none
-    smooth     analytic around the interval: interpolated; otherwise fitted to where the data are
+    smooth     analytic around the interval; if not, a polynomial of a degree that is given is fitted to where the data
+               are, rather than to have the least largest error
     domains    the open intervals on which it is defined, of which an argument must stay in one
     closed     whether their finite ends belong to them
     As an attribute of an operation it is written as its name, and read back by it where it is one of `FUNCTIONS`.
@@ -69,7 +70,6 @@ class Function:
 
     name: str
     reference: RealFunction
-    degree: int = 15
     smooth: bool = True
     domains: tuple[Interval, ...] = _EVERYWHERE
     closed: bool = False
@@ -91,7 +91,7 @@ class Function:
         raises  RangeError where the function has no finite value
         """
         if self.smooth:
-            return interpolate(self.finite, interval, degree)
+            return minimax(self.finite, interval, degree)
         return fit(self.finite, interval, degree, samples)
 
     def finite(self, x: FloatArray) -> FloatArray:
@@ -158,9 +158,9 @@ FUNCTIONS: dict[str, Function] = {
     for function in (
         Function("relu", relu, smooth=False),
         Function("gelu", gelu),
-        Function("sigmoid", sigmoid, 11),
-        Function("tanh", np.tanh, 11),
-        Function("exp", np.exp, 11),
+        Function("sigmoid", sigmoid),
+        Function("tanh", np.tanh),
+        Function("exp", np.exp),
         Function("reciprocal", reciprocal, domains=_APART_FROM_0),
         Function("sqrt", np.sqrt, domains=_POSITIVE, closed=True),
         Function("rsqrt", rsqrt, domains=_POSITIVE),

@@ -11,8 +11,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, check_interval, from_values, interpolate
-from latticework.approx.chebyshev import max_error, on_interval, to_unit
+from latticework.approx.chebyshev import (
+    FloatArray,
+    Interval,
+    RealFunction,
+    check_interval,
+    from_values,
+    interpolate,
+    max_error,
+    on_interval,
+    to_unit,
+)
 from latticework.plan.constants import Polynomial
 
 MAX_STEPS = 20
@@ -25,8 +34,8 @@ _SYMMETRIC = 1e-12  # part of the largest coefficient, below which those of one 
 def minimax(function: RealFunction, interval: Interval, degree: int) -> Polynomial:
     """A polynomial of at most this degree, nearly as close to the function as any: interpolation where that is closer.
 
-    Of a function that is odd or even about the middle of the interval, but for a constant or x times one (sigmoid, relu),
-    the polynomial is too.
+    Of a function that is odd or even about the middle of the interval, but for a constant or x times one (sigmoid,
+    relu), the polynomial is too.
     """
     lo, hi = check_interval(interval)
     plain = interpolate(function, (lo, hi), degree)

@@ -60,9 +60,7 @@ def num_products(polynomial: Polynomial, chain: ModulusChain) -> int:
     return min((_products(p, kind, coefficients, level, scales[level], limit) for limit in limits), default=0)
 
 
-def _products(
-    p: Primitives, kind: CipherType, coefficients: Coefficients, level: int, scale: float, limit: int
-) -> int:
+def _products(p: Primitives, kind: CipherType, coefficients: Coefficients, level: int, scale: float, limit: int) -> int:
     scratch = Block()
     trial = Primitives(Builder(scratch, p.builder.loc), p.chain)
     _Evaluation(trial, scratch.add_arg(kind, None), limit).settled(coefficients, level, scale)

@@ -2,7 +2,7 @@
 
 from latticework.frontend.annotations import Index, Parameter, Secret
 from latticework.frontend.arrays import TracedArray
-from latticework.frontend.calibrate import Approximation, approximate, calibrate, input_ranges
+from latticework.frontend.calibrate import calibrate, input_ranges
 from latticework.frontend.circuit import Circuit, TracedCircuit, circuit, trace_circuit
 from latticework.frontend.circuit_inputs import Input, bits, matrix, scalar, vector
 from latticework.frontend.functions import exp, gelu, polynomial, relu, sigmoid, square, tanh
@@ -13,7 +13,6 @@ from latticework.frontend.loops import for_loop
 from latticework.frontend.program import Program, program, trace
 
 __all__ = [
-    "Approximation",
     "Circuit",
     "Index",
     "Input",
@@ -23,7 +22,6 @@ __all__ = [
     "TracedArray",
     "TracedCircuit",
     "TracedIndex",
-    "approximate",
     "avg_pool2d",
     "bits",
     "calibrate",

@@ -1,4 +1,4 @@
-"""Calibration: run a module on sample data, note how large values get, and fit activations to where they are used."""
+"""Calibration: run a module on sample data, note how large values get and where functions are used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.approx.chebyshev import Interval, max_error
+from latticework.approx.chebyshev import Interval
 from latticework.approx.functions import function_of
 from latticework.dialects.scalar import GroupType
 from latticework.dialects.tensor import TensorType
@@ -17,35 +17,17 @@ from latticework.errors import RangeError, ShapeError
 from latticework.figures import outside
 from latticework.frontend.samples import affordable_samples
 from latticework.frontend.tracing import user_line
-from latticework.ir.builder import Builder
 from latticework.ir.core import Op, Value
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
-from latticework.ir.rewrite import rebuild
 from latticework.ops.apply import APPLY
 from latticework.ops.polynomial import POLYNOMIAL
-from latticework.plan.constants import Polynomial
 
 Sample = Mapping[str, Any]
 
 _KEPT = 1 << 16  # elements kept per activation over all samples: enough for 257 quantiles
 _QUANTILES = 257
-
-
-@dataclass(frozen=True, slots=True)
-class Approximation:
-    """What became of one activation.
-
-    interval   where the polynomial is close to the function; it may be far off outside
-    max_error  largest |polynomial - function| on a fine grid of the interval
-    """
-
-    function: str
-    loc: Loc
-    interval: Interval
-    degree: int
-    max_error: float
 
 
 @dataclass(slots=True)
@@ -100,43 +82,6 @@ def input_ranges(module: Module, samples: Sequence[Sample]) -> dict[str, Interva
             arrays = [np.asarray(sample[name]) for sample in samples]
             ranges[name] = (float(min(a.min() for a in arrays)), float(max(a.max() for a in arrays)))
     return ranges
-
-
-def approximate(module: Module) -> tuple[Module, list[Approximation]]:
-    """Replace every activation by a polynomial on its interval.
-
-    returns  a copy of the module without tensor.apply, and one record per activation in program order
-    raises   RangeError if an interval is missing: neither range= nor calibration data were given
-    """
-    records: list[Approximation] = []
-
-    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
-        if op.spec is not APPLY.spec:
-            return False
-        polynomial, record = _approximation(op)
-        value = builder.build(POLYNOMIAL.spec, [mapping[op.operands[0]]], polynomial=polynomial)
-        origin = op.result.origin or Origin("", op.loc)
-        value.origin = replace(origin, name=origin.name or record.function)
-        mapping[op.result] = value
-        records.append(record)
-        return True
-
-    return rebuild(module, visit), records
-
-
-def _approximation(op: Op) -> tuple[Polynomial, Approximation]:
-    degree, interval, samples = (op.attrs[key] for key in ("degree", "interval", "samples"))
-    function = function_of(op.attrs["function"])
-    name = function.name
-    if interval is None:
-        raise RangeError(
-            f"{name}: the range of its argument is not known; pass calibrate=data to compile, "
-            f"or give it here: {function.written()}",
-            at=op.loc,
-        )
-    with user_line(op.loc):
-        polynomial = function.approximate(interval, degree, None if samples is None else np.array(samples))
-    return polynomial, Approximation(name, op.loc, interval, degree, max_error(polynomial, function.reference))
 
 
 def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Value, _Seen]:

@@ -1,6 +1,6 @@
 """Functions for programs: exact on NumPy arrays, approximated by polynomials when compiled.
 
-Default degrees: 11 for sigmoid, tanh and exp, 15 for others.
+The degree of a polynomial follows from the precision that is asked of the compiled program, unless `degree=` gives it.
 """
 
 from __future__ import annotations
@@ -34,39 +34,40 @@ Interval = tuple[float, float]
 def relu(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """max(x, 0), elementwise.
 
-    degree  of the polynomial used when compiled (default 15); more is more exact, and deeper
+    degree  of the polynomial used when compiled; without it, as low as `precision_bits` allows. One that is given may
+            lose more than that: compiling then says how much, in a warning and in the report
     range   (lo, hi) of the values of x; without it, from calibration data
     """
     return _apply("relu", x, degree, range)
 
 
 def gelu(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
-    """x times the normal distribution function of x; `degree` (default 15) and `range` as for relu."""
+    """x times the normal distribution function of x; `degree` and `range` as for relu."""
     return _apply("gelu", x, degree, range)
 
 
 def sigmoid(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
-    """1 / (1 + exp(-x)); `degree` (default 11) and `range` as for relu."""
+    """1 / (1 + exp(-x)); `degree` and `range` as for relu."""
     return _apply("sigmoid", x, degree, range)
 
 
 def tanh(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
-    """Hyperbolic tangent; `degree` (default 11) and `range` as for relu."""
+    """Hyperbolic tangent; `degree` and `range` as for relu."""
     return _apply("tanh", x, degree, range)
 
 
 def exp(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
-    """Exponential function; `degree` (default 11) and `range` as for relu."""
+    """Exponential function; `degree` and `range` as for relu."""
     return _apply("exp", x, degree, range)
 
 
 def log(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
-    """Natural logarithm of numbers above 0; `degree` (default 15) and `range` as for relu."""
+    """Natural logarithm of numbers above 0; `degree` and `range` as for relu."""
     return _apply("log", x, degree, range)
 
 
 def sqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
-    """Square root of numbers from 0 on; `degree` (default 15) and `range` as for relu.
+    """Square root of numbers from 0 on; `degree` and `range` as for relu.
 
     The closer to 0 the range begins, the higher the degree that it takes.
     """
@@ -74,7 +75,7 @@ def sqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) ->
 
 
 def rsqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
-    """1 / sqrt(x) for numbers above 0; `degree` (default 15) and `range` as for relu.
+    """1 / sqrt(x) for numbers above 0; `degree` and `range` as for relu.
 
     It takes a degree of about the square root of the ratio of the range's ends, for each bit of precision.
     """
@@ -82,7 +83,7 @@ def rsqrt(x: Any, *, degree: int | None = None, range: Interval | None = None) -
 
 
 def reciprocal(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
-    """1 / x for numbers that are all above 0, or all below; `degree` (default 15) and `range` as for relu.
+    """1 / x for numbers that are all above 0, or all below; `degree` and `range` as for relu.
 
     It takes a degree of about the square root of the ratio of the range's ends, for each bit of precision.
     """
@@ -192,7 +193,7 @@ def _apply(given: Function | str, x: Any, degree: int | None, interval: Interval
         function = function_of(given)
         if isinstance(x, Traced):
             return x._tracer.call(applying.trace, x, function, degree, interval)
-        applying.check_degree(function, function.degree if degree is None else degree)
+        applying.check_degree(function, degree)
         if interval is not None:
             checked_range(function, interval)
         return function.reference(plain_array(x))

@@ -18,12 +18,12 @@ Interval = tuple[float, float]
 
 
 def shape(
-    a: Shape, *, function: object, degree: int, interval: Interval | None, samples: tuple[float, ...] | None
+    a: Shape, *, function: object, degree: int | None, interval: Interval | None, samples: tuple[float, ...] | None
 ) -> Shape:
     """Shape of the operand.
 
     function  a Function, or the name of one that is known
-    degree    of the polynomial that will approximate the function
+    degree    of the polynomial that will approximate the function; None: as the precision asked for needs
     interval  where it will; None until calibration or the user says
     samples   values the operand takes, for a fit weighted by them; None if not calibrated
     """
@@ -34,18 +34,18 @@ def shape(
 def trace(
     tracer: Tracer, x: object, function: Function | str, degree: int | None = None, interval: Interval | None = None
 ) -> Value:
-    """A function of x; the default degree is the function's own."""
+    """A function of x."""
     known = function_of(function)
-    degree = known.degree if degree is None else degree
     bounds = None if interval is None else checked_range(known, interval)
     return tracer.emit(APPLY, tracer.lift(x), function=known, degree=degree, interval=bounds, samples=None)
 
 
-def check_degree(function: Function, degree: int) -> None:
-    """RangeError unless the degree is a whole number from 1 to 1023."""
-    if not isinstance(degree, int) or not 1 <= degree <= 1023:
+def check_degree(function: Function, degree: object) -> None:
+    """RangeError unless the degree is a whole number from 1 to 1023, or None."""
+    if degree is not None and (isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= 1023):
         raise RangeError(
-            f"{function.name}: degree={degree!r} must be a whole number from 1 to 1023; 15 suits most networks"
+            f"{function.name}: degree={degree!r} must be a whole number from 1 to 1023; without it the degree follows "
+            "from precision_bits"
         )
 
 
@@ -72,7 +72,7 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     array = rng.uniform(0.1, 0.9, size=random_shape(rng, slots))
     expressions: dict[str, Any] = {"relu": lambda x: np.maximum(x, 0.0)} | {f.__name__: f for f in UFUNCS}
     function = FUNCTIONS[str(rng.choice(sorted(expressions)))]
-    attrs = {"function": function, "degree": function.degree, "interval": None, "samples": None}
+    attrs = {"function": function, "degree": None, "interval": None, "samples": None}
     return Case((array,), expressions[function.name], attrs)
 
 
@@ -89,7 +89,7 @@ APPLY = tensor_op(
     "apply",
     shape=shape,
     meaning=_apply,
-    attributes={"function": object, "degree": int, "interval": object, "samples": object},
+    attributes={"function": object, "degree": object, "interval": object, "samples": object},
     random_case=random_case,
     rows=row_rules.elementwise,
     numpy={**{ufunc: tracing(ufunc.__name__) for ufunc in UFUNCS}, np.maximum: trace_maximum},

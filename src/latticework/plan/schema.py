@@ -288,7 +288,8 @@ class Plan:
     watch      register -> position of the tensor value that it holds
     factors    of some of these registers: what is to be multiplied by to be that value
     placing    how the layouts were chosen, for the report;  circuit  of a circuit: how it was vectorised
-    loss       what degrees that the user gave lose, in words, where it is more than was asked;  scores  if there are any
+    loss       what degrees that the user gave lose, in words, where it is more than was asked
+    scores     against labels of calibration rows, if there were any
     """
 
     client: ClientSpec

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from latticework.approx.chebyshev import fit, interpolate, max_error, to_chebyshev
+from latticework.approx.curve import Curve
 from latticework.approx.functions import FUNCTIONS, gelu, relu, sigmoid
+from latticework.approx.minimax import minimax
 from latticework.errors import RangeError
 from latticework.plan.constants import Polynomial
 
@@ -85,10 +87,40 @@ def test_fit_ignores_samples_outside_the_interval_but_stays_bounded():
 
 
 @pytest.mark.parametrize("name", ["exp", "gelu", "relu", "sigmoid", "tanh"])
-def test_default_degrees_are_close_on_moderate_ranges(name):
-    activation = FUNCTIONS[name]
-    error = max_error(activation.approximate((-4.0, 4.0), activation.degree), activation.reference)
-    assert error < {"relu": 0.09, "gelu": 2e-2}.get(name, 2e-2)
+@pytest.mark.parametrize("interval", [(-4.0, 4.0), (-3.0, 7.0), (-9.0, 2.0)])
+@pytest.mark.parametrize("degree", [1, 4, 7, 16])
+def test_the_largest_error_is_nearly_the_least_possible(name, interval, degree):
+    """By de la Vallee Poussin: no polynomial is closer than the least of degree + 2 errors of alternating sign."""
+    function = FUNCTIONS[name].reference
+    polynomial = minimax(function, interval, degree)
+    assert polynomial.degree <= degree and polynomial.interval == interval
+    x = np.union1d(np.linspace(*interval, 200_001), [0.0])
+    errors = function(x) - polynomial(x)
+    ends = np.flatnonzero(np.diff(errors >= 0.0)) + 1
+    peaks = np.array([np.max(np.abs(run)) for run in np.split(errors, ends)])
+    runs = [peaks[i : i + degree + 2] for i in range(len(peaks) - degree - 1)]  # neighbours alternate
+    assert np.max(np.abs(errors)) <= 1.05 * max(np.min(run) for run in runs)
+    assert max_error(polynomial, function) == pytest.approx(np.max(np.abs(errors)), rel=1e-3)
+
+
+def test_kinks_anywhere_are_seen():
+    for kink in (0.123456, -2.7182):
+        line = Polynomial((0.0,), (-3.0, 1.0))
+        assert max_error(line, lambda x: 1.0 - np.abs(x - kink)) >= 1.0 - 1e-6
+        error = max_error(minimax(lambda x: np.abs(x - kink), (-3.0, 1.0), 15), lambda x: np.abs(x - kink))
+        assert error < 0.045  # 0.28 * 2 / 15 for a kink in the middle (Bernstein)
+
+
+def test_errors_outside_of_a_domain_do_not_count():
+    curve = Curve(FUNCTIONS["sqrt"].reference, (0.0, 4.0))
+    assert 0.0 < curve.error(7) < 0.1
+
+
+def test_the_lowest_degree_that_does_is_found():
+    curve = Curve(sigmoid, (-8.0, 7.0))
+    degree = curve.least_degree(1e-3, 1, 31)
+    assert curve.error(degree) <= 1e-3 < curve.error(degree - 1)
+    assert max_error(curve.polynomial(degree), sigmoid) <= curve.error(degree)
 
 
 def test_references():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from latticework import frontend as lw
+from latticework.accuracy import approximated
 from latticework.errors import RangeError, ShapeError
 from latticework.frontend.samples import LEAST_SAMPLES, REPEATED_VALUES, affordable_samples, samples_of
 from latticework.ir.interpret import interpret
@@ -18,7 +19,7 @@ DATA = [{"x": row} for row in RNG.normal(size=(300, 1, 4))]
 
 @lw.program
 def network(x: lw.Secret[1, 4]):
-    hidden = lw.relu(x @ WEIGHT)
+    hidden = lw.relu(x @ WEIGHT, degree=15)
     return lw.sigmoid(hidden @ WEIGHT.T)
 
 
@@ -35,7 +36,7 @@ def test_magnitudes_are_recorded():
     assert calibrated.inputs[0].origin.max_abs == np.abs(inputs).max()
     product = ops_named(calibrated, "tensor.matmul")[0].result
     assert product.origin.max_abs == pytest.approx(np.abs(hidden).max(), rel=1e-12)
-    assert product.origin.loc.text == "hidden = lw.relu(x @ WEIGHT)"
+    assert product.origin.loc.text == "hidden = lw.relu(x @ WEIGHT, degree=15)"
     lo, hi = hidden.min(), hidden.max()
     relu = ops_named(calibrated, "tensor.apply")[0]
     assert relu.attrs["interval"] == pytest.approx((lo - 0.1 * (hi - lo), hi + 0.1 * (hi - lo)), rel=1e-12)
@@ -45,12 +46,14 @@ def test_magnitudes_are_recorded():
 
 def test_approximated_program_is_close():
     calibrated = lw.calibrate(lw.trace(network), DATA)
-    module, records = lw.approximate(calibrated)
+    found = approximated(calibrated, DATA, 7)
+    module, records = found.module, found.fitted
     verify(module)
     assert not ops_named(module, "tensor.apply") and len(ops_named(module, "tensor.polynomial")) == 2
-    assert [(r.function, r.degree) for r in records] == [("relu", 15), ("sigmoid", 11)]
-    assert records[0].loc.text == "hidden = lw.relu(x @ WEIGHT)"
-    assert 0 < records[0].max_error < 0.3 and 0 < records[1].max_error < 0.05
+    assert [(r.function, r.given) for r in records] == [("relu", True), ("sigmoid", False)]
+    assert records[0].degree == 15 and found.is_lossy
+    assert records[0].loc.text == "hidden = lw.relu(x @ WEIGHT, degree=15)"
+    assert 0 < records[0].max_error < 0.3 and 0 < records[1].max_error < 0.75 * 2**-7
     errors = [np.abs(interpret(module, s)[0] - network(s["x"])).max() for s in DATA[:50]]
     assert max(errors) < 0.1
     relu = ops_named(module, "tensor.polynomial")[0]
@@ -63,9 +66,9 @@ def test_range_given_by_the_user():
         return lw.tanh(x, range=(-9, 9), degree=21)
 
     calibrated = lw.calibrate(lw.trace(tight), DATA)
-    _, (record,) = lw.approximate(calibrated)
-    assert record.interval == (-9.0, 9.0) and record.degree == 21
-    lw.approximate(lw.trace(tight))
+    (record,) = approximated(calibrated, DATA, 8).fitted
+    assert record.interval == (-9.0, 9.0) and record.degree == 21 and record.given
+    assert approximated(lw.trace(tight), DATA, 8).fitted == [record]
 
 
 def test_data_outside_the_given_range():
@@ -81,8 +84,8 @@ def test_data_outside_the_given_range():
 
 def test_no_range_and_no_data():
     with pytest.raises(RangeError, match=r"relu: the range.*calibrate=data.*lw.relu\(x, range=") as caught:
-        lw.approximate(lw.trace(network))
-    assert caught.value.at.text == "hidden = lw.relu(x @ WEIGHT)"
+        approximated(lw.trace(network), DATA, 8)
+    assert caught.value.at.text == "hidden = lw.relu(x @ WEIGHT, degree=15)"
 
 
 def test_values_in_loops_are_seen_in_every_iteration():
@@ -96,9 +99,9 @@ def test_values_in_loops_are_seen_in_every_iteration():
     lo, hi = 2.0, 3.0 + np.tanh(3.0 + np.tanh(3.0 + np.tanh(3.0)))
     assert apply.attrs["interval"] == pytest.approx((lo - 0.1 * (hi - lo), hi + 0.1 * (hi - lo)))
     assert module.inputs[0].origin.max_abs == 2.0
-    approximated, _ = lw.approximate(module)
-    verify(approximated)
-    np.testing.assert_allclose(interpret(approximated, samples[0])[0], growing(samples[0]["x"], 4), atol=1e-4)
+    made = approximated(module, samples, 16).module
+    verify(made)
+    np.testing.assert_allclose(interpret(made, samples[0])[0], growing(samples[0]["x"], 4), atol=2**-16)
 
 
 def test_loops_never_entered_leave_the_range_open():
@@ -108,7 +111,7 @@ def test_loops_never_entered_leave_the_range_open():
 
     module = lw.calibrate(lw.trace(skipped), [{"x": np.ones(2), "n": 0}])
     with pytest.raises(RangeError, match="range of its argument is not known"):
-        lw.approximate(module)
+        approximated(module, [{"x": np.ones(2), "n": 0}], 8)
 
 
 def test_polynomials_of_the_user_get_their_interval():
@@ -127,7 +130,8 @@ def test_constant_data_still_give_an_interval():
         return lw.sigmoid(x)
 
     for value in (0.0, -5.0):
-        _, (record,) = lw.approximate(lw.calibrate(lw.trace(flat), [{"x": np.full(2, value)}]))
+        data = [{"x": np.full(2, value)}]
+        (record,) = approximated(lw.calibrate(lw.trace(flat), data), data, 8).fitted
         assert record.interval[0] < value < record.interval[1]
 
 
@@ -171,7 +175,7 @@ def test_input_ranges():
 
 def test_calibrated_modules_print_and_parse():
     module = lw.calibrate(lw.trace(network), DATA)
-    for stage in (module, lw.approximate(module)[0]):
+    for stage in (module, approximated(module, DATA, 7).module):
         text = print_module(stage)
         assert print_module(parse_module(text, sources=stage.sources)) == text
 

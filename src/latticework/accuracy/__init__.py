@@ -4,7 +4,7 @@ What is promised is about the program itself: on inputs like those of calibratio
 2^-precision_bits of it, relative to the largest in calibration. That budget is for errors of functions and for noise
 together. Functions may take three quarters (`SHARE`), and noise gets what they leave. A bit less for noise costs a bit
 of scale, and two bits are the most that it can lose in this way, at most as many bits of modulus as one more level has.
-For functions half instead of three quarters is a factor of 1.5 in error, which is a degree half as high again where they
+For functions half instead of three quarters is a factor of 1.5 in error, a degree half as high again where they
 have kinks, and one level more in every second program. What the last step of a degree leaves over goes back to noise.
 """
 

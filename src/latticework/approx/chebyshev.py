@@ -25,7 +25,6 @@ _NEGLIGIBLE = 1e-14  # relative to the largest coefficient: rounding of the fit,
 _GRID = 10_001  # odd, so that the middle of the interval (a kink of relu) is a point
 _POINTS_A_DEGREE = 32
 _PEAKS, _ZOOMS, _ZOOM_POINTS = 16, 4, 9
-_BETWEEN = 1.01  # of a polynomial's largest value that is looked for at 32 points a degree
 
 
 def check_interval(interval: Interval) -> Interval:
@@ -88,7 +87,7 @@ def max_error(polynomial: Polynomial, function: RealFunction, beyond: float = 0.
     """Largest |polynomial - function| on the interval, and up to `beyond` times half its length outside.
 
     It is looked for at 32 Chebyshev points a degree (at least 10,001) and at 0 if that is inside, then ever closer
-    around the largest of them; 1 % is added for what lies between. A spike narrower than that is not seen.
+    around the largest of them. A spike narrower than that is not seen.
     """
     count = max(_GRID, _POINTS_A_DEGREE * polynomial.degree + 1)
     reach = 1.0 + beyond
@@ -115,7 +114,7 @@ def max_error(polynomial: Polynomial, function: RealFunction, beyond: float = 0.
         every = np.arange(len(peaks))
         largest = max(largest, float(np.max(near)))
         low, high = points[top - 1, every], points[top + 1, every]
-    return _BETWEEN * largest
+    return largest
 
 
 def to_chebyshev(polynomial: Polynomial, interval: Interval | None = None) -> Polynomial:

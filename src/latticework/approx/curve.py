@@ -11,7 +11,8 @@ from latticework.approx.chebyshev import Interval, RealFunction, max_error
 from latticework.approx.minimax import minimax
 from latticework.plan.constants import Polynomial
 
-BEYOND = 1e-6  # of half the interval: arguments at its ends may leave it by rounding
+BEYOND = 1e-8  # of half the interval: arguments at its ends may leave it by rounding
+BETWEEN = 1.01  # times the largest error that is seen, for those between the points that are looked at
 SPREAD = 32  # degrees are told apart to one in so many
 
 
@@ -39,7 +40,7 @@ class Curve:
     def _at(self, degree: int) -> tuple[Polynomial, float]:
         if degree not in self._polynomials:
             made = self._made(degree)
-            self._polynomials[degree] = made, max_error(made, self.function, BEYOND)
+            self._polynomials[degree] = made, BETWEEN * max_error(made, self.function, BEYOND)
         return self._polynomials[degree]
 
     def least_degree(self, most: float, lowest: int, highest: int) -> int:

@@ -39,7 +39,8 @@ def minimax(function: RealFunction, interval: Interval, degree: int) -> Polynomi
     """
     lo, hi = check_interval(interval)
     plain = interpolate(function, (lo, hi), degree)
-    kept = _parity(interpolate(function, (lo, hi), max(2 * degree + 1, 63)))
+    series = interpolate(function, (lo, hi), max(2 * degree + 1, 63))
+    kept = _parity(series)
     # Of an odd function the best polynomials of degrees 2k - 1 and 2k are one, which alternates in 2k + 2 points.
     tried = degree + 1 if kept is not None and degree % 2 == kept else degree
 
@@ -53,6 +54,7 @@ def minimax(function: RealFunction, interval: Interval, degree: int) -> Polynomi
     coefficients = from_values(values)[: degree + 1]
     if kept is not None:
         coefficients[3 - kept :: 2] = 0.0
+        coefficients[1 - kept] *= series.coefficients[1 - kept] != 0.0
     found = Polynomial(tuple(float(c) for c in coefficients), (lo, hi))
     return min((found, plain), key=lambda p: max_error(p, function))
 
@@ -121,7 +123,7 @@ class _Exchange:
 
     def exchanged(self, at: FloatArray, distance: FloatArray) -> bool:
         """Move the points to the largest distances of alternating sign; False if there are too few."""
-        ends = np.flatnonzero(np.sign(distance[1:]) * np.sign(distance[:-1]) < 0) + 1
+        ends = np.flatnonzero(np.diff(distance >= 0.0)) + 1
         runs = np.split(np.arange(len(at)), ends)
         peaks = [int(run[np.argmax(np.abs(distance[run]))]) for run in runs]
         while len(peaks) > len(self.points):

@@ -49,7 +49,7 @@ from latticework.plan.constants import LinearMap, Polynomial
 from latticework.plan.gathers.steps import Choice
 from latticework.plan.gathers.terms import made_outputs, read_inputs
 
-TOLERANCE = 1e-6  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
+TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
 MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
 PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)

@@ -27,13 +27,13 @@ NUM_IMAGES, HIDDEN, SEED = 64, 32, 7
 
 @lw.program
 def score(x: lw.Secret[1, 64], w1, b1, w2, b2):
-    h = lw.relu(x @ w1 + b1)
+    h = lw.relu(x @ w1 + b1, degree=15)
     return h @ w2 + b2
 
 
 @lw.program
 def score_batch(x: lw.Secret[NUM_IMAGES, 64], w1, b1, w2, b2):
-    h = lw.relu(x @ w1 + b1)
+    h = lw.relu(x @ w1 + b1, degree=15)
     return h @ w2 + b2
 
 

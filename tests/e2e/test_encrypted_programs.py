@@ -213,17 +213,18 @@ def test_polynomial_regression_predicts_as_its_fit():
 def test_batch_mlp_with_relu(insecure_ring_degree):
     @lw.program
     def mlp(x: lw.Secret[4, 8], w1, w2):
-        return lw.relu(x @ w1) @ w2
+        return lw.relu(x @ w1, degree=15) @ w2
 
     data = uniform((200, 8), 9)
-    model = lw.compile(
-        mlp,
-        weights=(HIDDEN, OUT),
-        calibrate=data,
-        precision_bits=PRECISION_BITS,
-        ring_degree=insecure_ring_degree,
-        insecure=True,
-    )
+    with pytest.warns(lw.ApproximationWarning, match="relu of degree 15"):
+        model = lw.compile(
+            mlp,
+            weights=(HIDDEN, OUT),
+            calibrate=data,
+            precision_bits=PRECISION_BITS,
+            ring_degree=insecure_ring_degree,
+            insecure=True,
+        )
     deployed = Deployed(model, data)
     x = data[10:14]
     got = deployed.run(x).reveal()

@@ -17,7 +17,7 @@ weights = rng.uniform(-1, 1, (16, 16)), rng.uniform(-1, 1, (16, 4))
 
 @lw.program
 def mlp(x: lw.Secret[8, 16], w1, w2):
-    return lw.relu(x @ w1) @ w2
+    return lw.relu(x @ w1, degree=15) @ w2
 
 def compiled(degree=32768):
     data = np.random.default_rng(1).uniform(-1, 1, (64, 16))

@@ -1,5 +1,7 @@
 """Error bounds hold for every input that a client accepts and for every trip count, or the result is marked."""
 
+import functools
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -105,3 +107,51 @@ def test_a_sum_that_cancels_is_bounded_where_it_does_not():
     (spec,) = model.plan.client.secret_inputs
     for x in adversaries(spec, np.random.default_rng(0), data[0]):
         assert verdict(client.decrypt(server(client.encrypt(x))), cancelling(x)) == "held"
+
+
+INNER = np.random.default_rng(4).normal(size=(6, 5))
+OUTER = np.random.default_rng(5).normal(size=(5, 3))
+FUNCTIONS = {
+    "output": lambda x: lw.sigmoid(0.9 * x),
+    "scaled": lambda x: 3.0 - 2.0 * lw.tanh(x),
+    "one after another": lambda x: lw.sigmoid(lw.tanh(2.0 * x) - 0.3),
+    "squared": lambda x: lw.exp(x) ** 2,
+    "positive": lambda x: lw.log(x + 3.0) * lw.sigmoid(x),
+    "kink": lambda x: lw.relu(x),
+    "network": lambda x: lw.tanh(x @ INNER) @ OUTER,
+    "loop": lambda x: lw.for_loop(3, lambda i, h: lw.tanh(h + 0.5 * x), x),
+    "beside": lambda x: (lw.sigmoid(np.sum(x)), lw.sigmoid(x)),
+}
+
+
+@pytest.mark.parametrize("degree", [None, 3])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_bounds_of_functions_are_about_the_functions_themselves(name, degree):
+    """Against NumPy's own, at the ends of the accepted ranges; also where a degree is given that is far too low."""
+    function = FUNCTIONS[name]
+    taken = {name: getattr(lw, name) for name in ("sigmoid", "tanh", "exp", "log", "relu")}
+    data = np.random.default_rng(6).uniform(-1, 1, (40, 6))
+
+    @lw.program
+    def program(x: lw.Secret[6]):
+        return function(x)
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.ApproximationWarning)
+        for each, applied in taken.items():
+            patch.setattr(lw, each, functools.partial(applied, degree=degree))
+        model = lw.compile(program, calibrate=data, precision_bits=6, ring_degree=4096, insecure=True)
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    (spec,) = model.plan.client.secret_inputs
+    for x in adversaries(spec, np.random.default_rng(0), data[0]):
+        wanted = function(x)
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        results = client.decrypt(server(client.encrypt(x)))
+        for value, want in zip(results if isinstance(results, tuple) else (results,), wanted, strict=True):
+            assert verdict(value, want) != "wrong", (name, x, value.reveal(), want, value.error_bound)
+    proved = [output.reach is not None for output in model.plan.client.outputs]
+    if name in ("output", "scaled", "squared", "kink"):
+        assert proved == [True], "an argument that is an element of the input cannot leave its range"
+    if name in ("network", "beside"):  # together elements may take it out
+        assert not proved[0] and proved[1:] in ([], [True])

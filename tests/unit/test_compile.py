@@ -228,10 +228,11 @@ def test_calibration_decides_ranges_and_magnitudes():
 
 def test_the_plan_is_the_program_with_its_functions_approximated():
     def network(x: lw.Secret[4]):
-        return lw.relu(0.125 * (W @ x)).mean()
+        return lw.relu(0.125 * (W @ x), degree=15).mean()
 
     data = np.random.default_rng(9).uniform(-1, 1, (20, 4))
-    model = lw.compile(lw.program(network), calibrate=data, precision_bits=14, ring_degree=2048, insecure=True)
+    with pytest.warns(lw.ApproximationWarning, match="relu of degree 15 is off by up to"):
+        model = lw.compile(lw.program(network), calibrate=data, precision_bits=14, ring_degree=2048, insecure=True)
     placed = model._reference.module
     assert model.plan.chain.main.top == 6  # one for the map, with the scalings; four for degree 15; one for the mean
     rng = np.random.default_rng(4)

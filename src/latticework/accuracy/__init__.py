@@ -20,11 +20,11 @@ from latticework.accuracy.effects import Effects, with_polynomials
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
 from latticework.accuracy.uses import Approximated, Fitted, FloatArray, Use, uses_of
-from latticework.accuracy.words import loss, refusal, score_text, too_deep
+from latticework.accuracy.words import loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
-__all__ = ["SHARE", "Approximated", "Fitted", "approximated", "loss", "score_text", "scores_of"]
+__all__ = ["SHARE", "Approximated", "Fitted", "approximated", "loss", "scores_of"]
 
 SHARE = 0.75
 ATTEMPTS = 4

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy.degrees import MAX_DEGREE, part_taken
-from latticework.accuracy.uses import Approximated, Use
+from latticework.accuracy.uses import Approximated, Fitted, Use
 from latticework.errors import PrecisionError
 from latticework.expand.polynomial import num_products
 from latticework.figures import over
@@ -19,6 +19,7 @@ from latticework.plan.schema import Scores
 FloatArray = npt.NDArray[np.float64]
 
 LISTED = (15, 31, 63, 127, 255, 511, MAX_DEGREE)
+MAX_LISTED = 3  # functions
 USUAL = 63  # degrees that are advised where there is a choice
 
 
@@ -80,26 +81,33 @@ def loss(found: Approximated, precision_bits: float, share: float, scores: Score
     relative = found.effects / np.where(magnitudes > 0.0, magnitudes, np.inf)
     worst = int(np.argmax(relative))
     bits = -log2(float(relative[worst]))
-    parts = [f"{f.loc}: {f.function} of degree {f.degree} is off by up to {f.max_error:.3g} on "
-             f"[{f.interval[0]:.4g}, {f.interval[1]:.4g}]" for f in fitted if f.given]  # fmt: skip
-    listed = "; ".join(parts[:3]) + (f"; and {len(parts) - 3} more" if len(parts) > 3 else "")
-    needed = [f"{f.needed} for {f.function}" for f in fitted if f.given and f.needed is not None]
-    would = f"degree {', '.join(needed)} would do" if needed and len(needed) == len(parts) else (
-        f"no degree up to {MAX_DEGREE} would do")  # fmt: skip
+    given = [f for f in fitted if f.given]
+    parts = [
+        f"{_where(f)}: {f.function} of degree {f.degree} is off by up to {f.max_error:.3g} on "
+        f"[{f.interval[0]:.4g}, {f.interval[1]:.4g}]"
+        for f in given
+    ]
+    listed = "; ".join(parts[:MAX_LISTED]) + (
+        f"; and {len(parts) - MAX_LISTED} more" if len(parts) > MAX_LISTED else ""
+    )
+    would = f"no degree up to {MAX_DEGREE} would do"
+    if all(f.needed is not None for f in given):
+        would = f"degree {', '.join(f'{f.needed} for {f.function}' for f in given[:MAX_LISTED])} would do"
+        remedies = ["leave degree= out"]
+    else:
+        remedies = []
     ask = floor(bits + log2(share))
-    fewer = f", ask for precision_bits={ask}" if ask >= 1 else ""
+    remedies += [f"ask for precision_bits={ask}"] if ask >= 1 else []
+    remedy = ", ".join([*remedies, "or take the loss as it is"]) if remedies else "take the loss as it is"
     return (
         f"{listed}. This moves results by up to {found.effects[worst]:.3g} on inputs like those of calibration "
         f"({found.shifts[worst]:.3g} on the calibration data), which leaves {over(bits, precision_bits)} bits of the "
         f"largest where precision_bits={precision_bits:g} was asked; {would}"
-        + ("" if scores is None else f"; {score_text(scores)}")
-        + f". Leave degree= out where a degree would do{fewer}, or take the loss as stated"
+        + ("" if scores is None else f"; {scores}")
+        + f". {remedy[0].upper()}{remedy[1:]}"
     )
 
 
-def score_text(scores: Scores) -> str:
-    """Scores before and after."""
-    return (
-        f"{scores.measure} on {scores.rows} labelled calibration rows: {scores.exact:.4g} by the program itself, "
-        f"{scores.approximated:.4g} with its functions approximated"
-    )
+def _where(fitted: Fitted) -> str:
+    """file:line, the folder left out."""
+    return str(fitted.loc).replace("\\", "/").rsplit("/", 1)[-1]

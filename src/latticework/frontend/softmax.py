@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.approx.chebyshev import Interval
-from latticework.approx.degrees import MOST, least_degree
+from latticework.approx.degrees import least_degree
 from latticework.approx.functions import FUNCTIONS
 from latticework.errors import RangeError
 from latticework.figures import outside
@@ -174,12 +174,8 @@ def _apart(sources: Module, builder: Builder, x: Value, op: Op, way: Way) -> Val
         return builder.build(CONSTANT.spec, [], source=sources.add_source(np.array(value)), shape=())
 
     def applied(name: str, value: Value, interval: Interval) -> Value:
-        function = FUNCTIONS[name]
-        enough = min(least_degree(function.reference, interval, _TOLERANCE), MOST)
-        chosen = max(1, int(enough)) if degree is None else degree
-        return builder.build(
-            APPLY.spec, [value], function=function, degree=chosen, interval=interval, samples=None
-        )  # fmt: skip
+        attrs = {"function": FUNCTIONS[name], "degree": degree, "interval": interval, "samples": None}
+        return builder.build(APPLY.spec, [value], **attrs)
 
     def normalised(parts: Value, interval: Interval) -> Value:
         total = builder.build(SUM.spec, [parts], axes=(axis,), keepdims=True)

@@ -232,6 +232,12 @@ class Scores:
     exact: float
     approximated: float
 
+    def __str__(self) -> str:
+        return (
+            f"{self.measure} on {self.rows} labelled calibration rows: {self.exact:.4g} by the program itself, "
+            f"{self.approximated:.4g} with its functions approximated"
+        )
+
 
 @dataclass(frozen=True)
 class ClientSpec:

@@ -13,7 +13,8 @@ known is null, and so are numbers that are not finite.
                    high, limit (of public integers), bytes
   outputs          name, shape, layout, words, slots, vectors, level, bytes, usual_error (bound for inputs like those
                    of calibration), error_bound (for every accepted input if is_proved), worst_case (by the worst
-                   noise), magnitude (largest in calibration), shift (by approximation), budget_bits (if exact)
+                   noise), magnitude (largest in calibration), approximation (part of usual_error by approximating
+                   functions), shift (what that changes on calibration data), budget_bits (if exact)
   keys             kind, steps (of rotations), level, uses, log2_qp, stored_bytes, resident_bytes
   client           predicted for one thread: keygen_seconds, encrypt_seconds, decrypt_seconds; memory: keygen_bytes,
                    encrypt_bytes, decrypt_bytes; sizes: input_bytes, result_bytes, key_bytes, file_bytes
@@ -26,7 +27,8 @@ and, but for client files, which hold no code:
                    lowest), operations (text, seconds, encode_seconds, levels); seconds add up to later_runs
   operations       how often each kind runs, loops multiplied out;  instructions: of the code
   timeline         kind, op, level, lines (where, text), seconds, trips, instructions, in the order of the code
-  approximations   one object a function
+  approximations   one object a function;  loss: what given degrees lose, in words;  scores: measure, rows, exact,
+                   approximated, against labels; null if there were none
   layouts          layout, words, shape, tensors
   layout_choice    explored, bits_a_second, steps, endings; null if the plan does not say
   circuit          the schedule of a circuit of scalars; null for programs on arrays
@@ -86,6 +88,8 @@ def _execution(execution: Execution) -> dict[str, Any]:
         "instructions": execution.instructions,
         "timeline": [_renamed(moment) for moment in execution.timeline],
         "approximations": execution.approximations,
+        "loss": execution.loss,
+        "scores": execution.scores,
         "layouts": [
             {"layout": g.layout, "words": layout_words(g.pack), "shape": g.shape, "tensors": g.tensors}
             for g in execution.layouts

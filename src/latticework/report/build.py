@@ -61,6 +61,8 @@ def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str,
         tuple(moments_of(plan, cost)),
         sum(len(block.code) for block in plan.blocks),
         table_text(model),
+        plan.loss,
+        plan.scores,
     )
     worst = _worst_cases(plan)
     notes = tuple(plan_notes(plan, cost, model))
@@ -123,7 +125,7 @@ def _report(
             OutputRow(
                 name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
                 o.error_bound, o.magnitude, o.shift, worst, o.pack.count, budget,
-                o.usual_error or o.error_bound, o.reach is not None, layout_words(o.pack),
+                o.usual_error or o.error_bound, o.reach is not None, layout_words(o.pack), o.approximation,
             )
             for name, o, worst, budget in zip(_output_names(client), client.outputs, worst_cases, budgets, strict=True)
         ),
@@ -219,7 +221,7 @@ def _approximations(plan: Plan) -> list[ApproximationRow]:
     return [
         ApproximationRow(
             a.function, _location(plan, a.location), _source_text(plan, a.location), a.low, a.high, a.degree,
-            a.max_error,
+            a.max_error, a.given,
         )
         for a in plan.approximations
     ]  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from latticework.cost import ClientCosts, Estimate
 from latticework.plan.circuits import Circuit
 from latticework.plan.pack import PackMap
+from latticework.plan.schema import Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class OutputRow:
     error_bound of the noise model; for every accepted input if `is_proved`, else for inputs like those of calibration
     usual_error the bound for inputs like those of calibration
     shift       what approximating functions changed at most, in calibration
+    approximation  part of `usual_error` that approximating functions takes
     worst_case  what noise cannot exceed for any accepted input; None if unknown (a client file holds no code)
     words       the layout in a sentence
     budget_bits of an exact output: bits by which the noise is expected to stay below what would make it wrong
@@ -102,6 +104,7 @@ class OutputRow:
     usual_error: float = 0.0
     is_proved: bool = False
     words: str = ""
+    approximation: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,10 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class ApproximationRow:
-    """One function replaced by a polynomial, and the user's line."""
+    """One function replaced by a polynomial, and the user's line.
+
+    given  whether the user gave the degree; else it follows from the precision asked for
+    """
 
     function: str
     where: str
@@ -128,6 +134,7 @@ class ApproximationRow:
     high: float
     degree: int
     max_error: float
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +250,8 @@ class Execution:
 
     choice   why tensors lie where they do; None if the plan does not say
     circuit  the schedule of a circuit of scalars; None for programs on arrays
+    loss     what degrees that the user gave lose, where it is more than was asked
+    scores   against labels of calibration rows
     """
 
     estimate: Estimate
@@ -254,6 +263,8 @@ class Execution:
     timeline: tuple[Moment, ...]
     instructions: int
     table: str
+    loss: str = ""
+    scores: Scores | None = None
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ from latticework.report.wording import (
     CLIENT_HEADS,
     bits_text,
     client_rows,
+    approximation_words,
+    degree_text,
     error_rows,
     family_rows,
     family_seconds,
@@ -175,15 +177,16 @@ def _execution(execution: Execution) -> list[str]:
     parts = [_timeline(execution), _time(execution)]
     if execution.approximations:
         rows = [
-            [html_text(a.function), code(a.text), html_text(a.where), f"{real(a.low)} to {real(a.high)}", str(a.degree),
-             small(a.max_error)]
+            [html_text(a.function), code(a.text), html_text(a.where), f"{real(a.low)} to {real(a.high)}",
+             degree_text(a), small(a.max_error)]
             for a in execution.approximations
         ]  # fmt: skip
         head = ("function", "line", "where", "range", "degree", "max error")
+        said = "".join(f"<p>{html_text(text)}</p>" for text in approximation_words(execution))
         parts.append(
             section(
                 "Approximations",
-                table(head, rows, numbers=(3, 4, 5), stacked=True),
+                table(head, rows, numbers=(3, 4, 5), stacked=True) + said,
                 "functions replaced by polynomials",
             )
         )

@@ -17,12 +17,14 @@ def table_text(model: CostModel) -> str:
 
 
 _BOUND_NOTE = (
-    "Error bounds are against the program with its functions approximated; what approximating them itself changes is "
-    "stated beside them. The noise model exceeds them as rarely as a normal number six standard deviations (2 in 10^9 "
-    "elements). For every accepted input: by interval arithmetic over the accepted ranges and all run-time counts, and "
-    "no value of the program leaves its modulus. For inputs like those of calibration: as drawn in simulations of "
-    "these; nothing is proved then, and results of other inputs, though accepted, may be wrong. The worst case is what "
-    "the noise of any accepted input cannot exceed, whatever its randomness, as long as no value leaves its modulus."
+    "Error bounds are against the program itself, its functions exact: what approximating them takes is part of them, "
+    "by their largest errors on the ranges stated. The noise model exceeds them as rarely as a normal number six "
+    "standard deviations (2 in 10^9 elements). For every accepted input: by interval arithmetic over the accepted "
+    "ranges and all run-time counts; no argument of a function leaves its range then, and no value of the program its "
+    "modulus. For inputs like those of calibration: as drawn in simulations of these, and of functions that are off by "
+    "as much as they can be; nothing is proved then, and results of other inputs, though accepted, may be wrong. The "
+    "worst noise is what that of any accepted input cannot exceed, whatever its randomness, as long as no value leaves "
+    "its modulus."
 )
 
 

@@ -15,9 +15,11 @@ from latticework.report.wording import (
     CLIENT_HEADS,
     ENDING_HEADS,
     ENDINGS_SAID,
+    approximation_words,
     behind_text,
     choice_text,
     client_rows,
+    degree_text,
     ending_rows,
     error_rows,
     family_rows,
@@ -110,12 +112,14 @@ def _execution(execution: Execution) -> list[str]:
     lines = _time(execution)
     if execution.approximations:
         rows = [
-            [a.text or a.function, a.function, a.where, f"{real(a.low)} to {real(a.high)}", str(a.degree),
+            [a.text or a.function, a.function, a.where, f"{real(a.low)} to {real(a.high)}", degree_text(a),
              small(a.max_error)]
             for a in execution.approximations
         ]  # fmt: skip
         head = ("line", "function", "where", "range", "degree", "max error")
         lines += ["", "Approximations", *columns(head, rows, left=3)]
+        for said in approximation_words(execution):
+            lines += ["", *_wrapped(said)]
     if execution.circuit is not None:
         lines += lanes_text(execution.circuit, WIDTH)
     lines += _layouts(execution)

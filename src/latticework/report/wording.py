@@ -6,6 +6,7 @@ from math import isfinite
 
 from latticework.cost import ClientCosts, Estimate, OperationCounts
 from latticework.report.data import (
+    ApproximationRow,
     Contents,
     Execution,
     KeyRow,
@@ -195,9 +196,21 @@ def error_rows(report: Contents, output: OutputRow) -> list[tuple[str, str]]:
         ("error, for every accepted input", proved),
         ("error, by the worst noise", worst_case(output)),
     ]
-    if output.shift:
-        rows.append(("by approximating functions, in calibration", f"up to {small(output.shift)}"))
+    if output.approximation:
+        part = f"up to {small(output.approximation)}, and {small(output.shift)} on the calibration data"
+        rows.insert(1, ("of it by approximating functions", part))
     return rows
+
+
+def degree_text(row: ApproximationRow) -> str:
+    """A degree, and whether the user gave it."""
+    return f"{row.degree}, given" if row.given else str(row.degree)
+
+
+def approximation_words(execution: Execution) -> list[str]:
+    """What approximating functions means for results, in sentences."""
+    scores = [] if execution.scores is None else [f"{execution.scores}."]
+    return [*scores, *([execution.loss + "."] if execution.loss else [])]
 
 
 def _bits_right(error: float, magnitude: float) -> str:

@@ -48,7 +48,8 @@ def minimax(function: RealFunction, interval: Interval, degree: int) -> Polynomi
         return function(on_interval(t, (lo, hi)))
 
     middle = to_unit(np.zeros(1), (lo, hi))  # where relu and its like have their kink
-    values = _Exchange(on_unit, tried, middle[np.abs(middle) < 1.0]).run()
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # points that fall together end the steps
+        values = _Exchange(on_unit, tried, middle[np.abs(middle) < 1.0]).run()
     if values is None:
         return plain
     coefficients = from_values(values)[: degree + 1]
@@ -115,8 +116,7 @@ class _Exchange:
             row, column = np.nonzero(apart == 0.0)
             apart[row, column] = 1.0
             shares = self.weights / apart
-            with np.errstate(divide="ignore", invalid="ignore"):
-                part = (shares @ values) / np.sum(shares, axis=1)
+            part = (shares @ values) / np.sum(shares, axis=1)
             part[row] = values[column]
             found[start : start + ROWS] = part
         return found

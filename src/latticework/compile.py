@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from latticework.frontend.batching import batch_of
 from latticework.frontend.samples import assumed_samples, repeated_rows, samples_of
 from latticework.frontend.tracing import user_line
 from latticework.model import Model, Reference
-from latticework.params import modulus_limit_bits, most_levels, security_levels
+from latticework.params import MAX_RING_LOG2, Need, levels_held, modulus_limit_bits, security_levels
 from latticework.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.placing import NETWORKS
 from latticework.precision import Search
@@ -128,7 +129,8 @@ def compile(
     data = calibrate if calibrate is not None else example
     batch = batch_of(module)
     samples = assumed_samples(module) if data is None else samples_of(program, module, data, batch)
-    limit = most_levels(precision_bits, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
+    largest = Need(0, 1, ceil(precision_bits), 2), ring_degree or 1 << MAX_RING_LOG2, security_bits
+    limit = None if insecure and ring_degree is not None else levels_held(*largest)
     with user_line(program.loc):
         traced = to_polynomials(
             module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),

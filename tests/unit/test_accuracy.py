@@ -178,7 +178,9 @@ def test_scores_before_and_after():
     assert model.scores.measure == "accuracy" and model.scores.rows == 80 and model.scores.exact == 1.0
     assert model.scores.approximated >= 0.95
     batch = compiled(lambda x: lw.tanh(x @ W1) @ W2, shape=(32, 6), precision_bits=8, labels=CLASSES)
-    assert batch.scores.rows == 64 and batch.scores.exact == 1.0
+    assert batch.scores.rows == 80 and batch.scores.exact == 1.0  # two batches, and one that ends with the rest
+    few = compiled(lambda x: lw.tanh(x @ W1) @ W2, shape=(32, 6), data=DATA[:20], precision_bits=8, labels=CLASSES[:20])
+    assert few.scores.rows == 20 and few.scores.exact == 1.0
     signs = compiled(lambda x: np.tanh(x @ W1)[:, 0], shape=(40, 6), precision_bits=8, labels=DATA @ W1[:, 0] > 0)
     assert (signs.scores.rows, signs.scores.exact) == (80, 1.0)
     halves = compiled(lambda x: lw.sigmoid(x @ W1[:, 0]), precision_bits=8, labels=np.where(DATA @ W1[:, 0] > 0, 1, -1))

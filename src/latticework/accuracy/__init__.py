@@ -27,7 +27,8 @@ from latticework.ir import Module
 __all__ = ["SHARE", "Approximated", "Fitted", "approximated", "loss", "scores_of"]
 
 SHARE = 0.75
-ATTEMPTS = 4
+ATTEMPTS = 6
+STEEPER = 64.0  # times that slopes may be found to be steeper in one attempt
 VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
 
 
@@ -49,24 +50,28 @@ def approximated(
     magnitudes = np.maximum(found.magnitudes, [size or 0.0 for size in seen])
     budgets = SHARE * 2.0**-precision_bits * magnitudes
     budgets = np.where(magnitudes > VANISHING * np.max(magnitudes), budgets, np.inf)
+    outputs, limits = len(budgets), np.concatenate([budgets, found.rooms])
     slopes = found.slopes()
     for _ in range(ATTEMPTS):
-        parts = slopes / budgets[:, None]
+        parts = slopes / limits[:, None]
         degrees = chosen(uses, parts)
         if degrees is None:
-            raise refusal(uses, parts, precision_bits)
+            raise refusal(uses, parts[:outputs], precision_bits)
         polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]
         errors = np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)])
         pairs = zip(polynomials, errors.tolist(), strict=True)
         made = with_polynomials(module, [replace(polynomial, error=error) for polynomial, error in pairs])
-        shifts, straight = found.shifts(made), slopes @ errors
-        effects = np.maximum.reduce([straight, found.of(errors.tolist()), shifts])
+        straight = slopes @ errors
+        moved = np.maximum(straight, found.of(errors.tolist()))
+        shifts = found.shifts(made)
+        moved[:outputs] = np.maximum(moved[:outputs], shifts)
+        effects = moved[:outputs]
         is_lossy = bool(np.any(effects > budgets))
         if not is_lossy or any(use.given is not None for use in uses):
             break
-        slopes *= np.maximum(effects / np.maximum(straight, 1e-300), 1.0)[:, None]
+        slopes *= np.clip(moved / np.maximum(straight, 1e-300), 1.0, STEEPER)[:, None]
     else:
-        raise refusal(uses, slopes / budgets[:, None], precision_bits)
+        raise refusal(uses, slopes[:outputs] / budgets[:, None], precision_bits)
     levels = least_levels(made, {})
     if most_levels is not None and levels > most_levels and any(use.given is None for use in uses):
         raise too_deep(uses, degrees, levels, most_levels, precision_bits)

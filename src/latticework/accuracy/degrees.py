@@ -3,7 +3,7 @@
 A polynomial of degree d spends ceil(log2(d + 1)) levels and about 2 sqrt(d) products, and a level costs every operation
 of the program one more prime. So the degrees of a program are chosen together: classes of equal depth from the lowest
 up, always raising the function that takes most of the budget; then classes are lowered where others leave room; then
-every degree as far down in its class as all of them in equal measure allow.
+every degree goes as far down in its class as all of them in equal measure allow, and each by itself where room is left.
 """
 
 from __future__ import annotations
@@ -97,6 +97,21 @@ class _Choice:
                 self.levels = lower
 
     def _settled(self) -> list[int]:
+        """Degrees in their classes: in equal measure lower, then one after the other where there is room left."""
+        found = self._in_equal_measure()
+        for place, levels in enumerate(self.levels):
+            others = self._spent(found) - self.parts[:, place] * self.uses[self.free[place]].error(found[place])
+            weights = self.parts[:, place]
+            allowed = np.min((1.0 - others[weights > 0.0]) / weights[weights > 0.0], initial=np.inf)
+            lowest = 1 << (levels - 1)
+            found[place] = self.uses[self.free[place]].curve.least_degree(float(allowed), lowest, found[place])
+        return found
+
+    def _spent(self, degrees: Sequence[int]) -> FloatArray:
+        errors = np.array([self.uses[n].error(degree) for n, degree in zip(self.free, degrees, strict=True)])
+        return np.asarray(self.parts @ errors)
+
+    def _in_equal_measure(self) -> list[int]:
         """Degrees in their classes, each allowed the same multiple of what it takes at the top of its class."""
         tops = [self._error(place, levels) for place, levels in enumerate(self.levels)]
 
@@ -106,16 +121,15 @@ class _Choice:
                 for number, top, levels in zip(self.free, tops, self.levels, strict=True)
             ]
 
+        if len(self.free) == 1:
+            return [(1 << self.levels[0]) - 1]
         total = float(np.max(np.sum(self._taken(self.levels), axis=1), initial=0.0))
         low, high = 0.0, np.log2(1.0 / max(total, 2.0**-60))
-        if len(self.free) == 1:
-            return allowing(2.0**high)
         best = allowing(1.0)
         for _ in range(STEPS):
             middle = (low + high) / 2
             degrees = allowing(2.0**middle)
-            errors = np.array([self.uses[n].error(d) for n, d in zip(self.free, degrees, strict=True)])
-            if np.all(self.parts @ errors <= 1.0):
+            if np.all(self._spent(degrees) <= 1.0):
                 best, low = degrees, middle
             else:
                 high = middle

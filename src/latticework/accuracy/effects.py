@@ -5,6 +5,9 @@ chance. So every function is moved by that much everywhere: up, down, by the sig
 arguments are off equally), and by random signs (each element for itself). The largest change of an output over all of
 these and over calibration samples is taken for what other inputs like them may see: it does not depend on which errors
 the samples happen to meet.
+An error also moves the arguments of functions that come later, which must not leave the range that those are close on:
+so changes of arguments are measured as those of outputs are, even where no output would show them (what is normalised
+afterwards).
 Cost: `PATTERNS` runs a sample, for each function and once for all together.
 """
 
@@ -18,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy.uses import Use
+from latticework.approx.chebyshev import to_unit
 from latticework.frontend.samples import Sample, affordable_samples
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.ops.apply import APPLY
@@ -33,6 +37,7 @@ PATTERNS = 2 + 2 * len(WAVES) + RANDOM
 RUN_SAMPLES = 32  # for all functions of a program together, but at least LEAST_SAMPLES for each
 LEAST_SAMPLES = 4
 COMPARED_SAMPLES = 256
+LEAST_ROOM = 2.0**-8  # of half a range, by which arguments may be moved though calibration saw the ends of the range
 SMALL = 2.0**-20  # of a function's values, by which it is moved to see what follows
 
 
@@ -40,50 +45,73 @@ class Effects:
     """Runs of one program.
 
     magnitudes  largest |element| of every output in these runs
+    rooms       by how much the argument of every function may be moved
     """
 
     def __init__(self, module: Module, uses: Sequence[Use], samples: Sequence[Sample]) -> None:
         self.module, self.uses, self.all_samples = module, uses, samples
-        most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
-        self.samples = spaced(samples, affordable_samples(module, samples[0], most))
-        self.exact = [interpret(module, sample) for sample in self.samples]
-        self.magnitudes = np.max([[np.max(np.abs(y), initial=0.0) for y in run] for run in self.exact], axis=0)
         self.amplitudes = [0.0] * len(uses)
         self.pattern: Pattern = np.zeros_like
-        numbers = {use.op: number for number, use in enumerate(uses)}
+        self.arguments: list[list[FloatArray]] = []
+        self.disturbed = self._disturbed()
+        most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
+        self.samples = spaced(samples, affordable_samples(module, samples[0], most))
+        self.exact = [self._run(sample) for sample in self.samples]
+        outputs = len(module.outputs)
+        sizes = [[np.max(np.abs(y), initial=0.0) for y in run[:outputs]] for run in self.exact]
+        self.magnitudes = np.max(sizes, axis=0)
+        self.rooms = np.array([self._room(use, [run[outputs + n] for run in self.exact]) for n, use in enumerate(uses)])
+
+    def _disturbed(self) -> Module:
+        """The program with functions that are moved by the pattern, and keep their arguments."""
+        numbers = {use.op: number for number, use in enumerate(self.uses)}
 
         def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
             if op not in numbers:
                 return False
-            attrs = {**op.attrs, "function": replace(uses[numbers[op]].function, reference=self._moved(numbers[op]))}
+            function = replace(self.uses[numbers[op]].function, reference=self._moved(numbers[op]))
+            attrs = {**op.attrs, "function": function}
             mapping[op.result] = builder.build(APPLY.spec, [mapping[op.operands[0]]], **attrs)
             return True
 
-        self.disturbed = rebuild(module, visit)
+        return rebuild(self.module, visit)
 
     def _moved(self, number: int) -> Callable[[FloatArray], FloatArray]:
         use = self.uses[number]
-        lo, hi = use.interval
 
         def moved(x: FloatArray) -> FloatArray:
-            unit = np.clip((2.0 * np.asarray(x) - lo - hi) / (hi - lo), -1.0, 1.0)
+            self.arguments[number].append(np.ravel(x))
+            unit = np.clip(to_unit(np.asarray(x), use.interval), -1.0, 1.0)
             return np.asarray(use.function.reference(x) + self.amplitudes[number] * self.pattern(unit))
 
         return moved
 
+    def _run(self, sample: Sample) -> list[FloatArray]:
+        """The outputs, and the arguments of every function."""
+        self.arguments = [[np.zeros(0)] for _ in self.uses]
+        with np.errstate(all="ignore"):
+            outputs = interpret(self.disturbed, sample)
+        return [*outputs, *(np.concatenate(seen) for seen in self.arguments)]
+
+    def _room(self, use: Use, arguments: Sequence[FloatArray]) -> float:
+        lo, hi = use.interval
+        seen = np.concatenate(arguments)
+        room = min(float(np.min(seen, initial=hi)) - lo, hi - float(np.max(seen, initial=lo)))
+        return max(room, LEAST_ROOM * (hi - lo) / 2)
+
     def of(self, amplitudes: Sequence[float]) -> FloatArray:
-        """Largest change of every output when each function is off by as much as this."""
+        """Largest change of every output, and of every function's argument, when functions are off by so much."""
         self.amplitudes = list(amplitudes)
         rng = np.random.default_rng(0)
-        most = np.zeros(len(self.magnitudes))
+        most = np.zeros(len(self.magnitudes) + len(self.uses))
         for pattern in _patterns(rng):
             self.pattern = pattern
             for sample, exact in zip(self.samples, self.exact, strict=True):
-                most = np.maximum(most, distances(exact, interpret(self.disturbed, sample)))
-        return most
+                most = np.maximum(most, distances(exact, self._run(sample)))
+        return np.nan_to_num(most, nan=np.inf)
 
     def slopes(self) -> FloatArray:
-        """Largest change of an output, for each unit of a function's error: (outputs, functions)."""
+        """Changes as of `of`, for each unit of a function's error: (outputs and arguments, functions)."""
         columns = []
         for number, use in enumerate(self.uses):
             amplitude = SMALL * use.curve.size

@@ -12,7 +12,6 @@ from latticework.params.select import (
     TooDeepError,
     build_chain,
     levels_held,
-    most_levels,
     ring_that_holds,
     select_chain,
 )
@@ -33,7 +32,6 @@ __all__ = [
     "explicit_chain",
     "levels_held",
     "modulus_limit_bits",
-    "most_levels",
     "next_scale",
     "ring_that_holds",
     "security_levels",

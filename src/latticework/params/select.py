@@ -125,18 +125,6 @@ def _with_primes(need: Need, ring_degree: int) -> Need:
     return replace(need, scale_bits=max(need.scale_bits, (ring_degree - 1).bit_length() + SUPPLY_BITS))
 
 
-def most_levels(
-    precision_bits: float, *, ring_degree: int | None = None, security_bits: int = 128, insecure: bool = False
-) -> int | None:
-    """Levels that no ring (or not the one asked for) exceeds at this precision; None if there is no such limit."""
-    degree = ring_degree or 1 << MAX_RING_LOG2
-    limit = modulus_limit_bits(degree, security_bits)
-    if limit is None or (insecure and ring_degree is not None):
-        return None
-    scale_bits = max(ceil(precision_bits), (degree - 1).bit_length() + SUPPLY_BITS)
-    return max(0, (limit - _least_bits(Need(0, 1, scale_bits, 2))) // scale_bits)
-
-
 def _least_bits(need: Need) -> int:
     """Bits of modulus that a need takes at least: its levels, the lowest one, one special prime."""
     return (need.depth + 1) * need.scale_bits + need.headroom_bits + _least_special_bits(need)

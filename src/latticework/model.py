@@ -119,7 +119,7 @@ class Model:
         return self._returned(outputs)
 
     def plaintext(self, *inputs: npt.ArrayLike | int, **named: Any) -> Any:
-        """The program on cleartext tensors in NumPy, its functions approximated: what encrypted results approach.
+        """The program on cleartext tensors in NumPy, its functions as polynomials: what encrypted results approach.
 
         A loaded model does not have the tensor program; then this is the noiseless simulation of its plan.
         inputs  as `simulate` takes them; raises as it does

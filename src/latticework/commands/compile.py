@@ -30,6 +30,9 @@ def compile(
     force: Force = False,
     weights: Annotated[Path | None, typer.Option(help=".npz with one array per weight, by parameter name.")] = None,
     calibrate: Annotated[Path | None, typer.Option(help=".npy or .npz with data like the inputs.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help=".npy with a label for each row of calibrate, to score by.")
+    ] = None,
     example: Annotated[Path | None, typer.Option(help=".npy or .npz with inputs that have no shape.")] = None,
     precision_bits: Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")] = 12,
     ring_degree: Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")] = None,
@@ -52,7 +55,7 @@ def compile(
 ) -> Outcome:
     """Compile a program or a circuit to the server's plan and, beside it, the client file (no weights)."""
     client_file = output.with_suffix(".lwclient")
-    data = [file for file in (weights, calibrate, example, cost_table) if file is not None]
+    data = [file for file in (weights, calibrate, labels, example, cost_table) if file is not None]
     if report is not None:
         report_ending(report, program)
     outputs = [output, client_file, *([report] if report is not None else [])]
@@ -64,6 +67,7 @@ def compile(
             found,
             weights=read_arrays(weights) if weights else {},
             calibrate=read_values(calibrate) if calibrate else None,
+            labels=read_values(labels) if labels else None,
             example=read_values(example) if example else None,
             precision_bits=precision_bits,
             ring_degree=ring_degree,

@@ -25,10 +25,10 @@ class OwnerValue:
     """A decrypted tensor. It shows itself only through `reveal`, and refuses to be pickled or converted silently.
 
     shape        of the tensor
-    error_bound  bound on the error of an element by the noise model, against the program with its functions
-                 approximated (the approximation errors themselves are in the model's report). Infinite where the
-                 value is larger than what the program was made for: then no bound is known, and it may be wrong.
-                 0 for BFV, whose values are exact integers (int64)
+    error_bound  bound on the error of an element, against the program with its functions exact: noise by the noise
+                 model, and the errors of polynomials in place of functions. Infinite where the value is larger than
+                 what the program was made for: then no bound is known, and it may be wrong. 0 for BFV, whose values
+                 are exact integers (int64)
     is_proved    whether the bound holds for every input that the client accepts. If not, it holds for inputs like those
                  of calibration, and a result of other inputs may be wrong without being marked
     usual_error  the bound for inputs like those of calibration, which is smaller

@@ -31,9 +31,9 @@ from latticework.report.slot_grid import slot_grid
 from latticework.report.timeline import timeline
 from latticework.report.wording import (
     CLIENT_HEADS,
+    approximation_words,
     bits_text,
     client_rows,
-    approximation_words,
     degree_text,
     error_rows,
     family_rows,

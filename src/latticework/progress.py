@@ -38,7 +38,7 @@ class ProgressBar:
     def __init__(self, label: str = "", console: Console | None = None, *, after: float = 0.0) -> None:
         self.label = label
         console = console or Console(stderr=True)
-        self._drawing = _Cell(label) if console.is_jupyter else _Bar(console) if console.is_terminal else None
+        self._drawing = _Cell(label) if console.is_jupyter else _Bar(label, console) if console.is_terminal else None
         self._lock, self._shown, self._ended = threading.Lock(), False, False
         self._timer = threading.Timer(after, self._show) if after and self._drawing is not None else None
 
@@ -92,11 +92,11 @@ class _Drawing(Protocol):
 class _Bar:
     """A line of a terminal."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, label: str, console: Console) -> None:
         text = TextColumn("{task.description}", markup=False)
         columns = (text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=console, transient=True)
-        self._task = self._progress.add_task("", total=None)
+        self._task = self._progress.add_task(label, total=None)
         self.start, self.stop = self._progress.start, self._progress.stop
 
     def note(self, what: str, done: int | None, total: int | None) -> None:

@@ -9,6 +9,7 @@ from latticework.frontend import trace
 from latticework.frontend.batching import batch_of
 from latticework.plan.batch import Batch
 from latticework.plan.serialise import read_client, write_client
+from latticework.report import explain_file
 
 SMALL = {"precision_bits": 10, "ring_degree": 2048, "insecure": True}
 RNG = np.random.default_rng(0)
@@ -43,6 +44,19 @@ def test_any_number_of_rows(model, parties, count):
     assert np.abs(columns.reveal() - rows.T[:2]).max() <= columns.error_bound
     for computed in (score(rows, W), model.plaintext(rows), model.simulate(rows)):
         assert np.allclose(computed[0], np.square(rows @ W), atol=1e-6) and np.allclose(computed[1], rows.T[:2])
+
+
+def test_files_say_how_many_rows_they_hold(parties, tmp_path):
+    client, _ = parties
+    for given, told in ((5, "x (2 ciphertexts), 5 rows in 2 runs (not encrypted)"), (1, "1 row in 1 run"), (4, None)):
+        client.encrypt(RNG.uniform(2, 3, (given, 3))).save(tmp_path / "x.lwct")
+        text = explain_file(tmp_path / "x.lwct")
+        assert told in text if told else "run" not in text
+
+
+def test_one_run_is_debugged_at_a_time(model, parties):
+    with pytest.raises(ShapeError, match="debug: 5 rows were given; give the inputs of one run"):
+        model.debug(RNG.uniform(2, 3, (5, 3)), client=parties[0])
 
 
 def test_stacks_of_whole_inputs(model, parties):
@@ -100,7 +114,7 @@ def test_rows_that_are_not_apart_are_refused():
     client = lw.compile(centred, **SMALL).client(threads=1)
     with pytest.raises(ShapeError) as caught:
         client.encrypt(np.ones((3, 3)))
-    assert str(caught.value) == (
+    assert caught.value.message.startswith(
         "program centred, input x has shape (3, 3), the program was compiled for (4, 3), and its rows cannot be padded or "
         "split: the program does not compute each of them alike and apart from the others "
         f"(sum at test_batches.py:{centred.loc.line + 1}); "
@@ -209,6 +223,12 @@ def test_altered_numbers_of_rows_are_refused(model, parties):
         altered = type(encrypted)(**{**vars(encrypted), "extent": extent})
         with pytest.raises(FormatError, match="said to hold . rows in . runs, which this program cannot have"):
             server(altered)
+    short = type(encrypted)(**{**vars(encrypted), "tensors": {"x": encrypted.tensors["x"][:1]}})
+    with pytest.raises(FormatError, match="said to be 5 rows in 2 runs, but x have no ciphertexts for so many"):
+        server(short)
+    endless = type(encrypted)(**{**vars(short), "extent": type(encrypted.extent)(1 << 60)})
+    with pytest.raises(FormatError, match="a stack of .* runs, but they have no ciphertexts for so many"):
+        server(endless)
     for batch in (Batch(5, ("x",), (0, 1)), Batch(4, ("z",), (0, 1)), Batch(4, ("x",), (0,)), Batch(4, ("x",), (1, 0))):
         with pytest.raises(FormatError, match="rows are no axis of the inputs and outputs"):
             read_client(write_client(type(spec)(**{**vars(spec), "batch": batch})))

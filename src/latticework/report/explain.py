@@ -104,7 +104,7 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
     if kind == _core.FileKind.CIPHERTEXTS:
         extras = _extras(header)
         facts |= {"role": _text(extras.get("role")), "program": _text(extras.get("program"))}
-        facts |= {"holds": list(_counts(header)), "integers": _integers(extras)}
+        facts |= {"holds": list(_counts(header)), "integers": _integers(extras), "extent": _extent(extras)}
     return facts
 
 
@@ -143,6 +143,15 @@ def _integers(extras: dict[str, Any]) -> dict[str, int]:
     return {str(k): v for k, v in integers.items() if type(v) is int} if isinstance(integers, dict) else {}
 
 
+def _extent(extras: dict[str, Any]) -> str | None:
+    """How many rows or runs the ciphertexts are, if they are not one run of the program as compiled."""
+    extent = extras.get("extent")
+    if not isinstance(extent, list) or len(extent) not in (1, 2) or any(type(n) is not int for n in extent):
+        return None
+    runs = f"{count(extent[0])} run{'s' * (extent[0] != 1)}"
+    return runs if len(extent) == 1 else f"{count(extent[1])} row{'s' * (extent[1] != 1)} in {runs}"
+
+
 def _listed(header: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Every ciphertext of a file: its name and what the file says of it; those of a group share that."""
     found = []
@@ -164,6 +173,7 @@ def _held(header: dict[str, Any]) -> str:
     extras = _extras(header)
     names = [n if number == 1 else f"{n} ({count(number)} ciphertexts)" for n, number in _counts(header).items()]
     names += [f"{name} = {value} (not encrypted)" for name, value in _integers(extras).items()]
+    names += [f"{extent} (not encrypted)"] if (extent := _extent(extras)) else []
     more = f" and {count(len(names) - _MAX_ITEMS)} more" if len(names) > _MAX_ITEMS else ""
     of = f"{extras['role']} of {extras.get('program', '')}: " if "role" in extras else ""
     return f"{of}{', '.join(names[:_MAX_ITEMS])}{more}"

@@ -157,6 +157,20 @@ def check_extent(spec: ClientSpec, extent: Extent | None) -> None:
         )
 
 
+def check_runs(spec: ClientSpec, extent: Extent, counts: Mapping[str, int]) -> None:
+    """FormatError unless there are ciphertexts for every run: else a short file could ask for any number of runs.
+
+    counts  ciphertexts of each input
+    """
+    differing = [i.name for i in spec.secret_inputs if counts[i.name] == extent.runs * i.pack.count]
+    rows = set() if spec.batch is None or extent.rows is None else set(spec.batch.inputs)
+    if not differing or not rows <= set(differing):
+        raise FormatError(
+            f"program {spec.name}: the inputs are said to be {extent} in {extent.runs} runs, but "
+            f"{', '.join(rows - set(differing)) or 'they'} have no ciphertexts for so many; the file was altered"
+        )
+
+
 def extent_data(extent: Extent | None) -> dict[str, list[int]]:
     """What a file says of an extent."""
     return {} if extent is None else {"extent": [extent.runs, *([] if extent.rows is None else [extent.rows])]}

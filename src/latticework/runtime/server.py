@@ -16,6 +16,7 @@ from latticework.plan.code import encode_code
 from latticework.plan.constants import MapSums, slot_vectors
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
+from latticework.runtime.batches import check_runs
 from latticework.runtime.callers import at_caller
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
@@ -119,6 +120,8 @@ class Server:
         spec, given = self.plan.client, self._joined(inputs, {})
         check_complete(given, spec)
         runs = 1 if given.extent is None else given.extent.runs
+        if given.extent is not None:
+            check_runs(spec, given.extent, {name: len(array) for name, array in given.tensors.items()})
         arguments = [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
         found: dict[str, list[_core.Ciphertext]] = {o.name: [] for o in spec.outputs}
         for run in range(runs):

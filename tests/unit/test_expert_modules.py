@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from expert_calls import calls, members, public_classes, public_errors, public_functions
+from expert_calls import calls, members, public_classes, public_errors, public_functions, worlds
 
 from latticework import bfv, ckks
+from latticework.rlwe.other_names import OTHER_NAMES
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -114,3 +115,21 @@ def test_reprs_in_the_docs_are_those_that_are_printed(page, scheme):
     else:
         exact = bfv.Parameters.choose(depth=2, plain_bits=30)
         assert repr(bfv.Encryptor(exact, bfv.KeyGenerator(exact).secret_key()).encrypt(1)) == shown
+
+
+def test_names_of_other_libraries_say_what_they_are_called_here():
+    """Each stands in the row of the call that it leads to."""
+    rows = [line for line in (DOCS / "expert-names.md").read_text().splitlines() if line.startswith("| `")]
+    for other, here in OTHER_NAMES.items():
+        assert any(re.search(rf"\.{here}`", row) and f"`{other}`" in row for row in rows), (other, here)
+    w = worlds()
+    for thing, other, text in (
+        (w["bfv"].evaluator, "rotate_rows", "bfv.Evaluator has no rotate_rows: it is called rotate here"),
+        (w["ckks"].x, "rescale_to_next", "ckks.Ciphertext has no rescale_to_next: it is called rescale here"),
+        (w["ckks"].generator, "create_relin_keys", "it is called relin_key here"),
+        (w["bfv"].decryptor, "invariant_noise_budget", "it is called noise_budget here"),
+        (w["ckks"].evaluator, "rotate_columns", "ckks.Evaluator has no attribute 'rotate_columns'"),
+        (w["ckks"].x, "nothing", "ckks.Ciphertext has no attribute 'nothing'"),
+    ):
+        with pytest.raises(AttributeError, match=text):
+            getattr(thing, other)

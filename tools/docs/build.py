@@ -26,6 +26,7 @@ FIRST = (
     "upgrading",
     "ckks",
     "bfv",
+    "expert-names",
     "bootstrapping",
 )
 ABOUT = ("SECURITY", "CHANGELOG", "ARCHITECTURE", "CONTRIBUTING")

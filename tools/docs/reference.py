@@ -18,7 +18,7 @@ from latticework import bfv, ckks, errors
 COMPILE = ("compile", "program", "circuit", "load", "Program", "Circuit", "Model", "Techniques")
 INPUTS = ("Secret", "Index", "scalar", "vector", "matrix", "bits", "Array", "Number")
 RUN = ("Client", "Server", "Keys", "PublicKeys", "Encrypted", "OwnerValue")
-SETUP = ("Parameters", "Context", "KeyGenerator", "SecretKey", "PublicKey", "EvaluationKeys", "KeySet")
+SETUP = ("Parameters", "KeyGenerator", "SecretKey", "PublicKey", "EvaluationKeys")
 DATA = ("Encoder", "Encryptor", "Decryptor", "Ciphertext", "Plaintext")
 FILES = ("save_ciphertexts", "load_ciphertexts", "ciphertexts_to_bytes", "ciphertexts_from_bytes")
 MODELS = ("Estimator", "Estimate", "Bound", "NoiseModel", "Noise")

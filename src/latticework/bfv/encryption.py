@@ -15,6 +15,7 @@ from latticework.bfv.parameters import Parameters
 from latticework.bfv.values import Integers, to_integers, to_residues
 from latticework.errors import ParameterMismatchError
 from latticework.rlwe.checks import fail, listed, located, needs
+from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import check_parameters, need_parameters
 from latticework.shown import shown
 
@@ -94,7 +95,7 @@ class Encryptor:
         return shown("Encryptor", *self.parameters._ring, f"{self._kind} key")
 
 
-class Decryptor:
+class Decryptor(KnowsOtherNames):
     """Decrypts, for the owner of the secret key alone.
 
     A result is exact, or refused: when the noise has used up the budget but for 2 bits, `decrypt` raises

@@ -15,6 +15,7 @@ from latticework.ckks.keys import PublicKey, SecretKey
 from latticework.ckks.parameters import Parameters
 from latticework.errors import ParameterMismatchError, UserError
 from latticework.rlwe.checks import fail, listed, located, needs, one_of
+from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import check_parameters, need_parameters
 from latticework.shown import shown
 
@@ -109,7 +110,7 @@ class Encryptor:
         return shown("Encryptor", *self.parameters._ring, f"{self._kind} key")
 
 
-class Decryptor:
+class Decryptor(KnowsOtherNames):
     """Decrypts, for the owner of the secret key alone.
 
     What `decrypt` returns carries noise from which the key can be computed (Li and Micciancio, Eurocrypt 2021): keep it

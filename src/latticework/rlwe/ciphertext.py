@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, NoReturn, Protocol, Self, TypeVar
 from latticework import _core
 from latticework.errors import FormatError
 from latticework.rlwe.checks import file_bytes, file_path, located, needs
+from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
 from latticework.shown import shown, size
 
@@ -34,7 +35,7 @@ class Operators(Protocol):
         """Apply an operator with automatic alignment."""
 
 
-class Ciphertext(Generic[Params]):
+class Ciphertext(KnowsOtherNames, Generic[Params]):
     """An encrypted vector; immutable. Operators and methods use the evaluator that it came from."""
 
     __slots__ = ("core", "evaluator", "parameters")

@@ -13,6 +13,7 @@ from latticework.rlwe.batches import batched
 from latticework.rlwe.checks import fail, located, needs, whole, whole_list
 from latticework.rlwe.ciphertext import Ciphertext
 from latticework.rlwe.keys import EvaluationKeys
+from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
 from latticework.shown import counted, shown
 
@@ -22,7 +23,7 @@ Cipher = TypeVar("Cipher", bound=Ciphertext[Any])
 ALIGNED = ("add", "sub", "mul")  # operators on two operands; the others settle their operand and call the method
 
 
-class Evaluator(ABC, Generic[Params, Keys, Cipher]):
+class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
     """Operations on ciphertexts of either scheme. Lists of ciphertexts give lists of results."""
 
     _kinds: ClassVar[tuple[type[ChainParameters], type[Any]]]  # of parameters and keys

@@ -11,6 +11,7 @@ from latticework.errors import DtypeError, LayoutError, MissingKeyError, SecretK
 from latticework.keys import covering_keys, resident_bytes, steps_by_element
 from latticework.plan.keys import KeySpec, conjugation_element, galois_element, signed_steps
 from latticework.rlwe.checks import fail, file_bytes, file_path, located, needs, type_text, whole, whole_list
+from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
 from latticework.shown import counted, shown, size
 
@@ -247,7 +248,7 @@ Public = TypeVar("Public", bound=PublicKey[Any])
 Evaluation = TypeVar("Evaluation", bound=EvaluationKeys[Any])
 
 
-class KeyGenerator(Generic[Params, Secret, Public, Evaluation]):
+class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation]):
     """Makes the keys of one secret key.
 
     secret_key  the key to make others for; a new one if not given

@@ -93,10 +93,10 @@ def test_all_inputs_that_hold_rows_have_as_many():
     got = client.decrypt(server(*parts))
     assert np.abs(got.reveal() - x * gain * y[:, None]).max() <= got.error_bound
     with pytest.raises(
-        ShapeError, match="program weighted: x is 6 rows, y is 5 rows; give as many rows, or runs, of each"
+        ShapeError, match="program weighted: x of shape .6, 3. is 6 rows, y of shape .5,. is 5 rows; give as"
     ):
         client.encrypt(x, y[:5], gain)
-    with pytest.raises(ShapeError, match="x is 6 rows, y is 4 rows"):
+    with pytest.raises(ShapeError, match="x of shape .6, 3. is 6 rows, y of shape .4,. is 4 rows"):
         client.encrypt(x, y[:4], gain)
     with pytest.raises(
         ShapeError, match="part 1 of the encrypted inputs holds 6 rows and part 2 of .* 4 rows; encrypt as"

@@ -57,7 +57,7 @@ def in_runs(spec: ClientSpec, values: Mapping[str, Any]) -> tuple[dict[str, Any]
     if any(extent.rows is not None for extent in extents.values()):
         extents |= {name: Extent(1, given[name][0]) for name in batched if name in given and name not in extents}
     if len(set(extents.values())) > 1:
-        told = ", ".join(f"{name} is {extent}" for name, extent in extents.items())
+        told = ", ".join(f"{name} of shape {given[name]} is {extent}" for name, extent in extents.items())
         raise ShapeError(f"program {spec.name}: {told}; give as many rows, or runs, of each of these inputs")
     if not extents:
         return found, None

@@ -132,9 +132,12 @@ class Search:
         usual, least = (self.headroom_bits(plan, sizes.largest, outputs, most) for outputs in (found.outputs, []))
         for _ in range(ATTEMPTS):
             if scale_bits > MAX_SCALE_BITS:
+                less = self.precision_bits - (scale_bits - MAX_SCALE_BITS)
+                ask = f"ask for precision_bits={less:g}, or where" if less >= 1 else "where"
                 raise PrecisionError(
                     f"compile: precision_bits={self.precision_bits:g} would need a scale of 2^{scale_bits}; at most "
-                    f"2^{MAX_SCALE_BITS} is possible: ask for {scale_bits - MAX_SCALE_BITS} bits less",
+                    f"2^{MAX_SCALE_BITS} is possible: {ask} values in between are small, such as products of secrets "
+                    "of 1e-6, give the secrets multiplied by a public number, so that they come near 1",
                     at=self.program.loc,
                 )
             try:

@@ -117,7 +117,7 @@ def test_files_that_are_not_there_or_not_files(deployed, files, reader, tmp_path
 
 def test_bytes_in_memory(deployed):
     for data in (b"", b"hello", bytes(4096)):
-        with pytest.raises(FormatError, match=r"^bytes in memory: "):
+        with pytest.raises(FormatError, match=r"^[^ ]+: bytes in memory: "):
             deployed.server.load_encrypted(data)
 
 

@@ -1,5 +1,7 @@
 """lw.compile: precision, parameters and errors, on small insecure rings; programs of unusual shapes and sizes."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -278,8 +280,21 @@ def test_a_precision_that_no_scale_gives():
     def tiny(x: lw.Secret[3]):
         return (1e-6 * x) * (1e-6 * x)
 
-    with pytest.raises(PrecisionError, match=r"ask for .* bits less"):
+    with pytest.raises(PrecisionError, match=r"would need a scale of 2\^\d+; .*: (ask for|where) ") as caught:
         lw.compile(lw.program(tiny), precision_bits=12, ring_degree=1024, insecure=True)
+    less = re.search(r": ask for precision_bits=(\d+), or where values", caught.value.message)
+    if less:
+        lw.compile(lw.program(tiny), precision_bits=int(less.group(1)), ring_degree=1024, insecure=True)
+
+    def product(x: lw.Secret[3], y: lw.Secret[3]):
+        return x * y * x * y
+
+    small = np.random.default_rng(0).uniform(0.5e-6, 1e-6, (2, 20, 3))
+    with pytest.raises(
+        PrecisionError, match=r"is possible: where values in between are small.* multiplied by a public"
+    ):
+        lw.compile(lw.program(product), calibrate=tuple(small))
+    lw.compile(lw.program(product), calibrate=tuple(1e6 * small))
 
 
 def test_a_loop_that_spends_levels_at_run_time_names_its_line():

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import estimators
+from latticework.bench import suites
+
+suites()  # puts the source tree on the path
+from bench import estimators  # noqa: E402
 
 RESULTS = Path(estimators.__file__).parent / "results" / "estimators.json"
 

@@ -42,8 +42,8 @@ _NO_FORMULA: tuple[tuple[tuple[str, ...], str], ...] = (
 )  # fmt: skip
 _FINISHES = {
     "predict": "classes are found by comparing: return this and take its sign, or np.argmax, after decryption",
-    "predict_proba": "lw.sigmoid of this is the probability of one of two classes; of more, do the softmax after "
-    "decryption",
+    "predict_proba": "lw.sigmoid of this is the probability of one of two classes, lw.softmax that of each of more; or "
+    "return this, and do it after decryption",
     "predict_log_proba": "take the logarithm of probabilities after decryption",
 }
 TORCH = (
@@ -52,12 +52,13 @@ TORCH = (
 )
 _OF_PACKAGE = {
     "torch": TORCH,
-    "scipy": "write it with NumPy's functions and lw.exp, lw.sigmoid, lw.tanh, lw.polynomial",
+    "scipy": "write it with NumPy's functions and lw.exp, lw.sigmoid, lw.polynomial; what takes a single number is "
+    "lw.approximate(function)(x)",
     "pandas": "take the public numbers out of the frame, frame.to_numpy(), and compute with NumPy: w @ x, x * w",
     "sklearn": "write it in NumPy, with the arrays that the fitted estimator holds: those whose names end with _",
 }
 _OF_FUNCTION = {
-    "scipy.softmax": "return the scores, and do the softmax after decryption: it keeps their order",
+    "scipy.softmax": "write lw.softmax(x, axis); or return the scores, and do it after decryption",
     "scipy.log_softmax": "return the scores, and do the softmax after decryption: it keeps their order",
     "scipy.logsumexp": "return the values and do it after decryption",
     "scipy.zscore": "write (x - mean) / deviation with public numbers from training data, or return np.mean(x) and "

@@ -1,5 +1,6 @@
 """Sphinx: the settings of the documentation. `tools/docs/build.py` lays the pages out and runs it."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,14 @@ def _as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
     lines[:] = rst_lines(lines)
 
 
+def _shorter(app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, result: str | None) -> Any:
+    """Names of type aliases as they are written."""
+    short = [text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, result)]
+    return tuple(short)
+
+
 def setup(app: Any) -> None:
     """Docstrings in our own form become reStructuredText."""
+    app.connect("autodoc-process-signature", _shorter)
     app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-docstring", _as_rst)

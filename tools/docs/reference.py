@@ -157,7 +157,7 @@ def is_alias(value: Any) -> bool:
 def _described(module: ModuleType, name: str) -> str:
     value, path = getattr(module, name), f"{module.__name__}.{name}"
     if is_alias(value):
-        return _directive("py:type", path, "", description(module, name))
+        return _directive("py:type", name, "", description(module, name))
     if inspect.isclass(value):
         return _directive("autoclass", path, ":members:", ":inherited-members:")
     return _directive("autofunction", path)

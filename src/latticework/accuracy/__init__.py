@@ -51,7 +51,7 @@ def approximated(
     budgets = SHARE * 2.0**-precision_bits * magnitudes
     budgets = np.where(magnitudes > VANISHING * np.max(magnitudes), budgets, np.inf)
     outputs, limits = len(budgets), np.concatenate([budgets, found.rooms])
-    slopes = found.slopes()
+    seen_slopes, slopes = found.slopes()
     for _ in range(ATTEMPTS):
         parts = slopes / limits[:, None]
         degrees = chosen(uses, parts)
@@ -62,14 +62,16 @@ def approximated(
         pairs = zip(polynomials, errors.tolist(), strict=True)
         made = with_polynomials(module, [replace(polynomial, error=error) for polynomial, error in pairs])
         straight = slopes @ errors
-        moved = np.maximum(straight, found.of(errors.tolist()))
+        margin = straight / np.maximum(seen_slopes @ errors, 1e-300)
+        moved = np.maximum(straight, margin * found.of(errors.tolist()))
         shifts = found.shifts(made)
-        moved[:outputs] = np.maximum(moved[:outputs], shifts)
+        moved[:outputs] = np.maximum(moved[:outputs], margin[:outputs] * shifts)
         effects = moved[:outputs]
         is_lossy = bool(np.any(effects > budgets))
         if not is_lossy or any(use.given is not None for use in uses):
             break
-        slopes *= np.clip(moved / np.maximum(straight, 1e-300), 1.0, STEEPER)[:, None]
+        steeper = np.clip(moved / np.maximum(straight, 1e-300), 1.0, STEEPER)[:, None]
+        slopes, seen_slopes = slopes * steeper, seen_slopes * steeper
     else:
         raise refusal(uses, slopes[:outputs] / budgets[:, None], precision_bits)
     levels = least_levels(made, {})

@@ -4,7 +4,7 @@ The error of a polynomial is at most its largest one and of either sign, and whe
 chance. So every function is moved by that much everywhere: up, down, by the sign of a wave over its argument (equal
 arguments are off equally), and by random signs (each element for itself). The largest change of an output over all of
 these and over calibration samples is taken for what other inputs like them may see: it does not depend on which errors
-the samples happen to meet.
+the samples happen to meet. Half of the samples that are run are those of which a first run shows that they change most.
 An error also moves the arguments of functions that come later, which must not leave the range that those are close on:
 so changes of arguments are measured as those of outputs are, even where no output would show them (what is normalised
 afterwards).
@@ -15,20 +15,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import pi
+from math import pi, prod
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy.uses import Use
 from latticework.approx.chebyshev import to_unit
+from latticework.dialects.tensor import TensorType
 from latticework.frontend.samples import Sample, affordable_samples
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.ops.apply import APPLY
+from latticework.ops.base import shape_of
 from latticework.ops.polynomial import POLYNOMIAL
 from latticework.plan.constants import Polynomial
 
 FloatArray = npt.NDArray[np.float64]
+T = TypeVar("T")
 Pattern = Callable[[FloatArray], FloatArray]  # from arguments on [-1, 1] to numbers in [-1, 1]
 
 WAVES = (3, 8, 21)
@@ -37,7 +41,12 @@ PATTERNS = 2 + 2 * len(WAVES) + RANDOM
 RUN_SAMPLES = 32  # for all functions of a program together, but at least LEAST_SAMPLES for each
 LEAST_SAMPLES = 4
 COMPARED_SAMPLES = 256
+LEAST_POOLED, MOST_POOLED = 64, 4096
+POOLED_ELEMENTS = 1 << 26  # that finding the samples to run may compute
+POOLED_ELEMENTS_AN_OP = 1024  # which take as long as an operation itself
 LEAST_ROOM = 2.0**-8  # of half a range, by which arguments may be moved though calibration saw the ends of the range
+MARGIN = 1.25  # times what calibration shows, for other inputs like those
+ALIKE = 1.001  # times as large as another is a change that does not depend on the sample
 SMALL = 2.0**-20  # of a function's values, by which it is moved to see what follows
 
 
@@ -54,13 +63,27 @@ class Effects:
         self.pattern: Pattern = np.zeros_like
         self.arguments: list[list[FloatArray]] = []
         self.disturbed = self._disturbed()
+        pool = spaced(samples, affordable_samples(module, samples[0], _pooled(module, len(uses))))
+        exact = [self._run(sample) for sample in pool]
         most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
-        self.samples = spaced(samples, affordable_samples(module, samples[0], most))
-        self.exact = [self._run(sample) for sample in self.samples]
+        chosen = self._telling(pool, exact, most)
+        self.samples, self.exact = [pool[n] for n in chosen], [exact[n] for n in chosen]
         outputs = len(module.outputs)
-        sizes = [[np.max(np.abs(y), initial=0.0) for y in run[:outputs]] for run in self.exact]
+        sizes = [[np.max(np.abs(y), initial=0.0) for y in run[:outputs]] for run in exact]
         self.magnitudes = np.max(sizes, axis=0)
-        self.rooms = np.array([self._room(use, [run[outputs + n] for run in self.exact]) for n, use in enumerate(uses)])
+        self.rooms = np.array([self._room(use, [run[outputs + n] for run in exact]) for n, use in enumerate(uses)])
+
+    def _telling(self, pool: Sequence[Sample], exact: Sequence[list[FloatArray]], most: int) -> list[int]:
+        """For every function the samples whose outputs change most when it is moved, half of all; the others any."""
+        self.pattern, outputs = np.ones_like, len(self.module.outputs)
+        found: set[int] = set()
+        for number, use in enumerate(self.uses):
+            self.amplitudes = [SMALL * use.curve.size * (k == number) for k in range(len(self.uses))]
+            pairs = [(run[:outputs], self._run(sample)[:outputs]) for sample, run in zip(pool, exact, strict=True)]
+            changes = np.nan_to_num([distances(*pair) for pair in pairs], nan=np.inf)
+            for change in changes.T:
+                found.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * changes.shape[1]))].tolist())
+        return sorted({*found, *spaced(range(len(pool)), max(1, most // 2))})
 
     def _disturbed(self) -> Module:
         """The program with functions that are moved by the pattern, and keep their arguments."""
@@ -101,22 +124,33 @@ class Effects:
 
     def of(self, amplitudes: Sequence[float]) -> FloatArray:
         """Largest change of every output, and of every function's argument, when functions are off by so much."""
+        return np.asarray(np.max(self._changes(amplitudes), axis=0))
+
+    def _changes(self, amplitudes: Sequence[float]) -> FloatArray:
+        """The same of every sample: (samples, outputs and arguments)."""
         self.amplitudes = list(amplitudes)
         rng = np.random.default_rng(0)
-        most = np.zeros(len(self.magnitudes) + len(self.uses))
+        most = np.zeros((len(self.samples), len(self.magnitudes) + len(self.uses)))
         for pattern in _patterns(rng):
             self.pattern = pattern
-            for sample, exact in zip(self.samples, self.exact, strict=True):
-                most = np.maximum(most, distances(exact, self._run(sample)))
+            runs = [distances(exact, self._run(x)) for x, exact in zip(self.samples, self.exact, strict=True)]
+            most = np.maximum(most, runs)
         return np.nan_to_num(most, nan=np.inf)
 
-    def slopes(self) -> FloatArray:
-        """Changes as of `of`, for each unit of a function's error: (outputs and arguments, functions)."""
-        columns = []
+    def slopes(self) -> tuple[FloatArray, FloatArray]:
+        """Changes as of `of`, for each unit of a function's error, and the largest that other inputs may see.
+
+        returns  (outputs and arguments, functions) both; the second is `MARGIN` times the first but where all samples
+                 agree, as where the function's value is the output itself
+        """
+        seen, expected = [], []
         for number, use in enumerate(self.uses):
             amplitude = SMALL * use.curve.size
-            columns.append(self.of([amplitude * (k == number) for k in range(len(self.uses))]) / amplitude)
-        return np.stack(columns, axis=1)
+            changes = self._changes([amplitude * (k == number) for k in range(len(self.uses))]) / amplitude
+            most, least = np.max(changes, axis=0), np.min(changes, axis=0)
+            seen.append(most)
+            expected.append(np.where(most > ALIKE * least, MARGIN, 1.0) * most)
+        return np.stack(seen, axis=1), np.stack(expected, axis=1)
 
     def shifts(self, approximated: Module) -> FloatArray:
         """Largest change of every output by the polynomials themselves, on calibration samples."""
@@ -124,6 +158,14 @@ class Effects:
         for sample in spaced(self.all_samples, affordable_samples(self.module, self.all_samples[0], COMPARED_SAMPLES)):
             most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
         return most
+
+
+def _pooled(module: Module, uses: int) -> int:
+    """Samples among which those that tell most are looked for: more of small programs, where they take no time."""
+    values = [value for op in module.walk() for value in op.results]
+    elements = sum(prod(shape_of(v)) for v in values if isinstance(v.type, TensorType))
+    each = (1 + uses) * max(elements, POOLED_ELEMENTS_AN_OP * len(values), 1)
+    return max(LEAST_POOLED, min(MOST_POOLED, POOLED_ELEMENTS // each))
 
 
 def with_polynomials(module: Module, polynomials: Sequence[Polynomial]) -> Module:
@@ -142,7 +184,7 @@ def with_polynomials(module: Module, polynomials: Sequence[Polynomial]) -> Modul
     return rebuild(module, visit)
 
 
-def spaced(samples: Sequence[Sample], count: int) -> list[Sample]:
+def spaced(samples: Sequence[T], count: int) -> list[T]:
     """At most so many of them, evenly spaced."""
     numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
     return [samples[int(number)] for number in numbers]

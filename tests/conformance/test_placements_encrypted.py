@@ -50,7 +50,8 @@ def planned(module, arrays, decisions, slots):
     need = Need(vectors.depth, slots, SCALE_BITS, HEADROOM_BITS)
     chain = build_chain(RING_DEGREE, need, 2, insecure=True)
     samples = [dict(zip(module.input_names, arrays, strict=True))]
-    traced = Traced(module, [], [0.0] * len(module.outputs))
+    nothing = [0.0] * len(module.outputs)
+    traced = Traced(module, [], nothing, nothing)
     return to_plan("case", traced, vectors, to_primitives(vectors, chain), samples, 12.0, set())
 
 

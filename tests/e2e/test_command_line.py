@@ -302,7 +302,7 @@ KEYS = {
     },
     "explain keys/evaluation.lwkeys": {"file", "kind", "bytes", "format", "parameters", "key_set", "keys"},
     "explain out.lwct": {
-        "file", "kind", "bytes", "format", "parameters", "key_set", "role", "program", "holds", "integers",
+        "file", "kind", "bytes", "format", "parameters", "key_set", "role", "program", "extent", "holds", "integers",
     },
     "version": {"version", "python", "machine"},
     "completion bash": {"shell", "script"},

@@ -11,7 +11,7 @@ from latticework.circuit.record import recorded, scalar_counts
 from latticework.plan.arguments import Argument, Branch, Link, Result
 from latticework.plan.circuits import Way
 from latticework.plan.placing import Conversion, Ending, Placing, Step
-from latticework.plan.schema import Approximation, SourceLocation, TensorValue
+from latticework.plan.schema import Approximation, Scores, SourceLocation, TensorValue
 
 # Script in two ways, a terminal's colour and title, text turned around, a forged line, markup of rich, no Unicode.
 HOSTILE = '<script>alert(1)</script>" onload="x\x1b[31m\x1b]0;t\x07\u202e\u2066\n\r[red]FORGED[/] & \x00\x9b\u2028'
@@ -60,6 +60,8 @@ def full_plan():
         approximations=(Approximation("relu", 0, -1.0, 1.0, 15, 0.1, True),),
         layouts=(("y", "(16,)", "[0:16]"),),
         placing=Placing(3, 1e9, (step, dataclasses.replace(step, operation="mul")), (Ending(1.0, 2, 3, True),)),
+        loss="relu of degree 15 is off by up to 0.1",
+        scores=Scores("accuracy", 3, 0.5, 0.25),
         circuit=dataclasses.replace(made, formulas=("y = x * x",), steps=steps),
     )
 

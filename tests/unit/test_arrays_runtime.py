@@ -119,4 +119,4 @@ def test_predicted_memory_holds_products_one_at_a_time(sums):
 def test_reports_say_how_many_vectors(sums):
     plan, _, _ = sums
     page = build_report(plan).html()
-    assert f"4 x {SLOTS}" in page and f"2 x {SLOTS}" in page
+    assert f"4 \N{MULTIPLICATION SIGN} {SLOTS}" in page and f"2 \N{MULTIPLICATION SIGN} {SLOTS}" in page

@@ -13,11 +13,13 @@ from vec_cases import line
 
 import latticework as lw
 from latticework import _core, cli, errors
+from latticework.accuracy.uses import uses_of
 from latticework.debug import DebugReport, DebugRow
 from latticework.errors import UserError
 from latticework.escaping import html_text, plain_text
+from latticework.frontend import trace
 from latticework.ir import Loc, Origin
-from latticework.plan.schema import SourceLocation
+from latticework.plan.schema import Scores, SourceLocation
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import build_report, explain_file
 
@@ -90,9 +92,11 @@ def objects(plan, owner, encrypted):
         "runtime.encrypted.Encrypted": encrypted,
         "plan.schema.SourceLocation": place,
         "plan.schema.Plan": plan,
+        "plan.schema.Scores": Scores(HOSTILE, 3, 0.5, 0.25),
         "plan.schema.ClientSpec": plan.client,
         "ir.location.Loc": loc,
         "frontend.functions.Approximated": named(HOSTILE),
+        "accuracy.uses.Use": use_of(named(HOSTILE)),
         "errors.MissingKeyError": errors.MissingKeyError(HOSTILE, at=loc),
         **traced(loc),
     }
@@ -106,6 +110,17 @@ def named(name):
 
     function.__name__ = name
     return lw.approximate(function)
+
+
+def use_of(function):
+    """A use of a function in a program."""
+
+    @lw.program
+    def applied(x: lw.Secret[4]):
+        return function(x, range=(-1, 1))
+
+    (use,) = uses_of(trace(applied))
+    return use
 
 
 def traced(loc):

@@ -46,13 +46,15 @@ def discount(member: lw.scalar(), price: lw.vector(2, low=0, high=500)):
 
 def compiled_network():
     weights = (RNG.normal(size=(16, 8)) / 4, RNG.normal(size=(8, 4)) / 3)
-    return lw.compile(network, weights=weights, calibrate=RNG.uniform(size=(20, 16)), **SMALL).plan
+    with pytest.warns(lw.ApproximationWarning):
+        return lw.compile(network, weights=weights, calibrate=RNG.uniform(size=(20, 16)), **SMALL).plan
 
 
 def compiled_deep():
     weights = RNG.normal(size=(8, 8)) / 3
     data = RNG.uniform(-1, 1, size=(20, 8))
-    return lw.compile(deep, weights=weights, calibrate=data, precision_bits=8, ring_degree=4096, insecure=True).plan
+    with pytest.warns(lw.ApproximationWarning):
+        return lw.compile(deep, weights=weights, calibrate=data, precision_bits=8, ring_degree=4096, insecure=True).plan
 
 
 PLANS = {
@@ -238,7 +240,7 @@ def test_the_keys_of_the_json_are_those_that_are_documented(report):
     }  # fmt: skip
     assert set(read) - set(json.loads(client.json())) == {
         "time", "memory", "lines", "operations", "instructions", "timeline", "approximations", "layouts",
-        "layout_choice", "circuit",
+        "layout_choice", "circuit", "loss", "scores",
     }  # fmt: skip
     parts = [read["security"], read["levels"], read["levels"]["moduli"][0], read["inputs"][0], read["outputs"][0]]
     parts += [

@@ -150,14 +150,15 @@ def test_commands_remove_what_was_left_and_say_so(tmp_path, monkeypatch):
 def test_outputs_that_are_not_files_end_a_command_before_its_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.npy")
+    os.mkfifo("pipe.html")
     for arguments in (
         ["compile", "none.py", "-o", "pipe.npy"],
-        ["compile", "none.py", "--report", "pipe.npy"],
+        ["compile", "none.py", "--report", "pipe.html"],
         ["run", "none.lwplan", "none.lwct", "-o", "pipe.npy"],
         ["decrypt", "none.lwclient", "none.lwct", "-o", "pipe.npy"],
-        ["explain", "none.lwplan", "--html", "pipe.npy"],
+        ["explain", "none.lwplan", "--html", "pipe.html"],
         ["calibrate", "-o", "pipe.npy"],
     ):
         result = CliRunner().invoke(cli.app, arguments)
-        assert result.exit_code == 3 and "pipe.npy: is a pipe" in result.output
-    assert stat.S_ISFIFO(Path("pipe.npy").stat().st_mode)
+        assert result.exit_code == 3 and f"{arguments[-1]}: is a pipe" in result.output
+        assert stat.S_ISFIFO(Path(arguments[-1]).stat().st_mode)

@@ -12,6 +12,7 @@ from latticework.approx.chebyshev import Interval
 from latticework.approx.curve import Curve
 from latticework.approx.functions import Function, function_of
 from latticework.errors import RangeError
+from latticework.escaping import plain_text
 from latticework.ir import Loc, Module, Op
 from latticework.ops.apply import APPLY
 from latticework.plan.constants import Polynomial
@@ -76,7 +77,7 @@ class Use:
         return self.curve if self.given is None else self.given_curve
 
     def __str__(self) -> str:
-        return f"{self.function.name} on [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
+        return f"{plain_text(self.function.name)} on [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
 
 
 @dataclass(frozen=True)

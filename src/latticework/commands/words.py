@@ -14,7 +14,7 @@ VALUES = (
     "precision_bits", "ring_degree", "security_bits", "network", "scheme", "plain_bits", "plain_modulus", "algorithm",
     "effort", "seed", "memory", "key_memory", "device", "threads", "backend",
 )  # fmt: skip
-FILES = ("weights", "calibrate", "example", "cost_table")
+FILES = ("weights", "calibrate", "labels", "example", "cost_table")
 FLAGS = ("insecure", "allow_insecure", "wraps")
 PYTHON_ONLY = {
     "program": "the first argument of the command",

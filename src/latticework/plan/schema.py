@@ -234,8 +234,8 @@ class Scores:
 
     def __str__(self) -> str:
         return (
-            f"{self.measure} on {self.rows} labelled calibration rows: {self.exact:.4g} by the program itself, "
-            f"{self.approximated:.4g} with its functions approximated"
+            f"{plain_text(self.measure)} on {self.rows} labelled calibration rows: {self.exact:.4g} by the program "
+            f"itself, {self.approximated:.4g} with its functions approximated"
         )
 
 

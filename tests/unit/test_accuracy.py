@@ -263,3 +263,12 @@ def test_degrees_of_a_budget():
                 assert np.any(parts @ [use.error(d) for use, d in zip(uses, lower, strict=True)] > 1.0)
     assert chosen([Stub(1.0, given=3), Stub(1.0)], np.array([[0.01, 1.0]]))[0] == 3
     assert chosen([Stub(1e200)], np.array([[1.0]])) is None
+
+
+def test_degrees_that_are_not_settled_on_are_no_claim_that_none_would_do(monkeypatch):
+    monkeypatch.setattr("latticework.accuracy.ATTEMPTS", 0)
+    with pytest.raises(
+        PrecisionError, match=r"to within 0\.0\d+, and errors grow so fast .* no degrees were settled on"
+    ) as caught:
+        compiled(lambda x: lw.exp(lw.tanh(2 * x)), precision_bits=12)
+    assert "Give degree=15 or a higher one, ask for fewer bits" in str(caught.value)

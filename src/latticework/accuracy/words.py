@@ -44,10 +44,15 @@ def refusal(uses: Sequence[Use], parts: FloatArray, precision_bits: float) -> Pr
         )
     others = [str(uses[n]) for n in free if n != worst and last[n] > 0.1]
     beside = f" (with {', '.join(others)} at the same degree)" if others else ""
+    why = f"no polynomial of a degree up to {MAX_DEGREE} comes so close{beside}"
+    remedy = _remedy(reached)
+    enough = [degree for degree, bits in reached.items() if bits >= precision_bits]
+    if enough:  # each by itself would do
+        remedy = f"Give degree={enough[0]} or a higher one, ask for fewer bits, or scale arguments down"
+        why = "errors grow so fast on their way through later functions that no degrees were settled on"
     return PrecisionError(
-        f"compile: precision_bits={precision_bits:g} asks for {uses[worst]} to within {allowed:.2g}, and no polynomial "
-        f"of a degree up to {MAX_DEGREE} comes so close{beside}. What degrees give, as largest error and bits of the "
-        f"results: {'; '.join(rows)}. {_remedy(reached)}",
+        f"compile: precision_bits={precision_bits:g} asks for {uses[worst]} to within {allowed:.2g}, and {why}. What "
+        f"degrees give, as largest error and bits of the results: {'; '.join(rows)}. {remedy}",
         at=uses[worst].op.loc,
     )
 

@@ -29,6 +29,19 @@ def refuse_existing_key(folder: Path) -> None:
         )
 
 
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder for keys, and those it is in; no harm if it is there.
+
+    mode  of the folder itself, less the umask; of those above it what is usual
+    raises  NotADirectoryError if it, or one of those, is a file
+    """
+    for place in (*reversed(folder.parents), folder):
+        if place.exists() and not place.is_dir():
+            raise NotADirectoryError(f"{plain_text(place)} is not a folder; keys are written into one: name another")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=mode, exist_ok=True)
+
+
 def refuse_secret_keys(folder: str | Path) -> None:
     """SecretKeyError for a folder, given to a server, that holds a secret key."""
     place = Path(folder)
@@ -57,7 +70,7 @@ class PublicKeys:
         if isinstance(self.evaluation, _core.MappedKeys):
             raise UserError("these keys stay in their file and are not in memory to be saved; copy the file")
         target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target)
         _core.save_evaluation_keys(str(target / EVALUATION_FILE), self.evaluation)
         if self.encryption is not None:
             _core.save_public_key(str(target / PUBLIC_FILE), self.encryption)
@@ -92,8 +105,7 @@ class Keys:
         """
         target = Path(folder)
         refuse_existing_key(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.mkdir(mode=0o700, exist_ok=True)
+        make_folder(target, 0o700)
         self._public.save(target)
         _core.save_secret_key(str(target / SECRET_FILE), self._secret, self._context)
 

@@ -133,6 +133,18 @@ def test_force_replaces_but_never_a_key_nor_what_is_read(here):
     assert stat.S_IMODE(Path("keys/secret.lwkey").stat().st_mode) == 0o600
 
 
+def test_force_replaces_no_key_that_is_read(here):
+    before = {name: Path("keys", name).read_bytes() for name in ("evaluation.lwkeys", "public.lwkey")}
+    os.link("keys/evaluation.lwkeys", "other")
+    for output, given in (("keys/evaluation.lwkeys",) * 2, ("other", "keys/evaluation.lwkeys")):
+        told = said("run", "m.lwplan", "in.lwct", "--force", "-k", given, "-o", output, status=1)
+        assert f"UserError: {output} is also an input of this command; name another file" in told
+    for given in (("-k", "keys"), ("-k", "keys/public.lwkey"), ()):
+        words = ("encrypt", "m.lwclient", "x.npy", "--insecure", "--force", *given, "-o", "keys/public.lwkey")
+        assert "keys/public.lwkey is also an input of this command" in said(*words, status=1)
+    assert {name: Path("keys", name).read_bytes() for name in before} == before
+
+
 def test_two_outputs_of_one_name_are_refused(here):
     told = said("compile", "f.py", "-o", "new.lwclient", status=1)
     assert "UserError: new.lwclient: two outputs have this name; name them apart" in told

@@ -11,7 +11,7 @@ import typer
 
 from latticework.commands.arrays import array_bytes, check_form, write_arrays
 from latticework.commands.files import STANDARD, Force, Insecure, Threads, delivered, name, prepare_stream, source
-from latticework.commands.keys import ClientKeys, load_secret_key
+from latticework.commands.keys import ClientKeys, key_files, load_secret_key
 from latticework.commands.talk import Outcome, Talk, reported
 from latticework.escaping import plain_text
 from latticework.runtime import Client, OwnerValue
@@ -34,7 +34,7 @@ def decrypt(
     """Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published."""
     if output is not None:
         check_form(output)
-        prepare_stream(talk, output, force=force, inputs=[client, outputs])
+        prepare_stream(talk, output, force=force, inputs=[client, outputs, *key_files(keys)])
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     load_secret_key(owner, keys)
     with talk.step("decrypt"):

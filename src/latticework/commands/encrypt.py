@@ -9,7 +9,7 @@ import typer
 
 from latticework.commands.arrays import read_values
 from latticework.commands.files import Force, Insecure, Threads, delivered, name, prepare_stream
-from latticework.commands.keys import ClientKeys, load_encryption_key
+from latticework.commands.keys import ClientKeys, key_files, load_encryption_key
 from latticework.commands.talk import Outcome, Talk, reported
 from latticework.errors import TraceError
 from latticework.runtime import Client
@@ -34,7 +34,8 @@ def encrypt(
     insecure: Insecure = False,
 ) -> Outcome:
     """Encrypt the inputs of one run, with the secret key or, as anybody can, with the public key."""
-    prepare_stream(talk, output, force=force, inputs=[client, *(Path(w.rpartition("=")[2]) for w in inputs)])
+    read = [client, *(Path(word.rpartition("=")[2]) for word in inputs), *key_files(keys)]
+    prepare_stream(talk, output, force=force, inputs=read)
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     positional, named = read_inputs(owner, inputs)
     load_encryption_key(owner, keys)

@@ -56,10 +56,10 @@ def refuse_existing(output: Path, *, force: bool, inputs: Iterable[Path] = ()) -
     """FileExistsError for a file that would be lost; with `force` only for secret keys and what the command reads."""
     if not output.exists():
         return
-    if any(given.exists() and output.samefile(given) for given in inputs):
-        raise UserError(f"{output} is also an input of this command; name another file")
     if is_secret_key(str(output)):
         raise FileExistsError(f"{output} is a secret key, which is never replaced; name another file")
+    if any(given.exists() and output.samefile(given) for given in inputs):
+        raise UserError(f"{output} is also an input of this command; name another file")
     if not force:
         raise FileExistsError(f"{output} exists; --force replaces it, or name another file with -o")
 

@@ -41,6 +41,12 @@ def key_file(given: Path | None, *names: str) -> Path:
     raise FileNotFoundError(f"{seen}; give with -k the file, or its folder: {needed}")
 
 
+def key_files(given: Path | None) -> list[Path]:
+    """All that -k may mean, which no output of the command may replace: the file, or the key files of the folder."""
+    place = DEFAULT_FOLDER if given is None else given
+    return [place / name for name in WHAT] if place.is_dir() else [place]
+
+
 def load_secret_key(owner: Client, given: Path | None) -> None:
     """The key to decrypt with."""
     owner.load_keys(key_file(given, SECRET_FILE))

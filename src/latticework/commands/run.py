@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from latticework.commands.files import Force, Threads, delivered, name, prepare_stream, source
-from latticework.commands.keys import DEFAULT_FOLDER, key_file
+from latticework.commands.keys import DEFAULT_FOLDER, key_file, key_files
 from latticework.commands.talk import Outcome, Talk, reported
 from latticework.progress import ProgressBar
 from latticework.runtime import Server
@@ -40,7 +40,7 @@ def run(
     threads: Threads = 0,
 ) -> Outcome:
     """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""
-    prepare_stream(talk, output, force=force, inputs=[plan, *inputs])
+    prepare_stream(talk, output, force=force, inputs=[plan, *inputs, *key_files(keys)])
     refuse_secret_keys(keys or DEFAULT_FOLDER)
     with talk.step("load plan and keys"):
         server = Server.load(

@@ -121,6 +121,16 @@ def test_bytes_in_memory(deployed):
             deployed.server.load_encrypted(data)
 
 
+def test_bytes_of_any_kind_are_read(deployed):
+    data = deployed.client.encrypt(uniform(4)).to_bytes()
+    for kind in (bytes, bytearray, memoryview):
+        assert deployed.server.load_encrypted(kind(data)).to_bytes() == data
+    for wrong in (None, 5, deployed.client.encrypt(uniform(4))):
+        message = f"expected a file of ciphertexts or its bytes, got {type(wrong).__name__}: give either"
+        with pytest.raises(FormatError, match=message):
+            deployed.server.load_encrypted(wrong)
+
+
 # Targets that cannot be written
 
 
@@ -163,6 +173,25 @@ def test_key_folders_that_cannot_be_written(deployed, tmp_path):
             with pytest.raises(NotADirectoryError, match=r"/file is not a folder; keys are written into one: name an"):
                 save(tmp_path / target)
     assert names_in(tmp_path) == ["file"] and (tmp_path / "file").read_bytes() == b"precious"
+
+
+def test_of_two_who_write_keys_at_once_one_is_refused(deployed, tmp_path, monkeypatch):
+    deployed.keys.save(tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in names_in(tmp_path)}
+    monkeypatch.setattr("latticework.runtime.keys.refuse_existing_key", lambda folder: None)  # seen before it was there
+    with pytest.raises(FileExistsError, match=r"secret\.lwkey"):
+        deployed.model.client().keygen().save(tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in names_in(tmp_path)} == before
+
+
+def test_keys_that_did_not_fit_can_be_saved_again(deployed, tmp_path):
+    (tmp_path / "keys" / "evaluation.lwkeys").mkdir(parents=True)
+    with pytest.raises(OSError, match=r"evaluation\.lwkeys"):
+        deployed.keys.save(tmp_path / "keys")
+    assert names_in(tmp_path / "keys") == ["evaluation.lwkeys"]
+    (tmp_path / "keys" / "evaluation.lwkeys").rmdir()
+    deployed.keys.save(tmp_path / "keys")
+    assert len(names_in(tmp_path / "keys")) == 3
 
 
 def test_unwritable_folder(deployed):

@@ -287,7 +287,7 @@ class Client:
         return self._decryptor.decrypt(ciphertext)
 
     @at_caller
-    def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
+    def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:
         """Read encrypted inputs or outputs of this program."""
         return load_encrypted(source, self.context)
 

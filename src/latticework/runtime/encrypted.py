@@ -94,11 +94,16 @@ class Encrypted:
         return f"<table><caption>{title}</caption>{rows}</table>"
 
 
-def load_encrypted(source: str | Path | bytes, context: _core.Context) -> Encrypted:
-    """Read what `Encrypted.save` wrote.
+def load_encrypted(source: str | Path | bytes | bytearray | memoryview, context: _core.Context) -> Encrypted:
+    """Read what `Encrypted.save` wrote, or `to_bytes` gave.
 
-    raises  FormatError for a damaged or other file; ParameterMismatchError for other parameters
+    raises  FormatError for a damaged or other file, and for what is neither path nor bytes; ParameterMismatchError for
+            other parameters
     """
+    if isinstance(source, bytearray | memoryview):  # as sockets and web frameworks give
+        source = bytes(source)
+    elif not isinstance(source, bytes | str | os.PathLike):
+        raise FormatError(f"expected a file of ciphertexts or its bytes, got {type(source).__name__}: give either")
     ciphertexts, names, extras = _core.load_ciphertexts(
         source if isinstance(source, bytes) else os.fspath(source), context
     )

@@ -106,8 +106,13 @@ class Keys:
         target = Path(folder)
         refuse_existing_key(target)
         make_folder(target, 0o700)
-        self._public.save(target)
-        _core.save_secret_key(str(target / SECRET_FILE), self._secret, self._context)
+        secret = target / SECRET_FILE
+        _core.save_secret_key(str(secret), self._secret, self._context)  # first: one of two writers at once is refused
+        try:
+            self._public.save(target)
+        except BaseException:
+            secret.unlink()  # nothing was encrypted with it yet, and it would stand in the way of a second attempt
+            raise
 
     def __repr__(self) -> str:
         return shown("Keys", "secret key hidden", *self._public._facts())

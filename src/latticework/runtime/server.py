@@ -167,7 +167,7 @@ class Server:
         )
 
     @at_caller
-    def load_encrypted(self, source: str | Path | bytes) -> Encrypted:
+    def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:
         """Read encrypted inputs."""
         return load_encrypted(source, self.context)
 

@@ -27,6 +27,7 @@ from latticework.plan.schema import (
 from latticework.stages import Lowered, Traced, Vectors
 
 INPUT_MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
+DIRECT_INSET = 1e-5  # of a function's range, at each end: constants that bring it to [-1, 1] are off by 2^-20 or less
 
 
 def to_plan(
@@ -115,12 +116,14 @@ def _assembled(
 def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[float, float]]:
     """The range that clients accept for the elements of each encrypted input: that of calibration, widened a little.
 
-    Not beyond the range of a function that the input goes into as it is.
+    Not beyond the range of a function that the input goes into as it is, less what rounded constants can add to it.
     """
     accepted, direct = {}, direct_ranges(module)
     for name, (low, high) in input_ranges(module, samples).items():
         margin = INPUT_MARGIN * ((high - low) or max(abs(high), 1.0))
         least, most = direct.get(name, (-inf, inf))
+        inset = DIRECT_INSET * (most - least) if name in direct else 0.0
+        least, most = least + inset, most - inset
         accepted[name] = (min(low, max(low - margin, least)), max(high, min(high + margin, most)))
     return accepted
 

@@ -97,10 +97,23 @@ def test_inputs_are_accepted_where_the_function_is_approximated():
     data = np.geomspace(0.1, 10, 40).reshape(10, 4)
     y, model = encrypted(logarithm, data, data[3])
     (spec,) = model.plan.client.inputs
-    assert spec.low == pytest.approx(0.1 / 100**0.1) and spec.high == pytest.approx(10 + 0.99)
+    assert spec.low == pytest.approx(0.1 / 100**0.1, abs=2e-4) and spec.high == pytest.approx(10 + 0.99)
     with pytest.raises(RangeError, match=r"x.*0\.0[56]"):
         model.client().encrypt(np.full(4, 0.05))
     np.testing.assert_allclose(y.reveal(), np.log(data[3]).reshape(2, 2), atol=2**-12 * np.log(10))
+
+
+def test_a_function_of_an_input_is_proved_at_any_scale():
+    @lw.program
+    def inverse(x: lw.Secret[8]):
+        return lw.reciprocal(x)
+
+    data = np.random.default_rng(1).uniform(1, 10, (100, 8))  # of small scale: its constants are rounded by 1e-7
+    y, model = encrypted(inverse, data, np.full(8, 1.0))
+    (fitted,) = model.plan.approximations
+    (spec,) = model.plan.client.inputs
+    assert fitted.low < spec.low < data.min() and not fitted.may_leave
+    assert y.is_proved and np.all(np.abs(y.reveal() - 1.0) <= y.error_bound)
 
 
 def test_without_data_inputs_have_the_range_of_their_function():

@@ -182,7 +182,17 @@ def test_functions_of_torch():
     np.testing.assert_allclose(evaluated(lambda x: named("matmul")(w, x.T), ROWS), weights @ ROWS.T)
     np.testing.assert_allclose(evaluated(lambda x: named("__rsub__")(x, Tensor(ROWS)), ROWS), 0 * ROWS)
     np.testing.assert_allclose(evaluated(lambda x: named("dropout")(x, 0.5, False), ROWS), ROWS)
+    images = RNG.normal(size=(2, 1, 4, 4))
+    means = images.reshape(2, 1, 2, 2, 2, 2).mean(axis=(3, 5))
+    np.testing.assert_allclose(evaluated(lambda x: named("avg_pool2d")(x, 2, 2, 0, False, True, None), images), means)
+    np.testing.assert_array_equal(evaluated(lambda x: x.flatten(1, -1), images), images.reshape(2, 16))
+    np.testing.assert_array_equal(evaluated(lambda x: x.flatten(), images), images.ravel())
+    np.testing.assert_array_equal(evaluated(lambda x: named("flatten")(x, 1, 2), images), images.reshape(2, 4, 4))
+    shares = np.exp(ROWS) / np.exp(ROWS).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(evaluated(lambda x: named("softmax")(x, 1, _stacklevel=5), ROWS), shares)
     for function, said in (
+        (lambda x: named("softmax")(x), "softmax with these options of PyTorch"),
+        (lambda x: named("avg_pool2d")(x, 2, ceil_mode=True), "avg_pool2d with these options of PyTorch"),
         (lambda x: named("layer_norm")(x, (4,)), "layer_norm of PyTorch has no counterpart for secrets"),
         (lambda x: named("dropout")(x), "dropout with these options of PyTorch"),
         (lambda x: named("gelu")(x, approximate="tanh"), "gelu with these options of PyTorch"),
@@ -199,7 +209,48 @@ def test_modules_of_torch():
     np.testing.assert_allclose(evaluated(lambda x: net(x), ROWS), wanted, atol=1e-9)
     w = torch.nn.Parameter(torch.randn(4, 2).double())
     np.testing.assert_allclose(evaluated(lambda x: w.T @ x.T, ROWS), w.detach().numpy().T @ ROWS.T)
-    assert refused(lambda x: torch.nn.LayerNorm(4)(x)).startswith("LayerNorm of PyTorch cannot compute on a secret")
+    for layers in (torch.nn.LayerNorm(4), torch.nn.Sequential(torch.nn.Tanh(), torch.nn.LayerNorm(4))):
+        said = refused(lambda x, layers=layers: layers(x))
+        assert said.startswith("LayerNorm of PyTorch cannot compute on a secret")
+    head = torch.nn.Sequential(torch.nn.Flatten(), net, torch.nn.Dropout(), torch.nn.Softmax(-1)).eval()
+    wanted = head(torch.tensor(ROWS)).detach().numpy()
+    np.testing.assert_allclose(evaluated(lambda x: head(x), ROWS), wanted, atol=1e-9)
+
+    @lw.program
+    def called(x: lw.Secret[3, 4]):
+        return head(x), net(x)
+
+    for given in (ROWS, torch.tensor(ROWS)):
+        assert isinstance(called(given), tuple)
+        np.testing.assert_allclose(called(given)[0], wanted, atol=1e-9)
+    np.testing.assert_allclose(called(ROWS[:2])[0], wanted[:2], atol=1e-9)
+
+
+def test_programs_of_tensors_only_are_called_with_arrays():
+    def linear(x, w):
+        if isinstance(x, np.ndarray):
+            raise TypeError("linear(): argument 'input' (position 1) must be Tensor, not numpy.ndarray")
+        return named("linear")(x, w)
+
+    weights = RNG.normal(size=(2, 4))
+
+    @lw.program
+    def one(x: lw.Secret[3, 4], w):
+        return linear(x, w)
+
+    @lw.program
+    def by_name(x: lw.Secret[3, 4]):
+        return {"first": linear(x, weights), "last": x}
+
+    np.testing.assert_allclose(one(ROWS, weights), ROWS @ weights.T)
+    np.testing.assert_allclose(one(X, weights), X @ weights.T)  # any number of rows
+    assert list(by_name(ROWS)) == ["first", "last"]
+    with pytest.raises(TypeError, match="unrelated"):
+        lw.program(unrelated)(ROWS)
+
+
+def unrelated(x: lw.Secret[3, 4]):
+    raise TypeError("unrelated")
 
 
 @lw.program

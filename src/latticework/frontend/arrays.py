@@ -228,7 +228,12 @@ class TracedArray(Traced):
     dot = _method(np.dot)
     take = _method(np.take)
     repeat = _method(np.repeat)
-    flatten = ravel
+
+    def flatten(self, *args: Any, **kwargs: Any) -> Any:
+        """As ndarray.flatten; of numbers of axes, as the method of PyTorch's tensors."""
+        if any(isinstance(given, int) for given in (*args, *kwargs.values())):
+            return torch_calls.call(torch_calls.flatten, (self, *args), kwargs)
+        return self.ravel(*args, **kwargs)
 
     def copy(self, order: str = "C") -> TracedArray:
         """The array itself, which nothing can change."""

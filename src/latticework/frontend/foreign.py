@@ -47,8 +47,8 @@ _FINISHES = {
     "predict_log_proba": "take the logarithm of probabilities after decryption",
 }
 TORCH = (
-    "write it in NumPy, with the weights as arrays (w = layer.weight.detach().numpy()); Linear, Conv2d, ReLU, Sigmoid, "
-    "Tanh, GELU and operators work as they are"
+    "write it in NumPy, with the weights as arrays (w = layer.weight.detach().numpy()); Linear, Conv2d, AvgPool2d, "
+    "Flatten, ReLU, Sigmoid, Tanh, GELU, Softmax and operators work as they are"
 )
 _OF_PACKAGE = {
     "torch": TORCH,
@@ -77,8 +77,9 @@ def library_call(called: Sequence[FrameType]) -> Asked | None:
         if package in ("numpy", "latticework"):
             return None
         if is_installed(frame):
-            owner = _owner(frame)
-            name = _name(called[number:])
+            inner = _layer(called[number:]) if package == "torch" else None
+            owner = _owner(frame) if inner is None else inner
+            name = _name(called[number:]) if inner is None else "forward"
             return package, _written(owner, name), owner if name != "__init__" else None
     return None
 
@@ -143,6 +144,12 @@ def _holds(owner: Any, name: str) -> bool:
 
 def _is_fitted(name: str, value: Any) -> bool:
     return name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _layer(called: Sequence[FrameType]) -> Any:
+    """The innermost layer of PyTorch that was at work, of those that contain one another; None outside of layers."""
+    owners = (_owner(frame) for frame in reversed(called) if frame.f_code.co_name == "forward")
+    return next((owner for owner in owners if owner is not None), None)
 
 
 def _owner(frame: FrameType) -> Any:

@@ -16,6 +16,7 @@ from latticework.dialects import loop
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, ShapeError, TraceError, UserError
 from latticework.escaping import plain_text
+from latticework.frontend import torch_calls
 from latticework.frontend.annotations import Index, Parameter, Secret, parameters_of
 from latticework.frontend.arrays import TracedArray, wrap
 from latticework.frontend.batching import called_in_batches
@@ -24,6 +25,7 @@ from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
 from latticework.given import as_array, forgotten, in_numpy, is_one_array
 from latticework.ir.core import Value
+from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
@@ -71,7 +73,13 @@ class Program:
                 return found
         for parameter in self.inputs:
             bound.arguments[parameter.name] = self._plain_input(parameter, bound.arguments[parameter.name])
-        return self.function(*bound.args, **bound.kwargs)
+        try:
+            return self.function(*bound.args, **bound.kwargs)
+        except (TypeError, AttributeError) as error:
+            traced = any(isinstance(value, Traced) for value in bound.arguments.values())
+            if traced or not torch_calls.wants_tensors(error):
+                raise
+        return self._interpreted(bound.arguments)
 
     def __repr__(self) -> str:
         return plain_text(f"<program {self.name}{self.signature} at {self.loc}>")
@@ -97,6 +105,17 @@ class Program:
             given = {p.name: self._array(p, arguments[p.name]) for p in secrets}
             return called_in_batches(module, {**arguments, **given}, lambda parts: self(**parts))
         return None
+
+    def _interpreted(self, arguments: Mapping[str, Any]) -> Any:
+        """What the program computes, found by tracing it: for layers that take no arrays, but secrets."""
+        module = trace(self, {p.name: arguments[p.name] for p in self.weights if p.name in arguments}, {
+            p.name: arguments[p.name] for p in self.inputs if isinstance(p.kind, Secret)
+        })  # fmt: skip
+        found = interpret(module, [arguments[p.name] for p in self.inputs])
+        if module.outputs == ["result"]:
+            return found[0]
+        numbered = module.outputs == [f"result{i}" for i in range(len(found))]
+        return tuple(found) if numbered else dict(zip(module.outputs, found, strict=True))
 
     def _plain_input(self, parameter: Parameter, given: Any) -> Any:
         if isinstance(parameter.kind, Index):

@@ -7,16 +7,18 @@ their names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import UnsupportedError, UserError
 from latticework.frontend import functions, images
-from latticework.frontend.foreign import TORCH
+from latticework.frontend.foreign import TORCH, library_call
 from latticework.frontend.tracing import Traced
 from latticework.given import in_numpy
-from latticework.location import user_loc
+from latticework.location import user_frames, user_loc
+from latticework.ops.base import normal_axis
 
 
 def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
@@ -36,6 +38,28 @@ def _dropout(x: Any, p: float = 0.5, training: bool = True, inplace: bool = Fals
     return x
 
 
+def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """The axes from start_dim to end_dim as one."""
+    axes = len(x.shape)
+    start, end = normal_axis("flatten", start_dim, axes), normal_axis("flatten", end_dim, axes)
+    return np.reshape(x, (*x.shape[:start], prod(x.shape[start : end + 1]), *x.shape[end + 1 :]))
+
+
+def _softmax(x: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    if dim is None:
+        raise TypeError
+    return functions.softmax(x, dim)
+
+
+def _avg_pool2d(
+    x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
+    if ceil_mode or not count_include_pad or divisor_override is not None:
+        raise TypeError
+    return images.avg_pool2d(x, kernel_size, stride, padding)
+
+
 def _elementwise(function: Callable[[Any], Any]) -> Callable[..., Any]:
     return lambda x, inplace=False: function(x)
 
@@ -48,6 +72,7 @@ _TRACED: dict[str, Callable[..., Any]] = {
     "rmatmul": lambda a, b: np.matmul(b, a), "linear": _linear, "conv2d": images.conv2d,
     "relu": _elementwise(functions.relu), "sigmoid": _elementwise(functions.sigmoid),
     "tanh": _elementwise(functions.tanh), "exp": _elementwise(functions.exp), "gelu": _gelu, "dropout": _dropout,
+    "flatten": flatten, "softmax": _softmax, "avg_pool2d": _avg_pool2d,
 }  # fmt: skip
 
 
@@ -66,6 +91,12 @@ def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
         except TypeError:
             name += " with these options"
     raise UnsupportedError(f"{name} of PyTorch has no counterpart for secrets: {TORCH}", at=user_loc())
+
+
+def wants_tensors(error: BaseException) -> bool:
+    """Whether a user's function stopped since PyTorch takes tensors only, where an array was given."""
+    asked = library_call(user_frames(error.__traceback__)[1][1:])
+    return "must be Tensor, not numpy" in str(error) or (asked is not None and asked[0] == "torch")
 
 
 def _operand(given: Any) -> Any:

@@ -1,8 +1,10 @@
 """Files that are damaged, of another kind, or cannot be written: typed errors that name the file; nothing half-done."""
 
+import copy
 import errno
 import json
 import os
+import pickle
 import re
 import resource
 import signal
@@ -129,6 +131,14 @@ def test_bytes_of_any_kind_are_read(deployed):
         message = f"expected a file of ciphertexts or its bytes, got {type(wrong).__name__}: give either"
         with pytest.raises(FormatError, match=message):
             deployed.server.load_encrypted(wrong)
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_clients_and_servers_are_not_pickled(deployed, copied):
+    with pytest.raises(TypeError, match=r"a Client is not pickled or copied; .* Client.load\(path\) and load_keys\("):
+        copied(deployed.client)
+    with pytest.raises(TypeError, match=r"a Server is not pickled or copied; .* Server.load\(plan, keys\)"):
+        copied(deployed.server)
 
 
 # Targets that cannot be written

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from math import log2
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -306,6 +306,11 @@ class Client:
     def _checked(self, spec: SecretInput | IndexInput, value: Any) -> Any:
         with declared_in(self.spec, spec.name):
             return _checked(self.spec, spec, value, self._coding)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Client is not pickled or copied; in each process use Client.load(path) and load_keys(folder)"
+        )
 
     def __repr__(self) -> str:
         return shown("Client", *self.spec.facts(), "no keys yet" if self._encryptor is None else "secret key hidden")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -206,6 +206,9 @@ class Server:
                 f"{where} was encrypted under key set {ciphertext.key_set[:8].hex()}, the server has the keys of "
                 f"{self._key_set[:8].hex()}: give it keys.public() of the client that encrypted"
             )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Server is not pickled or copied; each process uses Server.load(plan, keys)")
 
     def __repr__(self) -> str:
         return shown("Server", *self.plan.client.facts())

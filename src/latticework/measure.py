@@ -19,7 +19,7 @@ from latticework.plan.simulate import OnValue, simulate
 from latticework.stages import Vectors
 
 SIMULATED_SAMPLES = 3
-RANKED_SAMPLES = 64  # of which the simulated ones are those with the largest outputs
+RANKED_SAMPLES = 64  # of which the simulated ones have the largest output, and the largest errors of one draw
 MOST_TURNS = 4  # values of the run-time integers that are simulated, the smallest and the largest among them
 ENOUGH_DRAWS = 24  # of the noise, to know a deviation to about 15 %
 MOST_SLOTS = 1 << 16  # of one vector, simulated side by side
@@ -74,12 +74,37 @@ class _Runs:
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]
         room = max(1, min(MOST_SLOTS // vectors.slots, MOST_PLACES // (vectors.slots * widest(vectors.module))))
         count = min(SIMULATED_SAMPLES, room)
-        order = sorted(range(len(spaced)), key=lambda i: -size[i])[:count]
-        self.samples = [spaced[i] for i in order]
-        self.exact = [np.stack(runs) for runs in zip(*(outputs[i] for i in order), strict=True)]
+        order = sorted(range(len(spaced)), key=lambda i: -size[i])
+        self.ranked = [(spaced[i], outputs[i]) for i in order[:room]]  # those with the largest outputs first
+        self.is_settled = len(self.ranked) <= count
+        self.take(self.ranked[:count])
+        self.draws = max(1, min(ENOUGH_DRAWS // len(self.samples), room // len(self.samples)))
+
+    def take(self, chosen: Sequence[tuple[Sample, Sequence[Any]]]) -> None:
+        """Simulate these samples, given with their outputs, from now on."""
+        self.samples = [sample for sample, _ in chosen]
+        self.exact = [np.stack(runs) for runs in zip(*(outputs for _, outputs in chosen), strict=True)]
         seen = [self.tensors(sample) for sample in self.samples]
         self.exact_tensors = {p: [np.stack(runs) for runs in zip(*(s[p] for s in seen), strict=True)] for p in seen[0]}
-        self.draws = max(1, min(ENOUGH_DRAWS // len(order), room // len(order)))
+
+    def settle(self, plan: Plan) -> None:
+        """Keep the sample with the largest output, and take those with the largest errors of one draw beside it.
+
+        Where outputs are large noise may be small: a softmax near 1 hardly moves, and a sum of exponentials is divided
+        by best where it is large.
+        """
+        count, draws = len(self.samples), self.draws
+        largest = [float(np.max(np.abs(exact))) or 1.0 for exact in self.exact]
+        self.take(self.ranked)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = simulate(plan, self.stacks(plan, 1), noise=np.random.default_rng(1), public_key=True)
+            errors = np.zeros(len(self.ranked))
+            for exact, noisy, size in zip(self.exact, found, largest, strict=True):
+                off = np.abs(np.broadcast_to(noisy, exact.shape) - exact).reshape(len(exact), -1)
+                errors = np.maximum(errors, np.max(off, axis=1, initial=0.0) / size)
+        worst = [int(i) for i in np.argsort(-errors, kind="stable") if i != 0]
+        self.take([self.ranked[i] for i in [0, *worst[: count - 1]]])
+        self.draws, self.is_settled = draws, True
 
     def stacks(self, plan: Plan, draws: int) -> list[Any]:
         """Inputs of the simulated samples, each `draws` times, as stacks."""
@@ -104,6 +129,8 @@ class _Runs:
 
     def measured(self, plan: Plan, on_value: OnValue | None) -> Measured:
         """Deviations in these runs."""
+        if not self.is_settled:
+            self.settle(plan)
         runs = self.draws * len(self.samples)
         done: dict[int, int] = defaultdict(int)
         tensors: dict[int, float] = {}

@@ -301,3 +301,27 @@ def test_digits_of_a_file_hold_the_whole_range():
         arguments = (replace(spec.arguments[0], **change),)
         with pytest.raises(FormatError, match="argument 'x' "):
             check_arguments(replace(spec, arguments=arguments))
+
+
+def test_values_of_a_table_have_their_own_range_not_that_of_its_polynomial():
+    def charge(a):  # at 2 and 3 the polynomial 400000 a of these residues is far from them
+        return (lw.table(a, [13567, -372866], low=2) > -372866) * 1
+
+    kind = lw.scalar(low=2, high=3)
+    traced = checked(lambda a: lw.table(a, [13567, -372866], low=2), (kind,), [(2,), (3,)]).traced
+    assert traced.ranges == ((-372866, 13567),)
+    with pytest.raises(RangeError, match="difference lies between -386433 and 0"):
+        checked(charge, (kind,), [(2,), (3,)])
+
+
+@pytest.mark.parametrize(
+    ("function", "value"),
+    [
+        (lambda a: lw.table(a, lambda v: 1000000 * v), "lw.table gives 6000000"),
+        (lambda a: 1 * (lw.table(a, lambda v: PLAIN_MODULUS * (v > 0)) == 0), "lw.table gives 786433"),
+        (lambda a: a % PLAIN_MODULUS, "% 786433 gives 786432"),
+    ],
+)
+def test_values_of_a_table_that_wrap_around_are_refused(function, value):
+    with pytest.raises(RangeError, match=rf"{value}, and integers modulo 786433 hold -393216 to 393216: compile with "):
+        checked(function, (SMALL,), [(0,)])

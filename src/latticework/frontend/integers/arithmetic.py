@@ -68,6 +68,13 @@ def within(number: Operand, low: float, high: float) -> Operand:
     return number
 
 
+def standing_for(number: Operand, low: float, high: float) -> Operand:
+    """The same number, as the residue of one between these."""
+    if isinstance(number, Number):
+        number._tracer.facts.mean(number._tracer.value_of(number), low, high)
+    return number
+
+
 def range_of(number: Operand) -> tuple[float, float]:
     """Between what a number lies, for all inputs that clients accept."""
     if isinstance(number, int):

@@ -79,6 +79,10 @@ class Facts:
         accepted, assumed = ((max(a, low), min(b, high)) for a, b in (old.accepted, old.assumed))
         self._of[value] = Fact(accepted, assumed, old.depth)
 
+    def mean(self, value: Value, low: float, high: float) -> None:
+        """Take note that a number stands for one between these: its residue, while its operations may give another."""
+        self._of[value] = Fact((low, high), (low, high), self._of[value].depth)
+
 
 def _both(one: Fact, other: Fact) -> tuple[tuple[Interval, Interval], tuple[Interval, Interval]]:
     return (one.accepted, other.accepted), (one.assumed, other.assumed)

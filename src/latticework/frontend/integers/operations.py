@@ -26,6 +26,7 @@ from latticework.frontend.integers.arithmetic import (
     plus,
     product,
     range_of,
+    standing_for,
     times,
     total,
     within,
@@ -225,7 +226,7 @@ class Operations:
             values = tuple(function(point) for point in points)
             coefficients = interpolated(points, values, self._arithmetic.modulus)
             self._tracer.is_modular = True
-            return within(evaluated(x, coefficients), min(values), max(values))
+            return standing_for(evaluated(x, coefficients), min(values), max(values))
 
         return Way(depth_of(x) + depth_of_degree(degree), products_of_degree(degree), make)
 
@@ -239,6 +240,15 @@ class Operations:
         low, high = range_of(x)
         if not high - low <= MAX_DEGREE or high - low >= self._arithmetic.modulus:
             raise self._many(what, low, high)
+        values = [function(point) for point in range(int(low), int(high) + 1)]
+        largest = max(values, key=abs)
+        if abs(largest) > self._arithmetic.modulus // 2:  # another number has its residue
+            raise RangeError(
+                f"{what} gives {large(largest)}, and integers modulo {self._arithmetic.modulus} hold "
+                f"{-(self._arithmetic.modulus // 2)} to {self._arithmetic.modulus // 2}: compile with "
+                f"plain_bits={abs(largest).bit_length() + 2}, or declare a narrower range of the number (low=, high=)",
+                at=user_loc(),
+            )
         found = self._cheapest([self._table(x, low, high, function)])
         if found is None:
             raise self._many(what, low, high)
@@ -330,7 +340,7 @@ class Operations:
     def _modular(self, bit: Operand) -> Operand:
         """A 0 or 1 of which this is the residue."""
         self._tracer.is_modular = True
-        return within(bit, 0, 1)
+        return standing_for(bit, 0, 1)
 
     def _refused(self, symbol: str, low: float, high: float, rest: str = "") -> RangeError:
         return RangeError(

@@ -126,6 +126,16 @@ def test_without_data_inputs_have_the_range_of_their_function():
     assert (spec.low, spec.high) == (1.0, 9.0)
 
 
+def test_a_range_may_end_where_the_domain_does():
+    @lw.program
+    def root(x: lw.Secret[8]):
+        return lw.sqrt(x, range=(0, 4))
+
+    data = np.linspace(0, 4, 80).reshape(10, 8)
+    y, _ = encrypted(root, data, data[0], precision_bits=6)
+    assert np.all(np.abs(y.reveal() - np.sqrt(data[0])) <= y.error_bound)
+
+
 def test_refusals_name_the_numbers_and_the_line():
     @lw.program
     def logarithm(x: lw.Secret[4]):

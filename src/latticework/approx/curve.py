@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from latticework.approx.chebyshev import Interval, RealFunction, max_error
+from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, max_error
 from latticework.approx.minimax import minimax
+from latticework.errors import RangeError
 from latticework.plan.constants import Polynomial
 
 BEYOND = 1e-8  # of half the interval: arguments at its ends may leave it by rounding
@@ -40,8 +41,15 @@ class Curve:
     def _at(self, degree: int) -> tuple[Polynomial, float]:
         if degree not in self._polynomials:
             made = self._made(degree)
-            self._polynomials[degree] = made, BETWEEN * max_error(made, self.function, BEYOND)
+            self._polynomials[degree] = made, BETWEEN * max_error(made, self._beyond, BEYOND)
         return self._polynomials[degree]
+
+    def _beyond(self, x: FloatArray) -> FloatArray:
+        """The function; of arguments that only rounding takes out of its domain, as of the end of the interval."""
+        try:
+            return self.function(x)
+        except RangeError:
+            return self.function(np.clip(x, *self.interval))
 
     def least_degree(self, most: float, lowest: int, highest: int) -> int:
         """About the lowest degree in a range whose error is at most this; the highest one must be known to do."""

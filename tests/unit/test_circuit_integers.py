@@ -314,6 +314,16 @@ def test_values_of_a_table_have_their_own_range_not_that_of_its_polynomial():
         checked(charge, (kind,), [(2,), (3,)])
 
 
+def test_a_table_shares_its_residue_but_not_its_range_with_an_equal_product():
+    def near(number):
+        rest = number % PLAIN_MODULUS
+        return rest - PLAIN_MODULUS if rest > PLAIN_MODULUS // 2 else rest
+
+    runs = [(v,) for v in range(-5, 6)]
+    checked(lambda a: [lw.table(a, lambda v: near(300000 * v)), 300000 * a], (lw.scalar(low=-5, high=5),), runs)
+    checked(lambda a: [300000 * a, lw.table(a, lambda v: near(300000 * v))], (lw.scalar(low=-5, high=5),), runs)
+
+
 @pytest.mark.parametrize(
     ("function", "value"),
     [

@@ -180,6 +180,17 @@ class CircuitTracer:
         self._written[f"public {spec.name}" if is_public else spec.name] += 1
         return Number(self, self._emit(spec, [self.lift(x) for x in operands], user_loc()))
 
+    def standing_for(self, number: Number, low: float, high: float) -> Number:
+        """The same residue for a number between these, apart from equal computations: they may mean another number."""
+        value = self.value_of(number)
+        key = ("standing for", id(value), low, high)
+        if key not in self._made:
+            operands = [value, self.lift(0)]
+            self._made[key] = made = self._builder.create(scalar.ADD, operands, {}, loc=user_loc()).result
+            self.facts.computed(made, scalar.ADD, operands)
+            self.facts.mean(made, low, high)
+        return Number(self, self._made[key])
+
     def _emit(self, spec: OpSpec, operands: list[Value], loc: Loc, **attrs: Any) -> Value:
         ids = [id(value) for value in operands]
         key = (spec.name, *(sorted(ids) if spec.name in _COMMUTES else ids), *attrs.values())

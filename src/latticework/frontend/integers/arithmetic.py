@@ -69,10 +69,8 @@ def within(number: Operand, low: float, high: float) -> Operand:
 
 
 def standing_for(number: Operand, low: float, high: float) -> Operand:
-    """The same number, as the residue of one between these."""
-    if isinstance(number, Number):
-        number._tracer.facts.mean(number._tracer.value_of(number), low, high)
-    return number
+    """The same residue, for a number between these."""
+    return number._tracer.standing_for(number, low, high) if isinstance(number, Number) else number
 
 
 def range_of(number: Operand) -> tuple[float, float]:

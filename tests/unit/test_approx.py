@@ -137,3 +137,14 @@ def test_references():
 def test_intervals_are_checked(interval):
     with pytest.raises(RangeError, match="lo < hi"):
         interpolate(np.exp, interval, 3)
+
+
+def test_errors_of_high_degrees_are_told_from_lower_ones():
+    kinked = Curve(relu, (-2.0, 3.0), smooth=False)
+    for degree in (255, 511):
+        told = kinked.estimate(degree)
+        assert degree not in kinked._polynomials  # which takes a second
+        assert told == pytest.approx(Curve(relu, (-2.0, 3.0)).error(degree), rel=0.05)
+    smooth = Curve(np.exp, (-1.0, 1.0))
+    assert smooth.estimate(15) == smooth.error(15)
+    assert smooth.estimate(1023) == smooth.error(15) and 1023 not in smooth._polynomials  # no better than rounding

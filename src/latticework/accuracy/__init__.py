@@ -87,4 +87,4 @@ def approximated(
 
 def _needed(uses: Sequence[Use], parts: FloatArray) -> Sequence[int | None]:
     """The degrees that would be chosen if none were given."""
-    return chosen([replace(use, given=None) for use in uses], parts) or [None] * len(uses)
+    return chosen([use.free() for use in uses], parts) or [None] * len(uses)

@@ -34,7 +34,7 @@ def chosen(uses: Sequence[Use], parts: FloatArray) -> list[int] | None:
 
 def part_taken(uses: Sequence[Use], parts: FloatArray, degrees: Sequence[int]) -> FloatArray:
     """The part of each output's budget that functions of these degrees take, one by one: (outputs, uses)."""
-    return np.asarray(parts * np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)]))
+    return np.asarray(parts * np.array([use.estimate(degree) for use, degree in zip(uses, degrees, strict=True)]))
 
 
 class _Choice:
@@ -58,7 +58,7 @@ class _Choice:
         return found
 
     def _error(self, place: int, levels: int) -> float:
-        return self.uses[self.free[place]].error((1 << levels) - 1)
+        return self.uses[self.free[place]].estimate((1 << levels) - 1)
 
     def _taken(self, levels: Sequence[int]) -> FloatArray:
         return np.asarray(self.parts * np.array([self._error(place, level) for place, level in enumerate(levels)]))
@@ -100,7 +100,7 @@ class _Choice:
         """Degrees in their classes: in equal measure lower, then one after the other where there is room left."""
         found = self._in_equal_measure()
         for place, levels in enumerate(self.levels):
-            others = self._spent(found) - self.parts[:, place] * self.uses[self.free[place]].error(found[place])
+            others = self._spent(found) - self.parts[:, place] * self.uses[self.free[place]].estimate(found[place])
             weights = self.parts[:, place]
             allowed = np.min((1.0 - others[weights > 0.0]) / weights[weights > 0.0], initial=np.inf)
             lowest = 1 << (levels - 1)
@@ -108,7 +108,7 @@ class _Choice:
         return found
 
     def _spent(self, degrees: Sequence[int]) -> FloatArray:
-        errors = np.array([self.uses[n].error(degree) for n, degree in zip(self.free, degrees, strict=True)])
+        errors = np.array([self.uses[n].estimate(degree) for n, degree in zip(self.free, degrees, strict=True)])
         return np.asarray(self.parts @ errors)
 
     def _in_equal_measure(self) -> list[int]:

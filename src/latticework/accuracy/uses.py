@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -54,7 +54,7 @@ class Use:
     @cached_property
     def curve(self) -> Curve:
         """The closest polynomials."""
-        return Curve(self.function.finite, self.interval)
+        return Curve(self.function.finite, self.interval, smooth=self.function.smooth)
 
     @cached_property
     def given_curve(self) -> Curve:
@@ -62,7 +62,7 @@ class Use:
         samples = self.op.attrs["samples"]
         data = None if samples is None else np.array(samples)
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
-        return Curve(self.function.finite, self.interval, made)
+        return Curve(self.function.finite, self.interval, made, smooth=self.function.smooth)
 
     def polynomial(self, degree: int) -> Polynomial:
         """The one of this degree: as given, or chosen."""
@@ -71,6 +71,16 @@ class Use:
     def error(self, degree: int) -> float:
         """Its largest distance from the function."""
         return self._curve.error(degree)
+
+    def estimate(self, degree: int) -> float:
+        """About the same, for choosing among degrees."""
+        return self._curve.estimate(degree)
+
+    def free(self) -> Use:
+        """The same as if no degree were given."""
+        made = replace(self, given=None)
+        made.__dict__["curve"] = self.curve  # with the polynomials that are known
+        return made
 
     @property
     def _curve(self) -> Curve:

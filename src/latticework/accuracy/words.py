@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from latticework.accuracy.degrees import MAX_DEGREE, part_taken
 from latticework.accuracy.uses import Approximated, Fitted, Use
+from latticework.approx.chebyshev import interpolate
 from latticework.errors import PrecisionError
 from latticework.expand.polynomial import num_products
 from latticework.figures import over
@@ -29,17 +30,18 @@ def refusal(uses: Sequence[Use], parts: FloatArray, precision_bits: float) -> Pr
     parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes
     """
     free = [number for number, use in enumerate(uses) if use.given is None]
-    last = np.max(part_taken(uses, parts, [use.given or MAX_DEGREE for use in uses]), axis=0)
+    by_degree = {degree: part_taken(uses, parts, [use.given or degree for use in uses]) for degree in LISTED}
+    last = np.max(by_degree[MAX_DEGREE], axis=0)
     worst = max(free, key=lambda number: float(last[number]))
     allowed = 1.0 / float(np.max(parts[:, worst]))
     chain = build_chain(1 << 15, Need(MAX_DEGREE.bit_length(), 1, 40, 10), 1, insecure=True)
     rows, reached = [], {}
     for degree in LISTED:
-        taken = part_taken(uses, parts, [use.given or degree for use in uses])[:, free]
-        reached[degree] = precision_bits - log2(float(np.max(np.sum(taken, axis=1))))
-        products = num_products(uses[worst].polynomial(degree), chain)
+        taken = np.sum(by_degree[degree][:, free], axis=1)
+        reached[degree] = precision_bits - log2(float(np.max(taken)))
+        products = num_products(interpolate(uses[worst].function.finite, uses[worst].interval, degree), chain)
         rows.append(
-            f"degree {degree}: {uses[worst].error(degree):.2g}, {reached[degree]:.1f} bits, "
+            f"degree {degree}: {uses[worst].estimate(degree):.2g}, {reached[degree]:.1f} bits, "
             f"{degree.bit_length()} levels, {products} products"
         )
     others = [str(uses[n]) for n in free if n != worst and last[n] > 0.1]
@@ -97,7 +99,7 @@ def loss(found: Approximated, precision_bits: float, share: float, scores: Score
     )
     would = f"no degree up to {MAX_DEGREE} would do"
     if all(f.needed is not None for f in given):
-        would = f"degree {', '.join(f'{f.needed} for {f.function}' for f in given[:MAX_LISTED])} would do"
+        would = f"about degree {', '.join(f'{f.needed} for {f.function}' for f in given[:MAX_LISTED])} would do"
         remedies = ["leave degree= out"]
     else:
         remedies = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from math import log2
 
 import numpy as np
 
@@ -14,19 +15,27 @@ from latticework.plan.constants import Polynomial
 
 BEYOND = 1e-8  # of half the interval: arguments at its ends may leave it by rounding
 BETWEEN = 1.01  # times the largest error that is seen, for those between the points that are looked at
+EXACT = 127  # degree beyond which errors of functions with kinks are told from those of lower degrees
+ROUNDING = 2.0**-43  # of the size of a function: errors so small are those of rounding, whatever the degree
 SPREAD = 32  # degrees are told apart to one in so many
 
 
 class Curve:
     """Polynomials and their largest errors, by degree, made when they are asked for.
 
-    given  the polynomial of a degree, if it is not the one with the least largest error
+    given   the polynomial of a degree, if it is not the one with the least largest error
+    smooth  the function is analytic around the interval; if not, errors fall by a power of the degree
     """
 
     def __init__(
-        self, function: RealFunction, interval: Interval, given: Callable[[int], Polynomial] | None = None
+        self,
+        function: RealFunction,
+        interval: Interval,
+        given: Callable[[int], Polynomial] | None = None,
+        *,
+        smooth: bool = True,
     ) -> None:
-        self.function, self.interval = function, interval
+        self.function, self.interval, self.smooth = function, interval, smooth
         self._made = given or (lambda degree: minimax(function, interval, degree))
         self._polynomials: dict[int, tuple[Polynomial, float]] = {}
 
@@ -37,6 +46,18 @@ class Curve:
     def error(self, degree: int) -> float:
         """The largest distance of that polynomial from the function."""
         return self._at(degree)[1]
+
+    def estimate(self, degree: int) -> float:
+        """About the same, without the polynomial where it would take long and its error follows from others'."""
+        lower = [error for known, (_, error) in self._polynomials.items() if known <= degree]
+        if min(lower, default=1.0) <= ROUNDING * self.size:
+            return min(lower)
+        if self.smooth or degree <= EXACT or degree in self._polynomials:
+            return self.error(degree)
+        half, whole = self.error(EXACT // 2), self.error(EXACT)
+        known = max(d for d in self._polynomials if EXACT <= d < degree)
+        fall = whole / half if half else 1.0
+        return self.error(known) * float(fall ** log2(degree / known))
 
     def _at(self, degree: int) -> tuple[Polynomial, float]:
         if degree not in self._polynomials:
@@ -52,10 +73,10 @@ class Curve:
             return self.function(np.clip(x, *self.interval))
 
     def least_degree(self, most: float, lowest: int, highest: int) -> int:
-        """About the lowest degree in a range whose error is at most this; the highest one must be known to do."""
+        """About the lowest degree in a range whose estimate is at most this; the highest one must be known to do."""
         while highest - lowest > highest // SPREAD:
             middle = (lowest + highest) // 2
-            if self.error(middle) <= most:
+            if self.estimate(middle) <= most:
                 highest = middle
             else:
                 lowest = middle + 1

@@ -26,8 +26,8 @@ REALS = (
 )  # fmt: skip
 INTEGERS = (np.array([1, -2, 3]), np.array([4, 5, 0]), np.array([[2, 1, 0], [1, 3, -1], [5, 0, 4]]), 2, 3)
 
-# NumPy refuses x + y under this name, which Python cannot tell from +, and x.reshape() of a number.
-MORE_THAN_NUMPY = {"operator.concat", ".reshape"}
+# NumPy refuses x + y under this name, which Python cannot tell from +, x.reshape() of a number, and PyTorch's x.flatten(1).
+MORE_THAN_NUMPY = {"operator.concat", ".reshape", ".flatten"}
 
 
 class Traces:

@@ -113,7 +113,7 @@ def test_files_that_are_not_there_or_not_files(deployed, files, reader, tmp_path
     os.mkfifo(fifo)
     with pytest.raises(OSError, match="not a regular file"):
         read(fifo)
-    with pytest.raises(TypeError, match="PathLike"):
+    with pytest.raises((TypeError, FormatError), match=r"PathLike|expected a file .* got NoneType"):
         read(None)
 
 
@@ -234,7 +234,7 @@ def test_a_full_disk_leaves_what_was_there(deployed, tmp_path):
         with small_files(), pytest.raises(OSError, match=name):
             save(target)
         assert target.read_bytes() == b"precious"
-    with small_files(), pytest.raises(OSError, match=r"evaluation\.lwkeys"):
+    with small_files(), pytest.raises(OSError, match=r"secret\.lwkey"):
         deployed.keys.save(tmp_path / "keys")
     assert names_in(tmp_path) == sorted([*writers(deployed), "keys"])
 

@@ -232,7 +232,8 @@ class TracedArray(Traced):
     def flatten(self, *args: Any, **kwargs: Any) -> Any:
         """As ndarray.flatten; of numbers of axes, as the method of PyTorch's tensors."""
         if any(isinstance(given, int) for given in (*args, *kwargs.values())):
-            return torch_calls.call(torch_calls.flatten, (self, *args), kwargs)
+            with user_line():
+                return torch_calls.call(torch_calls.flatten, (self, *args), kwargs)
         return self.ravel(*args, **kwargs)
 
     def copy(self, order: str = "C") -> TracedArray:

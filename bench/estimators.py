@@ -158,7 +158,7 @@ def clusters(x: Array, y: Array) -> Case:
 ESTIMATORS = {
     "LogisticRegression": logistic,
     "LogisticRegression, probabilities": probabilities,
-    "MLPClassifier, relu": network("relu", 6),
+    "MLPClassifier, relu": network("relu", 7),
     "MLPClassifier, tanh": network("tanh", 12),
     "LinearSVC": support_vectors,
     "PCA": components,

@@ -62,13 +62,13 @@ def test_encrypted(spread):
     model = lw.compile(classes, calibrate=data, ring_degree=4096, insecure=True)
     client = model.client()
     y = client.decrypt(model.server(client.keygen().public())(client.encrypt(data[7])))
-    np.testing.assert_allclose(y.reveal(), softmax(data[7], axis=-1), atol=5e-3)
+    np.testing.assert_allclose(y.reveal(), softmax(data[7], axis=-1), atol=2**-12)
 
 
 def test_ranges_are_stated_or_calibrated():
     x = RNG.uniform(-2, 2, (3, 4))
     model = lw.compile(stated, **SMALL)
-    np.testing.assert_allclose(model.simulate(x)[0], softmax(x, axis=-1), atol=5e-3)
+    np.testing.assert_allclose(model.simulate(x)[0], softmax(x, axis=-1), atol=2**-12)
     with pytest.raises(RangeError, match=r"softmax: the range.*calibrate=data.*lw.softmax\(x, range=") as caught:
         lw.compile(classes, **SMALL)
     assert caught.value.at.text == "return lw.softmax(x)"

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy.uses import Use
+from latticework.approx.degrees import MAX_DEGREE
 
 FloatArray = npt.NDArray[np.float64]
 
-MAX_DEGREE = 1023
 MAX_LEVELS = MAX_DEGREE.bit_length()
 GIVEN_PART = 0.75  # of the budget, that given degrees may take before the others are chosen as if they took nothing
 STEPS = 8  # in which the common measure is found

@@ -8,9 +8,10 @@ from math import floor, log2
 import numpy as np
 import numpy.typing as npt
 
-from latticework.accuracy.degrees import MAX_DEGREE, part_taken
+from latticework.accuracy.degrees import part_taken
 from latticework.accuracy.uses import Approximated, Fitted, Use
 from latticework.approx.chebyshev import interpolate
+from latticework.approx.degrees import MAX_DEGREE
 from latticework.errors import PrecisionError
 from latticework.expand.polynomial import num_products
 from latticework.figures import over

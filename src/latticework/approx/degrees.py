@@ -1,4 +1,4 @@
-"""How high a degree a precision takes."""
+"""How high degrees may be, and about how high a precision takes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.approx.chebyshev import Interval, RealFunction, interpolate
 
-MOST = 1023
+MAX_DEGREE = 1023
 
 
 def least_degree(function: RealFunction, interval: Interval, tolerance: float) -> float:
@@ -16,7 +16,7 @@ def least_degree(function: RealFunction, interval: Interval, tolerance: float) -
 
     For functions analytic around the interval: what is cut off is at most the sum of its coefficients.
     """
-    for most in (63, 255, MOST):
+    for most in (63, 255, MAX_DEGREE):
         coefficients = np.abs(np.array(interpolate(function, interval, most).coefficients))
         rest = np.append(np.cumsum(coefficients[::-1])[::-1], 0.0)[1:]  # after each degree
         if rest[3 * most // 4] <= tolerance:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.functions import FUNCTIONS, Function, checked_range, function_of
 from latticework.errors import RangeError, UnsupportedError
 from latticework.ir.core import Value
@@ -42,10 +43,12 @@ def trace(
 
 def check_degree(function: Function, degree: object) -> None:
     """RangeError unless the degree is a whole number from 1 to 1023, or None."""
-    if degree is not None and (isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= 1023):
+    if degree is not None and (
+        isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= MAX_DEGREE
+    ):
         raise RangeError(
-            f"{function.name}: degree={degree!r} must be a whole number from 1 to 1023; without it the degree follows "
-            "from precision_bits"
+            f"{function.name}: degree={degree!r} must be a whole number from 1 to {MAX_DEGREE}; without it the degree "
+            "follows from precision_bits"
         )
 
 

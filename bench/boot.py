@@ -18,7 +18,7 @@ from bench.rows import Row, report, show
 from bench.usage import Usage, usage
 from bench.usage import rows as usage_rows
 from latticework import _core
-from latticework.bootstrapping import (
+from latticework.codegen.bootstraps import (
     Precision,
     bootstrap_plan,
     failure_probability_log2,

@@ -17,26 +17,26 @@ import sys
 
 RUNS = 5
 LIMIT_MS = 500.0
-LIMITS_MS = {"latticework.compile": LIMIT_MS, "latticework.commands.run": 300.0}  # what is timed
+LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run": 300.0}  # what is timed
 OPTIONAL = ("IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
-LEAVES = "errors escaping figures given shown"  # EVERYWHERE of check_layers.py
-RUNTIME = f"_core params plan runtime {LEAVES}"
+LEAVES = "errors user words"  # EVERYWHERE of check_layers.py
+RUNTIME = f"_core packing params plan runtime {LEAVES}"
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.
 MAY_LOAD = {
     "latticework": LEAVES,
-    "latticework.bfv": f"_core bfv ir keys location params plan rlwe {LEAVES}",
-    "latticework.ckks": "_core approx bare_plan bootstrapping ckks dialects expand ir keys location params passes plan "
-    f"rlwe techniques {LEAVES}",
+    "latticework.bfv": f"_core bfv ir keys packing params plan rlwe {LEAVES}",
+    "latticework.ckks": "_core approx ckks codegen dialects expand ir keys packing params passes plan rlwe techniques "
+    f"{LEAVES}",
     "latticework.runtime": RUNTIME,
-    "latticework.model": f"{RUNTIME} cost debug ir model plain report",
+    "latticework.model": f"{RUNTIME} cost debug ir model report",
     "latticework.cli": f"cli commands {LEAVES}",
     "latticework.commands.keygen": f"{RUNTIME} commands progress",
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
-    "latticework.commands.explain": f"_core commands cost params plan report {LEAVES}",
-    "latticework.commands.calibrate": f"_core calibrate commands cost params plan {LEAVES}",
-    "latticework.commands.bench": f"_core bench commands {LEAVES}",
+    "latticework.commands.explain": f"_core commands cost packing params plan report {LEAVES}",
+    "latticework.commands.calibrate": f"_core calibrate commands cost packing params plan {LEAVES}",
+    "latticework.commands.bench": f"_core commands {LEAVES}",
 }
 PROGRAM = """
 import importlib, json, sys, time

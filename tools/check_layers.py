@@ -18,101 +18,75 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "latticework"
-# Plain data that compiler and plan share.
-DATA = (
-    "plan.arguments plan.arrays plan.batch plan.butterflies plan.circuits plan.constants plan.embedding plan.gathers "
-    "plan.keys plan.noise plan.pack plan.placing"
-)
-PLAN = f"plan {DATA}"  # the Plan without its emitter: no IR behind it
-ANYTHING = "*"
-EVERYWHERE = ("errors", "escaping", "figures", "given", "shown")  # leaves that all modules may import
+# Plain values that compiler, plans and runtime share.
+VALUES = "packing plan.arguments plan.batch plan.circuits plan.placing"
+PLAN = f"plan plan.noise {VALUES}"
+EVERYWHERE = ("errors", "words", "user.arrays")  # leaves that all modules may import
 
 # Folder or module -> what it may import, apart from itself and those of EVERYWHERE. The longest name that fits a module
 # decides for it, and a name on the right stands for just the modules that this name decides for.
 MAY_IMPORT = {
-    "collecting": "",
-    "escaping": "",
-    "shown": "",
-    "extension": "",
-    "figures": "",
-    "given": "",
-    "intervals": "",
+    # leaves
     "errors": "",
+    "words": "",
+    "user": "",
+    "user.arrays": "",
+    "user.lines": "ir",
+    "techniques": "",
     "ir": "",
-    "plan.arguments": "",
-    "plan.arrays": "",
-    "plan.batch": "",
-    "plan.pack": "",
-    "plan.placing": "plan.pack",
-    "plan.butterflies": "",
-    "plan.circuits": "",
-    "plan.gathers": "plan.butterflies plan.keys plan.pack",
-    "plan.constants": "plan.butterflies plan.gathers plan.pack",
-    "plan.keys": "",
-    "plan.noise": "params",
-    "plan.embedding": "",
-    "dialects": f"ir {DATA}",
-    "approx": DATA,
-    "layout": f"ir dialects {DATA}",
-    "circuit": f"ir dialects intervals {DATA}",
-    "levels": f"techniques ir dialects params {DATA}",
-    "keys": f"ir dialects params {DATA}",
-    "expand": f"techniques ir dialects params {DATA}",
-    "passes": f"ir dialects approx {DATA}",
-    "ops": f"ir dialects approx layout {DATA}",
-    "frontend": f"ir dialects approx ops location plain intervals {DATA}",
-    "lifting": f"ir dialects ops circuit {DATA}",
-    "location": "ir",
-    "plain": "",
+    "packing": "",
     "params": "_core",
-    "rlwe": f"_core params keys location {PLAN}",
-    "bfv": "_core params plan.keys rlwe location",
-    "plan": f"_core params {DATA}",
-    "plan.emit": f"ir dialects params {PLAN}",
+    # the plan
+    "plan": f"_core params plan.noise {VALUES}",
+    "plan.arguments": "",
+    "plan.batch": "",
+    "plan.circuits": "",
+    "plan.placing": "packing",
+    "plan.noise": "params",
+    # stages of the compiler
+    "dialects": "ir packing",
+    "approx": "packing",
+    "layout": "ir dialects packing plan.placing",
+    "circuit": f"ir dialects approx {VALUES}",
+    "ops": "ir dialects approx layout packing",
+    "frontend": f"ir dialects approx ops user user.lines {VALUES}",
+    "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
+    "levels": "techniques ir dialects params packing plan.noise",
+    "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
+    "passes": "ir dialects approx packing",
+    "expand": "techniques ir dialects params packing",
+    "keys": "ir dialects params packing",
+    "codegen": f"ir dialects params expand passes keys {PLAN}",
+    "compiler": f"_core accuracy approx circuit codegen cost dialects expand frontend ir keys layout layout_cost levels model ops "
+    f"params passes progress techniques user user.lines {PLAN}",
+    # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "calibrate": f"_core cost params {PLAN}",
-    "bench": "",
     "report": f"_core params cost {PLAN}",
+    # where plans run
     "runtime": f"_core params {PLAN}",
-    "ckks": f"_core rlwe ir dialects params keys expand passes approx location bootstrapping plan.emit {PLAN}",
+    "rlwe": f"_core params keys user.lines {PLAN}",
+    "bfv": "_core params packing rlwe user.lines",
+    "ckks": f"_core rlwe ir dialects params keys expand passes approx user.lines codegen {PLAN}",
+    # for users
     "debug": f"ir runtime {PLAN}",
     "progress": "ir runtime",
-    "techniques": "",
-    "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
-    "stages": f"accuracy ir ops frontend plan.emit {PLAN}",
-    "bare_plan": "_core ir expand keys params passes plan.emit " + PLAN,
-    "bootstrapping": ANYTHING,
-    "too_deep": "ir levels location params stages",
-    "assemble": "accuracy errors frontend ir plan stages",
-    "measure": f"frontend ir dialects stages {PLAN}",
-    "placing": f"techniques ir dialects cost layout levels ops params {PLAN}",
-    "pipeline": ANYTHING,
-    "polynomial_noise": ANYTHING,
-    "precision": ANYTHING,
-    "circuit_arrays": ANYTHING,
-    "circuit_arithmetic": ANYTHING,
-    "circuit_choice": ANYTHING,
-    "circuit_options": ANYTHING,
-    "circuit_pipeline": ANYTHING,
-    "circuit_samples": ANYTHING,
-    "circuits": ANYTHING,
-    "compile": ANYTHING,
-    "composition": ANYTHING,
-    "model": f"ir cost debug plain report runtime {PLAN}",
+    "model": f"ir cost debug user report runtime {PLAN}",
     "commands": f"__init__ _core runtime progress {PLAN}",
-    "commands.compile": "commands compile frontend progress report",
+    "commands.compile": "commands compiler frontend progress report",
     "commands.explain": f"commands report {PLAN}",
     "commands.calibrate": "commands calibrate",
-    "commands.bench": "commands bench",
+    "commands.bench": "commands commands.benchmarks",
+    "commands.benchmarks": "",
     "cli": "__init__ commands",
     "__main__": "cli",
-    "__init__": ANYTHING,
+    "__init__": "bfv ckks compiler frontend model runtime techniques",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
 OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools"}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
-BY_NAME = {"__init__", "cli", "bench"}
+BY_NAME = {"__init__", "cli", "commands.benchmarks"}
 
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {
@@ -182,7 +156,7 @@ def unit_of(module: str) -> str | None:
 def may_import(unit: str, target: str) -> bool:
     """Whether the modules of one unit may import those of another."""
     allowed = MAY_IMPORT[unit].split()
-    return target == unit or target in EVERYWHERE or target in allowed or ANYTHING in allowed
+    return target == unit or target in EVERYWHERE or target in allowed
 
 
 def in_package(name: str) -> str | None:
@@ -231,6 +205,19 @@ def check_python(root: Path) -> Iterator[str]:
             by_name = f"loads a module by name; only {', '.join(sorted(BY_NAME))} may"
             yield from (f"{where}:{line}: {unit} {by_name}" for line in loads_by_name(tree))
     yield from check_cycle(graph, "imports")
+    yield from check_cycle(folder_graph(graph), "(folder) imports")
+
+
+def folder_graph(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Which folders of the package import which; a module in its root is one by itself."""
+
+    def folder(module: str) -> str:
+        return ".".join(module.split(".")[:2])
+
+    folders: dict[str, set[str]] = {}
+    for module, imported in graph.items():
+        folders.setdefault(folder(module), set()).update(map(folder, imported))
+    return {name: imported - {name, PACKAGE} for name, imported in folders.items() if name != PACKAGE}
 
 
 def folder_of(path: str) -> str:

@@ -18,7 +18,7 @@ from bench.peers.process import Failed, Library, processors
 from bench.peers.turns import Effort, duel
 from bench.peers.workers.network import DEGREE
 from bench.rows import Row, report, show
-from latticework.bench import ROOT
+from latticework.commands.benchmarks import ROOT
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -29,7 +29,7 @@ def build_vec(num_ops: int) -> Module:
     """x -> rot(x) + x, again and again; half of the rotations repeat others."""
     block = Block()
     value = x = block.add_arg(vec.VecType(1, 64, "real", True))
-    builder = Builder(block, Loc("bench.py", 1))
+    builder = Builder(block, Loc("commands/benchmarks.py", 1))
     for step in range(num_ops // 2 - 1):
         rotated = builder.build(vec.ROTATE, [x if step % 2 else value], steps=step % 61)
         value = builder.build(vec.ADD, [rotated, value])
@@ -41,7 +41,7 @@ def build_rlwe(num_ops: int) -> Module:
     """The same on ciphertexts, whose types are larger and checked more."""
     block = Block()
     value = x = block.add_arg(rlwe.CipherType("ckks", 1, 64, rlwe.Level(0, 5), 2.0**40))
-    builder = Builder(block, Loc("bench.py", 1))
+    builder = Builder(block, Loc("commands/benchmarks.py", 1))
     for step in range(num_ops // 2 - 1):
         value = builder.build(rlwe.ADD, [builder.build(rlwe.ROTATE, [value], steps=step % 61), x])
     builder.create(loop.YIELD, [value])

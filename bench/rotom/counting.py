@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import log2
 from typing import Any
 
+from latticework.compiler.pipeline import to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
 from latticework.cost import CostModel
 from latticework.frontend.samples import samples_of
 from latticework.params import ModulusChain, Need, select_chain
-from latticework.pipeline import to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
 from latticework.plan.schema import Plan
 
 HEADROOM_BITS = 56  # values up to 2^54 fit

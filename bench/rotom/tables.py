@@ -23,8 +23,8 @@ from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder
 from latticework.layout import Layout
 from latticework.layout.conversions import named
-from latticework.plan.gathers.steps import ROTOM as PRICES
-from latticework.plan.gathers.steps import choose, places
+from latticework.packing.loop_nests.baby_giant import ROTOM as PRICES
+from latticework.packing.loop_nests.baby_giant import choose, places
 from latticework.techniques import ALL, Techniques
 
 SHAPE = (64, 64)

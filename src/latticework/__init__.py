@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
 
     from latticework import bfv as bfv
     from latticework import ckks as ckks
-    from latticework.compile import compile
+    from latticework.compiler.compile import compile
     from latticework.frontend import (
         Circuit,
         Program,
@@ -56,7 +56,7 @@ __version__ = "0.1.0"
 
 _PACKAGES = ("bfv", "ckks")
 _HOMES = {
-    "compile": ("compile",),
+    "compiler.compile": ("compile",),
     "frontend": (
         "Circuit", "Index", "Program", "Secret", "avg_pool2d", "bits", "circuit", "conv1d", "conv2d", "exp", "for_loop",
         "gelu", "isin", "matrix", "maximum", "minimum", "polynomial", "program", "relu", "scalar", "select", "sigmoid",
@@ -142,7 +142,7 @@ def _load_extension() -> ModuleType:
     try:
         return import_module(f"{__name__}._core")
     except Exception as error:
-        raise import_module(f"{__name__}.extension").explained(error) from error
+        raise import_module(f"{__name__}.words.extension").explained(error) from error
 
 
 def __dir__() -> list[str]:
@@ -150,7 +150,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """`compile` and `circuit` are submodules too: importing these does not put them in the place of the functions."""
+    """`circuit` is a submodule too: importing it does not put it in the place of the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _HOME or not isinstance(value, ModuleType):

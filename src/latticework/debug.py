@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import ShapeError
-from latticework.escaping import html_text, plain_text
 from latticework.ir import Module, Value, interpret
-from latticework.plan.arrays import as_value
+from latticework.packing.arrays import as_value
 from latticework.plan.schema import Plan, SourceLocation
 from latticework.plan.simulate import simulate
 from latticework.runtime import Client, Server
+from latticework.words.escaping import html_text, plain_text
 
 FLOOR = 2.0**-40  # relative: float64 arithmetic of the two sides may differ by this
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from latticework.escaping import plain_text
+from latticework.words.escaping import plain_text
 
 
 class UserError(Exception):

@@ -14,9 +14,7 @@ import numpy.typing as npt
 from latticework.cost import CostModel, Costs, client_costs, estimate
 from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, TraceError
-from latticework.escaping import plain_text
 from latticework.ir import Module, Value, interpret
-from latticework.plain import real_array
 from latticework.plan.arguments import OutputLanes, returned, scattered
 from latticework.plan.output_lanes import output_lanes
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
@@ -29,7 +27,9 @@ from latticework.runtime import Client, Keys, PublicKeys, Server
 from latticework.runtime.arguments import encrypted_inputs, inputs_by_name
 from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
 from latticework.runtime.server import DEFAULT_MEMORY
-from latticework.shown import shown
+from latticework.user.numbers import real_array
+from latticework.words.escaping import plain_text
+from latticework.words.shown import shown
 
 
 @dataclass(frozen=True)

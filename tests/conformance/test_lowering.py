@@ -14,10 +14,10 @@ from latticework.ir import Builder, Module, interpret, verify
 from latticework.layout import Placement, Room, assign_layouts
 from latticework.layout.conversions import direct
 from latticework.layout.forms import seeds
+from latticework.layout_cost import Counted, find_layouts, slots_needed
 from latticework.ops import ALL_OPS
 from latticework.ops.choices import choices
 from latticework.ops.lower import lower_to_vectors
-from latticework.placing import Counted, find_layouts, slots_needed
 
 LOWERED = [op for op in ALL_OPS if op.lower is not None and op.name != "convert_layout"]
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from test_lowering import LOWERED, Fixed, lying_anyhow, masks, module_of
 
+from latticework.compiler.pipeline import VECTOR_PASSES, to_plan, to_primitives
+from latticework.compiler.stages import Traced, Vectors
 from latticework.ir import run_passes
 from latticework.layout import Room, assign_layouts
+from latticework.layout_cost import slots_needed
 from latticework.levels import program_depth
 from latticework.ops.choices import choices
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import Need, build_chain
-from latticework.pipeline import VECTOR_PASSES, to_plan, to_primitives
-from latticework.placing import slots_needed
 from latticework.plan.placing import Placing
 from latticework.runtime import Client, Server
-from latticework.stages import Traced, Vectors
 
 RING_DEGREE, SCALE_BITS, HEADROOM_BITS = 2048, 40, 16
 CASES = 50

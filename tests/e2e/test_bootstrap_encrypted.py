@@ -5,8 +5,8 @@ import functools
 import numpy as np
 import pytest
 
-from latticework.bench import suites
-from latticework.bootstrapping import precision, predicted_precision
+from latticework.codegen.bootstraps import precision, predicted_precision
+from latticework.commands.benchmarks import suites
 from latticework.params import bootstrap_chain
 
 suites()  # puts the source tree on the path

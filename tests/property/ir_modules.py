@@ -9,7 +9,7 @@ from latticework.dialects import loop, vec
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.tensor import TensorType
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Origin, Region, define
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 
 SLOTS = 4
 REAL = vec.VecType(1, SLOTS, "real", True)

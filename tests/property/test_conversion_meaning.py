@@ -11,9 +11,9 @@ from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Module, interpret, verify
 from latticework.layout import Layout
 from latticework.layout.conversions import CONVERSIONS, direct, named
-from latticework.placing import Counted, Seconds
-from latticework.placing.prices import LoweringPrices
-from latticework.plan.pack import GAP, REPEAT, PackDim
+from latticework.layout_cost import Counted, Seconds
+from latticework.layout_cost.prices import LoweringPrices
+from latticework.packing.pack import GAP, REPEAT, PackDim
 
 parse = Layout.parse
 COSTS = {"rotom": lambda: Counted(), "seconds": lambda: Seconds(CostModel.load(), 1 << 14, 6)}

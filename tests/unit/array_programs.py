@@ -9,10 +9,10 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.ir import Module, Value
+from latticework.packing.constants import Access, Gather, LinearMap, MapSums, slot_vectors
+from latticework.packing.pack import PackDim, PackMap
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
-from latticework.plan.constants import Access, Gather, LinearMap, MapSums, slot_vectors
-from latticework.plan.pack import PackDim, PackMap
 from latticework.plan.schema import Plan
 
 MAX_COUNT = 6

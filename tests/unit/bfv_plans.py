@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from vec_cases import line
 
+from latticework.compiler.pipeline import to_bfv_plan
+from latticework.compiler.stages import Vectors
 from latticework.ir import Module
-from latticework.pipeline import to_bfv_plan
 from latticework.plan.schema import Plan
 from latticework.runtime import Client, Server
-from latticework.stages import Vectors
 
 RING_DEGREE = 2048
 

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Module, verify
-from latticework.plan.gathers.steps import choose, places
+from latticework.packing.loop_nests.baby_giant import choose, places
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.errors import UserError
+from latticework.packing.constants import slot_vectors
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
-from latticework.plan.constants import slot_vectors
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.runtime import Client
 

@@ -7,8 +7,8 @@ from math import prod
 
 import numpy as np
 
-from latticework.plan.constants import Access, Gather
-from latticework.plan.pack import GAP, REPEAT, PackDim, PackMap
+from latticework.packing.constants import Access, Gather
+from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 
 def random_pack(rng, shape, slots, *, rolls=True, max_vectors=4):

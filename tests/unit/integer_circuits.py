@@ -4,7 +4,7 @@ import numpy as np
 
 import latticework as lw
 from latticework.circuit.graph import evaluate
-from latticework.circuit_pipeline import to_scalars
+from latticework.compiler.circuits.pipeline import to_scalars
 from latticework.frontend.integers.arithmetic import Arithmetic
 from latticework.plan.arguments import gathered
 

@@ -6,9 +6,9 @@ import pytest
 from latticework.errors import ShapeError
 from latticework.layout import Layout
 from latticework.layout.alignment import aligned, around, meeting, merged, stretched
-from latticework.layout.boxes import boxes
 from latticework.layout.conversions import direct
 from latticework.layout.forms import seeds
+from latticework.layout.iteration_space import boxes
 from latticework.layout.loops import Loops
 from latticework.layout.sums import free_sums
 

@@ -10,7 +10,7 @@ from latticework.approx.curve import Curve
 from latticework.approx.functions import FUNCTIONS, gelu, relu, sigmoid
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 
 
 def by_angles(polynomial, x):

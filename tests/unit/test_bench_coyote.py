@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 
 bench_suites = suites()  # puts the source tree on the path
 from bench.coyote import kernels  # noqa: E402

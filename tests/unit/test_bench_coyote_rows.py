@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from latticework import bfv
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 from latticework.errors import UserError
 
 bench_suites = suites()  # puts the source tree on the path

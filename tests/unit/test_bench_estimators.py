@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 
 suites()  # puts the source tree on the path
 from bench import estimators  # noqa: E402

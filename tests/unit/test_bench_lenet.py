@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 from latticework.errors import UserError
 
 bench_suites = suites()  # puts the source tree on the path

@@ -2,7 +2,7 @@
 
 import pytest
 
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 
 suites()  # puts the source tree on the path
 from bench.micro.cycles import Cycles, Measured  # noqa: E402

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 
 suites()  # puts the source tree on the path
 from bench.peers import environments  # noqa: E402

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import latticework as lw
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 from latticework.cost import CostModel, estimate
 from latticework.runtime.events import Event
 

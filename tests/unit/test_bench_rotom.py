@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import latticework as lw
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 
 bench_suites = suites()  # puts the source tree on the path
 from bench.compiling import compiled  # noqa: E402

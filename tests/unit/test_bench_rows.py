@@ -7,7 +7,7 @@ import mmap
 import pytest
 from rich.console import Console
 
-from latticework.bench import ROOT, suites
+from latticework.commands.benchmarks import ROOT, suites
 from latticework.errors import UserError
 
 bench_suites = suites()  # puts the source tree on the path

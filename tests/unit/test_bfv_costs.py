@@ -9,11 +9,11 @@ from latticework import _core
 from latticework.calibrate.operations import Chain
 from latticework.calibrate.operations_bfv import BfvOperations
 from latticework.cost import CostModel, Shape, bfv_weights, ckks_weights, estimate, work
+from latticework.packing.constants import slot_vectors
 from latticework.params.bfv_chain import chain_for_depth, chain_transforms, extension_primes, plain_prime
 from latticework.params.fingerprint import core_parameters
 from latticework.params.select import Need, build_chain
 from latticework.plan.code import encode_code
-from latticework.plan.constants import slot_vectors
 from latticework.runtime.coding import coding_of
 
 CHAIN = chain_for_depth(4, 8192, plain_prime(8192, 20, None))

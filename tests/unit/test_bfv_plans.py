@@ -10,9 +10,9 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.errors import DtypeError, FormatError, LevelError, RangeError, UnsupportedError
+from latticework.packing.constants import LinearMap, slot_vectors
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
-from latticework.plan.constants import LinearMap, slot_vectors
 from latticework.plan.noise_walk import output_budgets
 from latticework.plan.predict import Magnitude, predict
 from latticework.plan.simulate import simulate

@@ -10,8 +10,8 @@ from vec_cases import Vectors, counted, expanded, plan_of, small_chain
 
 from latticework.ir import interpret
 from latticework.levels import manage_levels
-from latticework.plan.constants import Diagonal, LinearMap, splat
-from latticework.plan.gathers.steps import ROTOM, TYPICAL, Prices, choose, places
+from latticework.packing.constants import Diagonal, LinearMap, splat
+from latticework.packing.loop_nests.baby_giant import ROTOM, TYPICAL, Prices, choose, places
 from latticework.plan.predict import Magnitude, predict
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate

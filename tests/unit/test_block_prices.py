@@ -8,8 +8,8 @@ from vec_cases import plan_of, small_chain
 
 from latticework.cost import CostModel, estimate
 from latticework.cost.block_maps import KEY_SHARE, block_prices
-from latticework.plan.constants import LinearMap
-from latticework.plan.gathers.steps import choose, places
+from latticework.packing.constants import LinearMap
+from latticework.packing.loop_nests.baby_giant import choose, places
 from latticework.techniques import Techniques
 
 MODEL = CostModel.load()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from vec_cases import counted
 
-from latticework.bootstrapping import bootstrap_plan, precision, predicted_precision
+from latticework.codegen.bootstraps import bootstrap_plan, precision, predicted_precision
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import FormatError, IrError, LevelError
 from latticework.expand import expand
@@ -15,13 +15,13 @@ from latticework.expand.eval_mod import expand_eval_mod, exponential_coefficient
 from latticework.expand.primitives import Primitives
 from latticework.ir import Builder, Module, interpret, verify
 from latticework.keys import covering_keys
+from latticework.packing.butterflies import Butterflies
+from latticework.packing.constants import ConstRef, Gather
+from latticework.packing.keys import KeySpec
 from latticework.params import bootstrap_chain, build_chain
 from latticework.params.select import Need
-from latticework.plan.butterflies import Butterflies
 from latticework.plan.check import check_butterflies
 from latticework.plan.codec import from_data, to_data
-from latticework.plan.constants import ConstRef, Gather
-from latticework.plan.keys import KeySpec
 from latticework.plan.simulate import simulate_slots
 
 KINDS = ("random", "constant", "signs", "one-hot")

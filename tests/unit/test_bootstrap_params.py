@@ -6,7 +6,7 @@ from math import comb, factorial, log2, prod
 import numpy as np
 import pytest
 
-from latticework.bootstrapping import failure_probability_log2
+from latticework.codegen.bootstraps import failure_probability_log2
 from latticework.errors import LevelError, SecurityError
 from latticework.params import BOOTSTRAP_SETS, bootstrap_chain, modulus_limit_bits
 from latticework.params.bootstrap import exponential_scales, raised_scale, sparse_key_bits

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from latticework.extension import explained
+from latticework.words.extension import explained
 
 TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))

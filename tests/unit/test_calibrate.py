@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework import _core
-from latticework.bench import suites
 from latticework.calibrate import Extent, calibrate, default_place, table_text, write_table
 from latticework.calibrate.operations import Chain, Operations
 from latticework.cli import app
+from latticework.commands.benchmarks import suites
 from latticework.cost import UNITS, CostModel, parse_table
 
 suites()  # puts the source tree on the path

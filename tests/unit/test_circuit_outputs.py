@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import latticework as lw
 from latticework.circuit.graph import Constant
-from latticework.circuit_pipeline import to_scalars
+from latticework.compiler.circuits.pipeline import to_scalars
 from latticework.errors import LayoutError, RangeError, TraceError
 
 WEIGHTS = np.array([[1, 0, 2], [3, 0, 4], [5, 0, 6]])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.approx.intervals import MOST, bounded, minus, negative, plus, times
 from latticework.errors import RangeError
-from latticework.intervals import MOST, bounded, minus, negative, plus, times
 from latticework.runtime.arguments import checked_argument
 
 EXACT = dict(scheme="bfv", ring_degree=1024, insecure=True)

@@ -7,7 +7,7 @@ from vec_cases import Vectors
 import latticework as lw
 from latticework.layout import Layout
 from latticework.ops.clearing import is_clear, is_full
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap
+from latticework.packing.constants import Access, ConstRef, Gather, LinearMap
 
 SMALL = {"ring_degree": 2048, "insecure": True, "precision_bits": 10}
 

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from latticework.collecting import SELDOM, collected_seldom
+from latticework.compiler.collecting import SELDOM, collected_seldom
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latticework.layout.layout import Layout
-from latticework.plan.constants import (
+from latticework.packing.constants import (
     Access,
     ConstRef,
     Diagonal,

@@ -10,8 +10,8 @@ from latticework.layout import Layout
 from latticework.layout.conversions import candidates, direct, named, stations
 from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.turning import turning
-from latticework.placing import Counted, Seconds
-from latticework.placing.prices import LoweringPrices
+from latticework.layout_cost import Counted, Seconds
+from latticework.layout_cost.prices import LoweringPrices
 
 parse = Layout.parse
 

@@ -11,10 +11,10 @@ from latticework.errors import IrError, LevelError, ShapeError
 from latticework.expand import expand
 from latticework.ir import Builder, Module, interpret, parse_module, print_module, run_passes, verify
 from latticework.levels import manage_bfv
+from latticework.packing.constants import splat
+from latticework.packing.keys import KeySpec
 from latticework.params.bfv_chain import chain_for_depth, plain_prime
 from latticework.passes import cse, dce
-from latticework.plan.constants import splat
-from latticework.plan.keys import KeySpec
 
 TOP = Level(0, 1)
 CIPHER = CipherType("bfv", 1, SLOTS, TOP, 1.0)

@@ -8,8 +8,8 @@ from latticework.dialects.key import DEMAND
 from latticework.dialects.rlwe import CipherType, Level, PlainType
 from latticework.errors import IrError, LevelError, ScaleError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.plan.embedding import embed, raise_modulus, unembed
-from latticework.plan.keys import KeySpec, conjugation_element, galois_element
+from latticework.packing.embedding import embed, raise_modulus, unembed
+from latticework.packing.keys import KeySpec, conjugation_element, galois_element
 
 N, SLOTS, SCALE = 64, 8, 2.0**30
 LOW = Level(0, 0)

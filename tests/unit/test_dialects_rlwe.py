@@ -8,9 +8,9 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, DigitsType, Level, PlainType
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
-from latticework.plan.keys import KeySpec, conjugation_element, galois_action, galois_element
-from latticework.plan.pack import PackDim, PackMap
+from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
+from latticework.packing.keys import KeySpec, conjugation_element, galois_action, galois_element
+from latticework.packing.pack import PackDim, PackMap
 
 N, SLOTS = 64, 8
 SCALE = 2.0**30

@@ -6,8 +6,8 @@ import pytest
 from latticework.dialects import loop, scalar, vec
 from latticework.errors import DtypeError, IrError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
-from latticework.plan.pack import PackDim, PackMap
+from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
+from latticework.packing.pack import PackDim, PackMap
 
 SLOTS = 8
 REAL = vec.VecType(1, SLOTS, "real", True)

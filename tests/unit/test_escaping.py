@@ -16,12 +16,12 @@ from latticework import _core, cli, errors
 from latticework.accuracy.uses import uses_of
 from latticework.debug import DebugReport, DebugRow
 from latticework.errors import UserError
-from latticework.escaping import html_text, plain_text
 from latticework.frontend import trace
 from latticework.ir import Loc, Origin
 from latticework.plan.schema import Scores, SourceLocation
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import build_report, explain_file
+from latticework.words.escaping import html_text, plain_text
 
 SOURCE = Path(lw.__file__).parent
 SHOWING = {"__repr__", "__str__", "__format__", "_repr_html_"}

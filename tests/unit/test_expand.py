@@ -10,9 +10,9 @@ from latticework.expand.polynomial import divide
 from latticework.ir import interpret
 from latticework.levels import program_depth
 from latticework.levels.depth import polynomial_depth
-from latticework.plan.constants import Diagonal, LinearMap, splat
-from latticework.plan.gathers.steps import choose, places
-from latticework.plan.keys import galois_element
+from latticework.packing.constants import Diagonal, LinearMap, splat
+from latticework.packing.keys import galois_element
+from latticework.packing.loop_nests.baby_giant import choose, places
 from latticework.plan.simulate import simulate
 
 RNG = np.random.default_rng(11)

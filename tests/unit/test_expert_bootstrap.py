@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latticework import ckks
-from latticework.bootstrapping import precision
+from latticework.codegen.bootstraps import precision
 from latticework.errors import LevelError, MissingKeyError, ShapeError, UserError
 
 RNG = np.random.default_rng(4)

@@ -8,9 +8,9 @@ import pytest
 
 import latticework as lw
 from latticework.errors import LevelError, RangeError
-from latticework.figures import large, outside, over, shown
 from latticework.params import Need, modulus_limit_bits, select_chain
 from latticework.params.bfv_chain import plain_prime
+from latticework.words.figures import large, outside, over, shown
 
 
 @pytest.mark.parametrize("limit", [0, 27, 214, 438])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gather_cases import conv, dense, matmul, random_gather, random_pack
 
-from latticework.plan.constants import (
+from latticework.packing.constants import (
     Access,
     ConstRef,
     Gather,
@@ -15,12 +15,12 @@ from latticework.plan.constants import (
     num_diagonals,
     whole_rotations,
 )
-from latticework.plan.gathers import structure
-from latticework.plan.gathers import values as evaluation
-from latticework.plan.gathers.copies import nearest, service
-from latticework.plan.gathers.sides import open_loops
-from latticework.plan.gathers.structure import reached
-from latticework.plan.pack import REPEAT, PackDim, PackMap
+from latticework.packing.loop_nests import diagonal_values as evaluation
+from latticework.packing.loop_nests import diagonals as structure
+from latticework.packing.loop_nests.copies import nearest, service
+from latticework.packing.loop_nests.diagonals import reached
+from latticework.packing.loop_nests.sides import open_loops
+from latticework.packing.pack import REPEAT, PackDim, PackMap
 
 
 @pytest.fixture(

@@ -12,9 +12,9 @@ import pytest
 
 import latticework as lw
 from bench.growth import PROGRAMS
-from latticework.circuit_pipeline import LaneOptions, to_lanes, to_scalars
+from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
+from latticework.compiler.pipeline import to_primitives
 from latticework.params import Need, build_chain
-from latticework.pipeline import to_primitives
 
 MOST = 7  # times as much for four times as many statements: 4 where it is linear, 16 where it is quadratic
 FEW = 500  # instructions of the smaller program that are no part worth a look

@@ -13,7 +13,7 @@ from latticework.layout import Layout, assign_layouts
 from latticework.layout.alignment import merged
 from latticework.layout.derive import with_axis
 from latticework.layout.layout import REPEATED, num_bits
-from latticework.placing import Seconds, find_layouts, slots_needed
+from latticework.layout_cost import Seconds, find_layouts, slots_needed
 
 TEXTS = [
     "[]", "[R:4]", "[0:8]", "[R:2][0:4][1:8]", "[1:8][0:4]", "[0:2:4][R:2][0:4]", "[0:2][1:2][0:2:2]",

@@ -8,7 +8,7 @@ import pytest
 from latticework.errors import LayoutError
 from latticework.layout import Layout
 from latticework.layout.forms import holds, in_order, joined, padded, seeds, skewed, sorted_vectors, tilings
-from latticework.plan.pack import GAP, REPEAT
+from latticework.packing.pack import GAP, REPEAT
 
 parse = Layout.parse
 SHAPES = [(), (1,), (5,), (3, 5), (16, 16), (32, 8), (4, 4, 4), (3, 2, 9), (1, 64), (2, 2, 2, 2)]

@@ -8,7 +8,7 @@ import pytest
 
 from latticework.errors import LayoutError
 from latticework.layout import Layout
-from latticework.plan.pack import GAP, REPEAT, PackDim, PackMap
+from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 parse = Layout.parse
 

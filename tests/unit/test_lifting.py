@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import latticework as lw
-import latticework.lifting.program as program_of
+import latticework.compiler.lifting.program as program_of
 from latticework.circuit.graph import graph_of
 from latticework.circuit.nests import loops_in_shape, loops_of, replayed
+from latticework.compiler.lifting import lift
+from latticework.compiler.lifting.check import agrees
 from latticework.errors import UserError
 from latticework.frontend.circuit import circuit, trace_circuit
 from latticework.frontend.circuit_inputs import matrix, scalar, vector
 from latticework.ir import interpret, verify
-from latticework.lifting import lift
-from latticework.lifting.check import agrees
 from latticework.plan.arguments import returned, scattered
 
 RNG = np.random.default_rng(5)

@@ -5,7 +5,9 @@ import pytest
 from vec_cases import SLOTS, Vectors, line, small_chain
 
 import latticework as lw
-from latticework.circuit_pipeline import LaneOptions, to_lanes, to_scalars
+from latticework.codegen.emit import emit_code
+from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
+from latticework.compiler.pipeline import PRIMITIVE_PASSES, VECTOR_PASSES, to_copies
 from latticework.dialects import scalar  # noqa: F401  (defines the ops)
 from latticework.expand import expand
 from latticework.ir import interpret, parse_module, print_module, run_passes, verify
@@ -13,8 +15,6 @@ from latticework.keys import manifest, planned_keys
 from latticework.levels import manage_levels, program_depth
 from latticework.levels.depth import input_levels
 from latticework.ops.clearing import is_clear
-from latticework.pipeline import PRIMITIVE_PASSES, VECTOR_PASSES, to_copies
-from latticework.plan.emit import emit_code
 
 LONG = 2_000  # twice Python's limit of recursion
 LENGTHS = [LONG, pytest.param(50_000, marks=pytest.mark.slow)]

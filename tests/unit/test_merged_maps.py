@@ -10,10 +10,10 @@ from latticework.cost import CostModel
 from latticework.dialects import loop  # noqa: F401  (defines the ops)
 from latticework.frontend import Secret
 from latticework.ir import interpret, run_passes, verify
+from latticework.layout_cost import Seconds, merge_maps
+from latticework.layout_cost.linear_forms import base_form, total
 from latticework.levels import program_depth
 from latticework.passes import cse, dce
-from latticework.placing import Seconds, merge_maps
-from latticework.placing.linear_forms import base_form, total
 from latticework.techniques import Techniques
 
 RNG = np.random.default_rng(8)

@@ -8,11 +8,11 @@ from latticework.cost import CostModel, estimate
 from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Module, interpret
-from latticework.layout.boxes import boxes
+from latticework.layout.iteration_space import boxes
 from latticework.layout.layout import Layout
 from latticework.ops.lowering import Operand, Target
 from latticework.ops.reduction import reduced
-from latticework.plan.constants import Access, Gather, LinearMap
+from latticework.packing.constants import Access, Gather, LinearMap
 
 MODEL = CostModel.load()
 RNG = np.random.default_rng(4)

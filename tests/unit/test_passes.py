@@ -8,8 +8,8 @@ from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.ir import interpret, print_module, run_passes, verify
 from latticework.levels import program_depth
 from latticework.levels.depth import input_levels
+from latticework.packing.constants import Polynomial
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
-from latticework.plan.constants import Polynomial
 
 RNG = np.random.default_rng(8)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / 4

@@ -11,7 +11,7 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
 from latticework.errors import FormatError, UserError
-from latticework.plan.pack import PackDim, PackMap
+from latticework.packing.pack import PackDim, PackMap
 from latticework.plan.schema import FORMAT, Approximation, SourceLocation, TensorValue
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.plan.simulate import simulate

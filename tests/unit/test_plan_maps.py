@@ -12,7 +12,7 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 from latticework import _core
 from latticework.cost import CostModel, estimate
 from latticework.errors import FormatError, UserError
-from latticework.plan.constants import MapSums
+from latticework.packing.constants import MapSums
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.plan.simulate import simulate
 

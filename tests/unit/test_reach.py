@@ -7,17 +7,17 @@ import pytest
 from vec_cases import small_chain
 
 import latticework as lw
-from latticework import precision
-from latticework.compile import to_polynomials, to_tensors, to_vectors
+from latticework.compiler import precision
+from latticework.compiler.compile import to_polynomials, to_tensors, to_vectors
+from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.frontend.samples import samples_of
 from latticework.ir import interpret
 from latticework.levels import manage_levels, program_depth
 from latticework.levels.extremes import Extremes, extremes
 from latticework.levels.held import are_apart, exactly, is_within, united
 from latticework.levels.reach import reach
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 from latticework.plan.noise import secret_shares, tail_deviations
-from latticework.polynomial_noise import polynomial_noise
 
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.normal(size=(6, 6))

@@ -17,7 +17,7 @@ import latticework as lw
 from latticework import _core
 from latticework.cost import CostModel, default_table, estimate
 from latticework.errors import FormatError
-from latticework.plan.pack import REPEAT, PackDim, PackMap
+from latticework.packing.pack import REPEAT, PackDim, PackMap
 from latticework.plan.placing import INPUT, Conversion, Ending, Placing, Step
 from latticework.plan.schema import SourceLocation
 from latticework.plan.serialise import write_client, write_plan

@@ -12,7 +12,7 @@ from tiny_plans import counted_plan, loop_plan
 
 import latticework as lw
 from latticework.cost import OperationCounts
-from latticework.plan.pack import GAP, REPEAT, PackDim, PackMap
+from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.plan.placing import Ending, Placing, Step
 from latticework.report import as_json, build_client_report, build_report
 from latticework.report.layout_words import first_slots, layout_words

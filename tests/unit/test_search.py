@@ -13,8 +13,8 @@ from latticework.ir import interpret
 from latticework.layout import assign_layouts
 from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.forms import MOST_ORDERS, holds, in_order, seeds
+from latticework.layout_cost import NETWORKS, Seconds, find_layouts
 from latticework.ops.lower import lower_to_vectors
-from latticework.placing import NETWORKS, Seconds, find_layouts
 from latticework.plan.placing import Ending, pareto
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.techniques import ALL

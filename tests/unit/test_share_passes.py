@@ -6,8 +6,8 @@ from vec_cases import SLOTS, Vectors, counted, expanded, small_chain
 
 from latticework.ir import interpret, run_passes, verify
 from latticework.levels import program_depth
+from latticework.packing.constants import Diagonal, LinearMap, splat
 from latticework.passes import cse, dce, share_inputs, share_outputs
-from latticework.plan.constants import Diagonal, LinearMap, splat
 
 RNG = np.random.default_rng(9)
 BOTH = (share_outputs.PASS, cse.PASS, dce.PASS, share_inputs.PASS, cse.PASS, dce.PASS)

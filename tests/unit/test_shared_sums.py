@@ -7,9 +7,9 @@ from latticework.cost import CostModel
 from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Module, interpret
 from latticework.layout import assign_layouts
+from latticework.layout_cost import Seconds, find_layouts, slots_needed
 from latticework.ops.lower import lower_to_vectors
 from latticework.passes import dce, fold_splats
-from latticework.placing import Seconds, find_layouts, slots_needed
 
 
 def lowered(shape, build):

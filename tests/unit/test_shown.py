@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.shown import counted, shown, size
+from latticework.words.shown import counted, shown, size
 
 SECRET = 0.7318
 

@@ -9,12 +9,12 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 from latticework import _core
 from latticework.errors import LevelError, RangeError, ScaleError
 from latticework.levels import program_depth
+from latticework.packing.keys import galois_element
 from latticework.params import build_chain
 from latticework.params.fingerprint import core_parameters
 from latticework.params.select import Need
 from latticework.plan import noise, worst_noise
 from latticework.plan.code import encode_code
-from latticework.plan.keys import galois_element
 from latticework.plan.schema import CipherKind, PlainKind
 from latticework.plan.simulate import apply_galois, simulate
 

@@ -11,10 +11,10 @@ from vec_cases import Vectors, plan_of, small_chain
 
 from latticework.cost.trips import instructions_run
 from latticework.errors import FormatError
+from latticework.packing.constants import Access, Gather
+from latticework.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, product_within
 from latticework.plan.arguments import Argument, Branch, Result
 from latticework.plan.check import check_chain, check_gather
-from latticework.plan.constants import Access, Gather
-from latticework.plan.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, product_within
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import build_client_report, build_report
 

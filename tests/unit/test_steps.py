@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 from gather_cases import conv, matmul, matvec, random_gather
 
-from latticework.plan.constants import ConstRef, Diagonal, LinearMap, splat
-from latticework.plan.gathers.steps import ROTOM, Choice, Prices, Split, blocks, choose, count, paired, places
+from latticework.packing.constants import ConstRef, Diagonal, LinearMap, splat
+from latticework.packing.loop_nests.baby_giant import (
+    ROTOM,
+    Choice,
+    Prices,
+    Split,
+    blocks,
+    choose,
+    count,
+    paired,
+    places,
+)
 
 
 def counted(gather, **ways):

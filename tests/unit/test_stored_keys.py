@@ -2,7 +2,7 @@
 
 import pytest
 
-from latticework.plan.keys import conjugation_element, galois_element
+from latticework.packing.keys import conjugation_element, galois_element
 from latticework.report.stored_keys import stored_key_names
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler.pipeline import to_polynomials, to_vectors
 from latticework.errors import LevelError
 from latticework.frontend import trace
 from latticework.frontend.samples import assumed_samples
 from latticework.levels import loop_spending, program_depth, spending
 from latticework.params import MAX_RING_LOG2, Need, levels_held, ring_that_holds
-from latticework.pipeline import to_polynomials, to_vectors
 
 W = np.random.default_rng(0).normal(size=(4, 4)) / 3
 RING = 1 << 13

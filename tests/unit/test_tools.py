@@ -50,8 +50,8 @@ CLEAN = {
         errors="",
         ir__core="from latticework.errors import IrError\n",
         dialects__vec="from latticework.ir import core\nfrom latticework import errors\n",
-        plan__emit="import numpy\nfrom latticework.ir.core import Op\n",
-        compile="def f() -> None:\n    import sklearn\n",
+        codegen__emit="import numpy\nfrom latticework.ir.core import Op\n",
+        compiler__compile="def f() -> None:\n    import sklearn\n",
     ),
     "cpp/math/a.hpp": "#include <vector>\n",
     "cpp/backend/kernels.hpp": '#include "math/a.hpp"\n',
@@ -71,7 +71,7 @@ def test_layers_pass_a_clean_tree(plant):
     [
         (
             python(ir__core="import os\nfrom latticework.dialects import vec\n", dialects__vec=""),
-            "src/latticework/ir/core.py:2: ir imports dialects.vec; allowed: nothing errors escaping",
+            "src/latticework/ir/core.py:2: ir imports dialects.vec; allowed: nothing errors words",
         ),
         (
             python(levels__a="from latticework.layout import b\n", layout__b=""),
@@ -79,13 +79,13 @@ def test_layers_pass_a_clean_tree(plant):
         ),
         (python(runtime__a="import latticework.ir.core\n"), "src/latticework/runtime/a.py:1: runtime imports ir.core"),
         (python(plan__a="from ..ir import core\n", ir__core=""), "src/latticework/plan/a.py:1: plan imports ir.core"),
-        (python(runtime__a="from latticework.plan.emit import emit\n"), "runtime imports plan.emit; allowed: "),
+        (python(runtime__a="from latticework.codegen.emit import emit\n"), "runtime imports codegen.emit; allowed: "),
         (python(ir__a="from latticework import Model\n"), "src/latticework/ir/a.py:1: ir imports __init__"),
         (
-            python(compile="def f():\n    from latticework.ir import core\n"),
-            "src/latticework/compile.py:2: latticework.ir.core is imported inside a function",
+            python(compiler__compile="def f():\n    from latticework.ir import core\n"),
+            "src/latticework/compiler/compile.py:2: latticework.ir.core is imported inside a function",
         ),
-        (python(compile="import torch.nn\n"), "src/latticework/compile.py:1: torch.nn is optional"),
+        (python(compiler__compile="import torch.nn\n"), "src/latticework/compiler/compile.py:1: torch.nn is optional"),
         (
             python(model="import importlib\n\nload = importlib.import_module('x')\n"),
             "src/latticework/model.py:3: model loads a module by name; only ",
@@ -98,6 +98,14 @@ def test_layers_pass_a_clean_tree(plant):
                 ir__c="from latticework.ir.a import y\n",
             ),
             "cycle: latticework.ir.",
+        ),
+        (
+            python(
+                ir__a="from latticework.user.arrays import x\n",
+                user__arrays="",
+                user__lines="from latticework.ir import core\n",
+            ),
+            "(folder) imports latticework.",
         ),
         (
             {"cpp/math/a.hpp": '\n#include "io/file.hpp"\n'},
@@ -236,7 +244,7 @@ def test_import_time_names_parts_that_are_not_needed():
     assert too_much("latticework.bfv", {*needed, "latticework.frontend.circuit", "latticework.frontend"}) == [
         "latticework.frontend"
     ]
-    assert too_much("latticework.compile", {*needed, "latticework.frontend", "torch"}) == ["torch"]
+    assert too_much("latticework.compiler.compile", {*needed, "latticework.frontend", "torch"}) == ["torch"]
 
 
 def stub_signatures():

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from latticework.packing.constants import Access, ConstRef, Gather
+from latticework.packing.keys import KeyManifest, KeySpec, KeyUse, galois_element
+from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.params import ModulusChain, Track
-from latticework.plan.constants import Access, ConstRef, Gather
-from latticework.plan.keys import KeyManifest, KeySpec, KeyUse, galois_element
-from latticework.plan.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.plan.schema import (
     Approximation,
     CipherKind,

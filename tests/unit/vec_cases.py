@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from latticework.codegen.emit import emit_code
 from latticework.dialects import ckks, key, loop, rlwe, vec  # noqa: F401  (defines the ops)
 from latticework.expand import expand
 from latticework.ir import INDEX, Block, Builder, Module, Region, Value, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.levels import manage_levels, program_depth
+from latticework.packing.constants import Access, ConstRef, Gather, LinearMap, Polynomial
+from latticework.packing.pack import PackDim, PackMap
 from latticework.params import ModulusChain, Need, build_chain
 from latticework.passes import cse, dce
-from latticework.plan.constants import Access, ConstRef, Gather, LinearMap, Polynomial
-from latticework.plan.emit import emit_code
-from latticework.plan.pack import PackDim, PackMap
 from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 
 SLOTS = 16

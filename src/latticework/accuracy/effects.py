@@ -29,7 +29,7 @@ from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.ops.apply import APPLY
 from latticework.ops.base import shape_of
 from latticework.ops.polynomial import POLYNOMIAL
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")

@@ -12,10 +12,10 @@ from latticework.approx.chebyshev import Interval
 from latticework.approx.curve import Curve
 from latticework.approx.functions import Function, function_of
 from latticework.errors import RangeError
-from latticework.escaping import plain_text
 from latticework.ir import Loc, Module, Op
 from latticework.ops.apply import APPLY
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
+from latticework.words.escaping import plain_text
 
 FloatArray = npt.NDArray[np.float64]
 

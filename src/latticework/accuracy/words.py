@@ -14,9 +14,9 @@ from latticework.approx.chebyshev import interpolate
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.errors import PrecisionError
 from latticework.expand.polynomial import num_products
-from latticework.figures import over
 from latticework.params import Need, build_chain
 from latticework.plan.schema import Scores
+from latticework.words.figures import over
 
 FloatArray = npt.NDArray[np.float64]
 

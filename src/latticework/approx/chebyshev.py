@@ -15,7 +15,7 @@ from numpy.polynomial import Polynomial as PowerSeries
 from numpy.polynomial import chebyshev as series
 
 from latticework.errors import RangeError
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 
 FloatArray = npt.NDArray[np.float64]
 RealFunction = Callable[[FloatArray], FloatArray]

@@ -11,7 +11,7 @@ import numpy as np
 from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, max_error
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 
 BEYOND = 1e-8  # of half the interval: arguments at its ends may leave it by rounding
 BETWEEN = 1.01  # times the largest error that is seen, for those between the points that are looked at

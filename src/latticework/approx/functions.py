@@ -13,8 +13,8 @@ import numpy as np
 from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, check_interval, fit
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError, UnsupportedError
-from latticework.figures import apart
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
+from latticework.words.figures import apart
 
 OWN = frozenset(("relu", "gelu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "reciprocal"))
 """Functions that users know as `lw.` and the name."""

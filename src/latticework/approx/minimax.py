@@ -22,7 +22,7 @@ from latticework.approx.chebyshev import (
     on_interval,
     to_unit,
 )
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 
 MAX_STEPS = 20
 NEAR = 1.01  # times the least possible distance, which is good enough

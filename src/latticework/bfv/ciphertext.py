@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 from latticework import _core
 from latticework.bfv.parameters import Parameters
 from latticework.errors import UnsupportedError
-from latticework.location import user_loc
 from latticework.rlwe import ciphertext
-from latticework.shown import shown
+from latticework.user.lines import user_loc
+from latticework.words.shown import shown
 
 
 class Plaintext(ciphertext.Plaintext):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from latticework.bfv.parameters import Parameters
-from latticework.plan.keys import KeySpec
+from latticework.packing.keys import KeySpec
 from latticework.rlwe import keys
 from latticework.rlwe.keys import OnKey
 

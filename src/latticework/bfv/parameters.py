@@ -19,7 +19,7 @@ from latticework.params.bfv_noise import NoiseModel as ShapeNoiseModel
 from latticework.params.select import MAX_RING_LOG2, MIN_RING_LOG2
 from latticework.rlwe.checks import fail, located, whole
 from latticework.rlwe.parameters import ChainParameters, need_parameters
-from latticework.shown import counted, shown
+from latticework.words.shown import counted, shown
 
 
 class Parameters(ChainParameters):

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError
-from latticework.given import as_array, forgotten
 from latticework.rlwe.checks import one_of, type_text
+from latticework.user.arrays import as_array, forgotten
 
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 

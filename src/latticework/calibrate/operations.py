@@ -13,7 +13,7 @@ from latticework import _core
 from latticework.calibrate.units import PRIME_BITS
 from latticework.cost import Shape
 from latticework.cost.client import message_limbs
-from latticework.plan.keys import galois_element
+from latticework.packing.keys import galois_element
 
 SCALE = 2.0**PRIME_BITS
 

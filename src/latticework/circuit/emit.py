@@ -30,8 +30,8 @@ from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.dialects.vec import VecType
 from latticework.errors import LayoutError
 from latticework.ir import Builder, Loc, Module, Origin, Value
-from latticework.plan.constants import Access, ConstRef, Gather
-from latticework.plan.pack import PackMap
+from latticework.packing.constants import Access, ConstRef, Gather
+from latticework.packing.pack import PackMap
 
 Table = list[tuple[int, int]]
 _NAMES = {V_ADD: "vec.add", V_SUB: "vec.sub", V_MUL: "vec.mul"}

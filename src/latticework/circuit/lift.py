@@ -6,7 +6,7 @@ Out: stages, each an array of numbers that is a sum of loop nests over earlier o
 Numbers of the circuit that are computed alike, down to the arguments they start from, form one array, ordered as they
 were traced. The terms of every element are put into one order, and the elements that they read have to be sums of one
 stride for every loop. Everything is then replayed, so that a guess that does not hold is never used; what is built of
-the stages is checked once more, as a whole (`latticework.lifting`).
+the stages is checked once more, as a whole (`latticework.compiler.lifting`).
 Cost: sorting all terms a few times.
 """
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
+from latticework.approx.intervals import Interval, minus, negative, plus, times
 from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, SUB, Graph
-from latticework.intervals import Interval, minus, negative, plus, times
 
 
 def intervals(graph: Graph, inputs: Sequence[Sequence[Interval]]) -> list[Interval]:

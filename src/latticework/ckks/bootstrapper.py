@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from latticework import bootstrapping
-from latticework.bootstrapping import Precision
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
 from latticework.ckks.planned import Operation, Place
+from latticework.codegen import bootstraps as bootstrapping
+from latticework.codegen.bootstraps import Precision
 from latticework.dialects.rlwe import Level
 from latticework.errors import LevelError, ShapeError, UserError
 from latticework.expand.primitives import Primitives
 from latticework.ir import Module, Value
+from latticework.packing.keys import KeySpec
 from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
-from latticework.plan.keys import KeySpec
 from latticework.rlwe.checks import fail, needs, whole
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError
-from latticework.given import as_array, forgotten
-from latticework.plan.embedding import unembed
+from latticework.packing.embedding import unembed
 from latticework.rlwe.checks import fail, type_text
+from latticework.user.arrays import as_array, forgotten
 
 ComplexArray = npt.NDArray[np.complex128]
 SCALE_TOLERANCE = 2.0**-45  # relative; scales that differ more are different scales

@@ -12,9 +12,9 @@ from latticework import _core
 from latticework.ckks.checks import is_real_number, short_scale_text
 from latticework.ckks.parameters import Parameters
 from latticework.errors import UnsupportedError
-from latticework.location import user_loc
 from latticework.rlwe import ciphertext
-from latticework.shown import shown, size
+from latticework.user.lines import user_loc
+from latticework.words.shown import shown, size
 
 
 class Plaintext(ciphertext.Plaintext):

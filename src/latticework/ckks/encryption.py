@@ -17,7 +17,7 @@ from latticework.errors import ParameterMismatchError, UserError
 from latticework.rlwe.checks import fail, listed, located, needs, one_of
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import check_parameters, need_parameters
-from latticework.shown import shown
+from latticework.words.shown import shown
 
 Slots = npt.NDArray[np.complex128] | npt.NDArray[np.float64]
 

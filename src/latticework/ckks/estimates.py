@@ -21,8 +21,8 @@ from latticework.ckks.exact import PlainOperand
 from latticework.ckks.parameters import Parameters
 from latticework.ckks.planned import Operation, Place
 from latticework.errors import RangeError, ShapeError, UnsupportedError, UserError
+from latticework.packing.keys import KeySpec, galois_action
 from latticework.plan.error_model import Bound, ErrorModel
-from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.predict import Magnitude, carry
 from latticework.rlwe.checks import fail, whole
 

@@ -13,11 +13,11 @@ from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.expand.primitives import Primitives, cipher
-from latticework.given import as_array, forgotten
 from latticework.ir import Module, Value
-from latticework.plan.constants import Access, ConstRef, Diagonal, Gather, LinearMap
-from latticework.plan.pack import PackDim, PackMap
+from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap
+from latticework.packing.pack import PackDim, PackMap
 from latticework.rlwe.checks import fail, whole
+from latticework.user.arrays import as_array, forgotten
 
 Diagonals = Mapping[int, npt.ArrayLike]
 

@@ -11,7 +11,7 @@ from latticework.params import MAX_SLOTS, GroupBits, ModulusChain, Need, explici
 from latticework.plan.noise import mod_down, public_encryption
 from latticework.rlwe.checks import fail, located, real, whole
 from latticework.rlwe.parameters import ChainParameters
-from latticework.shown import counted, shown
+from latticework.words.shown import counted, shown
 
 MAX_SCALE_BITS = 55
 DEVIATIONS = 6.0  # a precision is meant for errors of so many standard deviations

@@ -16,21 +16,21 @@ from latticework import _core
 from latticework.ckks.checks import scale_text
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
+from latticework.codegen.emit import Code, emit_code
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import LevelError, ScaleError, ShapeError
 from latticework.expand import expand
 from latticework.expand.primitives import Primitives
 from latticework.ir import Block, Builder, Module, Value, run_passes
 from latticework.keys import planned_keys
-from latticework.location import user_loc
+from latticework.packing.constants import ConstRef
+from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters
 from latticework.passes import cse, dce
 from latticework.plan.code import encode_code
-from latticework.plan.constants import ConstRef
-from latticework.plan.emit import Code, emit_code
-from latticework.plan.keys import KeySpec
 from latticework.rlwe.checks import fail
+from latticework.user.lines import user_loc
 
 MAX_EXCESS = 2.0**8  # of an operand's scale over that of its level: beyond, a rescale is pending
 

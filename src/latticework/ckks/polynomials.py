@@ -14,10 +14,10 @@ from latticework.ckks.planned import Operation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.expand.primitives import Primitives, cipher
-from latticework.given import as_array, forgotten
 from latticework.ir import Module, Value
-from latticework.plan import constants
+from latticework.packing import constants
 from latticework.rlwe.checks import fail, listed, real, whole
+from latticework.user.arrays import as_array, forgotten
 
 MAX_DEGREE = 4095
 MAX_FREE_FACTOR = 1 << 16

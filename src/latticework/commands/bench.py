@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from latticework.bench import suites
+from latticework.commands.benchmarks import suites
 from latticework.commands.talk import DONE, Outcome, Talk, attempt
 from latticework.errors import UserError
 

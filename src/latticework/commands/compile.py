@@ -13,7 +13,7 @@ import typer
 from latticework.commands.arrays import read_arrays, read_values
 from latticework.commands.files import Force, prepare
 from latticework.commands.talk import Outcome, Talk, reported
-from latticework.compile import compile as compile_program
+from latticework.compiler.compile import compile as compile_program
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.progress import ProgressBar

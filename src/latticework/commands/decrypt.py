@@ -13,8 +13,8 @@ from latticework.commands.arrays import array_bytes, check_form, write_arrays
 from latticework.commands.files import STANDARD, Force, Insecure, Threads, delivered, name, prepare_stream, source
 from latticework.commands.keys import ClientKeys, key_files, load_secret_key
 from latticework.commands.talk import Outcome, Talk, reported
-from latticework.escaping import plain_text
 from latticework.runtime import Client, OwnerValue
+from latticework.words.escaping import plain_text
 
 
 @reported

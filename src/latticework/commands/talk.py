@@ -19,7 +19,7 @@ import typer
 
 from latticework.commands.words import in_words
 from latticework.errors import UserError
-from latticework.escaping import plain_text
+from latticework.words.escaping import plain_text
 
 P = ParamSpec("P")
 

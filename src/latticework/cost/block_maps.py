@@ -7,8 +7,8 @@ from dataclasses import replace
 from latticework.cost.model import CostModel
 from latticework.cost.shapes import digit_limbs, q_limbs
 from latticework.cost.work import Shape
+from latticework.packing.loop_nests.baby_giant import Prices
 from latticework.params import ModulusChain
-from latticework.plan.gathers.steps import Prices
 from latticework.plan.schema import CipherKind
 
 KEY_SHARE = (

@@ -8,8 +8,8 @@ from math import log2
 from latticework.cost.model import CostModel
 from latticework.cost.shapes import stored_bytes
 from latticework.cost.work import Shape
+from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain
-from latticework.plan.keys import KeySpec
 from latticework.plan.schema import ClientSpec, Output, SecretInput
 from latticework.plan.serialise import client_file_bytes
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from latticework.cost.work import Shape
+from latticework.packing.constants import ConstRef, MapSums
 from latticework.params import ModulusChain
 from latticework.params.bfv_chain import extension_primes
-from latticework.plan.constants import ConstRef, MapSums
 from latticework.plan.schema import CipherKind, DigitsKind, Instruction, Kind, PlainKind, Plan
 
 WORD_BYTES = 8

@@ -7,7 +7,7 @@ from typing import Any
 
 from latticework.errors import IrError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, attribute, define
-from latticework.plan.arrays import as_value, as_vectors, concat_vectors, sum_vectors, take_vectors
+from latticework.packing.arrays import as_value, as_vectors, concat_vectors, sum_vectors, take_vectors
 
 # The fields in which arrays to be joined must agree, and the type of the joined array but for its count.
 Joined = Callable[[str, list[Any]], Any]

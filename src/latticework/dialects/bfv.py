@@ -17,7 +17,7 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import CipherType, Level, PlainType, take
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, attribute, define, register_type
-from latticework.plan.arrays import as_value, as_vectors, sum_vectors
+from latticework.packing.arrays import as_value, as_vectors, sum_vectors
 
 SCHEME, SCALE = "bfv", 1.0
 Regions = Sequence[Region]

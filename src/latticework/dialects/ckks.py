@@ -12,8 +12,8 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import CipherType, Level, check_level, stated_scale, take
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
-from latticework.plan.arrays import as_value, as_vectors, sum_vectors
-from latticework.plan.embedding import raise_modulus
+from latticework.packing.arrays import as_value, as_vectors, sum_vectors
+from latticework.packing.embedding import raise_modulus
 
 
 def _product(name: str, a: CipherType, b: CipherType, attrs: Attrs) -> CipherType:

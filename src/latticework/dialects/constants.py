@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from latticework.errors import ShapeError
 from latticework.ir import register_attribute
-from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants import (
+from latticework.packing.butterflies import Butterflies
+from latticework.packing.constants import (
     Access,
     ConstRef,
     Diagonal,
@@ -17,7 +17,7 @@ from latticework.plan.constants import (
     Split,
     Way,
 )
-from latticework.plan.pack import PackDim, PackMap
+from latticework.packing.pack import PackDim, PackMap
 
 for _name, _class in {
     "pack_dim": PackDim,

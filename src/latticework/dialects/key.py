@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.errors import IrError
 from latticework.ir import Attrs, Region, Type, Value, attribute, define, register_attribute, register_type
-from latticework.plan.keys import KeySpec
+from latticework.packing.keys import KeySpec
 
 register_attribute("key_spec")(KeySpec)
 

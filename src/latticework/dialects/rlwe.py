@@ -28,8 +28,8 @@ from latticework.dialects.rlwe_types import (
 )
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
-from latticework.plan.arrays import as_value, as_vectors, sum_vectors
-from latticework.plan.keys import galois_action
+from latticework.packing.arrays import as_value, as_vectors, sum_vectors
+from latticework.packing.keys import galois_action
 
 __all__ = ["CipherType", "DigitsType", "Level", "PlainType"]
 

@@ -19,11 +19,11 @@ from latticework.expand.eval_mod import expand_eval_mod
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Builder, Module, Value
+from latticework.packing.butterflies import Butterflies
+from latticework.packing.constants import LinearMap
 from latticework.params import ModulusChain
 from latticework.params.bootstrap import raised_scale
 from latticework.params.chain import BootstrapCircuit
-from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants import LinearMap
 
 _RESIDUAL_BITS = 30  # of the integers by which input and first result are multiplied before they are subtracted
 

@@ -11,9 +11,9 @@ from itertools import groupby
 
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
-from latticework.plan.constants import Diagonal, LinearMap, MapSums, Split, Way
-from latticework.plan.gathers.map_sums import Products
-from latticework.plan.gathers.terms import SELF, Baby
+from latticework.packing.constants import Diagonal, LinearMap, MapSums, Split, Way
+from latticework.packing.loop_nests.map_sums import Products
+from latticework.packing.loop_nests.terms import SELF, Baby
 
 # The inner sums of the outputs (their numbers) that one giant step has still to turn, as one array.
 Part = tuple[int, tuple[int, ...], Value]

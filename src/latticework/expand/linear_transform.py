@@ -20,9 +20,20 @@ from latticework.dialects.rlwe import CipherType
 from latticework.expand.inner_sums import Part, inner_sums
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
-from latticework.plan.constants import LinearMap, MapSums, Way
-from latticework.plan.gathers.steps import ROTOM, TYPICAL, Choice, Mode, Places, Prices, Split, choose, count, places
-from latticework.plan.gathers.terms import made_outputs, read_inputs
+from latticework.packing.constants import LinearMap, MapSums, Way
+from latticework.packing.loop_nests.baby_giant import (
+    ROTOM,
+    TYPICAL,
+    Choice,
+    Mode,
+    Places,
+    Prices,
+    Split,
+    choose,
+    count,
+    places,
+)
+from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.techniques import UNPACKED, Techniques
 
 

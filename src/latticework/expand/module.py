@@ -21,8 +21,8 @@ from latticework.expand.linear_transform import Ways, expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Block, Builder, Loc, Module, Op, Value, rebuild
+from latticework.packing.loop_nests.baby_giant import TYPICAL, Choice, Prices
 from latticework.params import ModulusChain
-from latticework.plan.gathers.steps import TYPICAL, Choice, Prices
 from latticework.techniques import UNPACKED, Techniques
 
 

@@ -18,8 +18,8 @@ from latticework.dialects.rlwe_types import CipherType, Level
 from latticework.errors import ScaleError
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Block, Builder, Loc, Module, Value
+from latticework.packing.constants import Polynomial
 from latticework.params import ModulusChain
-from latticework.plan.constants import Polynomial
 
 MAX_INTEGER = 1 << 62
 Coefficients = Sequence[complex]

@@ -7,9 +7,9 @@ from math import ceil, log2, prod
 
 from latticework.dialects.rlwe import CipherType, DigitsType, Level
 from latticework.ir import Builder, Value
+from latticework.packing.constants import ConstRef
+from latticework.packing.keys import KeySpec, conjugation_element, galois_element, signed_steps
 from latticework.params import ModulusChain
-from latticework.plan.constants import ConstRef
-from latticework.plan.keys import KeySpec, conjugation_element, galois_element, signed_steps
 
 MAX_FACTOR = 1 << 62  # of the core's 64-bit scalars
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from latticework.errors import ShapeError, TraceError
 from latticework.ir.location import Loc
-from latticework.location import definition_loc, user_loc
+from latticework.user.lines import definition_loc, user_loc
 
 Array: TypeAlias = npt.NDArray[np.float64]  # what programs compute with, to type checkers
 Number: TypeAlias = Any  # what circuits compute with: integers or real numbers

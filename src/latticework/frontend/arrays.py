@@ -10,7 +10,6 @@ import numpy as np
 
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, TraceError, UnsupportedError
-from latticework.escaping import plain_text
 from latticework.frontend import torch_calls
 from latticework.frontend.faults import MissingMethodError
 from latticework.frontend.indices import TracedIndex, refuse_indices
@@ -18,9 +17,10 @@ from latticework.frontend.tracing import Traced, Tracer, user_line
 from latticework.frontend.unsupported import remedy
 from latticework.ir.core import Value
 from latticework.ir.types import INDEX
-from latticework.location import user_loc
 from latticework.ops import indexing
 from latticework.ops.base import normal_axes
+from latticework.user.lines import user_loc
+from latticework.words.escaping import plain_text
 
 _BLEND = "compute both outcomes and blend them: m * a + (1 - m) * b with m a polynomial such as lw.sigmoid(k * x)"
 

@@ -14,7 +14,6 @@ from latticework.approx.functions import function_of
 from latticework.dialects.scalar import GroupType
 from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError, ShapeError
-from latticework.figures import outside
 from latticework.frontend.samples import affordable_samples
 from latticework.frontend.tracing import user_line
 from latticework.ir.core import Op, Value
@@ -23,6 +22,7 @@ from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ops.apply import APPLY
 from latticework.ops.polynomial import POLYNOMIAL
+from latticework.words.figures import outside
 
 Sample = Mapping[str, Any]
 

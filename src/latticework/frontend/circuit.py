@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from latticework.approx.intervals import Interval
 from latticework.dialects import loop, scalar
 from latticework.dialects.scalar import INTEGER, GroupType
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
-from latticework.escaping import plain_text
-from latticework.figures import shown
 from latticework.frontend.annotations import Parameter, parameters_of
 from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
 from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
@@ -26,14 +25,15 @@ from latticework.frontend.integers.facts import Facts
 from latticework.frontend.integers.operations import Operations
 from latticework.frontend.integers.words import Word
 from latticework.frontend.program import weights_of
-from latticework.given import forgotten, in_numpy, is_tensor
-from latticework.intervals import Interval
 from latticework.ir.core import Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
-from latticework.location import definition_loc, user_loc
 from latticework.plan.arguments import MAX_NESTING, Argument, Branch, Result
 from latticework.plan.circuits import ScalarCounts
+from latticework.user.arrays import forgotten, in_numpy, is_tensor
+from latticework.user.lines import definition_loc, user_loc
+from latticework.words.escaping import plain_text
+from latticework.words.figures import shown
 
 
 class Circuit:

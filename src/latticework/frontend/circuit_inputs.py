@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import DtypeError, LayoutError, RangeError, ShapeError, TraceError
-from latticework.figures import shown
 from latticework.frontend.annotations import Kinds, Parameter
 from latticework.ir.location import Loc
-from latticework.location import user_loc
 from latticework.plan.arguments import MAX_BITS, OutputLanes
+from latticework.user.lines import user_loc
+from latticework.words.figures import shown
 
 MAX_LANES = 1 << 16
 _NAMES = ("scalar", "vector", "matrix", "bits")

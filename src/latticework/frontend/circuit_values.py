@@ -18,8 +18,6 @@ import numpy as np
 from latticework.dialects import scalar
 from latticework.dialects.scalar import INTEGER
 from latticework.errors import DtypeError, RangeError, TraceError, UserError
-from latticework.escaping import plain_text
-from latticework.figures import shown
 from latticework.frontend.faults import Faults, MissingMethodError
 from latticework.frontend.integers.facts import Facts
 from latticework.frontend.unsupported import circuit_remedy
@@ -27,8 +25,10 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import OpSpec, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
-from latticework.location import user_loc
 from latticework.plan.circuits import ScalarCounts
+from latticework.user.lines import user_loc
+from latticework.words.escaping import plain_text
+from latticework.words.figures import shown
 
 MAX_OPERATIONS = 1_000_000
 MAX_POWER = 1 << 10

@@ -18,7 +18,7 @@ import numpy as np
 from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.frontend.foreign import library_call, refusal, touches_secrets
 from latticework.ir.location import Loc
-from latticework.location import asked_by_library, called_frames, user_frames
+from latticework.user.lines import asked_by_library, called_frames, user_frames
 
 Error = TypeVar("Error", bound=UserError)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from latticework.frontend.unsupported import REMEDIES
-from latticework.location import is_installed
+from latticework.user.lines import is_installed
 
 _DISTRIBUTIONS = {"sklearn": "scikit-learn", "torch": "PyTorch"}
 _RBF = "lw.exp(-gamma * np.sum((x[:, None] - s) ** 2, axis=2))"

@@ -25,8 +25,8 @@ from latticework.ops import apply as applying
 from latticework.ops import polynomial as polynomials
 from latticework.ops import softmax as softmaxes
 from latticework.ops.base import normal_axis
-from latticework.plan.constants import Polynomial
-from latticework.shown import shown
+from latticework.packing.constants import Polynomial
+from latticework.words.shown import shown
 
 Interval = tuple[float, float]
 

@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 from latticework.dialects import loop
 from latticework.errors import TraceError
-from latticework.escaping import plain_text
 from latticework.frontend.tracing import Traced, user_line
 from latticework.ir.core import Block, OpSpec, Value
-from latticework.location import user_loc
+from latticework.user.lines import user_loc
+from latticework.words.escaping import plain_text
 
 _COUNTER = "carry a counter array instead (start at 0.0, return counter + 1)"
 

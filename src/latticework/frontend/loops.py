@@ -16,8 +16,8 @@ from latticework.frontend.tracing import Tracer, current_tracer, user_line
 from latticework.ir.core import Block, Region, Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.types import INDEX
-from latticework.location import definition_loc, user_loc
 from latticework.ops import trivial
+from latticework.user.lines import definition_loc, user_loc
 
 Carried = TypeVar("Carried")  # an array, or a tuple of arrays
 

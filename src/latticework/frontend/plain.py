@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from latticework.errors import UnsupportedError
 from latticework.frontend.circuit_values import holds_numbers
-from latticework.plain import real_array
+from latticework.user.numbers import real_array
 
 
 def plain_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:

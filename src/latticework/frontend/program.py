@@ -15,7 +15,6 @@ import numpy as np
 from latticework.dialects import loop
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, ShapeError, TraceError, UserError
-from latticework.escaping import plain_text
 from latticework.frontend import torch_calls
 from latticework.frontend.annotations import Index, Parameter, Secret, parameters_of
 from latticework.frontend.arrays import TracedArray, wrap
@@ -23,14 +22,15 @@ from latticework.frontend.batching import called_in_batches
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, Tracer, user_line
-from latticework.given import as_array, forgotten, in_numpy, is_one_array
 from latticework.ir.core import Value
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
-from latticework.location import definition_loc, user_loc
 from latticework.ops import trivial
+from latticework.user.arrays import as_array, forgotten, in_numpy, is_one_array
+from latticework.user.lines import definition_loc, user_loc
+from latticework.words.escaping import plain_text
 
 
 class Program:

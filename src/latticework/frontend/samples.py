@@ -15,9 +15,9 @@ from latticework.frontend.direct import direct_ranges
 from latticework.frontend.plain import plain_array
 from latticework.frontend.program import Program
 from latticework.frontend.tracing import user_line
-from latticework.given import in_numpy
 from latticework.ir import Module, Value, interpret
 from latticework.plan.batch import Batch
+from latticework.user.arrays import in_numpy
 
 Sample = dict[str, Any]
 Shape = tuple[int, ...]

@@ -22,7 +22,6 @@ from latticework.approx.chebyshev import Interval
 from latticework.approx.degrees import least_degree
 from latticework.approx.functions import FUNCTIONS
 from latticework.errors import RangeError
-from latticework.figures import outside
 from latticework.frontend.samples import Sample
 from latticework.ir.builder import Builder
 from latticework.ir.core import Op, Value
@@ -36,6 +35,7 @@ from latticework.ops.mul import MUL
 from latticework.ops.softmax import SOFTMAX
 from latticework.ops.sub import SUB
 from latticework.ops.sum import SUM
+from latticework.words.figures import outside
 
 MOST_SQUARINGS = 8
 MARGIN = 0.1  # of the logarithm of its range, by which a sum may leave what calibration saw

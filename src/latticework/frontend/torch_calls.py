@@ -16,9 +16,9 @@ from latticework.errors import UnsupportedError, UserError
 from latticework.frontend import functions, images
 from latticework.frontend.foreign import TORCH, library_call
 from latticework.frontend.tracing import Traced
-from latticework.given import in_numpy
-from latticework.location import user_frames, user_loc
 from latticework.ops.base import normal_axis
+from latticework.user.arrays import in_numpy
+from latticework.user.lines import user_frames, user_loc
 
 
 def _linear(x: Any, weight: Any, bias: Any = None) -> Any:

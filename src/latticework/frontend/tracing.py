@@ -22,9 +22,9 @@ from latticework.ir.core import Block, Op, OpSpec, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
-from latticework.location import user_loc
 from latticework.ops import ALL_OPS, COMPOSED, TensorOp, apply
 from latticework.ops.constant import CONSTANT
+from latticework.user.lines import user_loc
 
 NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {
     function: trace for op in ALL_OPS for function, trace in op.numpy.items()

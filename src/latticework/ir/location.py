@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from latticework.escaping import plain_text
+from latticework.words.escaping import plain_text
 
 
 class Loc:

@@ -7,10 +7,18 @@ from collections.abc import Iterable
 from math import log2
 
 from latticework.errors import SecurityError
-from latticework.figures import over
 from latticework.ir import Module, Op
+from latticework.packing.keys import (
+    KINDS,
+    KeyManifest,
+    KeySpec,
+    KeyUse,
+    conjugation_element,
+    galois_element,
+    serving_key,
+)
 from latticework.params import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
-from latticework.plan.keys import KINDS, KeyManifest, KeySpec, KeyUse, conjugation_element, galois_element, serving_key
+from latticework.words.figures import over
 
 SEED_BYTES = 32
 

@@ -26,7 +26,7 @@ from latticework.layout.layout import Layout, Shape
 from latticework.layout.loops import Loops, axes_of, restricted
 from latticework.layout.sums import free_sums, summed_layouts
 from latticework.layout.turning import cut_alike, forms_of, layout_of, turning
-from latticework.plan.pack import GAP, REPEAT, PackDim
+from latticework.packing.pack import GAP, REPEAT, PackDim
 
 Facing = list[tuple[int | None, int | None]]  # places of dims of both forms that face each other; None: nothing
 

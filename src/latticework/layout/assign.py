@@ -18,7 +18,7 @@ from latticework.layout.conversions import Conversion
 from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.forms import in_order
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.pack import GAP, REPEAT
+from latticework.packing.pack import GAP, REPEAT
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from math import gcd, prod
 
 import numpy as np
 
-from latticework.plan.pack import GAP, REPEAT, IntArray, PackDim, Roll
+from latticework.packing.pack import GAP, REPEAT, IntArray, PackDim, Roll
 
 MOST_FORMS = 64  # of one layout, between which the canonical one is chosen
 Parts = tuple[tuple[PackDim, ...], tuple[PackDim, ...], tuple[Roll, ...]]  # slot dims, vector dims, rolls

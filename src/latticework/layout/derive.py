@@ -10,7 +10,7 @@ from itertools import product
 
 from latticework.layout.forms import sorted_vectors
 from latticework.layout.layout import Layout, num_bits
-from latticework.plan.pack import GAP, REPEAT, PackDim, Roll
+from latticework.packing.pack import GAP, REPEAT, PackDim, Roll
 
 
 def without_copies(layout: Layout) -> Layout:

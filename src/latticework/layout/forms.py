@@ -15,7 +15,7 @@ from math import prod
 
 from latticework.errors import LayoutError
 from latticework.layout.layout import Layout, Shape, num_bits
-from latticework.plan.pack import GAP, REPEAT, PackDim
+from latticework.packing.pack import GAP, REPEAT, PackDim
 
 MOST_ORDERS = 120  # of the axes: all of five, and as many of more, which change the fastest
 

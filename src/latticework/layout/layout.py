@@ -20,7 +20,7 @@ from math import prod
 from latticework.errors import LayoutError
 from latticework.ir import register_attribute
 from latticework.layout.canonical import canonical, vector_slots
-from latticework.plan.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, Roll
+from latticework.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, Roll
 
 Shape = tuple[int, ...]
 Bit = tuple[int, int]  # (axis, weight along the axis), or REPEATED

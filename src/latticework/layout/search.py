@@ -27,7 +27,7 @@ from latticework.layout.conversions import Conversion, stations
 from latticework.layout.derive import folded
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.reasons import Move, Other, Taken
-from latticework.plan.pack import MAX_PLACES
+from latticework.packing.pack import MAX_PLACES
 from latticework.plan.placing import Ending, pareto
 
 BEAM = 24

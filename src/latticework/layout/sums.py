@@ -13,7 +13,7 @@ from math import prod
 
 from latticework.layout.derive import summed
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.pack import GAP, REPEAT
+from latticework.packing.pack import GAP, REPEAT
 
 
 def summed_layout(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> Layout:

@@ -17,7 +17,7 @@ import numpy as np
 
 from latticework.layout.canonical import Form, forms
 from latticework.layout.layout import Layout
-from latticework.plan.pack import GAP, REPEAT, IntArray, PackDim
+from latticework.packing.pack import GAP, REPEAT, IntArray, PackDim
 
 Part = tuple[tuple[int, int], ...]
 _REPETITION, _TURNS = "repetition", "turns"

@@ -21,7 +21,7 @@ from latticework.ir import Block, Module, Op, Pass, Region, Value
 from latticework.ir.builder import copy_region
 from latticework.ir.core import walk_block
 from latticework.levels.factors import Emitter, Scaling, Way, scaled_origin
-from latticework.plan.constants import ConstRef
+from latticework.packing.constants import ConstRef
 
 LEAST, MOST = 2.0**-12, 4.0  # numbers between these wait
 MOST_LABEL = 2.0**20  # an output's number, or one over it

@@ -12,7 +12,7 @@ from math import cos, pi
 import numpy as np
 import numpy.typing as npt
 
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 
 Array = npt.NDArray[np.float64]
 POINTS_A_DEGREE, LEAST_POINTS = 64, 2048

@@ -23,8 +23,8 @@ from latticework.errors import ScaleError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
 from latticework.levels.depth import input_levels, is_free_factor, is_public, plan_loop, polynomial_depth
 from latticework.levels.unroll import unrolled
+from latticework.packing.constants import ConstRef, splat
 from latticework.params import ModulusChain
-from latticework.plan.constants import ConstRef, splat
 from latticework.techniques import ALL, Techniques
 
 SCHEME = "ckks"

@@ -22,8 +22,8 @@ from latticework.ir import Block, Builder, Module, Op, Value
 from latticework.levels.depth import is_public
 from latticework.levels.lazy_bfv import relinearized
 from latticework.levels.manage import Managed, Public, products_of
+from latticework.packing.constants import ConstRef, LinearMap, splat
 from latticework.params import ModulusChain
-from latticework.plan.constants import ConstRef, LinearMap, splat
 from latticework.techniques import ALL, Techniques
 
 MAX_INTEGER = 2.0**53  # of constants, which are stored as float64

@@ -42,12 +42,12 @@ from latticework.levels.held import (
     turned_lineage,
     united,
 )
+from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
+from latticework.packing.constants import LinearMap, Polynomial
+from latticework.packing.loop_nests.baby_giant import Choice
+from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.params import ModulusChain
 from latticework.plan import noise
-from latticework.plan.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
-from latticework.plan.constants import LinearMap, Polynomial
-from latticework.plan.gathers.steps import Choice
-from latticework.plan.gathers.terms import made_outputs, read_inputs
 
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
 MAX_TURNS = 1 << 14  # of all loops together

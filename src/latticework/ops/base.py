@@ -16,7 +16,7 @@ from latticework.errors import DtypeError, LayoutError, ShapeError
 from latticework.ir.core import Op, OpSpec, Value, attribute, define
 from latticework.ir.types import Type
 from latticework.ops.row_rules import RowRule, Rows, Use
-from latticework.plan.pack import MAX_PLACES
+from latticework.packing.pack import MAX_PLACES
 
 FloatArray = npt.NDArray[np.float64]
 Shape = tuple[int, ...]

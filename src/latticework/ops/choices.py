@@ -13,15 +13,15 @@ from latticework.errors import UnsupportedError
 from latticework.ir.core import Op
 from latticework.layout.alignment import aligned, around, meeting
 from latticework.layout.assign import Placement, Room
-from latticework.layout.boxes import boxes
 from latticework.layout.derive import exchanged, filled
 from latticework.layout.forms import holds, joined, padded, seeds, skewed
+from latticework.layout.iteration_space import boxes
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.loops import Loops
 from latticework.layout.sums import summed_layouts
 from latticework.ops.base import shape_of
 from latticework.ops.prod import multiplied_first
-from latticework.plan.pack import GAP, REPEAT, PackDim
+from latticework.packing.pack import GAP, REPEAT, PackDim
 
 Layouts = Sequence[Layout | None]
 MOST_SEEDS, FEW_SEEDS = 12, 4  # forms of a result that are tried, of one that takes more than LARGE vectors

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from latticework.ir.core import Op, Value
 from latticework.ops.lowering import Operand, Target, access
-from latticework.plan.constants import ConstRef, Gather
-from latticework.plan.pack import REPEAT, PackMap
+from latticework.packing.constants import ConstRef, Gather
+from latticework.packing.pack import REPEAT, PackMap
 
 MOST_LOOKED_AT = 256  # operations before a vector
 BoolArray = npt.NDArray[np.bool_]

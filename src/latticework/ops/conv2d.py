@@ -14,7 +14,7 @@ from latticework.ops.lowering import Operand, Target, linear
 from latticework.ops.pad import padded
 from latticework.ops.take import taken_along
 from latticework.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
-from latticework.plan.constants import Access
+from latticework.packing.constants import Access
 
 _ATTRIBUTES = {"stride": tuple, "padding": tuple, "dilation": tuple, "groups": int}
 

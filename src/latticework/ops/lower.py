@@ -15,7 +15,7 @@ from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Loc, Module, Op, Origin, Type, Value, rebuild
 from latticework.ops import ALL_OPS
 from latticework.ops.lowering import Operand, Target
-from latticework.plan.pack import PackMap
+from latticework.packing.pack import PackMap
 
 _BY_NAME = {op.spec.name: op for op in ALL_OPS}
 

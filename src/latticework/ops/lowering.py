@@ -13,7 +13,7 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.constants import (
+from latticework.packing.constants import (
     MOST_LISTED,
     Access,
     ConstRef,
@@ -23,7 +23,7 @@ from latticework.plan.constants import (
     num_diagonals,
     whole_rotations,
 )
-from latticework.plan.pack import PackMap
+from latticework.packing.pack import PackMap
 
 FOLD_COST = 4  # a rotation after the linear transform, in diagonals of it
 

@@ -12,7 +12,7 @@ from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of,
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
 from latticework.ops.reduction import reduced
-from latticework.plan.constants import ConstRef, Gather
+from latticework.packing.constants import ConstRef, Gather
 
 
 def shape(a: Shape, b: Shape) -> Shape:

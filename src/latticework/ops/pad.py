@@ -14,7 +14,7 @@ from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tens
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
 from latticework.ops.take import taken_along
-from latticework.plan.constants import Access
+from latticework.packing.constants import Access
 
 Ints = tuple[int, ...]
 _MODES = ("edge", "reflect", "symmetric", "wrap")

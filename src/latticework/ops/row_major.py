@@ -19,7 +19,7 @@ from latticework.layout.loops import Loops
 from latticework.layout.sums import summed_layouts
 from latticework.ops.base import shape_of
 from latticework.ops.choices import Layouts, choices
-from latticework.plan.pack import MAX_PLACES
+from latticework.packing.pack import MAX_PLACES
 
 _ELEMENTWISE = ("tensor.add", "tensor.sub", "tensor.mul")
 _UNMOVED = ("tensor.neg", "tensor.transpose", "tensor.prod", "tensor.trivial")

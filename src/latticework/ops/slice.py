@@ -13,7 +13,7 @@ from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
-from latticework.plan.constants import Access
+from latticework.packing.constants import Access
 
 Ints = tuple[int, ...]
 

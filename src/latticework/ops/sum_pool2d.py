@@ -12,7 +12,7 @@ from latticework.ops import mul, row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target, linear
 from latticework.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
-from latticework.plan.constants import Access
+from latticework.packing.constants import Access
 
 
 def shape(a: Shape, *, kernel: Pair, stride: Pair, padding: Padding) -> Shape:

@@ -14,7 +14,7 @@ from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axis, s
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, linear
 from latticework.ops.runs import Block, blocks_of
-from latticework.plan.constants import Access
+from latticework.packing.constants import Access
 
 Ints = tuple[int, ...]
 MANY_BLOCKS = 12  # regular blocks of numbers; from here on a product with a 0/1 matrix is cheaper

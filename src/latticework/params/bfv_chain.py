@@ -13,13 +13,13 @@ from math import log2
 
 from latticework import _core
 from latticework.errors import LevelError, RangeError
-from latticework.figures import shown
 from latticework.params.bfv_noise import NoiseModel
 from latticework.params.chain import ModulusChain, Track
 from latticework.params.explicit import judged
 from latticework.params.fingerprint import core_parameters
 from latticework.params.security import modulus_limit_bits
 from latticework.params.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
+from latticework.words.figures import shown
 
 MIN_PLAIN_BITS = 13
 MAX_LIMBS, MAX_SPECIAL = 30, 6

@@ -15,11 +15,11 @@ from functools import lru_cache
 from math import ceil, comb, factorial, inf, log2, pi, prod, sqrt
 
 from latticework.errors import LevelError, SecurityError
-from latticework.figures import over
 from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.params.select import DIGIT_GAP_BITS, PrimeSupply, cut_digits
+from latticework.words.figures import over
 
 LEAST_GAP_BITS = 0.1  # of P over a digit of EvalMod and CoeffToSlot: at their scales key switching noise is far below
 SPARSE_WEIGHT = 32  # nonzero coefficients of the ephemeral secret

@@ -14,7 +14,6 @@ from typing import Any
 
 from latticework import _core
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError
-from latticework.figures import over
 from latticework.params.chain import ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits, security_levels
 from latticework.params.select import (
@@ -27,6 +26,7 @@ from latticework.params.select import (
     cut_digits,
     key_switch_ntts,
 )
+from latticework.words.figures import over
 
 GroupBits = float | tuple[float, float]  # one prime (two where it exceeds 49 bits), or two of stated sizes
 PAIR_CANDIDATES = 12  # first primes of a pair that are tried: small primes = 1 mod 2N are far apart

@@ -11,9 +11,9 @@ import numpy as np
 
 from latticework import _core
 from latticework.errors import LayoutError, LevelError
-from latticework.figures import over
 from latticework.params.chain import ModulusChain, Track, next_scale
 from latticework.params.security import modulus_limit_bits
+from latticework.words.figures import over
 
 MAX_PRIME_BITS = 49  # so that FP64-FMA arithmetic gives the same residues as integers
 MAX_BASE_BITS = 2 * MAX_PRIME_BITS - 1  # of the lowest level: two primes

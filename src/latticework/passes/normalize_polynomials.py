@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from latticework.approx.chebyshev import to_chebyshev
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild
-from latticework.plan.constants import Polynomial
+from latticework.packing.constants import Polynomial
 
 UNIT = (-1.0, 1.0)
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, rebuild
-from latticework.plan.constants import LinearMap
-from latticework.plan.gathers.joined import stacked
-from latticework.plan.gathers.steps import TYPICAL, choose, places
+from latticework.packing.constants import LinearMap
+from latticework.packing.loop_nests.baby_giant import TYPICAL, choose, places
+from latticework.packing.loop_nests.joined import stacked
 
 PRICES = replace(TYPICAL, hoist=1.5, product=0.25)  # of a decomposition and a product, in baby steps
 

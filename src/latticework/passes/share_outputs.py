@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
+from latticework.packing.constants import LinearMap
+from latticework.packing.loop_nests.joined import side_by_side
 from latticework.passes.share_inputs import is_block, price
-from latticework.plan.constants import LinearMap
-from latticework.plan.gathers.joined import side_by_side
 
 
 def run(module: Module) -> Module:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import FormatError
+from latticework.packing.butterflies import Butterflies
+from latticework.packing.constants import Access, ConstRef, Gather, MapSums
+from latticework.packing.keys import KINDS
+from latticework.packing.loop_nests.sides import open_loops
+from latticework.packing.pack import REPEAT, PackMap, product_within
 from latticework.params import ModulusChain
 from latticework.plan.arguments import MAX_BITS, MAX_NESTING, returned
-from latticework.plan.butterflies import Butterflies
-from latticework.plan.constants import Access, ConstRef, Gather, MapSums
-from latticework.plan.gathers.sides import open_loops
-from latticework.plan.keys import KINDS
-from latticework.plan.pack import REPEAT, PackMap, product_within
 from latticework.plan.schema import (
     CipherKind,
     ClientSpec,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from latticework.errors import FormatError
-from latticework.plan.constants import ConstRef, MapSums
+from latticework.packing.constants import ConstRef, MapSums
 from latticework.plan.schema import Plan
 
 MAX_INTEGER = 2.0**53

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from latticework import _core
 from latticework.errors import FormatError
-from latticework.plan.constants import ConstRef, MapSums
-from latticework.plan.keys import KeySpec
+from latticework.packing.constants import ConstRef, MapSums
+from latticework.packing.keys import KeySpec
 from latticework.plan.schema import (
     AddendKind,
     CipherKind,

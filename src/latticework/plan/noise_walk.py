@@ -16,12 +16,12 @@ from itertools import count, islice
 from math import inf, log2
 
 from latticework.errors import UnsupportedError
+from latticework.packing.constants import MapSums
+from latticework.packing.keys import galois_action
 from latticework.params import ModulusChain
 from latticework.params.bfv_chain import ChainShape
 from latticework.params.bfv_noise import Noise, NoiseModel, log_sum
 from latticework.plan.code import Executable
-from latticework.plan.constants import MapSums
-from latticework.plan.keys import galois_action
 from latticework.plan.schema import CipherKind, DigitsKind, Instruction, KeyKind, PlainKind, Plan
 
 MAX_SOURCES = 2048  # of one value; more are taken for one that is as large as if all were the same

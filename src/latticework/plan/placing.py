@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from latticework.plan.pack import PackMap
+from latticework.packing.pack import PackMap
 
 INPUT = "input"  # the operation that makes what the client sends
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import RangeError, UnsupportedError
-from latticework.plan.arrays import as_vectors
-from latticework.plan.constants import ConstRef, MapSums
+from latticework.packing.arrays import as_vectors
+from latticework.packing.constants import ConstRef, MapSums
+from latticework.packing.keys import KeySpec, galois_action
 from latticework.plan.error_model import Bound, ErrorModel, Source
-from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
     CipherKind,
     DigitsKind,

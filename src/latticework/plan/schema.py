@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from latticework.escaping import plain_text
+from latticework.packing.constants import ConstRef, MapSums
+from latticework.packing.keys import KeyManifest, KeySpec
+from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.batch import Batch
 from latticework.plan.circuits import Circuit
-from latticework.plan.constants import ConstRef, MapSums
-from latticework.plan.keys import KeyManifest, KeySpec
-from latticework.plan.pack import PackMap
 from latticework.plan.placing import Placing
-from latticework.shown import counted, of_program, shown
+from latticework.words.escaping import plain_text
+from latticework.words.shown import counted, of_program, shown
 
 FORMAT = 1
 

@@ -10,9 +10,11 @@ import numpy as np
 
 from latticework import _core
 from latticework.errors import FormatError, SecretKeyError
+from latticework.packing.butterflies import Butterflies
+from latticework.packing.constants import ConstRef, Gather, MapSums
+from latticework.packing.pack import product_within
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters, fingerprint
-from latticework.plan.butterflies import Butterflies
 from latticework.plan.check import (
     check_any_gather,
     check_chain,
@@ -25,8 +27,6 @@ from latticework.plan.check_exact import check_exact
 from latticework.plan.circuits import Circuit
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
-from latticework.plan.constants import ConstRef, Gather, MapSums
-from latticework.plan.pack import product_within
 from latticework.plan.placing import Placing
 from latticework.plan.schema import (
     FORMAT,

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.packing.arrays import as_value
 from latticework.plan import noise as model
-from latticework.plan.arrays import as_value
 from latticework.plan.schema import CipherKind, IndexInput, Plan
 from latticework.plan.simulation import Item, OnValue, Simulation, Slots, apply_galois
 from latticework.plan.simulation_bfv import BfvSimulation

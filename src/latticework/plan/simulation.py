@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import LevelError, RangeError, ScaleError, UserError
+from latticework.packing.arrays import as_value, concat_vectors, dot_vectors, sum_vectors, take_vectors
+from latticework.packing.constants import ConstRef, MapSums
+from latticework.packing.embedding import raise_modulus, unembed
+from latticework.packing.keys import KeySpec, galois_action
 from latticework.plan import noise as model
-from latticework.plan.arrays import as_value, concat_vectors, dot_vectors, sum_vectors, take_vectors
-from latticework.plan.constants import ConstRef, MapSums
-from latticework.plan.embedding import raise_modulus, unembed
-from latticework.plan.keys import KeySpec, galois_action
 from latticework.plan.schema import (
     CipherKind,
     DigitsKind,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from latticework.plan.arrays import sum_vectors
-from latticework.plan.constants import ConstRef
+from latticework.packing.arrays import sum_vectors
+from latticework.packing.constants import ConstRef
 from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
 from latticework.plan.simulation import Item, OnValue, Simulation, Slots
 

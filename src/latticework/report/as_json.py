@@ -42,7 +42,7 @@ from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any
 
-from latticework.plan.pack import PackMap
+from latticework.packing.pack import PackMap
 from latticework.report.data import Contents, Execution, Line, Moment
 from latticework.report.layout_words import layout_words
 from latticework.report.wording import family_seconds

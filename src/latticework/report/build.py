@@ -13,10 +13,10 @@ from latticework.cost import CostModel, client_costs, estimate
 from latticework.cost.shapes import stored_bytes
 from latticework.cost.trips import instructions_run
 from latticework.errors import UnsupportedError
+from latticework.packing.keys import KeyUse
+from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain
-from latticework.plan.keys import KeyUse
 from latticework.plan.noise_walk import output_budgets
-from latticework.plan.pack import PackMap
 from latticework.plan.placing import INPUT
 from latticework.plan.predict import Magnitude, predict
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput

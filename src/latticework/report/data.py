@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from latticework.cost import ClientCosts, Estimate
+from latticework.packing.pack import PackMap
 from latticework.plan.circuits import Circuit
-from latticework.plan.pack import PackMap
 from latticework.plan.schema import Scores
 
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 from importlib.resources import files
 
 from latticework.cost import Estimate
-from latticework.escaping import html_text
 from latticework.report.bars import legend, stacked_bar
 from latticework.report.data import Contents, Execution, InputRow, KeyRow, Line, Operation, OutputRow
 from latticework.report.lanes import lanes
@@ -48,6 +47,7 @@ from latticework.report.wording import (
     spent_text,
     time_rows,
 )
+from latticework.words.escaping import html_text
 
 MAX_LISTED_KEYS = 12
 MAX_LISTED_LINES = 24

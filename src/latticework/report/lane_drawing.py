@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from latticework.escaping import html_text
 from latticework.plan.circuits import Circuit, LaneStep
 from latticework.report.circuit_words import step_text
+from latticework.words.escaping import html_text
 
 GUTTER = 172
 HEAD = 20

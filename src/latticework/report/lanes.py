@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from latticework.escaping import html_text
 from latticework.plan.circuits import MAX_LANES, Circuit
 from latticework.report.circuit_words import WAY_HEADS, count_rows, input_rows, method_text, output_rows, way_rows
 from latticework.report.lane_drawing import KINDS, drawing
 from latticework.report.markup import code, section, table, whole
 from latticework.report.quantities import count
+from latticework.words.escaping import html_text
 
 FIRST_STEPS = 60  # the rest is folded away
 MAX_LISTED = 40

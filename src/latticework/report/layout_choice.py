@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from latticework.escaping import html_text
 from latticework.plan.placing import INPUT
 from latticework.report.data import LayoutChoice, LayoutStep
 from latticework.report.markup import code, layout, section, table
@@ -16,6 +15,7 @@ from latticework.report.wording import (
     made_text,
     vectors_text,
 )
+from latticework.words.escaping import html_text
 
 ARROW = " → "
 

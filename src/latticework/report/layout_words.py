@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latticework.plan.pack import GAP, REPEAT, PackDim, PackMap
+from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.report.quantities import count
 
 LEGEND = (

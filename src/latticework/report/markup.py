@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from latticework.escaping import html_text
+from latticework.words.escaping import html_text
 
 
 def section(title: str, body: str, note: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
-from latticework.shown import size, three_digits
+from latticework.words.shown import size, three_digits
 
 __all__ = [
     "count",

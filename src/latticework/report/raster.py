@@ -12,9 +12,9 @@ import zlib
 
 import numpy as np
 
-from latticework.escaping import html_text
-from latticework.plan.pack import IntArray, PackMap
+from latticework.packing.pack import IntArray, PackMap
 from latticework.report.quantities import count
+from latticework.words.escaping import html_text
 
 COLOURS = 64
 MAX_VECTORS = 4

@@ -11,7 +11,7 @@ from latticework.report.as_json import render_json
 from latticework.report.data import Contents
 from latticework.report.html import render_fragment, render_page
 from latticework.report.text import render_text
-from latticework.shown import counted, of_program, shown
+from latticework.words.shown import counted, of_program, shown
 
 
 @dataclass(frozen=True)

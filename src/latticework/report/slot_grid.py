@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from latticework.escaping import html_text
-from latticework.plan.pack import PackMap
+from latticework.packing.pack import PackMap
 from latticework.report.quantities import count
 from latticework.report.raster import colour, pictures
+from latticework.words.escaping import html_text
 
 CELL = 10
 GAP = 1

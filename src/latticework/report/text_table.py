@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latticework.escaping import plain_text
+from latticework.words.escaping import plain_text
 
 WIDTH = 100
 

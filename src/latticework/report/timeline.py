@@ -10,10 +10,10 @@ from collections.abc import Callable
 from itertools import groupby
 from math import floor, log10
 
-from latticework.escaping import html_text
 from latticework.report.data import Execution, Moment
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration
+from latticework.words.escaping import html_text
 
 TOP = 22  # room for loop marks
 BAND = 20

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import numpy as np
 
 from latticework.errors import DtypeError, RangeError, UserError
-from latticework.location import user_loc
+from latticework.user.lines import user_loc
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -11,7 +11,7 @@ from latticework.errors import FormatError
 from latticework.rlwe.checks import file_bytes, file_path, located, needs
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.shown import shown, size
+from latticework.words.shown import shown, size
 
 Params = TypeVar("Params", bound=ChainParameters)
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from latticework import _core
 from latticework.errors import LevelError, MissingKeyError, ParameterMismatchError, RangeError, ShapeError
-from latticework.plan.keys import KeySpec, conjugation_element, signed_steps
+from latticework.packing.keys import KeySpec, conjugation_element, signed_steps
 from latticework.rlwe.batches import batched
 from latticework.rlwe.checks import fail, located, needs, whole, whole_list
 from latticework.rlwe.ciphertext import Ciphertext
 from latticework.rlwe.keys import EvaluationKeys
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.shown import counted, shown
+from latticework.words.shown import counted, shown
 
 Params = TypeVar("Params", bound=ChainParameters)
 Keys = TypeVar("Keys", bound=EvaluationKeys[Any])

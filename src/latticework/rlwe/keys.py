@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar
 from latticework import _core
 from latticework.errors import DtypeError, LayoutError, MissingKeyError, SecretKeyError, UserError
 from latticework.keys import covering_keys, resident_bytes, steps_by_element
-from latticework.plan.keys import KeySpec, conjugation_element, galois_element, signed_steps
+from latticework.packing.keys import KeySpec, conjugation_element, galois_element, signed_steps
 from latticework.rlwe.checks import fail, file_bytes, file_path, located, needs, type_text, whole, whole_list
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.shown import counted, shown, size
+from latticework.words.shown import counted, shown, size
 
 Params = TypeVar("Params", bound=ChainParameters)
 Core = TypeVar("Core")

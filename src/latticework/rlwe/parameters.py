@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 from latticework import _core
 from latticework.errors import LevelError, ParameterMismatchError, RangeError, UserError
 from latticework.keys import resident_bytes, stored_bytes
+from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain, modulus_limit_bits
 from latticework.params.fingerprint import core_parameters
-from latticework.plan.keys import KeySpec
 from latticework.rlwe.checks import fail, file_bytes, file_path, located, needs, whole
 from latticework.rlwe.parameter_files import read_chain, written_chain
 

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
-from latticework.figures import large, outside
-from latticework.given import as_array, forgotten
 from latticework.plan.arguments import Argument, Result, gathered, returned
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.owner import OwnerValue, of_several
 from latticework.runtime.parts import check_whole_ciphertexts
+from latticework.user.arrays import as_array, forgotten
+from latticework.words.figures import large, outside
 
 
 def inputs_by_name(

@@ -21,8 +21,7 @@ from latticework.errors import (
     ShapeError,
     UserError,
 )
-from latticework.given import as_array, forgotten
-from latticework.plan.arrays import as_vectors
+from latticework.packing.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
 from latticework.runtime.arguments import declared_in, encrypted_inputs, inputs_by_name, returned_values
@@ -34,7 +33,8 @@ from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
 from latticework.runtime.owner import OwnerValue, of_several
-from latticework.shown import shown
+from latticework.user.arrays import as_array, forgotten
+from latticework.words.shown import shown
 
 SCALE_TOLERANCE = 2.0**-20
 

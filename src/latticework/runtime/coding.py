@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.errors import DtypeError, RangeError
-from latticework.figures import large, outside
+from latticework.packing.arrays import as_value
 from latticework.params import ModulusChain
-from latticework.plan.arrays import as_value
 from latticework.plan.schema import Output, SecretInput
 from latticework.runtime.owner import OwnerValue
+from latticework.words.figures import large, outside
 
 MAGNITUDE_MARGIN = 2.0  # results larger than this times calibration's have no error bound, unless one is proved
 Slots = npt.NDArray[Any]

@@ -11,10 +11,10 @@ from typing import NoReturn
 
 from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError
-from latticework.escaping import html_text
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.batches import Extent, check_extent, extent_data, extent_from
-from latticework.shown import shown, size
+from latticework.words.escaping import html_text
+from latticework.words.shown import shown, size
 
 INPUTS, OUTPUTS = "inputs", "outputs"
 _MAKE = {INPUTS: "encrypt it with client.encrypt", OUTPUTS: "run the server on encrypted inputs"}

@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 from latticework import _core
 from latticework.errors import SecretKeyError, UserError
-from latticework.escaping import plain_text
 from latticework.plan.serialise import is_secret_key
-from latticework.shown import counted, shown, size
+from latticework.words.escaping import plain_text
+from latticework.words.shown import counted, shown, size
 
 SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
-from latticework.shown import shown
+from latticework.words.shown import shown
 
 _WARNING = (
     "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "

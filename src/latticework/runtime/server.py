@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.errors import ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
+from latticework.packing.constants import MapSums, slot_vectors
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.code import encode_code
-from latticework.plan.constants import MapSums, slot_vectors
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
 from latticework.runtime.batches import check_runs
@@ -25,7 +25,7 @@ from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
 from latticework.runtime.options import open_context, parse_bytes
 from latticework.runtime.parts import check_complete, joined
-from latticework.shown import shown
+from latticework.words.shown import shown
 
 
 class Server:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
+from latticework.approx.intervals import Interval, minus, negative, plus, times
 from latticework.dialects import scalar
-from latticework.intervals import Interval, minus, negative, plus, times
 from latticework.ir.core import OpSpec, Value
 
 ASSUMED: Interval = (-1, 1)  # of an input without a declared range, where a warning has to take something

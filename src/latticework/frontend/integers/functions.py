@@ -13,7 +13,7 @@ from latticework.frontend.circuit_values import CircuitTracer, Number
 from latticework.frontend.integers.arithmetic import range_of, within
 from latticework.frontend.integers.digits import chosen, digitwise
 from latticework.frontend.integers.words import Word, known_digits
-from latticework.location import user_loc
+from latticework.user.lines import user_loc
 
 
 def select(bit: Any, if_one: Any, if_zero: Any) -> Any:

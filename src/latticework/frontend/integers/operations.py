@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from math import inf
 
 from latticework.errors import RangeError, TraceError
-from latticework.figures import large
 from latticework.frontend.circuit_values import CircuitTracer, Number
 from latticework.frontend.integers import digits as bitwise
 from latticework.frontend.integers.arithmetic import (
@@ -41,7 +40,8 @@ from latticework.frontend.integers.tables import (
     products_of_degree,
 )
 from latticework.frontend.integers.words import Word, known_digits, word
-from latticework.location import user_loc
+from latticework.user.lines import user_loc
+from latticework.words.figures import large
 
 _BITWISE: dict[str, Callable[[Operand, Operand], Operand]] = {
     "&": bitwise.both, "|": bitwise.either, "^": bitwise.differ,

@@ -10,8 +10,8 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import Value
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
-from latticework.plan.constants import Access, Gather
-from latticework.plan.pack import REPEAT, PackDim, PackMap
+from latticework.packing.constants import Access, Gather
+from latticework.packing.pack import REPEAT, PackDim, PackMap
 
 
 class Recipe(Protocol):

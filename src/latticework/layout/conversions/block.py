@@ -14,7 +14,7 @@ from latticework.layout.conversions.base import Conversion, moved
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import turning
-from latticework.plan.constants import Gather
+from latticework.packing.constants import Gather
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Which conversions there are from one layout to another, in one step or through a layout in between.
 
-Which of them is taken is decided by price, by whoever knows what operations cost (`placing/ways.py`).
+Which of them is taken is decided by price, by whoever knows what operations cost (`layout_cost/ways.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from latticework.layout.conversions.rot_roll import rot_roll
 from latticework.layout.conversions.take import Take, distinct_vectors
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, layout_of, turning
-from latticework.plan.pack import REPEAT
+from latticework.packing.pack import REPEAT
 
 # (shape, source, target) -> the conversions of that kind that apply. Of equally cheap ones the first is taken.
 CONVERSIONS: tuple[Callable[[Shape, Layout, Layout], tuple[Conversion, ...]], ...] = (

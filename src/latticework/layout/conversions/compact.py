@@ -18,8 +18,8 @@ from latticework.layout.conversions.base import Conversion, box_mask
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import cut_alike, forms_of, vector_parts
-from latticework.plan.constants import Gather
-from latticework.plan.pack import GAP
+from latticework.packing.constants import Gather
+from latticework.packing.pack import GAP
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Value
-from latticework.plan.constants import ConstRef, Gather, LinearMap, whole_rotations
+from latticework.packing.constants import ConstRef, Gather, LinearMap, whole_rotations
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.conversions.replicate import Copied, copied, free_copies
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, with_gaps
-from latticework.plan.constants import Gather
+from latticework.packing.constants import Gather
 
 NEAREST = "permute-nearest"
 

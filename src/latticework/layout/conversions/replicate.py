@@ -17,8 +17,8 @@ from latticework.layout.conversions.base import Conversion, box_mask
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, cut_alike, forms_of, turning, with_gaps
-from latticework.plan.constants import Gather
-from latticework.plan.pack import GAP, REPEAT
+from latticework.packing.constants import Gather
+from latticework.packing.pack import GAP, REPEAT
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from latticework.layout.conversions.base import Conversion, box_mask
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, turning
-from latticework.plan.constants import Gather
+from latticework.packing.constants import Gather
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from latticework.ir.core import Value
 from latticework.layout.conversions.emitter import Emitter
 from latticework.layout.forms import vector_order
 from latticework.layout.layout import Layout
-from latticework.plan.pack import REPEAT, PackDim
+from latticework.packing.pack import REPEAT, PackDim
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,264 @@
+"""lw.compile for circuits: from a function on numbers to a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from latticework.approx.intervals import Interval, intersection
+from latticework.circuit.graph import MUL
+from latticework.circuit.ranges import bits_that_hold, fits, overflowing
+from latticework.compiler.circuits.arithmetic import exact_arithmetic, exact_weights
+from latticework.compiler.circuits.arrays import argument_samples, is_of_arrays, to_arrays
+from latticework.compiler.circuits.choice import Candidate, candidates, chosen
+from latticework.compiler.circuits.composition import SharedParameters, shared_parameters
+from latticework.compiler.circuits.options import CircuitOptions
+from latticework.compiler.circuits.pipeline import (
+    ALGORITHMS,
+    EFFORTS,
+    WIDTH,
+    LaneOptions,
+    Scalars,
+    to_lanes,
+    to_scalars,
+)
+from latticework.compiler.circuits.samples import circuit_samples, with_ranges
+from latticework.compiler.pipeline import to_bfv_plan
+from latticework.compiler.precision import Search
+from latticework.compiler.stages import Traced, Vectors
+from latticework.cost import estimate
+from latticework.errors import LevelError, RangeWarning, UserError
+from latticework.frontend import Circuit
+from latticework.frontend.integers.facts import ASSUMED
+from latticework.frontend.samples import Sample
+from latticework.layout_cost import VectorCosts, code_seconds, least_ring_degree, sending_seconds, vector_costs
+from latticework.model import Model, Reference
+from latticework.plan.schema import Plan
+from latticework.user.lines import warn
+from latticework.words.figures import large, shown
+
+LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
+SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
+MAX_PLAIN_BITS = 49
+MAX_NAMED = 8  # inputs in a warning
+SPARE_BITS = 4  # of precision, where other circuits go on with the results
+LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included
+WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, in rotations, if no chain fits
+
+
+def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
+    """A circuit on real numbers."""
+    shared = shared_parameters(circuit, options.like, "ckks")
+    scalars = to_scalars(circuit, options.weights, exact=False)
+    given = circuit_samples(circuit, scalars, options.calibrate)
+    arrays = _arrays(circuit, scalars, given, options) if shared.chain is None and not options.spare_levels else None
+    vectors = arrays if _is_settled(scalars, options) else None
+    vectors = vectors or _lanes(scalars, given, arrays, shared, options)
+    samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
+    samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
+    vectors = with_ranges(vectors, scalars, given)
+    if shared.chain is not None:
+        vectors = shared.placed(vectors, circuit)
+    else:
+        vectors = replace(vectors, depth=vectors.depth + options.spare_levels)
+    nothing = [0.0] * len(vectors.placed.outputs)
+    traced = Traced(vectors.placed, [], nothing, nothing)
+    bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
+    search = Search(
+        circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,
+        is_shared=bool(options.spare_levels),
+    )  # fmt: skip
+    if shared.chain is not None:
+        plan = search.on(shared.chain)
+    else:
+        # Where other circuits go on they want the scale of the level.
+        plan = search.best(
+            options.ring_degree, options.security_bits, options.insecure, enlarging=not options.spare_levels
+        )
+    plan = replace(plan, client=replace(plan.client, precision_bits=options.precision_bits))
+    return Model(
+        plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.allows_insecure
+    )
+
+
+def _lanes(
+    scalars: Scalars,
+    samples: list[Sample],
+    arrays: Vectors | None,
+    shared: SharedParameters,
+    options: CircuitOptions,
+) -> Vectors:
+    """The circuit on lanes, or as arrays, if that is cheaper."""
+    width = shared.width or _width(WIDTH, options)
+
+    def prices(depth: int) -> VectorCosts:
+        degree = options.ring_degree or least_ring_degree(depth)
+        return vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
+
+    def predicted(vectors: Vectors) -> Candidate:
+        costs = prices(vectors.depth)
+        run = code_seconds(vectors.module, costs, options.techniques)
+        return Candidate(vectors, run, sending_seconds(vectors.module, costs))
+
+    def priced(lanes: LaneOptions) -> Candidate:
+        return predicted(
+            to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
+        )
+
+    own = prices(scalars.graph.depth())
+    addition = own.addition(0)
+    weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition, LEVEL)
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
+    return chosen(found, None if arrays is None else predicted(arrays)).vectors
+
+
+def _is_alone(shared: SharedParameters, options: CircuitOptions) -> bool:
+    """Whether no other circuit has a part in its ciphertexts."""
+    return shared.chain is None and not shared.groups and not options.spare_levels
+
+
+def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
+    """Whether a circuit that is regular is compiled as arrays without a look at lanes."""
+    most = LARGE.get(options.effort, len(scalars.written.nodes))
+    return options.algorithm == "tensors" or len(scalars.written.nodes) > most
+
+
+def _arrays(
+    circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CircuitOptions, *, exact: bool = False
+) -> Vectors | None:
+    """The circuit as operations on arrays, if that may be and if it is regular.
+
+    raises  UserError if it has to be
+    """
+    if options.algorithm not in ("search", "tensors"):
+        return None
+    techniques = replace(options.techniques, complex_packing=False) if exact else options.techniques
+    found = to_arrays(
+        scalars, samples, options.costs, techniques, options.bits_a_second,
+        exact=exact, ring_degree=options.ring_degree, on_event=options.on_event,
+    )  # fmt: skip
+    if found is None and options.algorithm == "tensors":
+        raise UserError(
+            f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its '
+            'inputs have lanes= or share ciphertexts; leave algorithm="search", or write it as an lw.program',
+            at=circuit.loc,
+        )
+    return found
+
+
+def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
+    """A circuit on integers modulo t, exactly; RangeWarning where its results may not fit them."""
+    if options.calibrate is not None:
+        raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
+    shared = shared_parameters(circuit, options.like, "bfv")
+    arithmetic = exact_arithmetic(options, shared.chain)
+    scalars = to_scalars(circuit, options.weights, exact=True, arithmetic=arithmetic)
+    if scalars.traced.is_modular:
+        options = replace(options, plain_modulus=arithmetic.modulus)
+    samples = circuit_samples(circuit, scalars, None)
+    arrays = _arrays(circuit, scalars, samples, options, exact=True) if _is_alone(shared, options) else None
+    if arrays is not None and _is_settled(scalars, options):
+        vectors, plan = arrays, _bfv_plan(circuit, arrays, shared, options)
+    else:
+        vectors, plan = _exact_lanes(circuit, scalars, arrays, shared, options)
+    if not options.wraps:
+        _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
+    return Model(
+        plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.allows_insecure
+    )
+
+
+def _exact_lanes(
+    circuit: Circuit, scalars: Scalars, arrays: Vectors | None, shared: SharedParameters, options: CircuitOptions
+) -> tuple[Vectors, Plan]:
+    """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
+    depth, is_small = scalars.graph.depth(), len(scalars.graph.nodes) <= SHALLOW_WIDTH
+    is_shallow = is_small and scalars.graph.depth((MUL,)) <= 1  # a product with a small public number is next to none
+    width = shared.width or _width(SHALLOW_WIDTH if is_shallow else WIDTH, options)
+
+    refused: list[LevelError] = []
+
+    def predicted(vectors: Vectors) -> Candidate:
+        try:
+            plan = _bfv_plan(circuit, vectors, shared, options)
+        except LevelError as error:
+            refused.append(error)
+            return Candidate(vectors)
+        cost = estimate(plan, options.costs)
+        sending = 8 * (cost.bytes.inputs_fresh + cost.bytes.outputs) / options.bits_a_second
+        return Candidate(vectors, cost.warm_seconds, sending, plan)
+
+    def priced(lanes: LaneOptions) -> Candidate:
+        return predicted(to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event))
+
+    weights = (*(exact_weights(depth, options, shared.chain) or WEIGHTS), LEVEL)
+    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
+    best = chosen(found, None if arrays is None else predicted(arrays))
+    if best.plan is None:
+        raise refused[0]
+    return best.vectors, best.plan
+
+
+def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:
+    return to_bfv_plan(
+        circuit.name, vectors, plain_bits=options.plain_bits, plain_modulus=options.plain_modulus,
+        ring_degree=options.ring_degree, security_bits=options.security_bits, insecure=options.insecure,
+        costs=options.costs, techniques=options.techniques, on_event=options.on_event,
+        spare_products=options.spare_levels, chain=shared.chain, noises=shared.noises(vectors),
+    )  # fmt: skip
+
+
+def _width(usual: int, options: CircuitOptions) -> int:
+    if options.like is not None:
+        return min(usual, options.like.plan.chain.slots)
+    return options.ring_degree // 2 if options.ring_degree else usual
+
+
+def _overflowing(scalars: Scalars, modulus: int) -> list[tuple[int, Interval]]:
+    """Outputs that may not fit, and between what they lie: as traced and, unless modulo t alone, as rewritten."""
+    traced = scalars.traced
+    if traced.is_modular:
+        return [(n, found) for n, found in enumerate(traced.ranges) if not fits(found, modulus)]
+    boxes: list[list[Interval]] = [[ASSUMED] * len(group.labels) for group in scalars.graph.groups]
+    for a in traced.arguments:
+        for element in a.elements if a.low is not None and a.high is not None else ():
+            boxes[a.input][element] = (0, 1) if a.bits else (int(a.low or 0), int(a.high or 0))
+    found = ((n, intersection(traced.ranges[n], own)) for n, own in overflowing(scalars.graph, boxes, modulus))
+    return [(number, own) for number, own in found if not fits(own, modulus)]
+
+
+def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:
+    """Warn of results that may wrap around, for inputs in their ranges; those without one are taken as -1 to 1."""
+    traced = scalars.traced
+    found = _overflowing(scalars, modulus)
+    if not found:
+        return
+    number, (low, high) = max(found, key=lambda f: max(-f[1][0], f[1][1]))
+    name = next(r.name for r in traced.results if number in r.elements)
+    bits = bits_that_hold((low, high), modulus)
+    holds = bits is not None and bits <= MAX_PLAIN_BITS
+    remedy = f"plain_bits={bits} would hold it" if holds else "no plaintext modulus would hold it"
+    assumed = [a.name for a in traced.arguments if a.low is None]
+    listed = ", ".join(assumed[:MAX_NAMED]) + (f" and {len(assumed) - MAX_NAMED} more" * (len(assumed) > MAX_NAMED))
+    taken = f" ({listed} without low= and high= taken as -1 to 1)" if assumed else ""
+    warn(
+        f"{circuit.loc}: circuit {circuit.name}: result {name} may lie between {large(low)} and "
+        f"{large(high)} for inputs in their ranges{taken}; integers modulo {modulus} hold {-(modulus // 2)} to "
+        f"{modulus // 2}, beyond which it wraps around: {remedy}; declare narrower ranges, or compile with wraps=True "
+        f"where results modulo {modulus} are meant",
+        RangeWarning,
+    )
+
+
+def check_lane_options(algorithm: Any, effort: Any, seed: Any) -> None:
+    """UserError for options of the search for lanes that there are not."""
+    if algorithm not in ALGORITHMS:
+        raise UserError(f"compile: algorithm={algorithm!r}; give one of {', '.join(map(repr, ALGORITHMS))}")
+    if effort not in EFFORTS:
+        raise UserError(f"compile: effort={effort!r}; give one of {', '.join(map(repr, EFFORTS))}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 63:
+        raise UserError(f"compile: seed={shown(seed)}; give a whole number of at least 0")

@@ -1,0 +1,94 @@
+"""Circuits that go on with what others computed: the same parameters, and output ciphertexts that are inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from latticework.compiler.stages import Vectors
+from latticework.errors import LayoutError, LevelError, ParameterMismatchError, UserError
+from latticework.frontend import Circuit
+from latticework.levels import program_depth
+from latticework.model import Model
+from latticework.params import ModulusChain
+from latticework.params.fingerprint import fingerprint
+from latticework.plan.arguments import OutputLanes
+
+
+@dataclass(frozen=True)
+class SharedParameters:
+    """What a circuit shares with another compiled one.
+
+    chain    its parameters; None: they are free
+    sources  groups, by number and name, that are outputs of compiled circuits
+    """
+
+    chain: ModulusChain | None
+    sources: Mapping[str, OutputLanes]
+    groups: frozenset[int]
+
+    @property
+    def width(self) -> int:
+        """Slots of the vectors, or 0 where that is free."""
+        return next((source.slots for source in self.sources.values()), 0)
+
+    def noises(self, vectors: Vectors) -> dict[int, Any]:
+        """The noise of inputs that are no fresh encryptions, by number."""
+        names = enumerate(vectors.module.input_names)
+        return {i: self.sources[name].noise for i, name in names if name in self.sources}
+
+    def placed(self, vectors: Vectors, circuit: Circuit) -> Vectors:
+        """The same with the level at which every input starts.
+
+        raises  LevelError if there are too few
+        """
+        assert self.chain is not None
+        top = self.chain.main.top
+        names = vectors.module.input_names
+        starts = tuple(self.sources[name].level - top if name in self.sources else 0 for name in names)
+        depth = program_depth(vectors.module, starts)
+        if depth > top:
+            raise LevelError(
+                f"circuit {circuit.name} needs {depth - top} levels more than are left; compile the circuit whose "
+                f"parameters it shares with spare_levels= larger by {depth - top}",
+                at=circuit.loc,
+            )
+        return replace(vectors, depth=depth, starts=starts)
+
+
+def shared_parameters(circuit: Circuit, like: Any, scheme: str) -> SharedParameters:
+    """What a circuit shares with the model `like`.
+
+    raises  UserError or its kinds where inputs are outputs of circuits of other parameters
+    """
+    sources = {s.name: s.source for s in circuit.shared if s.source is not None}
+    groups = frozenset(i for i, s in enumerate(circuit.shared) if s.source is not None)
+    if like is None:
+        if sources:
+            first = next(iter(sources))
+            raise UserError(
+                f"circuit {circuit.name}: input {first} is computed by {sources[first].link.circuit}; compile with "
+                "like= the model of that, so that both have the same parameters",
+                at=circuit.loc,
+            )
+        return SharedParameters(None, {}, groups)
+    if not isinstance(like, Model):
+        raise UserError(f"compile: like={like!r}; give the model of a compiled circuit")
+    chain = like.plan.chain
+    if chain.scheme != scheme:
+        raise UserError(f"compile: scheme={scheme!r}, but the model given as like= has {chain.scheme!r}")
+    for name, source in sources.items():
+        if source.parameters != fingerprint(chain):
+            raise ParameterMismatchError(
+                f"circuit {circuit.name}: input {name} is computed by {source.link.circuit} under other parameters "
+                "than those of like=",
+                at=circuit.loc,
+            )
+    if len({source.slots for source in sources.values()}) > 1:
+        raise LayoutError(
+            f"circuit {circuit.name}: its inputs are vectors of different lengths; compile the circuits that compute "
+            "them with the same ring_degree",
+            at=circuit.loc,
+        )
+    return SharedParameters(chain, sources, groups)

@@ -1,0 +1,226 @@
+"""lw.compile: from a program and data to a model."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
+from latticework.compiler.circuits.options import CircuitOptions
+from latticework.compiler.collecting import collected_seldom
+from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
+from latticework.compiler.precision import Search
+from latticework.compiler.stages import Vectors
+from latticework.cost import CostModel
+from latticework.errors import ApproximationWarning, LevelError, PrecisionError, TraceError, UserError
+from latticework.frontend import Circuit, Program
+from latticework.frontend.batching import batch_of
+from latticework.frontend.samples import assumed_samples, repeated_rows, samples_of
+from latticework.frontend.tracing import user_line
+from latticework.layout_cost import NETWORKS
+from latticework.model import Model, Reference
+from latticework.params import MAX_RING_LOG2, Need, levels_held, modulus_limit_bits, security_levels
+from latticework.progress import shows_progress
+from latticework.techniques import ALL, Techniques
+from latticework.words.figures import shown
+
+MAX_PRECISION_BITS = 40
+MAX_SPARE = 64
+SCHEMES = ("ckks", "bfv")
+
+
+@shows_progress
+@collected_seldom()
+def compile(
+    program: Program | Circuit,
+    *,
+    scheme: str = "ckks",
+    example: Any = None,
+    weights: Any = (),
+    calibrate: Any = None,
+    labels: Any = None,
+    precision_bits: float = 12,
+    ring_degree: int | None = None,
+    security_bits: int = 128,
+    insecure: bool = False,
+    cost_table: Path | str | None = None,
+    techniques: Techniques = ALL,
+    network: str | float = "lan",
+    on_event: OnEvent | None = None,
+    progress: bool = True,
+    plain_bits: int = 20,
+    plain_modulus: int | None = None,
+    wraps: bool = False,
+    spare_levels: int = 0,
+    like: Model | None = None,
+    algorithm: str = "search",
+    effort: str = "normal",
+    seed: int = 0,
+) -> Model:
+    """Compile a program or a circuit to run on encrypted inputs.
+
+    scheme          "ckks": real numbers, approximately; "bfv": integers, exactly, of circuits only
+    example         inputs, for shapes that are not annotated; also calibration data if there are no others
+    weights         arrays for the parameters without annotation, in order or by name
+    calibrate       data like what will be encrypted: an array (samples, ...), a tuple, or a dictionary by name; for an
+                    input of shape (B, ...) also rows, from which batches of B are made, repeated if they are fewer.
+                    Functions are approximated on the ranges seen, and inputs far outside are refused. Without data
+                    inputs are taken to lie in [-1, 1], and functions need their own range=
+    labels          one a row of `calibrate`, to score the first output by, before and after functions are approximated:
+                    integers are classes, whose score is the accuracy (the place of the largest number in the last axis;
+                    of one number a row whether it exceeds 1/2, or 0 where results of the program itself leave [0, 1]);
+                    floats are what the output should be, and the score is R^2. Scores are in the report and
+                    `model.scores`
+    precision_bits  on inputs like those of calibration every output is within 2^-precision_bits of the program itself,
+                    relative to the largest output in calibration: errors of functions and of encryption together.
+                    Functions get polynomials of the degrees that this takes; if none of up to 1023 does, or if no ring
+                    has the levels, compiling says what degrees give. A degree that the program gives by degree= is
+                    taken as it is, with an ApproximationWarning that says what it loses, where it loses more
+    ring_degree     N, a power of two; the smallest that fits if not given
+    insecure        allow a ring_degree that is too small for security_bits; every report says so
+    cost_table      a file of `latticework calibrate` to predict times and choose by; the table of the package if not
+                    given, so that results do not depend on the machine
+    techniques      what the compiler may use; leaving some out shows what they give, and changes no result
+    network         between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow
+                    inputs and outputs take fewer ciphertexts, if need be for more work
+    on_event        called after every pass
+    progress        after two seconds, tell on a terminal or in a notebook how far it is; nowhere else
+    plain_bits      of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond;
+                    plain_modulus  t itself
+    wraps           results modulo t are meant: no RangeWarning where they may be larger
+    spare_levels    products in a row that other circuits may go on with, on this one's results
+    like            a model whose parameters are to be used, so that results of one are inputs of the other
+    algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
+                    "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
+                    where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
+    raises          UserError and its kinds, naming the line of the program, before any key is made
+    warns           ApproximationWarning, RangeWarning, EffortWarning
+    """
+    if not isinstance(program, Program | Circuit):
+        raise TraceError(
+            f"compile: {program!r} is not a program; decorate the function with @lw.program, or with @lw.circuit"
+        )
+    _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
+    _check_scheme(program, scheme)
+    check_lane_options(algorithm, effort, seed)
+    bits_a_second = _bits_a_second(network)
+    costs = CostModel.load(cost_table)
+    if isinstance(program, Circuit):
+        if labels is not None:
+            raise UserError(
+                "compile: labels= score programs on arrays, whose functions are approximated; a circuit computes what "
+                "is written: leave it out",
+                at=program.loc,
+            )
+        options = CircuitOptions(
+            weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
+            security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
+            plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like, _flag("wraps", wraps),
+        )  # fmt: skip
+        with user_line(program.loc):
+            return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
+    module = to_tensors(program, weights, example)
+    data = calibrate if calibrate is not None else example
+    batch = batch_of(module)
+    samples = assumed_samples(module) if data is None else samples_of(program, module, data, batch)
+    largest = Need(0, 1, ceil(precision_bits), 2), ring_degree or 1 << MAX_RING_LOG2, security_bits
+    limit = None if insecure and ring_degree is not None else levels_held(*largest)
+    with user_line(program.loc):
+        traced = to_polynomials(
+            module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
+            assumed=data is None, on_event=on_event,
+        )  # fmt: skip
+    if traced.is_lossy:
+        warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
+
+    def placed(*, scarce_levels: bool) -> tuple[Vectors, Search]:
+        vectors = to_vectors(
+            traced.module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second,
+            techniques=techniques, scarce_levels=scarce_levels,
+        )  # fmt: skip
+        return vectors, Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
+
+    vectors, search = placed(scarce_levels=False)
+    try:
+        plan = search.best(ring_degree, security_bits, insecure)
+    except LevelError:
+        depth = vectors.depth
+        vectors, search = placed(scarce_levels=True)
+        if vectors.depth >= depth:
+            raise
+        plan = search.best(ring_degree, security_bits, insecure)
+    if batch is not None:
+        few = 0 if data is None else repeated_rows(program, module, data, batch)
+        plan = replace(plan, client=replace(plan.client, batch=replace(batch, calibrated=few)))
+    return Model(plan, Reference(vectors.placed, vectors.positions), costs, allow_insecure=insecure)
+
+
+def _labels(labels: Any, data: Any) -> Any:
+    if labels is not None and data is None:
+        raise UserError("compile: labels= is given without calibrate=; labels belong to rows of calibration data")
+    return labels
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_SPARE:
+        raise UserError(f"compile: {name}={shown(value)}; give a whole number from 0 to {MAX_SPARE}")
+    return int(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise UserError(f"compile: {name}={value!r}; give True or False")
+    return bool(value)
+
+
+def _check_scheme(program: Program | Circuit, scheme: str) -> None:
+    if scheme not in SCHEMES:
+        raise UserError(f"compile: scheme={scheme!r}; give one of {', '.join(map(repr, SCHEMES))}")
+    if scheme != "ckks" and isinstance(program, Program):
+        raise UserError(
+            f"compile: programs on arrays run on CKKS, not {scheme!r}; write {program.name} as a circuit on numbers "
+            "(@lw.circuit) to compute exactly on integers",
+            at=program.loc,
+        )
+
+
+def _bits_a_second(network: Any) -> float:
+    """UserError if it is neither a network by name nor a rate."""
+    if isinstance(network, str) and network in NETWORKS:
+        return NETWORKS[network]
+    is_number = isinstance(network, int | float | np.integer | np.floating) and not isinstance(network, bool)
+    if not is_number or not 0 < network < float("inf"):
+        names = ", ".join(repr(name) for name in NETWORKS)
+        raise UserError(f"compile: network={network!r}; give {names}, or a number of bits per second such as 2.5e8")
+    return float(network)
+
+
+def _check_options(
+    precision_bits: float, ring_degree: int | None, security_bits: int, insecure: bool, techniques: Techniques
+) -> None:
+    if not isinstance(techniques, Techniques):
+        raise UserError(f"compile: techniques={techniques!r}; give lw.Techniques(...), by keyword what to leave out")
+    if isinstance(precision_bits, bool) or not isinstance(precision_bits, int | float | np.integer | np.floating):
+        raise PrecisionError(
+            f"compile: precision_bits={precision_bits!r}; give a number from 1 to {MAX_PRECISION_BITS}"
+        )
+    if not 1 <= precision_bits <= MAX_PRECISION_BITS:
+        raise PrecisionError(f"compile: precision_bits={precision_bits}; give 1 to {MAX_PRECISION_BITS}")
+    if security_bits not in security_levels():
+        raise UserError(f"compile: security_bits={security_bits!r}; choose one of {security_levels()}")
+    if ring_degree is None:
+        return
+    try:
+        degree = operator.index(ring_degree)
+    except TypeError:
+        raise UserError(f"compile: ring_degree={ring_degree!r} is not an integer; give a power of two") from None
+    if degree & (degree - 1) or not 1 << 10 <= degree <= 1 << 17:
+        raise UserError(f"compile: ring_degree={shown(degree)} is not a power of two from 1024 to 131072")
+    if not insecure and modulus_limit_bits(degree, security_bits) is None:
+        raise UserError(f"compile: ring_degree={degree} cannot give {security_bits}-bit security; use a larger one")

@@ -1,0 +1,283 @@
+"""The order of stages and passes: the one place that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from latticework.accuracy import SHARE, approximated, loss, scores_of
+from latticework.codegen.emit import emit_code
+from latticework.compiler.assemble import to_exact_plan, to_plan
+from latticework.compiler.stages import Lowered, Traced, Vectors
+from latticework.cost import CostModel
+from latticework.cost.block_maps import block_prices
+from latticework.dialects.tensor import TensorType
+from latticework.errors import LevelError
+from latticework.expand import expand
+from latticework.frontend import Program, calibrate, trace
+from latticework.frontend.samples import Sample
+from latticework.frontend.softmax import expand_softmax
+from latticework.ir import Builder, Module, Op, Pass, PassEvent, Value, run_passes, verify
+from latticework.keys import manifest, planned_keys
+from latticework.layout import assign_layouts
+from latticework.layout_cost import (
+    LAN_BITS_A_SECOND,
+    USUAL_DEPTH,
+    VectorCosts,
+    explained,
+    find_layouts,
+    least_ring_degree,
+    may_share_sums,
+    merge_maps,
+    ring_degree_for,
+    slots_needed,
+    vector_costs,
+)
+from latticework.levels import constants, keep_whole_origins, manage_bfv, manage_levels, program_depth, unrolled
+from latticework.ops.lower import lower_to_vectors
+from latticework.packing.loop_nests.baby_giant import Choice
+from latticework.params import MAX_SLOTS, ModulusChain
+from latticework.params.bfv_noise import Noise
+from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
+from latticework.plan.code import Executable
+from latticework.plan.schema import Plan
+from latticework.plan.select_bfv import check_noise, select_bfv
+from latticework.techniques import ALL, UNPACKED, Techniques
+
+__all__ = ["to_bfv_plan", "to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
+
+TENSOR_PASSES = (cse.PASS, dce.PASS)
+_TIDY = (cse.PASS, dce.PASS)
+FOLDING_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, *_TIDY)
+SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
+VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
+_LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
+PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
+
+SCARCE_LEVEL_SHARE = 100.0
+LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb
+OnEvent = Callable[[PassEvent], None]
+
+
+def to_tensors(program: Program, weights: object, example: object) -> Module:
+    """Trace a program."""
+    module = trace(program, weights, example)
+    verify(module)
+    return module
+
+
+def to_polynomials(
+    module: Module,
+    samples: list[Sample],
+    *,
+    precision_bits: float,
+    most_levels: int | None = None,
+    labels: Any = None,
+    assumed: bool = False,
+    on_event: OnEvent | None = None,
+) -> Traced:
+    """Calibrate a traced program, and put polynomials that are precise enough in the place of its functions.
+
+    most_levels  that any ring has
+    labels       of calibration rows, to be scored by
+    assumed      the samples are stand-ins, so they say nothing about the ranges of functions
+    raises       as `accuracy.approximated` and `accuracy.scores_of`
+    """
+    module = expand_softmax(module, samples, assumed=assumed)
+    exact = module if assumed else calibrate(module, samples)
+    found = approximated(exact, samples, precision_bits, most_levels)
+    made = calibrate(found.module, samples, assumed=True) if assumed else found.module
+    scores = None if labels is None else scores_of(exact, made, samples, labels)
+    told = loss(found, precision_bits, SHARE, scores) if found.is_lossy else ""
+    tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
+    return Traced(tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores)
+
+
+def to_vectors(
+    module: Module,
+    on_event: OnEvent | None = None,
+    *,
+    costs: CostModel | None = None,
+    ring_degree: int | None = None,
+    bits_a_second: float = LAN_BITS_A_SECOND,
+    techniques: Techniques = ALL,
+    exact: bool = False,
+    scarce_levels: bool = False,
+) -> Vectors:
+    """Lay tensors out and lower them to vectors, which passes then improve.
+
+    bits_a_second  of the network between client and server: what is sent is priced too
+    exact          for integers: no factor is moved to where a scale would take it in
+    scarce_levels  spend as few levels as can be found, whatever time they take
+    Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
+    longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
+    searched.
+
+    raises  LayoutError if a tensor fits no ring
+    """
+    model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]
+    sharing = tuple(p for p in SHARING_PASSES if p not in without)
+    needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, USUAL_DEPTH
+    width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+
+    def found(width: int) -> tuple[float, Vectors]:
+        degree = max(2 * width, ring_degree or ring_degree_for(depth))
+        prices = vector_costs(model, degree, depth, bits_a_second, techniques)
+        decisions = find_layouts(module, width, prices, techniques, scarce_levels=scarce_levels)
+        placed = assign_layouts(module, decisions)
+        verify(placed)
+        lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
+        made = run_passes(lowered, FOLDING_PASSES, on_event=on_event)
+        if techniques.merged_maps and not exact:
+            share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
+            level = share * decisions.seconds / (program_depth(made) + 2)
+            made = run_passes(made, (merging(prices, level), *_TIDY), on_event=on_event)
+        made = run_passes(made, sharing, on_event=on_event)
+        why = explained(module, decisions, bits_a_second)
+        packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
+        flat = None if exact else to_copies(made, on_event)
+        spent = program_depth(made if flat is None else flat)
+        return decisions.seconds, Vectors(placed, made, tensors, positions, spent, width, *packs, *why, flat=flat)
+
+    seconds, vectors = found(width)
+    depth = vectors.depth
+    longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+    if width < longest:
+        seconds, vectors = found(longest)
+    free = (ring_degree or least_ring_degree(depth)) // 2
+    if vectors.slots < free and techniques.rolls and may_share_sums(module, free):
+        fewer, wide = found(free)
+        vectors = wide if fewer < seconds else vectors
+    return vectors
+
+
+def to_copies(module: Module, on_event: OnEvent | None = None, sizes: Sequence[float] = ()) -> Module:
+    """Loops that spend levels as copies, and public factors where they spend the fewest levels.
+
+    sizes  largest magnitude of every output, where some are small
+    """
+    copied = unrolled(module)
+    if copied is not module:
+        copied = run_passes(copied, _TIDY, on_event=on_event)
+    placed = replace(constants.PASS, run=lambda module: constants.run(module, sizes)) if sizes else constants.PASS
+    flat = run_passes(copied, (placed, dce.PASS), on_event=on_event)
+    keep_whole_origins(copied, flat)
+    return flat
+
+
+def with_small_outputs(vectors: Vectors, sizes: Sequence[float], on_event: OnEvent | None = None) -> Vectors:
+    """Vectors whose small outputs are computed larger, where that takes no level, and read by a larger scale.
+
+    sizes  largest magnitude of every output
+    """
+    if not any(0.0 < size < constants.SMALL for size in sizes):
+        return vectors
+    flat = to_copies(vectors.module, on_event, sizes)
+    before = program_depth(vectors.flat or vectors.module)
+    return replace(vectors, flat=flat, depth=vectors.depth + program_depth(flat) - before)
+
+
+def merging(prices: VectorCosts, level_seconds: float) -> Pass:
+    """The pass that merges linear operations by these prices, each level having one too."""
+    return Pass("merge-maps", lambda module: merge_maps(module, prices, level_seconds), reads="vec", writes="vec")
+
+
+def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
+    """How tensors with layouts lie in vectors; None for integers."""
+    kinds = (v.type for v in values)
+    return tuple(k.layout.pack_map(k.shape) if isinstance(k, TensorType) else None for k in kinds)
+
+
+def to_primitives(
+    vectors: Vectors,
+    chain: ModulusChain,
+    on_event: OnEvent | None = None,
+    *,
+    costs: CostModel | None = None,
+    techniques: Techniques = UNPACKED,
+) -> Lowered:
+    """Levels, scales, primitives and keys for one chain.
+
+    costs       by which linear maps are carried out in the cheapest way; typical ones if not given
+    techniques  what expansion may use
+    """
+    if chain.main.top < vectors.depth:
+        raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
+    managed = manage_levels(vectors.flat or vectors.module, chain, techniques, vectors.starts)
+    return _to_code(managed, chain, on_event, costs, techniques)
+
+
+def _to_code(
+    managed: Module, chain: ModulusChain, on_event: OnEvent | None, costs: CostModel | None, techniques: Techniques
+) -> Lowered:
+    """Primitives, keys and code of a module in which every value has its level, of any scheme."""
+    verify(managed)
+    prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
+    choices: dict[Op, Choice] = {}
+    expanded = expand(managed, chain, prices=prices, techniques=techniques, choices=choices)
+    module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
+    keys = planned_keys(module, chain)
+    return Lowered(managed, module, emit_code(module, chain, keys), manifest(module, keys, chain), choices)
+
+
+def with_squares(module: Module, count: int) -> Module:
+    """The module with every output squared so many times: what going on computing with them would take."""
+    if not count:
+        return module
+    deeper = module.clone()
+    end = deeper.body.terminator
+    builder = Builder(deeper.body, end.loc).before(end)
+    for number, value in enumerate(list(end.operands)):
+        for _ in range(count):
+            value = builder.build("vec.mul", [value, value])
+        end.set_operand(number, value)
+    return deeper
+
+
+def to_bfv_plan(
+    name: str,
+    vectors: Vectors,
+    *,
+    ranges: Mapping[str, tuple[float, float]] = {},
+    plain_bits: int = 20,
+    plain_modulus: int | None = None,
+    ring_degree: int | None = None,
+    security_bits: int = 128,
+    insecure: bool = False,
+    costs: CostModel | None = None,
+    techniques: Techniques = ALL,
+    on_event: OnEvent | None = None,
+    spare_products: int = 0,
+    chain: ModulusChain | None = None,
+    noises: Mapping[int, Noise] = {},
+) -> Plan:
+    """A plan that computes vectors exactly, on integers modulo t, under BFV, with parameters for its own noise.
+
+    ranges       between which the elements of inputs lie; any integers modulo t where nothing is said
+    plain_bits   bits of t, unless `plain_modulus` gives it
+    ring_degree  the smallest that fits if not given
+    insecure     allow a ring_degree that is too small for security_bits
+    spare_products  in a row, for which outputs keep room
+    chain        the parameters, if they are given;  noises  then: of inputs that are no fresh encryptions, by number
+    raises       as `manage_bfv` for what BFV has not; LevelError where no ring has room for the noise
+    """
+    verify(vectors.module)
+
+    def lowered(chain: ModulusChain) -> Lowered:
+        return _to_code(manage_bfv(vectors.module, chain, techniques), chain, on_event, costs, techniques)
+
+    if chain is not None:
+        code = lowered(chain)
+        check_noise(name, code.code, chain, noises)
+        return to_exact_plan(name, vectors, code, ranges)
+    deeper = replace(vectors, module=with_squares(vectors.module, spare_products))
+
+    def of_deeper(chain: ModulusChain) -> Executable:
+        return _to_code(manage_bfv(deeper.module, chain, techniques), chain, on_event, costs, techniques).code
+
+    chain = select_bfv(
+        of_deeper, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,
+        ring_degree=ring_degree, security_bits=security_bits, insecure=insecure,
+    )  # fmt: skip
+    return to_exact_plan(name, vectors, lowered(chain), ranges)

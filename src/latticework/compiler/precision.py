@@ -1,0 +1,367 @@
+"""The smallest scale that gives the precision asked for, found by simulating plans on calibration data.
+
+The modelled error of a plan falls by one bit for every bit of scale, so one
+plan at a guessed scale tells the scale that is needed; the final plan is
+simulated again.  What holds for every input that clients accept, and for every
+run-time integer, follows from intervals instead (`levels/reach.py`): the room
+that values need in the modulus, and the error bounds, wherever that is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from math import ceil, inf, isfinite, log2
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.accuracy import SHARE, VANISHING
+from latticework.compiler.assemble import accepted_ranges
+from latticework.compiler.measure import Measure, Measured
+from latticework.compiler.pipeline import OnEvent, to_plan, to_primitives, with_small_outputs
+from latticework.compiler.polynomial_noise import polynomial_noise
+from latticework.compiler.stages import Lowered, Traced, Vectors
+from latticework.compiler.too_deep import too_deep
+from latticework.cost import CostModel
+from latticework.errors import LevelError, PrecisionError, UserError
+from latticework.frontend import Circuit, Program
+from latticework.frontend.samples import Sample
+from latticework.levels.held import Held
+from latticework.levels.reach import Reach, reach
+from latticework.packing.pack import PackMap
+from latticework.params import ModulusChain, Need, TooDeepError, build_chain, select_chain
+from latticework.plan.limits import check_encodable
+from latticework.plan.noise import tail_deviations
+from latticework.plan.schema import CipherKind, Output, Plan
+from latticework.techniques import ALL, Techniques
+
+FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
+FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
+MAX_HEADROOM_BITS = 200  # beyond any chain
+HEADROOM_MARGIN = 4.0  # values at the lowest level may be this much larger than in calibration, where nothing is proved
+PROVED_MARGIN = 2.0  # over what is proved: two vectors may be packed as one inside of a linear map
+TIGHT = 0.95  # part of that margin which has to be there: primes lie a little below powers of two
+MOST_REACH = 2.0**12  # room is made for values so much larger than in calibration; for more if that takes no other ring
+EXTRAPOLATED_REACH = 2.0**4  # the same where it is polynomials outside their range that are so large
+USEFUL_BITS = 3  # of the largest result in calibration, that a proved bound has to leave right, else it is not used
+ATTEMPTS = 4
+LEAST_SHARE = (1.0 - SHARE) / 2  # of the budget for errors, that noise has in any case
+
+
+@dataclass
+class Sizes:
+    """The largest value seen in a plan, as one at the lowest level takes as large a part of the modulus."""
+
+    plan: Plan
+    largest: float = 1e-300
+
+    def note(self, register: int, value: npt.NDArray[Any]) -> None:
+        """A value of the plan."""
+        kind, chain = self.plan.kind(register), self.plan.chain
+        if isinstance(kind, CipherKind):
+            above = log2(chain.modulus(kind.level, kind.track)) - log2(chain.modulus(0, kind.track))
+            size = float(np.max(np.abs(value))) * kind.scale / chain.main.scales[0]
+            self.largest = max(self.largest, size * 2.0 ** -min(above, 1000.0))
+
+
+@dataclass
+class Search:
+    """Builds plans of one program for different scales and measures their modelled error.
+
+    is_shared  other circuits go on with the results, and need room for theirs
+    """
+
+    program: Program | Circuit
+    traced: Traced
+    vectors: Vectors
+    samples: list[Sample]
+    precision_bits: float
+    on_event: OnEvent | None
+    costs: CostModel | None = None
+    techniques: Techniques = ALL
+    is_shared: bool = False
+
+    @cached_property
+    def measure(self) -> Measure:
+        """The simulations by which plans are measured."""
+        return Measure(self.vectors, self.samples)
+
+    def best(self, ring_degree: int | None, security_bits: int, insecure: bool, *, enlarging: bool = True) -> Plan:
+        """The plan with the smallest scale that reaches the precision, on the smallest ring that holds it.
+
+        enlarging  whether outputs may have a scale of their own: small ones are computed larger, if that helps
+        raises  LayoutError or LevelError if no ring is large enough; PrecisionError if no scale is
+        """
+        try:
+            return self._best(ring_degree, security_bits, insecure, enlarging=enlarging)
+        except TooDeepError as error:
+            what = "circuit" if isinstance(self.program, Circuit) else "program"
+            raise too_deep(
+                error, f"{what} {self.program.name}", self.program.loc, self.vectors,
+                precision_bits=self.precision_bits, ring_degree=ring_degree, security_bits=security_bits,
+            ) from None  # fmt: skip
+
+    def _best(self, ring_degree: int | None, security_bits: int, insecure: bool, *, enlarging: bool) -> Plan:
+        @cache
+        def chain_for(scale_bits: int, headroom_bits: int) -> ModulusChain:
+            need = Need(self.vectors.depth, self.vectors.slots, scale_bits, headroom_bits)
+            try:
+                return select_chain(need, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
+            except TooDeepError:
+                raise
+            except UserError as error:
+                raise type(error)(error.message, at=self.program.loc) from None
+
+        if enlarging:
+            vectors = with_small_outputs(self.vectors, self.magnitudes, self.on_event)
+            with suppress(UserError):
+                if vectors is not self.vectors:
+                    return replace(self, vectors=vectors).best(ring_degree, security_bits, insecure, enlarging=False)
+        chain_for(0, 0)  # depth and width that fit at no scale are refused before any plan is built
+        degree = max(ring_degree or 1 << 14, 2 * self.vectors.slots)
+        probe = Need(self.vectors.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
+        plan, found = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
+        sizes = Sizes(plan)
+        measured = self.measure.measured(plan, sizes.note)
+        scale_bits = FIRST_SCALE_BITS + self.missing_bits(measured, plan.chain)
+        most = EXTRAPOLATED_REACH if found.leaving else MOST_REACH
+        usual, least = (self.headroom_bits(plan, sizes.largest, outputs, most) for outputs in (found.outputs, []))
+        for _ in range(ATTEMPTS):
+            if scale_bits > MAX_SCALE_BITS:
+                less = self.precision_bits - (scale_bits - MAX_SCALE_BITS)
+                ask = f"ask for precision_bits={less:g}, or where" if less >= 1 else "where"
+                raise PrecisionError(
+                    f"compile: precision_bits={self.precision_bits:g} would need a scale of 2^{scale_bits}; at most "
+                    f"2^{MAX_SCALE_BITS} is possible: {ask} values in between are small, such as products of secrets "
+                    "of 1e-6, give the secrets multiplied by a public number, so that they come near 1",
+                    at=self.program.loc,
+                )
+            try:
+                chain_for(scale_bits, usual)
+            except LevelError:  # the ring that was asked for, or the largest, may have room for calibration alone
+                usual = least
+            plan, found = self.plan(self.chosen(chain_for, scale_bits, usual, found.size, self.proof_bits(plan, found)))
+            measured = self.measure.measured(plan)
+            missing = self.missing_bits(measured, plan.chain)
+            if missing <= 0:
+                return self.finished(plan, measured, found)
+            scale_bits = max(scale_bits, round(log2(plan.chain.main.scales[-1]))) + missing
+        raise PrecisionError(
+            f"compile: precision_bits={self.precision_bits:g} is not reached: {missing} bits are missing at a scale of "
+            f"2^{scale_bits - missing}; ask for less",
+            at=self.program.loc,
+        )
+
+    def proof_bits(self, plan: Plan, found: Reach) -> list[int]:
+        """Scales at which proved bounds would be as small as was asked for, or at least of use; the largest first."""
+        at = round(log2(plan.chain.main.scales[-1]))
+        deviations = self.deviations(plan.chain)
+        rows = zip(plan.client.outputs, self.magnitudes, found.outputs, strict=True)
+        bounds = [
+            log2(max(_largest(held.reach(deviations), output), 1e-300) / magnitude)
+            for output, magnitude, held in rows
+            if held is not None and magnitude > self.vanishing
+        ]
+        if not bounds or found.proved.count(None) == len(found.proved):
+            return []
+        best, least = (at + ceil(max(bounds) + bits) for bits in (max(self.precision_bits, USEFUL_BITS), USEFUL_BITS))
+        return sorted({best, (best + least) // 2, least}, reverse=True)
+
+    def chosen(
+        self, chain_for: Callable[[int, int], ModulusChain], scale_bits: int, usual: int, size: float, proofs: list[int]
+    ) -> ModulusChain:
+        """The chain with room for all that accepted inputs can give, at a scale that proves a bound, if that is cheap.
+
+        Cheap is what takes no larger ring and no more digits a key switch, and for a scale no further primes. Where no
+        error bound can be proved room is made too, since what wraps around may be small and only what is large is
+        marked; but only if it takes no prime more.
+
+        usual  headroom for inputs like those of calibration;  size  what is proved, inf if nothing is
+        """
+        chain = chain_for(scale_bits, usual)
+        proved = max(2, ceil(log2(max(PROVED_MARGIN * size, 1.0))) + 1) if isfinite(size) else MAX_HEADROOM_BITS
+        proved = max(proved, usual) if self.is_shared else proved
+
+        def with_room(bits: int) -> ModulusChain | None:
+            try:
+                return chain_for(bits, proved) if proved < MAX_HEADROOM_BITS else None
+            except UserError:
+                return None
+
+        roomy = with_room(scale_bits)
+        if roomy is None:
+            return chain
+        sharper = [with_room(bits) for bits in proofs if scale_bits < bits <= MAX_SCALE_BITS]
+        fitting = [c for c in sharper if c is not None and _size(c) <= _size(roomy)]
+        proves = bool(proofs) and proofs[-1] <= scale_bits
+        if proves or fitting:
+            is_cheap = _size(roomy)[:2] <= _size(chain)[:2] or (proves and proved <= usual + log2(MOST_REACH))
+        else:
+            is_cheap = _size(roomy) <= _size(chain)
+        return (fitting or [roomy])[0] if is_cheap else chain
+
+    def on(self, chain: ModulusChain) -> Plan:
+        """The plan on given parameters.
+
+        raises  LevelError or PrecisionError if they do not do
+        """
+        plan, found = self.plan(chain)
+        sizes = Sizes(plan)
+        measured = self.measure.measured(plan, sizes.note)
+        missing = self.missing_bits(measured, chain)
+        room = log2(chain.modulus(0) / chain.main.scales[0])
+        wanted = self.headroom_bits(plan, sizes.largest, found.outputs)
+        if wanted > room + 1:
+            raise LevelError(
+                f"compile: values of {wanted} bits do not fit the parameters that are shared, whose lowest level has "
+                f"room for {room:.0f}; scale the outputs down, or compile the first circuit for larger values",
+                at=self.program.loc,
+            )
+        if missing > 0:
+            raise PrecisionError(
+                f"compile: precision_bits={self.precision_bits:g} is not reached on the parameters that are shared: "
+                f"{missing} bits are missing; ask for less here, or for more of the first circuit",
+                at=self.program.loc,
+            )
+        return self.finished(plan, measured, found)
+
+    def plan(self, chain: ModulusChain) -> tuple[Plan, Reach]:
+        """The plan for a chain, without error bounds, and what its values can be."""
+        lowered = to_primitives(self.vectors, chain, self.on_event, costs=self.costs, techniques=self.techniques)
+        found = self.reach(lowered, chain)
+        plan = to_plan(
+            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, found.leaving
+        )
+        return plan, found
+
+    def reach(self, lowered: Lowered, chain: ModulusChain) -> Reach:
+        """What values can be for inputs anywhere in the ranges that clients accept, and any run-time integers."""
+        accepted = accepted_ranges(self.vectors.placed, self.samples)
+        boxes: list[Any] = []
+        for name, pack in zip(self.vectors.placed.input_names, self.vectors.inputs, strict=True):
+            if pack is None:
+                boxes.append(max(int(sample[name]) for sample in self.samples))
+            else:
+                boxes.append(tuple(pack.pack(np.full(pack.shape, end)) for end in accepted[name]))
+        found = reach(
+            lowered.managed, chain, boxes, choices=lowered.choices,
+            deviations=self.deviations(chain),
+            polynomial_noise=polynomial_noise(chain),
+            elements={number: _held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
+        )  # fmt: skip
+        circuit = self.vectors.circuit
+        if circuit is not None and any(argument.linked is not None for argument in circuit.arguments):
+            found.size = inf  # of ciphertexts of other circuits, noise and what lies beside their lanes are not known
+        return found
+
+    def deviations(self, chain: ModulusChain) -> float:
+        """Standard deviations of the noise of the worst element that are an error bound."""
+        return tail_deviations(chain.slots // self.vectors.slots)
+
+    def missing_bits(self, measured: Measured, chain: ModulusChain) -> int:
+        """Bits by which the modelled noise exceeds what is left for it (negative: bits to spare).
+
+        raises  PrecisionError if no output is anything but zero: nothing to be precise about
+        """
+        needed = [
+            log2(max(self.deviations(chain) * deviation, 1e-300) / left)
+            for deviation, magnitude, left in zip(measured.outputs, self.magnitudes, self.noise_budgets, strict=True)
+            if magnitude > self.vanishing
+        ]
+        if not all(map(isfinite, needed)):
+            raise PrecisionError(
+                "compile: errors grow without end: every product takes those of its factors along, so that the "
+                "smallest one at the beginning exceeds all numbers at the end; write fewer products or iterations one "
+                "after another",
+                at=self.program.loc,
+            )
+        if not needed:
+            raise PrecisionError(
+                f"compile: the outputs are at most {max(self.magnitudes):.1g} for all calibration data, so there is "
+                "nothing to be precise about; give calibrate= data like what will be encrypted",
+                at=self.program.loc,
+            )
+        return ceil(max(needed))
+
+    @cached_property
+    def noise_budgets(self) -> list[float]:
+        """How far noise may move every output: what errors of functions leave of 2^-precision_bits.
+
+        All of it where degrees that the user gave lose more than that, so that noise adds little to the loss.
+        """
+        whole = [2.0**-self.precision_bits * magnitude for magnitude in self.magnitudes]
+        if self.traced.is_lossy:
+            return whole
+        return [max(w - e, LEAST_SHARE * w) for w, e in zip(whole, self.traced.effects, strict=True)]
+
+    @property
+    def vanishing(self) -> float:
+        """Outputs of at most this magnitude have no relative precision."""
+        return VANISHING * max(self.magnitudes)
+
+    @cached_property
+    def magnitudes(self) -> list[float]:
+        """Largest magnitude of every output over all calibration data."""
+        values = self.vectors.placed.body.terminator.operands
+        seen = [v.origin.max_abs if v.origin and v.origin.max_abs else 0.0 for v in values]
+        return [max(pair) for pair in zip(seen, self.measure.magnitudes, strict=True)]
+
+    def headroom_bits(
+        self, plan: Plan, largest: float, reached: Sequence[Held | None], most: float = MOST_REACH
+    ) -> int:
+        """Bits of q0 above the scale with room for the largest value seen, at every level, a sign and a margin.
+
+        reached  what outputs can be for accepted inputs, up to `most` times what they were; none to leave that out
+        """
+        scales = plan.chain.main.scales
+        shares = [o.scale / scales[o.level] for o in plan.client.outputs]  # of a value, in its vector
+        magnitudes = [m * share for m, share in zip(self.magnitudes, shares, strict=True)]
+        largest = HEADROOM_MARGIN * max(largest, *magnitudes)
+        for output, share, magnitude, held in zip(plan.client.outputs, shares, magnitudes, reached, strict=False):
+            if held is not None:
+                largest = max(largest, min(share * _largest(held.size, output), most * magnitude))
+        return max(2, ceil(log2(largest)) + 1)
+
+    def finished(self, plan: Plan, measured: Measured, found: Reach) -> Plan:
+        """The plan with error bounds for its outputs and its tensors.
+
+        raises  RangeError if inputs are accepted that clients cannot encode
+        """
+        check_encodable(plan.client, self.program.loc)
+        chain, deviations = plan.chain, self.deviations(plan.chain)
+        is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= chain.modulus(0) / chain.main.scales[0]
+        outputs = []
+        rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, found.proved, strict=True)
+        for output, deviation, magnitude, held in rows:
+            usual = deviations * deviation + output.approximation
+            made = replace(output, error_bound=usual, magnitude=magnitude, usual_error=usual)
+            if is_proved and held is not None:
+                proved, size = max(_largest(held.reach(deviations), output), usual), _largest(held.size, output)
+                if proved <= magnitude * 2.0**-USEFUL_BITS:
+                    made = replace(made, error_bound=proved, reach=max(size, magnitude))
+            outputs.append(made)
+        tensors = []
+        for t in plan.tensors:
+            usual = deviations * measured.tensors.get(t.position, 0.0)
+            tensors.append(replace(t, bound=max(usual, found.tensors.get(t.position, 0.0) if is_proved else 0.0)))
+        return replace(plan, client=replace(plan.client, outputs=tuple(outputs)), tensors=tuple(tensors))
+
+
+def _size(chain: ModulusChain) -> tuple[int, int, int]:
+    """What the time of operations follows."""
+    return chain.ring_degree, len(chain.digits), len(chain.primes) + len(chain.special)
+
+
+def _held(pack: PackMap) -> npt.NDArray[np.bool_]:
+    """Slots (count, slots) that hold elements of a tensor."""
+    return (pack.element_of_slot() >= 0).reshape(pack.count, pack.slots)
+
+
+def _largest(slots: npt.NDArray[np.float64], output: Output) -> float:
+    """The largest number in slots that hold elements of an output."""
+    held = _held(output.pack)
+    return float(np.max(np.broadcast_to(slots, held.shape), where=held, initial=0.0))

@@ -1,0 +1,99 @@
+"""What the stages of the pipeline hand to each other, where that is more than a module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from latticework.accuracy import Fitted
+from latticework.codegen.emit import Code
+from latticework.ir import Loc, Module, Op, Value
+from latticework.ops.lower import PlacedTensor
+from latticework.packing.keys import KeyManifest
+from latticework.packing.loop_nests.baby_giant import Choice
+from latticework.packing.pack import PackMap
+from latticework.plan.arguments import Argument, Result
+from latticework.plan.circuits import Circuit
+from latticework.plan.placing import Placing
+from latticework.plan.schema import Scores
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A program as tensors: calibrated, its functions approximated.
+
+    module   tensor + loop IR, outputs equal to NumPy's up to the approximations
+    fitted   one record per approximated function
+    shifts   of every output, how far the approximations move an element at most, on calibration data
+    effects  the same for inputs like those of calibration: what the largest errors of the functions can do
+    loss     what degrees that the user gave lose, in words, where that is more than was asked; then `is_lossy`
+    scores   against labels of calibration rows, if there were any
+    """
+
+    module: Module
+    fitted: list[Fitted]
+    shifts: list[float]
+    effects: list[float]
+    loss: str = ""
+    scores: Scores | None = None
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether the user gave degrees that lose more than was asked."""
+        return bool(self.loss)
+
+
+@dataclass(frozen=True)
+class CircuitFacts:
+    """What a plan keeps of a circuit beside its code; line: where it is defined."""
+
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    record: Circuit | None
+    line: Loc
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """A program as slot vectors.
+
+    placed     tensor IR with layouts, or scalar IR of a circuit: the reference that runs beside the plan
+    module     vec IR
+    inputs     how the inputs lie in vectors, None for a run-time integer;  outputs  how the outputs do
+    tensors    the program's tensors by position;  positions: which value of `placed` each is
+    depth      levels it spends
+    placing    why its tensors lie where they do;  lines  what the locations in that number
+    circuit    of a circuit: what users call its inputs and outputs, and how it was vectorised
+    starts     levels of the inputs, counted down from the top of the chain, where they are not to be chosen
+    flat       vec IR from which levels are managed, if not `module`: loops that spend levels are copies, and public
+               factors stand where they spend the fewest levels
+    """
+
+    placed: Module
+    module: Module
+    tensors: list[PlacedTensor]
+    positions: dict[Value, int]
+    depth: int
+    slots: int
+    inputs: tuple[PackMap | None, ...]
+    outputs: tuple[PackMap, ...]
+    placing: Placing | None = None
+    lines: tuple[Loc, ...] = ()
+    circuit: CircuitFacts | None = None
+    starts: tuple[int, ...] | None = None
+    flat: Module | None = None
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program as primitives for one modulus chain.
+
+    managed  with levels and scales, linear maps and polynomials still whole
+    choices  how each linear map of `managed` is carried out
+    """
+
+    managed: Module
+    module: Module
+    code: Code
+    manifest: KeyManifest
+    choices: Mapping[Op, Choice]

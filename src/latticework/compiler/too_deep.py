@@ -1,0 +1,106 @@
+"""What to say of a program that spends more levels than a ring holds: which lines, what fits, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from latticework.compiler.stages import Vectors
+from latticework.errors import LevelError
+from latticework.ir import Loc
+from latticework.levels import Spent, loop_spending, spending
+from latticework.params import MAX_RING_LOG2, Need, TooDeepError, levels_held, ring_that_holds
+from latticework.user.lines import loop_around
+
+SHOWN_LINES = 3
+SHOWN_TEXT = 24  # characters of a line
+EXPECTED_NOISE_BITS = 12  # by which scales exceed the precision, where no plan has been measured
+
+
+def too_deep(
+    error: TooDeepError,
+    name: str,
+    at: Loc,
+    vectors: Vectors,
+    *,
+    precision_bits: float,
+    ring_degree: int | None,
+    security_bits: int,
+) -> LevelError:
+    """The error for the user, at the loop or the line that spends most.
+
+    error  of the choice of parameters;  at  the program's own line, where no line spends levels
+    """
+    need = replace(error.need, scale_bits=max(error.need.scale_bits, round(precision_bits) + EXPECTED_NOISE_BITS))
+    ring = ring_degree or 1 << MAX_RING_LOG2
+    held = min(levels_held(need, ring, security_bits), need.depth - 1)
+    lines = spending(vectors.flat or vectors.module)
+    where = f"ring_degree={ring_degree}" if ring_degree else f"the largest ring, N=2^{MAX_RING_LOG2},"
+    others = () if ring_degree else (ring >> 1, ring >> 2)
+    smaller = "".join(f", N=2^{n.bit_length() - 1} {levels_held(need, n, security_bits)}" for n in others)
+    loop = _loop(vectors, lines, need.depth, held)
+    said = (
+        f"{name} spends {need.depth} level{'s one after another' if need.depth > 1 else ''}; {where} holds "
+        f"{f'about {held}' if held else 'none'} at precision_bits={precision_bits:g} and {security_bits}-bit security"
+        f"{smaller}. Spent by {_listed(lines)}{loop.said}"
+    )
+    remedies = list(loop.remedies)
+    larger = ring_that_holds(need, security_bits)
+    if ring_degree is not None and larger is not None and larger > ring_degree:
+        remedies.insert(0, f"leave ring_degree out, or give {larger}")
+    less = precision_bits - (need.scale_bits - _scale_that_fits(need, ring, security_bits))
+    if 1 <= less < precision_bits:
+        remedies.append(f"ask for precision_bits={less:g}")
+    if any(s.polynomials for s in lines):
+        remedies.append("approximate functions by lower degrees")
+    if held:
+        remedies.append("compile two programs, between which the client decrypts and encrypts again")
+    advice = ", or ".join(remedies) or "use a smaller security_bits"
+    return LevelError(f"{said}: {advice}", at=loop.at or (lines[0].loc if lines else at))
+
+
+def _listed(lines: list[Spent]) -> str:
+    shown = [f"line {s.loc.line} ({_text(s.loc)}) {s.levels}" for s in lines[:SHOWN_LINES]]
+    rest = sum(s.levels for s in lines[SHOWN_LINES:])
+    return ", ".join(shown) + (f", others {rest}" if rest else "")
+
+
+def _text(loc: Loc) -> str:
+    return loc.text if len(loc.text) <= SHOWN_TEXT else loc.text[: SHOWN_TEXT - 3] + "..."
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """The loop that spends most of the levels: its line, what to say of it, and what would help."""
+
+    at: Loc | None = None
+    said: str = ""
+    remedies: tuple[str, ...] = ()
+
+
+def _loop(vectors: Vectors, lines: list[Spent], depth: int, held: int) -> _Loop:
+    """Of lw.for_loop how many iterations fit; of Python's loops, which are unrolled, how many operations of a line."""
+    loops = loop_spending(vectors.module, lines)
+    if loops and 2 * loops[0].levels >= depth:
+        loop = loops[0]
+        fits = max(0, (held - (depth - loop.levels)) * loop.iterations // loop.levels)
+        said = f"; about {fits} of the {loop.iterations} iterations of the loop in line {loop.loc.line} fit"
+        return _Loop(loop.loc, said, (f"make at most {fits}",) if fits else ())
+    around = loop_around(lines[0].loc) if lines and lines[0].operations > 1 else None
+    if around is None:
+        return _Loop()
+    first = lines[0]
+    levels = sum(s.levels for s in lines if loop_around(s.loc) is around)
+    fits = max(0, (held - (depth - levels)) * first.operations // levels)
+    said = (
+        f"; about {fits} of the {first.operations} operations of line {first.loc.line}, in the loop of line "
+        f"{around.line}, fit"
+    )
+    return _Loop(around, said, ("make fewer iterations",))
+
+
+def _scale_that_fits(need: Need, ring_degree: int, security_bits: int) -> int:
+    """The largest scale at which a ring holds the levels of a need; 0 if there is none."""
+    for bits in range(need.scale_bits, 0, -1):
+        if levels_held(replace(need, scale_bits=bits), ring_degree, security_bits) >= need.depth:
+            return bits
+    return 0

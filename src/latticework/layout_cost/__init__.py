@@ -1,0 +1,28 @@
+"""Choosing layouts for a program: the search of `layout`, over what `ops` can lower, by what `cost` says it takes."""
+
+from latticework.layout_cost.explain import explained
+from latticework.layout_cost.find import (
+    USUAL_DEPTH,
+    find_layouts,
+    least_ring_degree,
+    may_share_sums,
+    ring_degree_for,
+    slots_needed,
+    vector_costs,
+)
+from latticework.layout_cost.merged_maps import merge_maps
+from latticework.layout_cost.prices import (
+    LAN_BITS_A_SECOND,
+    NETWORKS,
+    Counted,
+    Seconds,
+    VectorCosts,
+    code_seconds,
+    sending_seconds,
+)
+
+__all__ = [
+    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "Seconds", "VectorCosts", "code_seconds",
+    "explained", "find_layouts", "least_ring_degree", "may_share_sums", "merge_maps", "ring_degree_for",
+    "sending_seconds", "slots_needed", "vector_costs",
+]  # fmt: skip

@@ -1,0 +1,101 @@
+"""What linear maps take: operations are counted once for each way to carry a map out, then priced at any level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+
+from latticework.packing.constants import MOST_LISTED, Gather, LinearMap, at_most
+from latticework.packing.loop_nests.baby_giant import ROTOM, Counts, Mode, Places, Prices, options, places, signed
+from latticework.packing.loop_nests.diagonals import reached, structure
+from latticework.packing.loop_nests.nest import distinct
+from latticework.packing.pack import IntArray
+from latticework.techniques import Techniques
+
+MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
+MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
+
+
+def cheapest(linear_map: LinearMap, parts: Prices, real: bool, may: Techniques) -> float:
+    """The price of the cheapest way to carry a map out."""
+    found = _counted(linear_map, real and may.complex_packing, may.baby_steps)
+    if isinstance(found, Rough):
+        return found.price(parts, stepped=may.baby_steps)
+    if may.tuned_widths:
+        return min(counts.price(found.each(parts)) for counts in found.ways)
+    return min(found.ways, key=lambda counts: counts.price(found.each(ROTOM))).price(found.each(parts))
+
+
+@dataclass(frozen=True)
+class Rough:
+    """A map of very many diagonals, by numbers alone."""
+
+    steps: int
+    diagonals: int
+    count_in: int
+    count_out: int
+
+    def price(self, parts: Prices, stepped: bool = True) -> float:
+        """Steps shared out evenly between babies and giants, if there are to be giants (`stepped`)."""
+        babies = sqrt(self.steps * self.count_out * parts.giant / (self.count_in * parts.baby))
+        babies = min(max(babies, 1.0), float(self.steps)) if stepped else float(self.steps)
+        giants = self.steps / babies if stepped else 0.0
+        switches = self.count_in * babies * parts.baby + self.count_out * giants * parts.giant
+        ends = self.count_in * parts.hoist + self.count_out * parts.finish
+        return switches + ends + self.diagonals * (parts.product + parts.addition)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A map, or of one that does the same to many vectors, what it does to the first ones.
+
+    ways                 operations of each way to carry it out
+    read, made, vectors  how many times as much it does: to inputs, to outputs, to pairs of them
+    """
+
+    ways: tuple[Counts, ...]
+    read: int = 1
+    made: int = 1
+    vectors: int = 1
+
+    def each(self, parts: Prices) -> Prices:
+        """What parts cost that are there as many times."""
+        return Prices(
+            hoist=parts.hoist * self.read,
+            baby=parts.baby * self.read,
+            giant=parts.giant * self.made,
+            rotation=parts.rotation * self.read,
+            conjugation=parts.conjugation * self.made,
+            product=parts.product * self.vectors,
+            addition=parts.addition * self.vectors,
+            finish=parts.finish * self.made,
+        )
+
+
+@lru_cache(maxsize=1 << 13)
+def _counted(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exact:
+    gather = linear_map.gather
+    mode: Mode = "counts" if stepped else "rotations"
+    if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
+        return _exact(places(linear_map), packing, mode)
+    bound = at_most(gather)
+    if bound.diagonals > MOST_LISTED or len(structure(gather).moves) > MOST_COUNTED:
+        return Rough(bound.steps, bound.diagonals, gather.count_in, gather.count_out)
+    found = structure(gather)
+    if found.size <= MOST_COUNTED:
+        return _exact(_rows(gather, reached(gather)), packing, mode)
+    made, read = (len(distinct(found.vectors[:, side])) for side in (0, 1))
+    return replace(_exact(_rows(gather, found.moves), packing, mode), read=read, made=made, vectors=len(found.vectors))
+
+
+def _exact(where: Places, packing: bool, mode: Mode) -> Exact:
+    ways = options(where, packing=packing and where.steps.size <= MOST_PACKED, mode=mode)
+    return Exact(tuple(dict.fromkeys(way.counts for way in ways)))
+
+
+def _rows(gather: Gather, rows: IntArray) -> Places:
+    out, in_, steps = rows.T
+    return Places(gather.slots, np.zeros_like(out), out, in_, signed(steps, gather.slots))

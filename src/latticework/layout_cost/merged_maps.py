@@ -1,0 +1,321 @@
+"""merge-maps: runs of linear operations become one linear map each, as few and as long as is cheapest.
+
+In/out: vec IR, same cleartext meaning. A region's layers are cut into groups; what a group leaves for later is one map
+of what the groups before it left. Of all cuts the cheapest is taken, a level having its price too; a group of one layer
+may stay as it was written. A stage of a Fourier transform (even and odd parts, twiddle factors, joining: three layers)
+is one map by that, and several stages are one where that pays. The lines that a map was made of share it by what each
+would take alone.
+Cost: for every layer the forms of all operations below it, as far as they stay small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from latticework.dialects.vec import VecType
+from latticework.ir import Builder, Loc, Module, Op, Value, rebuild
+from latticework.layout_cost.linear_forms import Form, base_form
+from latticework.layout_cost.linear_regions import Region, formed, regions, spends_level
+from latticework.layout_cost.prices import VectorCosts, operation_seconds
+from latticework.levels.depth import Env, block_levels
+from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, splat
+from latticework.packing.pack import REPEAT, PackDim, PackMap
+
+MOST_WORK = 1 << 24  # numbers in the forms of groups that begin at one layer
+TOO_DEAR = 2.0  # times what its layers take as they are written, for a group to be made any longer
+
+
+@dataclass(frozen=True)
+class Group:
+    """Values that one group of layers leaves, each as a form of bases."""
+
+    bases: tuple[tuple[Value, int], ...]  # values, and which of their vectors
+    forms: dict[Value, list[Form]]
+
+    def ops(self, value: Value) -> list[Op]:
+        """The operations that a value is made by, from the bases on."""
+        ends = {base for base, _ in self.bases}
+        found: dict[Op, None] = {}
+        waiting = [value]
+        while waiting:
+            op = waiting.pop().owner
+            if isinstance(op, Op) and op not in found:
+                found[op] = None
+                waiting += [v for v in op.operands if v.is_secret and v not in ends]
+        return list(found)
+
+
+def merge_maps(module: Module, costs: VectorCosts, level_seconds: float) -> Module:
+    """The module with linear operations merged. No value lies on a lower level than before.
+
+    level_seconds  what one more level of the program costs
+    """
+    env: Env = dict.fromkeys(module.inputs, 0)
+    block_levels(module.body, env)
+    spent = {value: -level for value, level in env.items() if level is not None}
+    made: dict[Value, Group] = {}
+    lines: dict[Value, Loc] = {}
+    for region in regions(module.body):
+        for group in _Cuts(region, module, costs, level_seconds, spent).best():
+            made.update(dict.fromkeys(group.forms, group))
+            lines.update((value, _lines(group.ops(value), costs, spent)) for value in group.forms)
+    if not made:
+        return module
+    module = module.empty_like(module.body)  # whose sources may grow
+    return rebuild(module, lambda op, builder, mapping: _emitted(op, made, lines, module, builder, mapping))
+
+
+@dataclass(frozen=True)
+class _State:
+    """A region down to some layer.
+
+    seconds  it took, and what its levels cost;  spent  levels, by the values that are there;  groups  of several layers
+    """
+
+    seconds: float
+    levels: float
+    spent: Mapping[Value, int]
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def total(self) -> float:
+        """What states are compared by."""
+        return self.seconds + self.levels
+
+
+@dataclass
+class _Cuts:
+    """How to cut one region.
+
+    spent  levels of values as the module is written
+    """
+
+    region: Region
+    module: Module
+    costs: VectorCosts
+    level_seconds: float
+    spent: Mapping[Value, int]
+
+    def best(self) -> tuple[Group, ...]:
+        """The groups of several layers of the cheapest cut."""
+        layers, depth = self.region.layers, self.region.depth
+        there = {value: self.spent[value] for value, layer in layers.items() if layer == 0}
+        least: list[_State | None] = [self._state(0.0, there, ()), *[None] * depth]
+        for start in range(depth):
+            here = least[start]
+            if here is None or any(other is not None and other.total < here.total for other in least[start + 1 :]):
+                continue  # nobody stops here who can be further down for less
+            written = here
+            for end, group in enumerate(self._groups(start), start + 1):
+                written = self._written(written, end)
+                if end == start + 1:
+                    least[end] = _lesser(least[end], written)
+                if group is None:
+                    break
+                grouped = self._grouped(here, group)
+                if grouped is not None:
+                    least[end] = _lesser(least[end], grouped)
+                    if grouped.total - here.total > TOO_DEAR * (written.total - here.total):
+                        break
+        found = least[depth]
+        assert found is not None, "a region as it is written is one of its cuts"
+        return found.groups
+
+    def _state(self, seconds: float, spent: Mapping[Value, int], groups: tuple[Group, ...]) -> _State:
+        return _State(seconds, self.level_seconds * max(spent.values(), default=0), spent, groups)
+
+    def _written(self, before: _State, layer: int) -> _State:
+        """With a layer's own operations."""
+        spent, seconds = dict(before.spent), before.seconds
+        for op in self.region.ops:
+            if self.region.layers[op.result] == layer:
+                level = max(spent[v] for v in op.operands if v.is_secret)
+                seconds += operation_seconds(self.costs, op, level)
+                spent[op.result] = level + spends_level(op)
+        return self._state(seconds, spent, before.groups)
+
+    def _grouped(self, before: _State, group: Group) -> _State | None:
+        """With a group; None if it would take a value to a lower level than it has as it is written."""
+        together: dict[tuple[int, ...], list[Form]] = {}
+        spent, seconds = dict(before.spent), before.seconds
+        for value, forms in group.forms.items():
+            numbers = _read(forms)
+            level = max(before.spent[group.bases[number][0]] for number in numbers)
+            turn = _turned_whole(forms)
+            if turn is not None:
+                seconds += self.costs.rotations(1, level) if turn[1] else 0.0
+            else:
+                together.setdefault(numbers, []).extend(forms)
+                level += 1
+            if level > self.spent[value]:
+                return None
+            spent[value] = level
+        for numbers, forms in together.items():
+            level = max(before.spent[group.bases[number][0]] for number in numbers)
+            seconds += self.costs.linear(_unweighted(numbers, forms), level, True)
+        return self._state(seconds, spent, (*before.groups, group))
+
+    def _groups(self, start: int) -> Iterator[Group | None]:
+        """For every later layer, what all layers from `start` to it leave; None where forms become too large."""
+        layers = self.region.layers
+        bases: dict[tuple[Value, int], int] = {}
+        forms: dict[Value, list[Form]] = {}
+        ops = sorted((op for op in self.region.ops if layers[op.result] > start), key=lambda op: layers[op.result])
+        place = work = 0
+        for end in range(start + 1, self.region.depth + 1):
+            while place < len(ops) and layers[ops[place].result] == end:
+                op = ops[place]
+                for value in op.operands:
+                    if value.is_secret and layers[value] <= start and value not in forms:
+                        numbers = [bases.setdefault((value, i), len(bases)) for i in range(_count(value))]
+                        forms[value] = [base_form(number, _slots(value)) for number in numbers]
+                made = formed(op, forms, self.module.sources) if work < MOST_WORK else None
+                if made is None:
+                    yield None
+                    return
+                work += sum(form.size for form in made)
+                forms[op.result] = made
+                place += 1
+            left = {op.result: forms[op.result] for op in ops[:place] if self._is_read_below(op, end)}
+            yield Group(tuple(bases), left)
+
+    def _is_read_below(self, op: Op, layer: int) -> bool:
+        """Whether anything but the region's operations down to a layer reads a result."""
+        inside = self.region.layers
+        return any(
+            not reader.results or reader.block is not op.block or inside.get(reader.result, layer + 1) > layer
+            for reader, _ in op.result.uses
+        )
+
+
+def _lines(ops: Sequence[Op], costs: VectorCosts, spent: Mapping[Value, int]) -> Loc:
+    """The lines of operations that become one, by the price of each alone; the last one is what messages name."""
+    levels = [max(spent[v] for v in op.operands if v.is_secret) for op in ops]
+    prices = [operation_seconds(costs, op, level) for op, level in zip(ops, levels, strict=True)]
+    return Loc.fused([(op.loc, price) for op, price in zip(ops, prices, strict=True)], ops[0].loc)
+
+
+def _lesser(a: _State | None, b: _State) -> _State:
+    return b if a is None or b.total < a.total else a
+
+
+def _unweighted(numbers: Sequence[int], forms: Sequence[Form]) -> LinearMap:
+    """A map with the diagonals of forms of these bases, for its price."""
+    place = {number: i for i, number in enumerate(numbers)}
+    slots = forms[0].slots
+    one = splat(1.0, slots)
+    diagonals = tuple(
+        Diagonal(steps, one, False, out, place[base]) for out, form in enumerate(forms) for base, steps in form.terms
+    )
+    return LinearMap(slots, None, 1.0, diagonals or (Diagonal(0, one),), len(numbers), len(forms))
+
+
+def _emitted(
+    op: Op,
+    made: dict[Value, Group],
+    lines: Mapping[Value, Loc],
+    module: Module,
+    builder: Builder,
+    mapping: dict[Value, Value],
+) -> bool:
+    """Emit a value that a group leaves as one map of the group's bases."""
+    if len(op.results) != 1 or op.result not in made:
+        return False
+    builder.loc = lines[op.result]
+    group = made[op.result]
+    forms = group.forms[op.result]
+    turn = _turned_whole(forms)
+    if turn is not None:
+        base, steps = turn
+        value, number = group.bases[base]
+        one = mapping[value]
+        if _count(value) > 1:
+            one = builder.build("vec.take", [one], vectors=(number,))
+        mapping[op.result] = builder.build("vec.rotate", [one], steps=steps) if steps else one
+        return True
+    numbers = _read(forms)
+    array = _array([group.bases[number] for number in numbers], builder, mapping)
+    place = {number: i for i, number in enumerate(numbers)}
+    values = np.concatenate([form.values for form in forms])
+    constants = _constants(values, module)
+    terms = [(out, place[base], steps) for out, form in enumerate(forms) for base, steps in form.terms]
+    diagonals = tuple(
+        Diagonal(steps, constant, False, out, in_)
+        for (out, in_, steps), constant in zip(terms, constants, strict=True)
+    ) or (Diagonal(0, splat(0.0, forms[0].slots)),)  # fmt: skip
+    block = LinearMap(forms[0].slots, None, 1.0, diagonals, len(numbers), len(forms))
+    result = builder.build("vec.linear_transform", [array], map=block)
+    biases = np.stack([form.bias for form in forms])
+    if biases.any():
+        whole = builder.build("vec.constant", [], value=_packed(biases, module))
+        result = builder.build("vec.add", [result, whole])
+    mapping[op.result] = result
+    return True
+
+
+def _array(bases: Sequence[tuple[Value, int]], builder: Builder, mapping: dict[Value, Value]) -> Value:
+    """These vectors as one array; whole values where all of theirs follow each other."""
+    parts: list[Value] = []
+    place = 0
+    while place < len(bases):
+        value, number = bases[place]
+        count = _count(value)
+        if number == 0 and list(bases[place : place + count]) == [(value, i) for i in range(count)]:
+            parts.append(mapping[value])
+            place += count
+        else:
+            parts.append(builder.build("vec.take", [mapping[value]], vectors=(number,)))
+            place += 1
+    return parts[0] if len(parts) == 1 else builder.build("vec.concat", parts)
+
+
+def _constants(values: np.ndarray, module: Module) -> list[ConstRef]:
+    """Slot vectors as rows of one source, as long as their common period; numbers without one."""
+    slots = values.shape[1]
+    period = slots
+    while period > 1 and period % 2 == 0 and np.array_equal(values[:, : period // 2], values[:, period // 2 : period]):
+        period //= 2
+    if period == 1:
+        return [splat(float(number), slots) for number in values[:, 0]]
+    source = module.add_source(values[:, :period])
+    pack = PackMap((period,), slots, (PackDim(REPEAT, slots // period), PackDim(0, period)))
+    out = Access((period,), ((1,),), (0,))
+    return [
+        ConstRef(Gather((period,), pack, out, source, Access((values.shape[0] * period,), ((1,),), (row * period,))))
+        for row in range(values.shape[0])
+    ]
+
+
+def _packed(vectors: np.ndarray, module: Module) -> ConstRef:
+    """Public vectors as a constant."""
+    count, slots = vectors.shape
+    source = module.add_source(vectors)
+    rows = (PackDim(0, count),) if count > 1 else ()
+    pack = PackMap((count, slots), slots, (PackDim(1, slots),), rows)
+    walk = Access((count, slots), ((1, 0), (0, 1)), (0, 0))
+    return ConstRef(Gather((count, slots), pack, walk, source, walk))
+
+
+def _turned_whole(forms: Sequence[Form]) -> tuple[int, int] | None:
+    """(base, steps) of a single vector that is a base vector turned, or None."""
+    if len(forms) != 1 or forms[0].codes.size != 1 or forms[0].bias.any() or not (forms[0].values == 1.0).all():
+        return None
+    return forms[0].terms[0]
+
+
+def _read(forms: Sequence[Form]) -> tuple[int, ...]:
+    """The numbers of all bases that forms read."""
+    return tuple(sorted({base for form in forms for base, _ in form.terms})) or (0,)
+
+
+def _count(value: Value) -> int:
+    assert isinstance(value.type, VecType)
+    return value.type.count
+
+
+def _slots(value: Value) -> int:
+    assert isinstance(value.type, VecType)
+    return value.type.slots

@@ -1,0 +1,1 @@
+"""How values lie in slots, and what moves them: plain values that compiler, plans and runtime share."""

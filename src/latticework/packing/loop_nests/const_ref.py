@@ -1,0 +1,95 @@
+"""Public slot vectors in compact form: how each is gathered from a source array.
+
+Nothing here holds a slot vector; one is evaluated when it is encoded, at the level of use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from latticework.packing.butterflies import Butterflies
+from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources, diagonal_values, packed_values
+from latticework.packing.loop_nests.nest import Access, Gather
+from latticework.packing.pack import REPEAT, PackDim, PackMap
+
+
+@dataclass(frozen=True, slots=True)
+class ConstRef:
+    """Slot vectors to be gathered: a packed tensor, or one generalised diagonal of a linear map.
+
+    gather    the loop nest that reads it from a source, or stages of the special FFT
+    steps     which diagonal (in slot = out slot + steps), or None for a packed tensor
+    rotate    the vectors are rotated left by this many slots after gathering
+    factor    and multiplied by this
+    out, in_  the vectors between which the diagonal lies
+    plus      another one that is added
+    """
+
+    gather: Gather | Butterflies
+    steps: int | None = None
+    rotate: int = 0
+    factor: complex = 1.0
+    out: int = 0
+    in_: int = 0
+    plus: ConstRef | None = None
+
+    @property
+    def slots(self) -> int:
+        """Length of the vectors."""
+        return self.gather.slots
+
+    @property
+    def count(self) -> int:
+        """Number of vectors: more than one only for a tensor."""
+        return self.gather.count_out if isinstance(self.gather, Gather) and self.gather.in_pack is None else 1
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the vectors are complex."""
+        return (
+            isinstance(self.gather, Butterflies)
+            or isinstance(self.factor, complex)
+            or (self.plus is not None and self.plus.is_complex)
+        )
+
+    @property
+    def sources(self) -> set[str]:
+        """Hashes of the arrays that are read."""
+        own = set() if self.gather.source is None else {self.gather.source}
+        return own if self.plus is None else own | self.plus.sources
+
+    def evaluate(self, sources: Sources) -> SlotArray:
+        """(slots,), or (count, slots) for several; complex if a factor or what it is gathered from is."""
+        if isinstance(self.gather, Butterflies):
+            vector: SlotArray = self.gather.diagonal(self.steps or 0)
+        elif self.gather.in_pack is None:
+            vector = packed_values(self.gather, sources)
+        else:
+            vector = diagonal_values(self.gather, self.out, self.in_, self.steps or 0, sources)
+        if self.rotate % self.slots:
+            vector = np.roll(vector, -(self.rotate % self.slots), axis=-1)
+        if self.factor != 1.0:
+            vector = vector * self.factor
+        return vector if self.plus is None else np.asarray(vector + self.plus.evaluate(sources))
+
+    def turned(self, steps: int) -> ConstRef:
+        """The same rotated left by further steps."""
+        if steps == 0:
+            return self
+        plus = None if self.plus is None else self.plus.turned(steps)
+        return replace(self, rotate=self.rotate + steps, plus=plus)
+
+    def times(self, factor: complex) -> ConstRef:
+        """The same multiplied by a number."""
+        if factor == 1.0:
+            return self
+        plus = None if self.plus is None else self.plus.times(factor)
+        return replace(self, factor=self.factor * factor, plus=plus)
+
+
+def splat(value: complex, slots: int) -> ConstRef:
+    """One number in every slot."""
+    pack = PackMap((), slots, (PackDim(REPEAT, slots),))
+    return ConstRef(Gather((), pack, Access((), (), ()), None, None), factor=value)

@@ -1,0 +1,552 @@
+"""Which diagonals a gather has: all (out vector, in vector, steps) that some term needs.
+
+What a loop adds to the place of the output and of the input does not depend on
+loops that share no axis, dimension or roll with it. So the nest falls into parts
+that are walked by themselves, and the moves (v, u, q - p) of all of it are the sums
+of one move of each part. A loop that moves both places alike is a part with the
+one move 0, however long it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from latticework.packing.loop_nests.copies import nearest
+from latticework.packing.loop_nests.nest import CHUNK, Access, BoolArray, Gather, distinct, walk
+from latticework.packing.pack import GAP, REPEAT, IntArray, PackMap, Roll
+
+Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)
+WALKED = 256  # terms of a nest that is not worth taking apart
+TABLE = 1 << 25
+MOST_LISTED = 1 << 16  # diagonals of a map for which it is worth knowing which they are
+UNSORTED = 1 << 22  # codes that are kept before equal ones are dropped
+JOINT = 1 << 18  # iterations of a part beyond which its two ends are looked at one by one
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Where a gather has diagonals: one for each of `moves` and each of `vectors`, whose numbers add up.
+
+    moves    (out, in, steps), ascending; shape (moves, 3)
+    vectors  (out, in): what loops that only number vectors add to both; shape (pairs, 2)
+    """
+
+    moves: IntArray
+    vectors: IntArray
+
+    @property
+    def size(self) -> int:
+        """Number of diagonals."""
+        return len(self.moves) * len(self.vectors)
+
+
+@lru_cache(maxsize=1024)
+def structure(gather: Gather) -> Structure:
+    """The diagonals that are not structurally zero."""
+    moves = None if prod(gather.domain) <= WALKED else _moves_of(gather)
+    found = (_walked(gather), np.zeros(1, dtype=np.int64)) if moves is None else _summed(gather, moves)
+    pair, steps = np.divmod(found[0], gather.slots)
+    vectors = found[1] // gather.slots
+    result = Structure(
+        np.stack([pair // gather.count_in, pair % gather.count_in, steps], axis=1),
+        np.stack([vectors // gather.count_in, vectors % gather.count_in], axis=1),
+    )
+    result.moves.setflags(write=False)
+    result.vectors.setflags(write=False)
+    return result
+
+
+@lru_cache(maxsize=128)
+def reached(gather: Gather) -> IntArray:
+    """The diagonals that are not structurally zero: rows (out, in, steps), ascending; shape (diagonals, 3)."""
+    found = structure(gather)
+    if len(found.vectors) == 1 and not found.vectors.any():
+        return found.moves
+    rows = np.repeat(found.moves, len(found.vectors), axis=0)
+    rows[:, :2] += np.tile(found.vectors, (len(found.moves), 1))
+    rows = rows[np.lexsort(rows.T[::-1])]
+    rows.setflags(write=False)
+    return rows
+
+
+def num_diagonals(gather: Gather) -> int:
+    """Diagonals that are not structurally zero."""
+    return structure(gather).size
+
+
+class _Seen:
+    """A set of codes (v * count_in + u) * slots + steps."""
+
+    def __init__(self, gather: Gather) -> None:
+        self.size = gather.count_out * gather.count_in * gather.slots
+        self.table: BoolArray | None = np.zeros(self.size, dtype=bool) if self.size <= TABLE else None
+        self.chunks: list[IntArray] = []
+        self.unsorted = 0
+
+    def add(self, codes: IntArray) -> None:
+        """Put codes in."""
+        if self.table is not None:
+            self.table[codes] = True
+            return
+        self.chunks.append(codes)
+        self.unsorted += codes.size
+        if self.unsorted > UNSORTED:
+            self.chunks, self.unsorted = [self.all()], 0
+
+    def all(self) -> IntArray:
+        """Everything that was put in, ascending."""
+        if self.table is not None:
+            return np.flatnonzero(self.table)
+        return distinct(np.concatenate(self.chunks)) if self.chunks else np.zeros(0, dtype=np.int64)
+
+
+def _walked(gather: Gather) -> IntArray:
+    """Diagonals by visiting every term: for small nests, and packings that fit no pattern."""
+    assert gather.in_pack is not None and gather.in_access is not None
+    seen, slots = _Seen(gather), gather.slots
+    places = gather.out_pack.slots_of_element()
+    for counters in walk(gather.domain, max(1, CHUNK // places.shape[1])):
+        out_element, valid = gather.out_access.flat(counters)
+        in_element, inside = gather.in_access.flat(counters)
+        valid &= inside
+        if gather.source_access is not None:
+            valid &= gather.source_access.flat(counters)[1]
+        out = places[out_element[valid]]  # (terms, copies)
+        vector, steps = nearest(gather.in_pack, np.repeat(in_element[valid], out.shape[1]), out.reshape(-1) % slots)
+        code = ((out.reshape(-1) // slots) * gather.count_in + vector) * slots + steps
+        if gather.spread > 1:
+            code = _nearest_copies(gather, out, code.reshape(out.shape))
+        seen.add(code.reshape(-1))
+    return seen.all()
+
+
+def _nearest_copies(gather: Gather, out: IntArray, code: IntArray) -> IntArray:
+    """Of the spread copies of each output place the code with the fewest steps."""
+    slots, width = gather.slots, gather.slots // gather.spread
+    vector, slot = out // slots, out % slots
+    order = np.lexsort((slot // width, slot % width, vector), axis=-1)
+    code = np.take_along_axis(code, order, 1).reshape(len(code), code.shape[1] // gather.spread, gather.spread)
+    best = np.argmin(code % slots, axis=2)[:, :, None]
+    return np.take_along_axis(code, best, 2)
+
+
+@dataclass(frozen=True)
+class _Digits:
+    """A packing whose places are sums over dimensions: index along each times its weight.
+
+    weights  of one step along each dimension: (vectors, slots)
+    rolls    those that move elements
+    """
+
+    pack: PackMap
+    weights: tuple[tuple[int, int], ...]
+    rolls: tuple[Roll, ...]
+
+    def repeats(self) -> list[int]:
+        """Dimensions along which places hold the same element."""
+        return [i for i, d in enumerate(self.pack.all_dims) if d.axis == REPEAT and d.extent > 1]
+
+
+@lru_cache(maxsize=64)
+def _digits(pack: PackMap) -> _Digits | None:
+    """None unless the dimensions of every axis are the digits of a mixed radix."""
+    dims = pack.all_dims
+    for axis, extent in enumerate(pack.shape):
+        stride = 1
+        for dim in sorted((d for d in dims if d.axis == axis and d.extent > 1), key=lambda d: d.stride):
+            if dim.stride != stride and extent > 1:
+                return None
+            stride *= dim.extent
+        if stride < extent:
+            return None
+    weights: list[tuple[int, int]] = []
+    vector, slot = 1, 1
+    for dim in reversed(pack.dims):
+        weights.insert(0, (0, slot))
+        slot *= dim.extent
+    for dim in reversed(pack.vector_dims):
+        weights.insert(0, (vector, 0))
+        vector *= dim.extent
+    rolls: list[Roll] = []
+    for i, j in reversed(pack.rolls):  # a repetition may be turned freely, as long as nothing is turned by it later
+        is_free = dims[i].axis == REPEAT and all(i != by for _, by in rolls)
+        if not is_free and dims[j].axis != GAP and dims[j].extent > 1 and dims[i].extent > 1:
+            rolls.insert(0, (i, j))
+    return _Digits(pack, tuple(weights), tuple(rolls))
+
+
+@dataclass
+class _Part:
+    """Loops and dimensions that depend on each other.
+
+    loops    of the nest
+    dims     of the packings of output and input
+    free     dimensions of each that repeat, and are walked like loops
+    """
+
+    loops: list[int]
+    axes: tuple[list[int], list[int]]
+    dims: tuple[list[int], list[int]]
+    free: tuple[list[int], list[int]]
+
+
+def _parts(gather: Gather) -> list[_Part] | None:
+    """The nest taken apart, or None where a packing has no digits."""
+    assert gather.in_pack is not None and gather.in_access is not None
+    sides = ((gather.out_pack, gather.out_access), (gather.in_pack, gather.in_access))
+    parent: dict[Node, Node] = {("loop", 0, j): ("loop", 0, j) for j in range(len(gather.domain))}
+
+    def root(node: Node) -> Node:
+        parent.setdefault(node, node)
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    def join(*nodes: Node) -> None:
+        for node in nodes[1:]:
+            parent[root(node)] = root(nodes[0])
+
+    def loops(row: tuple[int, ...]) -> list[Node]:
+        return [("loop", 0, j) for j, weight in enumerate(row) if weight and gather.domain[j] > 1]
+
+    for side, (pack, access) in enumerate(sides):
+        digits = _digits(pack)
+        if digits is None:
+            return None
+        dims: list[Node] = [("dim", side, i) for i in range(len(pack.all_dims))]
+        axes: list[Node] = [("axis", side, a) for a in range(len(access.view))]
+        for node in (*dims, *axes):
+            root(node)
+        for a, row in enumerate(access.matrix):
+            join(axes[a], *loops(row))
+        if access.view == pack.shape:
+            for a in range(len(pack.shape)):
+                join(axes[a], *(dims[i] for i, d in enumerate(pack.all_dims) if d.axis == a))
+        else:
+            join(*axes, *(dims[i] for i, d in enumerate(pack.all_dims) if d.axis >= 0))
+        for i, j in digits.rolls:
+            join(dims[i], dims[j])
+    for a, extent in enumerate(gather.source_access.view if gather.source_access else ()):
+        assert gather.source_access is not None
+        low, high = gather.source_access.reach(a, gather.domain)
+        if low < 0 or high >= extent:
+            join(*loops(gather.source_access.matrix[a]))
+    spread = ("dim", 0, len(gather.out_pack.vector_dims))
+    if gather.spread > 1 and sum(root(node) == root(spread) for node in list(parent)) > 1:
+        return None
+    copied = [("dim", 1, i) for i in _digits(gather.in_pack).repeats()]  # type: ignore[union-attr]
+    held = [node for node in copied if sum(root(other) == root(node) for other in list(parent)) > 1]
+    if held:
+        join(*held)  # copies that depend on elements are chosen together
+    return [_part(gather, nodes) for nodes in _classes(parent, root)]
+
+
+def _classes(parent: dict[Node, Node], root: object) -> list[list[Node]]:
+    groups: dict[Node, list[Node]] = {}
+    for node in parent:
+        groups.setdefault(root(node), []).append(node)  # type: ignore[operator]
+    return list(groups.values())
+
+
+def _part(gather: Gather, nodes: list[Node]) -> _Part:
+    assert gather.in_pack is not None
+    packs = (gather.out_pack, gather.in_pack)
+
+    def of(kind: str, side: int) -> list[int]:
+        return sorted(number for name, which, number in nodes if (name, which) == (kind, side))
+
+    dims = (of("dim", 0), of("dim", 1))
+    spread = len(gather.out_pack.vector_dims) if gather.spread > 1 else -1
+    free = [[i for i in dims[side] if packs[side].all_dims[i].axis == REPEAT] for side in (0, 1)]
+    free[0] = [i for i in free[0] if i != spread]
+    return _Part(of("loop", 0), (of("axis", 0), of("axis", 1)), dims, (free[0], free[1]))
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """What the parts of a nest do.
+
+    each     moves of every part without copies to choose from, the fewest first
+    chosen   the part whose copies are to be chosen from, if there is one
+    offsets  slots of the copies that do not depend on elements
+    """
+
+    each: list[IntArray]
+    chosen: _Part | None
+    offsets: IntArray
+
+
+@lru_cache(maxsize=256)
+def _moves_of(gather: Gather) -> _Moves | None:
+    parts = _parts(gather)
+    if parts is None:
+        return None
+    offsets: IntArray = np.zeros(1, dtype=np.int64)
+    chosen: _Part | None = None
+    moves: list[IntArray] = []
+    for part in parts:
+        repeats = part.free[1]
+        if repeats and not part.loops and part.dims == ([], repeats):
+            offsets = _copy_offsets(gather, repeats, offsets)
+        elif repeats:
+            chosen = part
+        else:
+            moves.append(_moves(gather, part))
+    return _Moves(sorted(moves, key=len), chosen, offsets)
+
+
+class AtMost(NamedTuple):
+    """Bounds from above: distinct steps of diagonals, and diagonals."""
+
+    steps: int
+    diagonals: int
+
+
+@lru_cache(maxsize=1024)
+def at_most(gather: Gather) -> AtMost:
+    """How many diagonals a gather may have, without looking which: in a fraction of the time."""
+    moves = None if prod(gather.domain) <= WALKED else _moves_of(gather)
+    if moves is None or moves.chosen is not None:
+        found = structure(gather)
+        return AtMost(distinct(found.moves[:, 2]).size, found.size)
+    slots = gather.slots
+    steps: IntArray = np.zeros(1, dtype=np.int64)
+    pairs = product_of_sizes = 1
+    for each in moves.each:
+        steps = distinct((steps[:, None] + distinct(each & (slots - 1))) & (slots - 1))
+        pairs *= distinct(each // slots).size
+        product_of_sizes *= each.size
+    return AtMost(steps.size, min(product_of_sizes, pairs * steps.size))
+
+
+def _summed(gather: Gather, moved: _Moves) -> tuple[IntArray, IntArray]:
+    """Diagonals as sums of the moves of all parts, of each output place to the nearest input; and moves of vectors."""
+    total: IntArray = np.zeros(1, dtype=np.int64)
+    vectors, chosen = total, moved.chosen
+    for found in moved.each:
+        if (found & (gather.slots - 1)).any():
+            total = _sums(gather, total, found)
+        else:
+            vectors = _sums(gather, vectors, found)
+    seen, nearest_copy = _Seen(gather), _nearest_turns(gather.slots, moved.offsets)
+    if chosen is None:
+        seen.add(_settled(gather, total[:, None], nearest_copy))
+        return seen.all(), vectors
+    if total.size == 1 and not total[0]:  # all of the nest is one part
+        for rows in _walked_rows(gather, chosen):
+            seen.add(_settled(gather, rows, nearest_copy))
+        return seen.all(), vectors
+    rows = _rows(gather, chosen)
+    long = max(1, CHUNK // rows.shape[1])
+    wide = max(1, long // max(1, total.size))
+    for i, j in product(range(0, len(rows), wide), range(0, total.size, long)):
+        codes = _plus(gather, total[None, j : j + long, None], rows[i : i + wide, None, :])
+        seen.add(_settled(gather, codes.reshape(-1, rows.shape[1]), nearest_copy))
+    return seen.all(), vectors
+
+
+def _plus(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
+    """The sums of moves: steps are a vector's, modulo its slots (a power of two)."""
+    low = gather.slots - 1
+    total: IntArray = ((a & ~low) + (b & ~low)) | ((a + b) & low)
+    return total
+
+
+def _sums(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
+    """All sums of a move of each."""
+    if a.size == 1 and not a[0]:
+        return b
+    seen = _Seen(gather)
+    share = max(1, CHUNK // max(1, b.size))
+    for start in range(0, a.size, share):
+        seen.add(_plus(gather, a[start : start + share, None], b[None, :]).reshape(-1))
+    return seen.all()
+
+
+def _copy_offsets(gather: Gather, repeats: list[int], offsets: IntArray) -> IntArray:
+    """Slots of the copies that repetitions give; of those in several vectors the lowest is read."""
+    assert gather.in_pack is not None
+    digits = _digits(gather.in_pack)
+    assert digits is not None
+    for i in repeats:
+        turns = np.arange(gather.in_pack.all_dims[i].extent, dtype=np.int64) * digits.weights[i][1]
+        offsets = distinct((offsets[:, None] + turns[None, :]) % gather.slots)
+    return offsets
+
+
+def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
+    """For each number of steps the fewest that reach a copy, where copies lie at `offsets`, ascending from 0."""
+    steps = np.arange(slots, dtype=np.int64)
+    past = np.searchsorted(offsets, slots - steps)  # the first copy that lies behind: around it is the nearest
+    nearest_copy = steps + offsets[np.minimum(past, offsets.size - 1)] - slots
+    return np.where(past < offsets.size, nearest_copy, steps)
+
+
+def _settled(gather: Gather, codes: IntArray, nearest_copy: IntArray) -> IntArray:
+    """Of the copies in each row, and those around them, the one with the fewest steps."""
+    slots, low = gather.slots, gather.slots - 1
+    bits = low.bit_length()
+    if gather.spread == 1 and codes.shape[1] == 1:
+        only: IntArray = (codes[:, 0] & ~low) | nearest_copy[codes[:, 0] & low]
+        return only
+    pairs = gather.count_in * gather.count_out
+    best: IntArray | None = None
+    for copy in range(gather.spread):
+        steps = nearest_copy[(codes - copy * (slots // gather.spread)) & low]
+        order = ((steps * gather.spread + copy) * pairs + (codes >> bits)).min(axis=1)
+        best = order if best is None else np.minimum(best, order)
+    assert best is not None
+    steps, pair = np.divmod(best, pairs)
+    settled: IntArray = (pair << bits) | (steps // gather.spread)
+    return settled
+
+
+def _moves(gather: Gather, part: _Part) -> IntArray:
+    """Different moves of a part without copies to choose from."""
+    extents = [gather.domain[j] for j in part.loops] + [gather.out_pack.all_dims[i].extent for i in part.free[0]]
+    if prod(extents) > JOINT and (shared := _shared_loops(gather, part)) is not None:
+        return _moves_apart(gather, part, shared)
+    seen = _Seen(gather)
+    for rows in _walked_rows(gather, part):
+        seen.add(rows[:, 0])
+    return seen.all()
+
+
+def _shared_loops(gather: Gather, part: _Part) -> list[int] | None:
+    """The loops that move both ends: given their counters, each end moves by itself; None if the source ties them."""
+    assert gather.in_access is not None
+    ties = gather.source_access
+    for a, extent in enumerate(ties.view if ties else ()):
+        assert ties is not None
+        low, high = ties.reach(a, gather.domain)
+        if (low < 0 or high >= extent) and any(ties.matrix[a][j] for j in part.loops):
+            return None
+    ends = (gather.out_access, gather.in_access)
+    moved = [{j for a in part.axes[side] for j in part.loops if ends[side].matrix[a][j]} for side in (0, 1)]
+    shared = moved[0] & moved[1]
+    if moved[0] | moved[1] != set(part.loops) or shared in moved:  # one end follows from the other's loops
+        return None
+    free = prod(gather.out_pack.all_dims[i].extent for i in part.free[0])
+    sizes = [prod(gather.domain[j] for j in loops) for loops in moved]
+    return sorted(shared) if max(sizes[0] * free, sizes[1]) <= TABLE else None
+
+
+def _moves_apart(gather: Gather, part: _Part, shared: list[int]) -> IntArray:
+    """Moves as sums of those of both ends, for all counters of the shared loops at once that give the same ones."""
+    assert gather.in_pack is not None and gather.in_access is not None
+    slots, size = gather.slots, prod(gather.domain[j] for j in shared)
+    sides = []
+    for side, (pack, access) in enumerate(((gather.out_pack, gather.out_access), (gather.in_pack, gather.in_access))):
+        own = [j for j in part.loops if j not in shared and any(access.matrix[a][j] for a in part.axes[side])]
+        free = part.free[0] if side == 0 else []
+        loops = (*shared, *own)
+        extents = (*(gather.domain[j] for j in loops), *(pack.all_dims[i].extent for i in free))
+        (walked,) = walk(extents, prod(extents))
+        counters = np.zeros((len(gather.domain), walked.shape[1]), dtype=np.int64)
+        counters[list(loops)] = walked[: len(loops)]
+        given = dict(zip(free, walked[len(loops) :], strict=True))
+        vector, slot, valid = (
+            m.reshape(size, -1) for m in _place(pack, access, part.axes[side], part.dims[side], counters, given)
+        )
+        start = np.where(valid, slot, slots).min(axis=1)
+        turn = (slot - start[:, None]) % slots if side else (start[:, None] - slot) % slots
+        code = vector * (slots if side else gather.count_in * slots) + turn
+        rows, kind = np.unique(np.sort(np.where(valid, code, -1), axis=1), axis=0, return_inverse=True)
+        sides.append((start, rows, kind.reshape(-1)))
+    (start_out, rows_out, kind_out), (start_in, rows_in, kind_in) = sides
+    seen = _Seen(gather)
+    for pair in distinct(kind_out * len(rows_in) + kind_in).tolist():
+        of_out, of_in = divmod(pair, len(rows_in))
+        at = (kind_out == of_out) & (kind_in == of_in)
+        turns = distinct((start_in[at] - start_out[at]) % slots)
+        both = [distinct(row[row >= 0]) for row in (rows_out[of_out], rows_in[of_in])]
+        if both[0].size and both[1].size:
+            seen.add(_sums(gather, _sums(gather, both[0], both[1]), turns))
+    return seen.all()
+
+
+def _rows(gather: Gather, part: _Part) -> IntArray:
+    """Different moves of a part, a column for each copy of the input; shape (moves, copies)."""
+    found = [np.unique(rows, axis=0) for rows in _walked_rows(gather, part)]
+    return np.unique(np.concatenate(found), axis=0) if len(found) > 1 else found[0]
+
+
+def _walked_rows(gather: Gather, part: _Part) -> Iterator[IntArray]:
+    """Moves of a part, a column for each copy of the input, as they are met; shape (some moves, copies)."""
+    assert gather.in_pack is not None and gather.in_access is not None
+    copies = [range(gather.in_pack.all_dims[i].extent) for i in part.free[1]]
+    free = [gather.out_pack.all_dims[i].extent for i in part.free[0]]
+    extents = (*(gather.domain[j] for j in part.loops), *free)
+    for walked in walk(extents, max(1, CHUNK // prod(len(c) for c in copies))):
+        counters = np.zeros((len(gather.domain), walked.shape[1]), dtype=np.int64)
+        counters[part.loops] = walked[: len(part.loops)]
+        given = dict(zip(part.free[0], walked[len(part.loops) :], strict=True))
+        valid = _inside_source(gather, part, counters)
+        vector, slot, inside = _place(gather.out_pack, gather.out_access, part.axes[0], part.dims[0], counters, given)
+        valid &= inside
+        columns = []
+        for numbers in product(*copies):
+            fixed = {i: np.full(walked.shape[1], n) for i, n in zip(part.free[1], numbers, strict=True)}
+            u, q, inside = _place(gather.in_pack, gather.in_access, part.axes[1], part.dims[1], counters, fixed)
+            valid &= inside
+            columns.append((vector * gather.count_in + u) * gather.slots + (q - slot) % gather.slots)
+        yield np.stack(columns, axis=1)[valid]
+
+
+def _inside_source(gather: Gather, part: _Part, counters: IntArray) -> BoolArray:
+    """Where the source is read inside its view, along the axes that this part's loops can leave."""
+    valid = np.ones(counters.shape[1], dtype=bool)
+    access = gather.source_access
+    for a, extent in enumerate(access.view if access else ()):
+        assert access is not None
+        own = [j for j, weight in enumerate(access.matrix[a]) if weight and gather.domain[j] > 1]
+        low, high = access.reach(a, gather.domain)
+        if (low < 0 or high >= extent) and set(own) <= set(part.loops):  # an axis without loops counts in every part
+            index = access.offset[a] + sum(access.matrix[a][j] * counters[j] for j in own)
+            valid &= (index >= 0) & (index < extent)
+    return valid
+
+
+def _place(
+    pack: PackMap, access: Access, axes: list[int], dims: list[int], counters: IntArray, free: dict[int, IntArray]
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """(vectors, slots) that some dimensions add to a place, and where the view's axes are inside."""
+    digits = _digits(pack)
+    assert digits is not None
+    size = counters.shape[1]
+    valid = np.ones(size, dtype=bool)
+    index: dict[int, IntArray] = {}
+    for a in axes:
+        index[a] = np.full(size, access.offset[a], dtype=np.int64)
+        for weight, counter in zip(access.matrix[a], counters, strict=True):
+            if weight:
+                index[a] += weight * counter
+        valid &= (index[a] >= 0) & (index[a] < access.view[a])
+    if access.view != pack.shape and axes:  # all axes are in this part
+        flat = np.zeros(size, dtype=np.int64)
+        for a, extent in enumerate(access.view):
+            flat = flat * extent + index[a]
+        index = dict(enumerate(np.unravel_index(np.where(valid, flat, 0), pack.shape))) if pack.shape else {}
+    along: dict[int, IntArray] = {}
+    for i in dims:
+        dim = pack.all_dims[i]
+        if dim.axis >= 0:
+            along[i] = index[dim.axis] // dim.stride % dim.extent
+        else:
+            along[i] = free.get(i, np.zeros(size, dtype=np.int64))
+    for i, j in reversed(digits.rolls):
+        if i in along:
+            along[i] = (along[i] - along[j]) % pack.all_dims[i].extent
+    vector, slot = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    for i in dims:
+        vector += along[i] * digits.weights[i][0]
+        slot += along[i] * digits.weights[i][1]
+    return vector, slot, valid

@@ -1,0 +1,132 @@
+"""Block linear maps between arrays of slot vectors, kept as loop nests until costs are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.packing.butterflies import Butterflies
+from latticework.packing.loop_nests.const_ref import ConstRef
+from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources
+from latticework.packing.loop_nests.diagonals import num_diagonals, reached
+from latticework.packing.loop_nests.nest import Gather
+
+__all__ = ["Diagonal", "LinearMap", "Part", "num_diagonals"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """One generalised diagonal: adds values * rotate(x[in_], steps) to y[out], or of conj(x[in_]) if `conj`."""
+
+    steps: int
+    values: ConstRef
+    conj: bool = False
+    out: int = 0
+    in_: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A gather as a block of a larger map: its vectors are those from `out` and from `in_` on."""
+
+    gather: Gather | Butterflies
+    factor: complex = 1.0
+    out: int = 0
+    in_: int = 0
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """The vectors (of output, of input) after its last ones."""
+        if isinstance(self.gather, Butterflies):
+            return self.out + 1, self.in_ + 1
+        return self.out + self.gather.count_out, self.in_ + self.gather.count_in
+
+
+@dataclass(frozen=True, slots=True)
+class LinearMap:
+    """y[v] = sum over diagonals (v, u, s) of values * rotate(x[u], s), from `count_in` vectors to `count_out`.
+
+    The diagonals are those of `gather` (all times `factor`), then of further `parts`, then the explicit ones.
+    """
+
+    slots: int
+    gather: Gather | Butterflies | None = None
+    factor: complex = 1.0
+    explicit: tuple[Diagonal, ...] = ()
+    count_in: int = 1
+    count_out: int = 1
+    parts: tuple[Part, ...] = ()
+
+    def __post_init__(self) -> None:
+        ends = [part.end for part in self.all_parts] + [(d.out + 1, d.in_ + 1) for d in self.explicit]
+        if any(out > self.count_out or in_ > self.count_in for out, in_ in ends):
+            raise ValueError(f"a map of {self.count_in} vectors to {self.count_out} has a block beyond them")
+
+    @staticmethod
+    def of(gather: Gather) -> LinearMap:
+        """The map of one gather, between as many vectors as it has."""
+        return LinearMap(gather.slots, gather, count_in=gather.count_in, count_out=gather.count_out)
+
+    @property
+    def all_parts(self) -> tuple[Part, ...]:
+        """All gathers."""
+        first = () if self.gather is None else (Part(self.gather, self.factor),)
+        return first + self.parts
+
+    @property
+    def diagonals(self) -> tuple[Diagonal, ...]:
+        """All diagonals that are not structurally zero; those of each gather by (out, in_, steps) ascending."""
+        return _diagonals(self)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether real vectors become real vectors: no factor is complex."""
+        factors = [part.factor for part in self.all_parts]
+        return not any(isinstance(f, complex) for f in factors) and not any(
+            isinstance(d.values.factor, complex) for d in self.explicit
+        )
+
+    def scaled(self, factor: complex) -> LinearMap:
+        """The same map times a constant."""
+        return replace(
+            self,
+            factor=self.factor * factor,
+            explicit=tuple(replace(d, values=d.values.times(factor)) for d in self.explicit),
+            parts=tuple(replace(part, factor=part.factor * factor) for part in self.parts),
+        )
+
+    def apply(self, vectors: npt.NDArray[Any], sources: Sources) -> npt.NDArray[Any]:
+        """The map on vectors (count_in, slots), giving (count_out, slots), without the first axis where it is 1.
+
+        A map of one vector to one acts on each of (..., slots).
+        """
+        single = (self.count_in, self.count_out) == (1, 1)
+        x = vectors[None] if single else vectors.reshape(self.count_in, self.slots)
+        is_complex = any(d.values.is_complex for d in self.diagonals)
+        total: SlotArray = np.zeros((self.count_out, *x.shape[1:]), dtype=np.complex128 if is_complex else x.dtype)
+        for d in self.diagonals:
+            operand = np.conj(x[d.in_]) if d.conj else x[d.in_]
+            total[d.out] = total[d.out] + d.values.evaluate(sources) * np.roll(operand, -d.steps, axis=-1)
+        return total[0] if self.count_out == 1 else total
+
+
+@lru_cache(maxsize=256)
+def _diagonals(linear_map: LinearMap) -> tuple[Diagonal, ...]:
+    found = (d for part in linear_map.all_parts for d in _of_part(part))
+    return (*found, *linear_map.explicit)
+
+
+def _of_part(part: Part) -> Iterator[Diagonal]:
+    gather = part.gather
+    if isinstance(gather, Butterflies):
+        for steps in gather.steps:
+            yield Diagonal(steps, ConstRef(gather, steps, 0, part.factor), False, part.out, part.in_)
+        return
+    for out, in_, steps in reached(gather).tolist():
+        values = ConstRef(gather, steps, 0, part.factor, out, in_)
+        yield Diagonal(steps, values, False, part.out + out, part.in_ + in_)

@@ -1,0 +1,161 @@
+"""Diagonals of gathers in which every loop counter is a sum of what the output slot says and what the input slot says.
+
+Then all that has to be known at a slot is a sum, or a comparison, of two numbers looked up at its two ends, and a
+diagonal takes a few passes over the slots. Products of matrices, moves and convolutions are of that kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.packing.loop_nests.copies import service
+from latticework.packing.loop_nests.nest import BoolArray, Gather
+from latticework.packing.loop_nests.sides import Equation, Side, joint, sides
+from latticework.packing.pack import IntArray
+
+MOST = np.iinfo(np.int32).max
+
+Numbers = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A number at each pair of ends: `out` at the output's slot plus `in_` at the input's.
+
+    out  (count_out, slots);  in_  (count_in, 2 slots): the slots twice, so that any turn of them is a slice
+    """
+
+    out: Numbers
+    in_: Numbers
+
+    def at(self, out: int, in_: int, steps: int) -> Numbers:
+        """Along the slots of an output vector."""
+        total: Numbers = self.out[out] + self.in_[in_, steps : steps + self.out.shape[1]]
+        return total
+
+
+@dataclass(frozen=True)
+class Separable:
+    """A gather in this form.
+
+    difference  0 where both ends hold elements and agree on the counters that both determine
+    serves      of each input slot, twice: how far to the left it is the nearest copy;  None: asked elsewhere
+    bounded     numbers that have to be at least 0 and less than a limit
+    flat        index in the source; None if there is none
+    """
+
+    difference: Sum
+    serves: Numbers | None
+    bounded: tuple[tuple[Sum, int], ...]
+    flat: Sum | None
+
+    def at(self, out: int, in_: int, steps: int) -> tuple[BoolArray, Numbers | None]:
+        """At each slot of an output vector whether there is a term, and the index of its weight in the source."""
+        slots = self.difference.out.shape[1]
+        there: BoolArray = self.difference.at(out, in_, steps) == 0
+        if self.serves is not None:
+            there &= self.serves[in_, steps : steps + slots] > steps
+        for number, limit in self.bounded:
+            there &= number.at(out, in_, steps).view(np.uint32) < limit
+        return there, None if self.flat is None else self.flat.at(out, in_, steps)
+
+
+class _Affine:
+    """A sum being put together from whole sides."""
+
+    def __init__(self, shapes: Sequence[tuple[int, ...]], constant: int = 0) -> None:
+        self.parts = [np.full(shapes[0], constant, dtype=np.int64), np.zeros(shapes[1], dtype=np.int64)]
+
+    def add(self, other: _Affine, weight: int = 1) -> None:
+        for own, more in zip(self.parts, other.parts, strict=True):
+            own += weight * more
+
+    def sum(self) -> Sum:
+        out, in_ = (part.astype(np.int32) for part in self.parts)
+        return Sum(out, np.concatenate([in_, in_], axis=1))
+
+
+@lru_cache(maxsize=32)
+def separable(gather: Gather) -> Separable | None:
+    """The gather in separable form; None if it has none."""
+    assert gather.in_pack is not None
+    to, of = sides(gather)
+    equations, walked = joint(gather)
+    shared = prod(gather.domain[j] for j in set(to.counters) & set(of.counters))
+    read = prod(gather.source_access.view) if gather.source_access else 1
+    if walked or max(4 * shared, read) > MOST:
+        return None
+    shapes = (to.valid.shape, of.valid.shape)
+    counters = {j: _one_side(shapes, 1, c) for j, c in of.counters.items()}
+    counters |= {j: _one_side(shapes, 0, c) for j, c in to.counters.items()}
+    bounded: list[tuple[Sum, int]] = []
+    for number, equation in equations:
+        unknown = equation.unknowns(set(counters))
+        if len(unknown) > 1 or any(abs(equation.row[j]) != 1 for j in unknown):
+            return None
+        rest = _rest(shapes, number, (to, of)[number], equation, counters)
+        if not unknown:
+            bounded.append((rest.sum(), 1))
+            continue
+        (j,) = unknown
+        counters[j] = _Affine(shapes)
+        counters[j].add(rest, equation.row[j])
+        bounded.append((counters[j].sum(), gather.domain[j]))
+    flat = _Affine(shapes)
+    access = gather.source_access
+    for a, extent in enumerate(access.view if access else ()):
+        assert access is not None
+        index = _Affine(shapes, access.offset[a])
+        for j, weight in enumerate(access.matrix[a]):
+            if weight:
+                index.add(counters[j], weight)
+        low, high = access.reach(a, gather.domain)
+        if low < 0 or high >= extent:
+            bounded.append((index.sum(), extent))
+        total = _Affine(shapes)
+        total.add(flat, extent)
+        total.add(index)
+        flat = total
+    reach = service(gather.in_pack).astype(np.int32) if gather.spread == 1 else None
+    return Separable(
+        _difference(gather, to, of).sum(),
+        None if reach is None else np.concatenate([reach, reach], axis=1),
+        tuple(bounded),
+        None if gather.source is None else flat.sum(),
+    )
+
+
+def _one_side(shapes: Sequence[tuple[int, ...]], number: int, values: IntArray) -> _Affine:
+    found = _Affine(shapes)
+    found.parts[number] = values
+    return found
+
+
+def _rest(
+    shapes: Sequence[tuple[int, ...]], number: int, side: Side, equation: Equation, counters: dict[int, _Affine]
+) -> _Affine:
+    """What an equation says of its unknown: the index less all that is known."""
+    rest = _Affine(shapes, -equation.offset)
+    rest.parts[number] = rest.parts[number] + side.index[equation.axis]
+    for j, weight in enumerate(equation.row):
+        if weight and j in counters:
+            rest.add(counters[j], -weight)
+    return rest
+
+
+def _difference(gather: Gather, to: Side, of: Side) -> _Affine:
+    """A code of the counters that both sides determine, of one less that of the other; odd where one has no element."""
+    codes = [np.zeros(side.valid.shape, dtype=np.int64) for side in (to, of)]
+    for j in sorted(set(to.counters) & set(of.counters)):
+        for code, side in zip(codes, (to, of), strict=True):
+            code *= gather.domain[j]
+            code += side.counters[j]
+    found = _Affine((to.valid.shape, of.valid.shape))
+    found.parts = [np.where(to.valid, 4 * codes[0], 1), np.where(of.valid, -4 * codes[1], 2)]
+    return found

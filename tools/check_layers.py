@@ -56,9 +56,9 @@ MAY_IMPORT = {
     "passes": "ir dialects approx packing",
     "expand": "techniques ir dialects params packing",
     "keys": "ir dialects params packing",
-    "codegen": f"ir dialects params expand passes keys {PLAN}",
-    "compiler": f"_core accuracy approx circuit codegen cost dialects expand frontend ir keys layout layout_cost levels model ops "
-    f"params passes progress techniques user user.lines {PLAN}",
+    "codegen": f"ir dialects params expand passes keys techniques {PLAN}",
+    "compiler": "_core accuracy approx circuit codegen cost dialects expand frontend ir keys layout layout_cost levels "
+    f"model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "calibrate": f"_core cost params {PLAN}",

@@ -6,8 +6,9 @@ from vec_cases import SLOTS, Vectors, line, small_chain
 
 import latticework as lw
 from latticework.codegen.emit import emit_code
+from latticework.codegen.generate import PRIMITIVE_PASSES
 from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
-from latticework.compiler.pipeline import PRIMITIVE_PASSES, VECTOR_PASSES, to_copies
+from latticework.compiler.pipeline import VECTOR_PASSES, to_copies
 from latticework.dialects import scalar  # noqa: F401  (defines the ops)
 from latticework.expand import expand
 from latticework.ir import interpret, parse_module, print_module, run_passes, verify

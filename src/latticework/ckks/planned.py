@@ -16,18 +16,16 @@ from latticework import _core
 from latticework.ckks.checks import scale_text
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
-from latticework.codegen.emit import Code, emit_code
+from latticework.codegen.emit import Code
+from latticework.codegen.generate import generate
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import LevelError, ScaleError, ShapeError
-from latticework.expand import expand
 from latticework.expand.primitives import Primitives
-from latticework.ir import Block, Builder, Module, Value, run_passes
-from latticework.keys import planned_keys
+from latticework.ir import Block, Builder, Module, Value
 from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters
-from latticework.passes import cse, dce
 from latticework.plan.code import encode_code
 from latticework.rlwe.checks import fail
 from latticework.user.lines import user_loc
@@ -139,9 +137,7 @@ def _compile(operation: Operation, chain: ModulusChain, place: Place) -> Compile
     x = body.add_arg(CipherType("ckks", 1, place.slots, Level(0, place.level), place.scale))
     p = Primitives(Builder(body, user_loc()), chain)
     p.builder.create("loop.yield", [operation._build(p, x, module)])
-    primitive = run_passes(expand(module, chain), (cse.PASS, dce.PASS))
-    keys = planned_keys(primitive, chain)
-    code = emit_code(primitive, chain, keys)
-    plan = _core.Plan(core_parameters(chain), encode_code(code))
-    constants = tuple(c for c in code.constants if isinstance(c, ConstRef))  # one vector to one: no block maps
-    return Compiled(plan, keys, constants, dict(primitive.sources), code)
+    made = generate(module, chain)
+    plan = _core.Plan(core_parameters(chain), encode_code(made.code))
+    constants = tuple(c for c in made.code.constants if isinstance(c, ConstRef))  # one vector to one: no block maps
+    return Compiled(plan, made.keys, constants, dict(made.module.sources), made.code)

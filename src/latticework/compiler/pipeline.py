@@ -7,19 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from latticework.accuracy import SHARE, approximated, loss, scores_of
-from latticework.codegen.emit import emit_code
+from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
 from latticework.compiler.stages import Lowered, Traced, Vectors
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
 from latticework.dialects.tensor import TensorType
 from latticework.errors import LevelError
-from latticework.expand import expand
 from latticework.frontend import Program, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.frontend.softmax import expand_softmax
 from latticework.ir import Builder, Module, Op, Pass, PassEvent, Value, run_passes, verify
-from latticework.keys import manifest, planned_keys
+from latticework.keys import manifest
 from latticework.layout import assign_layouts
 from latticework.layout_cost import (
     LAN_BITS_A_SECOND,
@@ -53,7 +52,6 @@ FOLDING_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, *_TIDY)
 SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
 VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
-PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 SCARCE_LEVEL_SHARE = 100.0
 LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb
@@ -215,10 +213,8 @@ def _to_code(
     verify(managed)
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
     choices: dict[Op, Choice] = {}
-    expanded = expand(managed, chain, prices=prices, techniques=techniques, choices=choices)
-    module = run_passes(expanded, PRIMITIVE_PASSES, on_event=on_event)
-    keys = planned_keys(module, chain)
-    return Lowered(managed, module, emit_code(module, chain, keys), manifest(module, keys, chain), choices)
+    made = generate(managed, chain, prices=prices, techniques=techniques, choices=choices, on_event=on_event)
+    return Lowered(managed, made.module, made.code, manifest(made.module, made.keys, chain), choices)
 
 
 def with_squares(module: Module, count: int) -> Module:

@@ -9,6 +9,7 @@ from typing import Any
 from latticework.accuracy import SHARE, approximated, loss, scores_of
 from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
+from latticework.compiler.noisy_code import NoisyCode
 from latticework.compiler.stages import Lowered, Traced, Vectors
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
@@ -38,10 +39,9 @@ from latticework.ops.lower import lower_to_vectors
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import MAX_SLOTS, ModulusChain
 from latticework.params.bfv_noise import Noise
+from latticework.params.select_bfv import check_noise, select_bfv
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
-from latticework.plan.code import Executable
 from latticework.plan.schema import Plan
-from latticework.plan.select_bfv import check_noise, select_bfv
 from latticework.techniques import ALL, UNPACKED, Techniques
 
 __all__ = ["to_bfv_plan", "to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
@@ -265,12 +265,13 @@ def to_bfv_plan(
 
     if chain is not None:
         code = lowered(chain)
-        check_noise(name, code.code, chain, noises)
+        check_noise(name, NoisyCode(code.code), chain, noises)
         return to_exact_plan(name, vectors, code, ranges)
     deeper = replace(vectors, module=with_squares(vectors.module, spare_products))
 
-    def of_deeper(chain: ModulusChain) -> Executable:
-        return _to_code(manage_bfv(deeper.module, chain, techniques), chain, on_event, costs, techniques).code
+    def of_deeper(chain: ModulusChain) -> NoisyCode:
+        managed = manage_bfv(deeper.module, chain, techniques)
+        return NoisyCode(_to_code(managed, chain, on_event, costs, techniques).code)
 
     chain = select_bfv(
         of_deeper, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
+from typing import Protocol
 
-from latticework.errors import LayoutError, LevelError, RangeError
-from latticework.params import ModulusChain, modulus_limit_bits
+from latticework.errors import LayoutError, LevelError, RangeError, UserError
 from latticework.params.bfv_chain import (
     MAX_LIMBS,
     ChainShape,
     bfv_chain,
+    chain_for_depth,
     chain_transforms,
     plain_prime,
     smallest_chain,
 )
 from latticework.params.bfv_noise import Noise, NoiseModel
+from latticework.params.chain import ModulusChain
+from latticework.params.security import modulus_limit_bits
 from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2
-from latticework.plan.code import Executable
-from latticework.plan.noise_walk import noise_of_outputs
 
 MIN_RING_LOG2 = 12  # below, no secure modulus has room for a product
 MARGIN_BITS = 1.0  # of noise, beyond what the model's own margin for rare events and the decryptor's 2 bits ask for
 SLACK_BITS = 3.0  # by which the noise under other special primes may be less than with many primes
-_SWITCHES = ("rotate", "relinearize", "key_product", "mul_relinearize", "diag_sums")
-_PRODUCTS = ("mul", "square", "dot", "mul_relinearize")
+
+
+class NoisyCode(Protocol):
+    """What of a program decides its parameters."""
+
+    @property
+    def switches(self) -> int:
+        """Instructions that switch keys."""
+
+    @property
+    def products(self) -> int:
+        """Instructions that multiply ciphertexts."""
+
+    def output_noises(self, chain: ModulusChain, inputs: Mapping[int, Noise] = {}) -> Sequence[Noise]:
+        """The noise of every output under a chain.
+
+        inputs  noise of inputs that are no fresh encryptions, by number
+        """
 
 
 def select_bfv(
-    code_of: Callable[[ModulusChain], Executable],
+    code_of: Callable[[ModulusChain], NoisyCode],
     slots: int,
     *,
     plain_bits: int = 20,
@@ -54,7 +70,7 @@ def select_bfv(
             f"each; use ring_degree={2 * slots} or more, or leave it out"
         )
     unlimited = insecure and ring_degree is not None
-    code: Executable | None = None
+    code: NoisyCode | None = None
     without: RangeError | None = None  # of the smallest ring that has no such plaintext modulus
     for degree in fitting:
         if not unlimited and modulus_limit_bits(degree, security_bits) is None:
@@ -87,14 +103,12 @@ def _roomy_chain(degree: int, plain: int, security_bits: int) -> ModulusChain:
     return bfv_chain(degree, plain, [size] * MAX_LIMBS, [size] * 2, security_bits=security_bits, insecure=True)
 
 
-def _smallest(code: Executable, roomy: ModulusChain, security_bits: int, insecure: bool) -> ModulusChain | None:
+def _smallest(code: NoisyCode, roomy: ModulusChain, security_bits: int, insecure: bool) -> ModulusChain | None:
     """Of the ring of a roomy chain: as few primes as there have to be, and the cheapest number of special ones."""
-    operations = Counter(i.op for b in code.blocks for i in b.code)
-    switches, products = (sum(operations[op] for op in ops) for ops in (_SWITCHES, _PRODUCTS))
 
     def spare(chain: ModulusChain) -> float:
         model = NoiseModel(ChainShape(chain))
-        return min(map(model.spare_bits, noise_of_outputs(code, chain)), default=inf) - MARGIN_BITS
+        return min(map(model.spare_bits, code.output_noises(chain)), default=inf) - MARGIN_BITS
 
     most = spare(roomy)  # noise is hardly less where there is less room
     if most < 0:
@@ -103,7 +117,7 @@ def _smallest(code: Executable, roomy: ModulusChain, security_bits: int, insecur
 
     def work(chain: ModulusChain) -> int:
         counts = chain_transforms(chain)
-        return counts["rotate"] * max(switches, 1) + (counts["mul"] - counts["rotate"]) * products
+        return counts["rotate"] * max(code.switches, 1) + (counts["mul"] - counts["rotate"]) * code.products
 
     return smallest_chain(
         roomy.ring_degree, roomy.plain_modulus, lambda chain: spare(chain) >= 0, work,
@@ -111,14 +125,61 @@ def _smallest(code: Executable, roomy: ModulusChain, security_bits: int, insecur
     )  # fmt: skip
 
 
-def check_noise(name: str, code: Executable, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
+def check_noise(name: str, code: NoisyCode, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
     """LevelError unless a program's outputs decrypt on given parameters.
 
     noises  of inputs that are no fresh encryptions, by number
     """
     model = NoiseModel(ChainShape(chain))
-    if any(model.spare_bits(noise) < MARGIN_BITS for noise in noise_of_outputs(code, chain, inputs=noises)):
+    if any(model.spare_bits(noise) < MARGIN_BITS for noise in code.output_noises(chain, noises)):
         raise LevelError(
             f"{name}: the noise of its inputs and its own does not fit the parameters it was to share "
             f"(N={chain.ring_degree}); compile the circuit whose parameters they are with a larger spare_levels="
         )
+
+
+def shared_plain_modulus(plain_bits: int, plain_modulus: int | None = None, ring_degree: int | None = None) -> int:
+    """The plaintext modulus of a program that has to know it before its ring: the one asked for, or the largest prime
+    of `plain_bits` bits that is one for the largest ring that has any.
+
+    raises  UserError of `plain_prime`, for the smallest ring, if none has
+    """
+    if plain_modulus is not None:
+        return plain_modulus
+    refused: UserError | None = None
+    for degree in reversed(_degrees(ring_degree, MAX_RING_LOG2)):
+        try:
+            return plain_prime(degree, plain_bits, None)
+        except UserError as error:
+            refused = error
+    assert refused is not None
+    raise refused
+
+
+def chain_of_depth(
+    depth: int,
+    *,
+    plain_bits: int,
+    plain_modulus: int | None = None,
+    ring_degree: int | None = None,
+    largest_log2: int = MAX_RING_LOG2,
+    security_bits: int = 128,
+    insecure: bool = False,
+) -> ModulusChain | None:
+    """A chain in the first ring that holds so many products in a row, before the program is known; None if none does.
+
+    largest_log2  of the ring degrees that are tried
+    """
+    for degree in _degrees(ring_degree, largest_log2):
+        try:
+            plain = plain_prime(degree, None if plain_modulus else plain_bits, plain_modulus)
+        except UserError:  # the choice for the program says what is wrong
+            continue
+        chain = chain_for_depth(depth, degree, plain, security_bits=security_bits, insecure=insecure)
+        if chain is not None:
+            return chain
+    return None
+
+
+def _degrees(ring_degree: int | None, largest_log2: int) -> list[int]:
+    return [ring_degree] if ring_degree else [1 << k for k in range(MIN_RING_LOG2, largest_log2 + 1)]

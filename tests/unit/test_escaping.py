@@ -31,7 +31,7 @@ WITHOUT_TEXT = {
     "bfv.parameters.Parameters", "ckks.bootstrapper.Bootstrapper", "ckks.ciphertext.Plaintext",
     "ckks.encryption.Decryptor", "ckks.encryption.Encoder", "ckks.encryption.Encryptor", "ckks.linear.LinearTransform",
     "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "dialects.rlwe_types.Level", "ir.types.Type",
-    "layout.conversions.base.Conversion", "layout.layout.Layout", "plan.pack.PackDim", "plan.pack.PackMap",
+    "layout.conversions.base.Conversion", "layout.layout.Layout", "packing.pack.PackDim", "packing.pack.PackMap",
     "rlwe.ciphertext.Ciphertext", "rlwe.evaluator.Evaluator", "rlwe.keys.EvaluationKeys", "rlwe.keys.KeyGenerator",
     "rlwe.keys.PublicKey", "rlwe.keys.SecretKey", "rlwe.parameters.ChainParameters", "runtime.batches.Extent",
     "runtime.keys.Keys",

@@ -53,11 +53,11 @@ def read_ranges(source: str) -> list[Ranges]:
     if re.findall(r"(\w+)[,;]", struct[1]) != [field.name for field in fields(Ranges)]:
         raise RangeError("the fields of NttRanges are not those that this script knows")
     found = []
-    for lanes, table in tables:
+    for words, table in tables:
         for row in table.splitlines():
             ranges = Ranges(*[int(number, 0) for number in re.findall(r"\w+", row)])
-            if 1 << ranges.tail_stages != int(lanes):
-                raise RangeError(f"tails of {ranges.tail_stages} stages are not those of vectors of {lanes} words")
+            if 1 << ranges.tail_stages != int(words):
+                raise RangeError(f"tails of {ranges.tail_stages} stages are not those of vectors of {words} words")
             found.append(ranges)
     return found
 
@@ -291,17 +291,17 @@ def prove_centred() -> str:
 def proofs(rows: Sequence[Ranges]) -> Iterator[str]:
     """One line for each thing proved. Raises RangeError at the first that does not hold."""
     for row in rows:
-        lanes = 1 << row.tail_stages
+        words = 1 << row.tail_stages
         largest = {"pointwise": prove_pointwise(row.bits)}
         for name, prove in {"ntt": prove_forward, "intt": prove_inverse}.items():
             try:
                 degrees = range(row.tail_stages + 2, LOG_DEGREES.stop)  # with a pass before the tails
                 largest[name] = max(prove(row, log_degree) for log_degree in degrees)
             except RangeError as fault:
-                raise RangeError(f"{name} of {lanes} lanes, primes below 2^{row.bits}: {fault}") from None
+                raise RangeError(f"{name} of {words} words, primes below 2^{row.bits}: {fault}") from None
         sizes = ", ".join(f"{name} {float(bound):.2f} q" for name, bound in largest.items())
         limit = f"exact below {2 ** (53 - row.bits)} q"
-        yield f"primes below 2^{row.bits}, {lanes} lanes: intermediates up to {sizes}; {limit}"
+        yield f"primes below 2^{row.bits}, {words} words: intermediates up to {sizes}; {limit}"
 
 
 def main() -> int:

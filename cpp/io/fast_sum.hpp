@@ -9,12 +9,12 @@
 
 namespace lw {
 
-/// The input, padded with zeros to a multiple of 32 bytes, is read as little-endian 64-bit words. Word i
-/// goes into lane i mod 4, which starts as lane number + 1, by
-///     lane = rotate_left((lane ^ word) * 0x9e3779b97f4a7c15, 29).
-/// Then the number of bytes and the four lanes, in this order, go the same way into one more lane that starts at 0;
-/// its last state is the sum. Every step is a bijection of the lane and of the word: a change inside a
-/// single word always changes the sum.
+/// The input, padded with zeros to a multiple of 32 bytes, is read as little-endian 64-bit words. Word i goes into
+/// partial sum i mod 4, of which number j starts as j + 1, by
+///     sum = rotate_left((sum ^ word) * 0x9e3779b97f4a7c15, 29).
+/// Then the number of bytes and the four partial sums, in this order, go the same way into one more that starts at 0;
+/// it ends as the result. Every step is a bijection of the sum and of the word: a change inside a single word always
+/// changes the result.
 class FastSum {
  public:
   void update(std::span<const std::uint8_t> input) noexcept;
@@ -24,7 +24,7 @@ class FastSum {
  private:
   static constexpr std::size_t kStripeBytes = 32;
 
-  std::array<std::uint64_t, 4> lanes_ = {1, 2, 3, 4};
+  std::array<std::uint64_t, 4> sums_ = {1, 2, 3, 4};
   std::array<std::uint8_t, kStripeBytes> pending_{};
   std::uint64_t num_bytes_ = 0;
 };

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "math/entropy.hpp"
-#include "math/lanes.hpp"
+#include "math/simd_words.hpp"
 
 namespace lw {
 namespace {
@@ -56,7 +56,7 @@ inline void round(Word v[16], const Word m[16]) noexcept {
   mix(v[3], v[4], v[9], v[14], m[s[14]], m[s[15]]);
 }
 
-/// The compression function on one block, or on one block per lane; v[8..15] are set by the caller.
+/// The compression function on one block, or on one block per word of a vector; v[8..15] are set by the caller.
 template <typename Word>
 inline void compress(Word cv[8], Word v[16], const Word m[16]) noexcept {
   for (std::size_t i = 0; i < 8; ++i) v[i] = cv[i];
@@ -95,27 +95,28 @@ ChainingValue hash_chunk(std::span<const std::uint8_t> chunk, const ChainingValu
   return cv;
 }
 
-/// Four whole consecutive chunks, one per lane.
+/// Four whole consecutive chunks, one per word of a vector.
 void hash_four_chunks(const std::uint8_t* input, const ChainingValue& key, std::uint64_t counter, std::uint32_t mode,
-                      ChainingValue out[kLanes]) noexcept {
-  Lanes cv[8];
+                      ChainingValue out[kWords]) noexcept {
+  Words4 cv[8];
   for (std::size_t i = 0; i < 8; ++i) cv[i] = broadcast(key[i]);
-  Lanes counter_low, counter_high;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    counter_low[lane] = static_cast<std::uint32_t>(counter + lane);
-    counter_high[lane] = static_cast<std::uint32_t>((counter + lane) >> 32);
+  Words4 counter_low, counter_high;
+  for (std::size_t chunk = 0; chunk < kWords; ++chunk) {
+    counter_low[chunk] = static_cast<std::uint32_t>(counter + chunk);
+    counter_high[chunk] = static_cast<std::uint32_t>((counter + chunk) >> 32);
   }
   constexpr std::size_t kBlocks = kChunkBytes / kBlockBytes;
   for (std::size_t block = 0; block < kBlocks; ++block) {
-    Lanes m[16];
+    Words4 m[16];
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        m[4 * quarter + lane] = load_lanes(input + lane * kChunkBytes + block * kBlockBytes + quarter * sizeof(Lanes));
+      for (std::size_t chunk = 0; chunk < kWords; ++chunk) {
+        m[4 * quarter + chunk] =
+            load_words(input + chunk * kChunkBytes + block * kBlockBytes + quarter * sizeof(Words4));
       }
       transpose(m + 4 * quarter);
     }
     const std::uint32_t flags = mode | (block == 0 ? kChunkStart : 0) | (block == kBlocks - 1 ? kChunkEnd : 0);
-    Lanes v[16];
+    Words4 v[16];
     for (std::size_t i = 0; i < 4; ++i) v[8 + i] = broadcast(kIv[i]);
     v[12] = counter_low;
     v[13] = counter_high;
@@ -123,8 +124,8 @@ void hash_four_chunks(const std::uint8_t* input, const ChainingValue& key, std::
     v[15] = broadcast(flags);
     compress(cv, v, m);
   }
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    for (std::size_t i = 0; i < 8; ++i) out[lane][i] = cv[i][lane];
+  for (std::size_t chunk = 0; chunk < kWords; ++chunk) {
+    for (std::size_t i = 0; i < 8; ++i) out[chunk][i] = cv[i][chunk];
   }
 }
 
@@ -161,11 +162,11 @@ void Blake3::update(std::span<const std::uint8_t> input) {
       push_chunk(hash_chunk(buffer_, key_, num_chunks_, mode_, 0));
       buffered_ = 0;
     }
-    while (buffered_ == 0 && input.size() > kLanes * kChunkBytes) {
-      ChainingValue values[kLanes];
+    while (buffered_ == 0 && input.size() > kWords * kChunkBytes) {
+      ChainingValue values[kWords];
       hash_four_chunks(input.data(), key_, num_chunks_, mode_, values);
       for (const ChainingValue& value : values) push_chunk(value);
-      input = input.subspan(kLanes * kChunkBytes);
+      input = input.subspan(kWords * kChunkBytes);
     }
     const std::size_t taken = std::min(kChunkBytes - buffered_, input.size());
     std::copy_n(input.begin(), taken, buffer_.begin() + buffered_);

@@ -4,20 +4,20 @@
 #include <array>
 #include <string>
 
-#include "math/chacha20_wide.hpp"
+#include "math/chacha20_simd.hpp"
 #include "math/entropy.hpp"
 #include "math/error.hpp"
-#include "math/lanes.hpp"
+#include "math/simd_words.hpp"
 
 namespace lw {
 namespace {
 
 constexpr std::size_t kStreamBlockBytes = 64;
-constexpr std::size_t kStepBytes = kStreamBlockBytes * kLanes;
+constexpr std::size_t kStepBytes = kStreamBlockBytes * kWords;
 
-using State = std::array<Lanes, 16>;
+using State = std::array<Words4, 16>;
 
-void quarter_round(Lanes& a, Lanes& b, Lanes& c, Lanes& d) noexcept {
+void quarter_round(Words4& a, Words4& b, Words4& c, Words4& d) noexcept {
   a += b;
   d = rotate_right<16>(d ^ a);
   c += d;
@@ -37,11 +37,11 @@ State initial_state(std::span<const std::uint8_t, 32> key, std::uint32_t counter
     std::memcpy(&word, key.data() + 4 * i, sizeof word);
     state[4 + i] = broadcast(word);
   }
-  state[12] = broadcast(counter) + Lanes{0, 1, 2, 3};
+  state[12] = broadcast(counter) + Words4{0, 1, 2, 3};
   return state;
 }
 
-/// Four consecutive blocks, lane i being block state[12][i].
+/// Four consecutive blocks, word i of each vector being of block state[12][i].
 void four_blocks(const State& state, std::uint8_t* out) noexcept {
   State x = state;
   for (int round = 0; round < 10; ++round) {
@@ -53,8 +53,8 @@ void four_blocks(const State& state, std::uint8_t* out) noexcept {
   for (std::size_t i = 0; i < 16; ++i) x[i] += state[i];
   for (std::size_t quarter = 0; quarter < 4; ++quarter) {
     transpose(&x[4 * quarter]);
-    for (std::size_t block = 0; block < kLanes; ++block) {
-      store_lanes(out + block * kStreamBlockBytes + quarter * sizeof(Lanes), x[4 * quarter + block]);
+    for (std::size_t block = 0; block < kWords; ++block) {
+      store_words(out + block * kStreamBlockBytes + quarter * sizeof(Words4), x[4 * quarter + block]);
     }
   }
 }
@@ -93,7 +93,7 @@ std::span<std::uint8_t> wide_steps(State& state, std::span<std::uint8_t> out) no
       words[12] += step.blocks;
     }
   }
-  state[12] = broadcast(words[12]) + Lanes{0, 1, 2, 3};
+  state[12] = broadcast(words[12]) + Words4{0, 1, 2, 3};
   wipe(words.data(), sizeof words);
   return out;
 }
@@ -110,7 +110,7 @@ void chacha20_keystream(std::span<const std::uint8_t, 32> key, std::uint32_t cou
   out = wide_steps(state, out);
   while (out.size() >= kStepBytes) {
     four_blocks(state, out.data());
-    state[12] += broadcast(kLanes);
+    state[12] += broadcast(kWords);
     out = out.subspan(kStepBytes);
   }
   if (!out.empty()) {

@@ -16,7 +16,7 @@ SCRIPT = ROOT / "tools" / "prove_ranges.py"
 TABLE = Path("cpp/backend/cpu/ntt_ranges.hpp")
 SOURCE = (ROOT / TABLE).read_text()
 ROW = re.compile(r"    \{(\d+), (\d+), (.*)\},")
-ROWS = {(int(match[1]), 1 << int(match[2])): match[3].split(", ") for match in ROW.finditer(SOURCE)}  # bits, lanes
+ROWS = {(int(match[1]), 1 << int(match[2])): match[3].split(", ") for match in ROW.finditer(SOURCE)}  # bits, words
 TAILS = {2, 3}  # fields whose reductions are of four values at a time in vectors of eight words
 
 
@@ -36,8 +36,8 @@ def planted(tmp_path, text):
 def test_the_sources_are_proved():
     result = prove(ROOT)
     assert (result.returncode, result.stdout.count("exact below")) == (0, len(ROWS))
-    for lanes in (4, 8):
-        bits = [b for b, of in ROWS if of == lanes]
+    for words in (4, 8):
+        bits = [b for b, of in ROWS if of == words]
         assert bits == sorted(bits) and max(bits) == 50
 
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "backend/cpu/butterfly_lanes.hpp"
+#include "backend/cpu/butterfly_simd.hpp"
 #include "backend/cpu/ntt_ranges.hpp"
 #include "backend/cpu/tables.hpp"
 #include "backend/cpu/vectors_avx2.hpp"
@@ -40,7 +40,7 @@ class Avx2Tail {
   }
 
   /// The same backwards; w[k] is the mirrored twiddle of the block. Transposing rows in reverse order reverses the
-  /// lanes, as the factors of the mirrored tail need it.
+  /// words, as the factors of the mirrored tail need it.
   void inverse(Word* x, std::size_t size, std::size_t k) const noexcept {
     const std::size_t count = size / kTailWords;
     for (std::size_t i = 0; i < count; ++i, x += kTailWords) {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "backend/cpu/butterfly_lanes.hpp"
+#include "backend/cpu/butterfly_simd.hpp"
 #include "backend/cpu/ntt_ranges.hpp"
 #include "backend/cpu/tables.hpp"
 #include "backend/cpu/vectors_avx512.hpp"
@@ -11,7 +11,7 @@
 namespace lw::cpu {
 namespace {
 
-/// Two vectors hold the 16 positions of a tail, one the first and the other the second operand of each butterfly. Lanes
+/// Two vectors hold the 16 positions of a tail, one the first and the other the second operand of each butterfly. Words
 /// are in such an order before each stage that the factors of NttTable need no shuffle.
 template <NttRanges kRanges>
 class Avx512Tail {
@@ -50,7 +50,7 @@ class Avx512Tail {
   static constexpr Order kNear = {{0, 8, 1, 9, 2, 10, 3, 11}}, kFar = {{4, 12, 5, 13, 6, 14, 7, 15}};
   static constexpr Order kFirst = {{0, 8, 4, 12, 1, 9, 5, 13}}, kSecond = {{2, 10, 6, 14, 3, 11, 7, 15}};
   // Backwards from the end, as the factors of the mirrored tail need it: positions 14, 10, 6, 2, 12, 8, 4, 0 and 1
-  // beyond; odd and even lanes.
+  // beyond; odd and even words.
   static constexpr Order kLast = {{14, 10, 6, 2, 12, 8, 4, 0}}, kBeyond = {{15, 11, 7, 3, 13, 9, 5, 1}};
   static constexpr Order kOdd = {{1, 3, 5, 7, 9, 11, 13, 15}}, kEven = {{0, 2, 4, 6, 8, 10, 12, 14}};
 

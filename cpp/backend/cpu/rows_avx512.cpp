@@ -1,5 +1,5 @@
 #include "backend/cpu/ntt_tail_avx512.hpp"
-#include "backend/cpu/rows_lanes.hpp"
+#include "backend/cpu/rows_simd.hpp"
 #include "backend/cpu/vectors_avx512.hpp"
 
 namespace lw::cpu {

@@ -15,7 +15,7 @@ namespace {
 struct Avx2 {
   using F64 = __m256d;
   using I64 = __m256i;
-  static constexpr std::size_t kLanes = 4;
+  static constexpr std::size_t kWords = 4;
   static constexpr std::size_t kSums = 4;  // side by side, that 16 registers hold
 
   static F64 set(double x) noexcept { return _mm256_set1_pd(x); }
@@ -44,11 +44,11 @@ struct Avx2 {
     return add(x, _mm256_and_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_LT_OQ), y));
   }
 
-  /// Lane k of the result is lane order[k].
+  /// Word k of the result is word order[k].
   struct alignas(32) Order {
     std::int32_t halves[8];  // of 32 bits
-    constexpr void set(std::size_t k, std::size_t lane) noexcept {
-      halves[2 * k] = static_cast<std::int32_t>(2 * lane);
+    constexpr void set(std::size_t k, std::size_t from) noexcept {
+      halves[2 * k] = static_cast<std::int32_t>(2 * from);
       halves[2 * k + 1] = halves[2 * k] + 1;
     }
   };
@@ -57,7 +57,7 @@ struct Avx2 {
     return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), halves));
   }
 
-  // Four rows of four words, `step` words apart, as columns: lane i of v[j] is word j of row i. Halves go straight
+  // Four rows of four words, `step` words apart, as columns: word i of v[j] is word j of row i. Halves go straight
   // between vectors and memory, which is half the shuffles of loading rows and transposing them.
   static void load_columns(F64 (&v)[4], const Word* p, std::ptrdiff_t step) noexcept {
     const F64 even_left = halves(p, p + 2 * step), odd_left = halves(p + step, p + 3 * step);
@@ -123,7 +123,7 @@ struct Avx2 {
     I64 found_;
   };
 
-  // Bits of packed words: pairs of lanes from 16 bytes each, bytes in `order`, shifted down.
+  // Bits of packed words: pairs of words from 16 bytes each, bytes in `order`, shifted down.
   static I64 load_pairs(const std::byte* from, const std::size_t (&places)[2]) noexcept {
     return _mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + places[1])),
                             _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + places[0])));

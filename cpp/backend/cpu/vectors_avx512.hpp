@@ -14,7 +14,7 @@ namespace {
 struct Avx512 {
   using F64 = __m512d;
   using I64 = __m512i;
-  static constexpr std::size_t kLanes = 8;
+  static constexpr std::size_t kWords = 8;
   static constexpr std::size_t kSums = 8;  // side by side, that 32 registers hold
 
   static F64 set(double x) noexcept { return _mm512_set1_pd(x); }
@@ -45,15 +45,15 @@ struct Avx512 {
   }
 
   struct alignas(64) Order {
-    std::int64_t lanes[8];
-    constexpr void set(std::size_t k, std::size_t lane) noexcept { lanes[k] = static_cast<std::int64_t>(lane); }
+    std::int64_t places[8];
+    constexpr void set(std::size_t k, std::size_t from) noexcept { places[k] = static_cast<std::int64_t>(from); }
   };
   static F64 reorder(F64 a, const Order& order) noexcept {
-    return _mm512_permutexvar_pd(_mm512_load_si512(order.lanes), a);
+    return _mm512_permutexvar_pd(_mm512_load_si512(order.places), a);
   }
-  /// Lane k is lane order[k] of a, or lane order[k] - 8 of b.
+  /// Word k is word order[k] of a, or word order[k] - 8 of b.
   static F64 merge(F64 a, F64 b, const Order& order) noexcept {
-    return _mm512_permutex2var_pd(a, _mm512_load_si512(order.lanes), b);
+    return _mm512_permutex2var_pd(a, _mm512_load_si512(order.places), b);
   }
   /// The lower halves of both, and the upper ones.
   static F64 low_halves(F64 a, F64 b) noexcept { return _mm512_insertf64x4(a, _mm512_castpd512_pd256(b), 1); }

@@ -4,17 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/cpu/prime_lanes.hpp"
+#include "backend/cpu/prime_simd.hpp"
 
 namespace lw::cpu {
 namespace {
 
 template <class V, class Op>
 inline void map(Word* out, std::size_t n, const Op& op) noexcept {
-  for (std::size_t i = 0; i < n; i += 2 * V::kLanes) {
-    const typename V::F64 first = op(i), second = op(i + V::kLanes);
+  for (std::size_t i = 0; i < n; i += 2 * V::kWords) {
+    const typename V::F64 first = op(i), second = op(i + V::kWords);
     V::store(out + i, first);
-    V::store(out + i + V::kLanes, second);
+    V::store(out + i + V::kWords, second);
   }
 }
 

@@ -1,6 +1,6 @@
-// Products modulo one prime, in every lane of a vector type V (vectors_*.hpp). Like every file *_lanes.hpp it is only
-// for files named for an instruction set: the anonymous namespace keeps each one's copy its own, compiled as that file
-// is.
+// Products modulo one prime, in every word of a SIMD vector of type V (vectors_*.hpp). Like every file *_simd.hpp it is
+// only for files named for an instruction set: the anonymous namespace keeps each one's copy its own, compiled as that
+// file is.
 #pragma once
 
 #include "backend/cpu/prime.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "backend/cpu/prime_lanes.hpp"
+#include "backend/cpu/prime_simd.hpp"
 
 namespace lw::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/cpu/prime_lanes.hpp"
+#include "backend/cpu/prime_simd.hpp"
 
 namespace lw::cpu {
 namespace {
@@ -32,9 +32,9 @@ template <class V>
 class Packed {
  public:
   Packed(unsigned bit, unsigned width) noexcept {
-    alignas(64) std::uint8_t order[8 * V::kLanes];
-    alignas(64) std::int64_t shifts[V::kLanes];
-    for (unsigned k = 0; k < V::kLanes; ++k) {
+    alignas(64) std::uint8_t order[8 * V::kWords];
+    alignas(64) std::int64_t shifts[V::kWords];
+    for (unsigned k = 0; k < V::kWords; ++k) {
       const std::size_t place = (bit + k / 2 * 2 * width) / 8;
       const std::size_t at = bit + k * width - 8 * place;
       places_[k / 2] = place;
@@ -51,21 +51,21 @@ class Packed {
   }
 
  private:
-  std::size_t places_[V::kLanes / 2];
+  std::size_t places_[V::kWords / 2];
   typename V::I64 order_, shifts_;
 };
 
 template <class V>
 bool from_canonical(Word* out, const Word* words, std::size_t n, const Prime& p) noexcept {
   FromCanonical<V> convert(p);
-  for (std::size_t i = 0; i < n; i += V::kLanes) V::store(out + i, convert(V::load_words(words + i)));
+  for (std::size_t i = 0; i < n; i += V::kWords) V::store(out + i, convert(V::load_words(words + i)));
   return convert.all_right();
 }
 
 template <class V>
 void to_canonical(Word* words, const Word* in, std::size_t n, const Prime& p) noexcept {
   const typename V::F64 q = V::set(p.q);
-  for (std::size_t i = 0; i < n; i += V::kLanes) {
+  for (std::size_t i = 0; i < n; i += V::kWords) {
     V::store_words(words + i, V::to_words(V::add_below_zero(V::load(in + i), q)));
   }
 }
@@ -74,11 +74,11 @@ template <class V>
 bool unpack(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept {
   FromCanonical<V> convert(p);
   const typename V::I64 mask = V::set_words(~std::uint64_t{0} >> (64 - width));
-  if constexpr (V::kLanes == 8) {
+  if constexpr (V::kWords == 8) {
     const Packed<V> group(0, width);
     for (std::size_t i = 0; i < n; i += 8, from += width) V::store(out + i, convert(group.load(from, mask)));
   } else {
-    static_assert(V::kLanes == 4);
+    static_assert(V::kWords == 4);
     const Packed<V> low(0, width), high(4 * width, width);
     for (std::size_t i = 0; i < n; i += 8, from += width) {
       V::store(out + i, convert(low.load(from, mask)));
@@ -94,7 +94,7 @@ bool reduce_words(Word* out, const Word* words, std::uint64_t largest, std::size
   const PrimeVectors<V> prime(p);
   const F64 two32 = prime.reduce(V::set(0x1p32)), two32_over_q = V::mul(two32, prime.inverse);
   typename V::Above above(largest);
-  for (std::size_t i = 0; i < n; i += V::kLanes) {
+  for (std::size_t i = 0; i < n; i += V::kWords) {
     const typename V::I64 x = V::load_words(words + i);
     above.show(x);
     const F64 high = prime.product(V::high_half(x), two32, two32_over_q);

@@ -1,13 +1,13 @@
 // The table of RowKernels for vectors of type V, whose transforms end in Tail.
 #pragma once
 
-#include "backend/cpu/automorphism_lanes.hpp"
-#include "backend/cpu/embedding_lanes.hpp"
-#include "backend/cpu/ntt_lanes.hpp"
-#include "backend/cpu/pointwise_lanes.hpp"
-#include "backend/cpu/residues_lanes.hpp"
+#include "backend/cpu/automorphism_simd.hpp"
+#include "backend/cpu/embedding_simd.hpp"
+#include "backend/cpu/ntt_simd.hpp"
+#include "backend/cpu/pointwise_simd.hpp"
+#include "backend/cpu/residues_simd.hpp"
 #include "backend/cpu/row_kernels.hpp"
-#include "backend/cpu/sums_lanes.hpp"
+#include "backend/cpu/sums_simd.hpp"
 
 namespace lw::cpu {
 namespace {

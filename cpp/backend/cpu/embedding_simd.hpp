@@ -47,7 +47,7 @@ void adjacent_stage(double* x, std::size_t n, const double* roots) noexcept {
 template <class V, bool kForward>
 void one_stage(double* x, std::size_t n, std::size_t half, const double* roots) noexcept {
   for (std::size_t start = 0; start < 2 * n; start += 4 * half) {
-    for (std::size_t j = 0; j < 2 * half; j += V::kLanes) {
+    for (std::size_t j = 0; j < 2 * half; j += V::kWords) {
       double *pa = x + start + j, *pb = pa + 2 * half;
       typename V::F64 a = V::load(pa), b = V::load(pb);
       const typename V::F64 w = V::load(roots + 2 * half + j);
@@ -67,7 +67,7 @@ template <class V, bool kForward>
 void two_stages(double* x, std::size_t n, std::size_t half, const double* roots) noexcept {
   using F64 = typename V::F64;
   for (std::size_t start = 0; start < 2 * n; start += 8 * half) {
-    for (std::size_t j = 0; j < 2 * half; j += V::kLanes) {
+    for (std::size_t j = 0; j < 2 * half; j += V::kWords) {
       double* p = x + start + j;
       F64 a = V::load(p), b = V::load(p + 2 * half), c = V::load(p + 4 * half), d = V::load(p + 6 * half);
       const F64 near = V::load(roots + 2 * half + j);
@@ -94,7 +94,7 @@ void two_stages(double* x, std::size_t n, std::size_t half, const double* roots)
 /// The same with vectors that half as many numbers fill, at most.
 template <class V, bool kForward>
 void fitting_stages(double* x, std::size_t n, std::size_t half, const double* roots) noexcept {
-  if (2 * half < V::kLanes) {
+  if (2 * half < V::kWords) {
     two_stages<Avx2, kForward>(x, n, half, roots);
   } else {
     two_stages<V, kForward>(x, n, half, roots);
@@ -102,7 +102,7 @@ void fitting_stages(double* x, std::size_t n, std::size_t half, const double* ro
 }
 template <class V, bool kForward>
 void fitting_stage(double* x, std::size_t n, std::size_t half, const double* roots) noexcept {
-  if (2 * half < V::kLanes) {
+  if (2 * half < V::kWords) {
     one_stage<Avx2, kForward>(x, n, half, roots);
   } else {
     one_stage<V, kForward>(x, n, half, roots);

@@ -1,13 +1,13 @@
 // Negacyclic NTT: Cooley-Tukey from natural order forward, Gentleman-Sande back, with the powers of psi merged into the
 // twiddles. Three stages are done at a time, in registers. Once a block fits the first-level cache, all its stages are
-// done before the next block; the last of them, in its tails, take place within the lanes of vectors.
+// done before the next block; the last of them, in its tails, take place within vectors.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <iterator>
 
-#include "backend/cpu/butterfly_lanes.hpp"
+#include "backend/cpu/butterfly_simd.hpp"
 #include "backend/cpu/ntt_ranges.hpp"
 #include "backend/cpu/tables.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kCachedWords = 2048;  // of a block that is finished before the next is begun
 
 /// A transform of one row: the constants of its prime, and what of the ranges holds for it. A Tail does the last stages
-/// of kTailWords positions each: those within as many adjacent ones as V has lanes.
+/// of kTailWords positions each: those within as many adjacent ones as V has words.
 template <class V, template <NttRanges> class Tail, NttRanges kRanges>
 class Transform {
  public:
@@ -52,7 +52,7 @@ class Transform {
  private:
   using F64 = typename V::F64;
   using Factor = typename Butterflies<V>::Factor;
-  static_assert(V::kLanes == std::size_t{1} << kRanges.tail_stages);
+  static_assert(V::kWords == std::size_t{1} << kRanges.tail_stages);
 
   // Factors of the stages of a pass over a block whose twiddle is w[k]; backwards, the mirrored one.
   template <std::size_t kSize>
@@ -83,7 +83,7 @@ class Transform {
   [[gnu::always_inline]] void forward_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
     Factor f[kSize];
     forward_factors(f, k);
-    for (std::size_t i = 0; i < distance; i += V::kLanes) {
+    for (std::size_t i = 0; i < distance; i += V::kWords) {
       in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) { butterflies_.template forward_stages<kMask>(v, f); });
     }
   }
@@ -91,7 +91,7 @@ class Transform {
   [[gnu::always_inline]] void inverse_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
     Factor f[kSize];
     inverse_factors(f, k);
-    for (std::size_t i = 0; i < distance; i += V::kLanes) {
+    for (std::size_t i = 0; i < distance; i += V::kWords) {
       in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) { butterflies_.template inverse_stages<kMask>(v, f); });
     }
   }
@@ -103,7 +103,7 @@ class Transform {
     inverse_factors(f, 1);
     f[1] = butterflies_.factor(table_.inverse_degree_root);
     const Factor inverse_degree = butterflies_.factor(table_.inverse_degree);
-    for (std::size_t i = 0; i < distance; i += V::kLanes) {
+    for (std::size_t i = 0; i < distance; i += V::kWords) {
       in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) {
         butterflies_.template inverse_stages<0>(v, f);
 #pragma GCC unroll 8
@@ -149,7 +149,7 @@ class Transform {
       return;
     }
     tail_.inverse(x, size, k);
-    std::size_t part = V::kLanes;
+    std::size_t part = V::kWords;
     const auto each = [&](std::size_t parts, const auto& pass) {
       const std::size_t whole = part * parts, blocks = size / whole;
       for (std::size_t i = 0; i < blocks; ++i) pass(x + i * whole, part, blocks * k + blocks - 1 - i);

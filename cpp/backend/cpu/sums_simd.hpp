@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "backend/cpu/accumulator.hpp"
-#include "backend/cpu/lane_orders.hpp"
-#include "backend/cpu/prime_lanes.hpp"
+#include "backend/cpu/prime_simd.hpp"
+#include "backend/cpu/simd_orders.hpp"
 #include "backend/cpu/sum_rows.hpp"
 
 namespace lw::cpu {
@@ -20,7 +20,7 @@ constexpr std::size_t kAhead = 128;
 /// body(width, i) for the words from i on that as many vectors hold: V::kSums at a time, at the end four.
 template <class V, class Body>
 inline void in_widths(std::size_t n, const Body& body) noexcept {
-  constexpr std::size_t kWide = V::kSums * V::kLanes;
+  constexpr std::size_t kWide = V::kSums * V::kWords;
   std::size_t i = 0;
   for (; i + kWide <= n; i += kWide) body(std::integral_constant<std::size_t, V::kSums>(), i);
   if constexpr (V::kSums > 4) {  // rows are whole in fours of vectors
@@ -33,9 +33,9 @@ template <class V, std::size_t kWidth>
 [[gnu::always_inline]] inline void load_ahead(typename V::F64* to, const Word* p) noexcept {
   asm("" : "+r"(p));  // else every address becomes a variable of the loop around this, and there are too many
 #pragma GCC unroll 8
-  for (std::size_t i = 0; i < kWidth * V::kLanes; i += 8) V::prefetch(p + kAhead + i);
+  for (std::size_t i = 0; i < kWidth * V::kWords; i += 8) V::prefetch(p + kAhead + i);
 #pragma GCC unroll 8
-  for (std::size_t w = 0; w < kWidth; ++w) to[w] = V::load(p + w * V::kLanes);
+  for (std::size_t w = 0; w < kWidth; ++w) to[w] = V::load(p + w * V::kWords);
 }
 
 /// `width` sums side by side: sum[w] becomes a residue of itself + sum over t < terms of a[w] b[w], where
@@ -74,24 +74,24 @@ template <class V, std::size_t kWidth, class Factors>
   } while (t < terms);
 }
 
-/// Where the image of exponent E under X -> X^g lies: at that of E g^-1, a block of lanes at a time.
+/// Where the image of exponent E under X -> X^g lies: at that of E g^-1, a block of words at a time.
 template <class V>
 class Turn {
  public:
   Turn(const Turned& turned, std::size_t degree) noexcept
-      : blocks_(turned.block_reversal, degree), turned_(turned), orders_(kLaneOrders<V>.of(turned.element)) {}
+      : blocks_(turned.block_reversal, degree), turned_(turned), orders_(kWordOrders<V>.of(turned.element)) {}
 
   void store(Word* out, std::size_t i, typename V::F64 x) const noexcept {
-    const std::uint32_t half = blocks_.half(static_cast<std::uint32_t>(i / V::kLanes), turned_.inverse_element);
+    const std::uint32_t half = blocks_.half(static_cast<std::uint32_t>(i / V::kWords), turned_.inverse_element);
     // The inverse of the order of g^-1 and the turn.
-    const auto& order = orders_[(0 - blocks_.turn(half) * turned_.element) % V::kLanes];
+    const auto& order = orders_[(0 - blocks_.turn(half) * turned_.element) % V::kWords];
     V::store(out + blocks_.place(half), V::reorder(x, order));
   }
 
  private:
   const Blocks<V> blocks_;
   const Turned turned_;
-  const typename V::Order (&orders_)[V::kLanes];
+  const typename V::Order (&orders_)[V::kWords];
 };
 
 template <class V>
@@ -103,15 +103,15 @@ template <class V, class Place>
 void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, const PairStart& begin,
                const Accumulator& accumulator, std::size_t n, const Prime& p, const Place& place) noexcept {
   using F64 = typename V::F64;
-  constexpr std::size_t kLanes = V::kLanes, kEach = V::kSums / 2;
+  constexpr std::size_t kWords = V::kWords, kEach = V::kSums / 2;
   const PrimeVectors<V> prime(p);
   const F64 scalar = V::set(begin.scalar), scalar_over_q = V::set(begin.scalar / p.q);
-  for (std::size_t i = 0; i < n; i += kEach * kLanes) {
+  for (std::size_t i = 0; i < n; i += kEach * kWords) {
     F64 sum[2 * kEach];
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < 2 * kEach; ++w) {
       const Word* from = begin.rows[w / kEach];
-      sum[w] = from == nullptr ? V::set(0) : V::load(from + i + w % kEach * kLanes);
+      sum[w] = from == nullptr ? V::set(0) : V::load(from + i + w % kEach * kWords);
       if (from != nullptr && begin.scalar != 1) sum[w] = prime.product(sum[w], scalar, scalar_over_q);
     }
     add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[2 * kEach], F64(&b)[2 * kEach]) {
@@ -123,25 +123,25 @@ void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, con
       for (std::size_t w = 0; w < kEach; ++w) a[kEach + w] = a[w];
     });
 #pragma GCC unroll 8
-    for (std::size_t w = 0; w < 2 * kEach; ++w) place.store(out[w / kEach], i + w % kEach * kLanes, sum[w]);
+    for (std::size_t w = 0; w < 2 * kEach; ++w) place.store(out[w / kEach], i + w % kEach * kWords, sum[w]);
   }
 }
 
 template <class V>
 void split(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, std::size_t n) noexcept {
   using F64 = typename V::F64;
-  constexpr std::size_t kLanes = V::kLanes, kWidth = 4;
+  constexpr std::size_t kWords = V::kWords, kWidth = 4;
   if (count == 1) {  // u is 0
     const PrimeVectors<V> prime(*terms->prime);
     const F64 inverse = V::set(terms->inverse), inverse_over_q = V::set(terms->inverse / terms->prime->q);
     const bool is_product = terms->inverse != 1;
-    for (std::size_t i = 0; i < n; i += kLanes) {
+    for (std::size_t i = 0; i < n; i += kWords) {
       const F64 x = V::load(terms->x + i);
       V::store(y[0] + i, prime.reduce(is_product ? prime.product(x, inverse, inverse_over_q) : x));
     }
     return;
   }
-  for (std::size_t i = 0; i < n; i += kWidth * kLanes) {
+  for (std::size_t i = 0; i < n; i += kWidth * kWords) {
     F64 v[kWidth];
     for (F64& sum : v) sum = V::set(0);
     for (std::size_t t = 0; t < count; ++t) {
@@ -150,13 +150,13 @@ void split(Word* const* y, Word* u, const SplitTerm* terms, std::size_t count, s
       const F64 reciprocal = V::set(terms[t].reciprocal);
 #pragma GCC unroll 4
       for (std::size_t w = 0; w < kWidth; ++w) {
-        const F64 x = V::load(terms[t].x + i + w * kLanes);
+        const F64 x = V::load(terms[t].x + i + w * kWords);
         const F64 part = prime.reduce(prime.product(x, inverse, inverse_over_q));
-        V::store(y[t] + i + w * kLanes, part);
+        V::store(y[t] + i + w * kWords, part);
         v[w] = V::fma(part, reciprocal, v[w]);
       }
     }
-    for (std::size_t w = 0; w < kWidth; ++w) V::store(u + i + w * kLanes, V::round(v[w]));
+    for (std::size_t w = 0; w < kWidth; ++w) V::store(u + i + w * kWords, V::round(v[w]));
   }
 }
 
@@ -164,12 +164,12 @@ template <class V>
 void join(Word* out, const Word* const* y, const double* weights, std::size_t count, const Word* u, double u_weight,
           const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept {
   using F64 = typename V::F64;
-  constexpr std::size_t kLanes = V::kLanes;
+  constexpr std::size_t kWords = V::kWords;
   const PrimeVectors<V> prime(p);
   if (count == 1 && u == nullptr) {
     const F64 weight = V::set(weights[0]), weight_over_q = V::set(weights[0] / p.q);
     const bool is_product = weights[0] != 1;
-    for (std::size_t i = 0; i < n; i += kLanes) {
+    for (std::size_t i = 0; i < n; i += kWords) {
       const F64 x = V::load(y[0] + i);
       V::store(out + i, is_product ? prime.product(x, weight, weight_over_q) : prime.reduce(x));
     }
@@ -180,7 +180,7 @@ void join(Word* out, const Word* const* y, const double* weights, std::size_t co
     F64 sum[kWidth];
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < kWidth; ++w) {
-      sum[w] = u == nullptr ? V::set(0) : V::mul(V::load(u + i + w * kLanes), minus_total);
+      sum[w] = u == nullptr ? V::set(0) : V::mul(V::load(u + i + w * kWords), minus_total);
     }
     add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
       const F64 weight = V::set(weights[t]);
@@ -189,7 +189,7 @@ void join(Word* out, const Word* const* y, const double* weights, std::size_t co
       for (F64& factor : b) factor = weight;
     });
 #pragma GCC unroll 8
-    for (std::size_t w = 0; w < kWidth; ++w) V::store(out + i + w * kLanes, sum[w]);
+    for (std::size_t w = 0; w < kWidth; ++w) V::store(out + i + w * kWords, sum[w]);
   });
 }
 
@@ -197,18 +197,18 @@ template <class V>
 void dot(Word* out, const DotTerm* terms, std::size_t count, const Word* begin, const Accumulator& accumulator,
          std::size_t n, const Prime& p) noexcept {
   using F64 = typename V::F64;
-  constexpr std::size_t kLanes = V::kLanes;
+  constexpr std::size_t kWords = V::kWords;
   const PrimeVectors<V> prime(p);
   in_widths<V>(n, [&]<std::size_t kWidth>(std::integral_constant<std::size_t, kWidth>, std::size_t i) {
     F64 sum[kWidth];
 #pragma GCC unroll 8
-    for (std::size_t w = 0; w < kWidth; ++w) sum[w] = begin == nullptr ? V::set(0) : V::load(begin + i + w * kLanes);
+    for (std::size_t w = 0; w < kWidth; ++w) sum[w] = begin == nullptr ? V::set(0) : V::load(begin + i + w * kWords);
     add_products<V>(sum, count, accumulator, prime, [&](std::size_t t, F64(&a)[kWidth], F64(&b)[kWidth]) {
       load_ahead<V, kWidth>(a, terms[t].a + i);
       load_ahead<V, kWidth>(b, terms[t].b + i);
     });
 #pragma GCC unroll 8
-    for (std::size_t w = 0; w < kWidth; ++w) V::store(out + i + w * kLanes, sum[w]);
+    for (std::size_t w = 0; w < kWidth; ++w) V::store(out + i + w * kWords, sum[w]);
   });
 }
 

@@ -157,6 +157,7 @@ nb::dict traffic_of(const PyMappedKeys& self) {
   counts["peak_bytes"] = traffic.peak_bytes;
   counts["loads"] = traffic.loads;
   counts["prefetched"] = traffic.prefetched;
+  counts["waits"] = traffic.waits;
   counts["touched_bytes"] = traffic.touched_bytes;
   return counts;
 }
@@ -167,27 +168,58 @@ nb::list mapped_specs(const PyMappedKeys& self) {
   return list;
 }
 
+/// Calls `on_read` from whichever thread reads, and lets go of it with the GIL as well.
+KeyReadObserver read_observer(nb::object on_read) {
+  if (on_read.is_none()) return {};
+  const std::shared_ptr<nb::object> held(new nb::object(std::move(on_read)), [](nb::object* object) {
+    nb::gil_scoped_acquire acquired;
+    delete object;
+  });
+  return [held](std::size_t key, bool is_ahead) {
+    nb::gil_scoped_acquire acquired;
+    (*held)(key, is_ahead);
+  };
+}
+
+/// Without the GIL, for whose sake the thread that is ended may wait in an observer.
+void destroy_unlocked(const MappedKeys* keys) {
+  if (PyGILState_Check() == 0) {
+    delete keys;
+  } else {
+    nb::gil_scoped_release released;
+    delete keys;
+  }
+}
+
 void bind_mapped_keys(nb::module_& m) {
   nb::class_<PyMappedKeys>(m, "MappedKeys",
                            "Evaluation keys that an executor reads from their file when it needs them, and keeps "
                            "within a budget of bytes in memory.")
       .def(
           "__init__",
-          [](PyMappedKeys* self, nb::handle path, std::shared_ptr<const Context> context, std::size_t budget_bytes) {
+          [](PyMappedKeys* self, nb::handle path, std::shared_ptr<const Context> context, std::size_t budget_bytes,
+             nb::object on_read) {
             const std::string file = to_path(path);
-            auto keys = unlocked([&] { return std::make_shared<MappedKeys>(context, file, budget_bytes); });
+            KeyReadObserver observer = read_observer(std::move(on_read));
+            auto keys = unlocked([&] {
+              return std::shared_ptr<MappedKeys>(new MappedKeys(context, file, budget_bytes, std::move(observer)),
+                                                 destroy_unlocked);
+            });
             new (self) PyMappedKeys{std::move(context), std::move(keys)};
           },
-          "path"_a, "context"_a, "budget_bytes"_a)
+          "path"_a, "context"_a, "budget_bytes"_a, "on_read"_a.none() = nb::none(),
+          "on_read(key, is_ahead) before a key is read, on the thread that reads it: its place in specs, and whether "
+          "that is ahead of its use. What it raises fails the read.")
       .def_prop_ro("key_set", [](const PyMappedKeys& self) { return to_bytes(self.value->id()); })
       .def_prop_ro("parameters", [](const PyMappedKeys& self) { return to_bytes(self.value->parameters()); })
       .def_prop_ro("specs", &mapped_specs)
       .def_prop_ro(
           "num_bytes", [](const PyMappedKeys& self) { return self.value->traffic().resident_bytes; },
           "Bytes in memory now.")
-      .def_prop_ro("traffic", &traffic_of,
-                   "resident_bytes now, peak_bytes, loads and how many of them were prefetched, touched_bytes of the "
-                   "file.")
+      .def_prop_ro(
+          "traffic", &traffic_of,
+          "resident_bytes now, peak_bytes, loads and how many of them were prefetched, waits of who acquired a "
+          "key for a read, touched_bytes of the file.")
       .def("__len__", [](const PyMappedKeys& self) { return self.value->file().size(); });
 }
 

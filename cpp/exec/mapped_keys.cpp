@@ -22,8 +22,12 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
     bool operator==(const Wanted&) const = default;
   };
 
-  Store(std::shared_ptr<const Context> context, std::shared_ptr<const EvaluationKeyFile> file, std::size_t budget_bytes)
-      : context_(std::move(context)), file_(std::move(file)), budget_bytes_(budget_bytes) {}
+  Store(std::shared_ptr<const Context> context, std::shared_ptr<const EvaluationKeyFile> file, std::size_t budget_bytes,
+        KeyReadObserver on_read)
+      : context_(std::move(context)),
+        file_(std::move(file)),
+        budget_bytes_(budget_bytes),
+        on_read_(std::move(on_read)) {}
 
   bool is_ours() const noexcept { return process_ == getpid(); }
 
@@ -39,13 +43,14 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
   KeyLease acquire(const Wanted& wanted) {
     std::unique_lock lock(mutex_);
     const std::size_t bytes = file_->bytes_in_memory(wanted.key, wanted.level);
-    for (;;) {
+    for (bool has_waited = false;; has_waited = true) {
       const auto place = find(wanted);
       if (place == entries_.end()) {
         if (make_room(bytes, true) || !is_reading_ahead()) break;  // what is read ahead can make room when it is read
       } else if (place->key != nullptr) {
         return lease(place);
       }
+      if (!has_waited) ++waits_;
       wake_.wait(lock);  // somebody is reading it, or what is in its way, and will say so, also if that fails
     }
     std::erase(queue_, wanted);
@@ -67,7 +72,7 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
 
   KeyTraffic traffic() const {
     const std::lock_guard lock(mutex_);
-    return {resident_bytes_, peak_bytes_, loads_, prefetched_, file_->touched_bytes()};
+    return {resident_bytes_, peak_bytes_, loads_, prefetched_, waits_, file_->touched_bytes()};
   }
 
  private:
@@ -156,6 +161,7 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
     lock.unlock();
     std::shared_ptr<const EvaluationKey> key;
     try {
+      if (on_read_) on_read_(wanted.key, in_background);
       key = std::make_shared<const EvaluationKey>(file_->read(wanted.key, wanted.level));
     } catch (...) {
       lock.lock();
@@ -206,20 +212,23 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
   const std::shared_ptr<const Context> context_;
   const std::shared_ptr<const EvaluationKeyFile> file_;
   const std::size_t budget_bytes_;
+  const KeyReadObserver on_read_;
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
   std::list<Entry> entries_;  // most recently used first
   std::deque<Wanted> queue_;  // to be prefetched
   std::size_t resident_bytes_ = 0, peak_bytes_ = 0;
-  std::uint64_t loads_ = 0, prefetched_ = 0;
+  std::uint64_t loads_ = 0, prefetched_ = 0, waits_ = 0;
   bool closed_ = false;
   std::thread worker_;
 };
 
-MappedKeys::MappedKeys(std::shared_ptr<const Context> context, const std::string& path, std::size_t budget_bytes)
+MappedKeys::MappedKeys(std::shared_ptr<const Context> context, const std::string& path, std::size_t budget_bytes,
+                       KeyReadObserver on_read)
     : context_(std::move(context)),
       file_(std::make_shared<const EvaluationKeyFile>(Source{path, {}}, *context_)),
-      budget_bytes_(budget_bytes) {}
+      budget_bytes_(budget_bytes),
+      on_read_(std::move(on_read)) {}
 
 MappedKeys::~MappedKeys() {
   const std::shared_ptr<Store>* store = store_.load();
@@ -233,7 +242,8 @@ MappedKeys::Store& MappedKeys::store() const {
   std::shared_ptr<Store>* current = store_.load(std::memory_order_acquire);
   if (current != nullptr && (*current)->is_ours()) return **current;
   // After a fork the parent's is left alone: another thread may have held its lock, and will never let go of it.
-  auto fresh = std::make_unique<std::shared_ptr<Store>>(std::make_shared<Store>(context_, file_, budget_bytes_));
+  auto fresh =
+      std::make_unique<std::shared_ptr<Store>>(std::make_shared<Store>(context_, file_, budget_bytes_, on_read_));
   if (store_.compare_exchange_strong(current, fresh.get(), std::memory_order_acq_rel)) return **fresh.release();
   return **current;
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "exec/providers.hpp"
@@ -16,8 +17,13 @@ struct KeyTraffic {
   std::size_t peak_bytes = 0;       // the most there were
   std::uint64_t loads = 0;          // keys read, by whomever
   std::uint64_t prefetched = 0;     // of these, in the background
+  std::uint64_t waits = 0;          // acquisitions that waited for a read, of their key or of one in the way
   std::uint64_t touched_bytes = 0;  // of the file
 };
+
+/// Told before a key is read, on the thread that reads it and without a lock held: its number in the file, and whether
+/// that is ahead of its use. What it throws fails the read.
+using KeyReadObserver = std::function<void(std::size_t key, bool is_ahead)>;
 
 /// Leases of keys of a file under a byte budget. Keys nobody uses make room, least recently used first; those in use
 /// may exceed the budget together, and are let go of when given back. Prefetching happens on a thread of its own, in
@@ -27,7 +33,8 @@ struct KeyTraffic {
 /// between threads; leases may outlive it.
 class MappedKeys final : public KeyProvider {
  public:
-  MappedKeys(std::shared_ptr<const Context> context, const std::string& path, std::size_t budget_bytes);
+  MappedKeys(std::shared_ptr<const Context> context, const std::string& path, std::size_t budget_bytes,
+             KeyReadObserver on_read = {});
   ~MappedKeys() override;
   MappedKeys(const MappedKeys&) = delete;
   MappedKeys& operator=(const MappedKeys&) = delete;
@@ -49,6 +56,7 @@ class MappedKeys final : public KeyProvider {
   std::shared_ptr<const Context> context_;
   std::shared_ptr<const EvaluationKeyFile> file_;
   std::size_t budget_bytes_;
+  KeyReadObserver on_read_;
   mutable std::atomic<std::shared_ptr<Store>*> store_ = nullptr;  // of this process
 };
 

@@ -140,23 +140,58 @@ def test_prefetching_runs_ahead_as_far_as_there_is_room(case, path, x, key_bytes
     assert keys.traffic["loads"] == 3 and keys.traffic["prefetched"] >= 1
 
 
+def numbered(specs):
+    """Which of ELEMENTS each key of a file is for; None: the relinearisation."""
+    return [ELEMENTS.index(one["galois_element"]) if one["galois_element"] in ELEMENTS else None for one in specs]
+
+
 def test_a_key_that_is_being_read_ahead_is_waited_for(case, path, x, key_bytes):
-    """With room for one, and another key wanted at the very moment when the next one begins to be read."""
-    order = [0, 1, 0, 2]
-    for _ in range(20):
-        keys = _core.MappedKeys(path, case.context, key_bytes)
-        touched = []
+    """With room for one, another key is wanted while the next one is read ahead: that read goes on when the run waits
+    for it, or when a key is read beside it, which must not be."""
+    numbers, order = numbered(case.keys.specs), [0, 1, 0, 2]
+    begun, reads, in_flight, beside, events, waits = threading.Event(), [], [], [], [], []
 
-        def on_event(*_):
-            touched.append(keys.traffic["touched_bytes"])
-            if len(touched) == 4:  # key 1 was given back: key 2 is read in its place, and key 0 will be wanted next
-                end = time.monotonic() + 10
-                while keys.traffic["touched_bytes"] == touched[2] and time.monotonic() < end:
-                    pass  # no pause: a key is read in less than a millisecond
+    def on_read(place, is_ahead):
+        key = numbers[place]
+        reads.append((key, is_ahead))
+        beside.extend((key, other) for other in in_flight)
+        in_flight.append(key)
+        if (key, is_ahead) == (2, True):
+            begun.set()
+            assert waited_for(lambda: beside or (waits and traffic()["waits"] > waits[0]))
+        in_flight.remove(key)
 
-        (y,) = _core.Executor(case.context, in_turn(order), keys).run([x], on_event)
-        assert to_bytes(y) == expected(case, x, order)
-        assert keys.traffic["peak_bytes"] == key_bytes
+    def on_event(op, *_):
+        events.append(op)
+        if len(events) == 4:  # key 1 was given back: key 2 is read in its place, and key 0 will be wanted next
+            waits.append(traffic()["waits"])
+            assert begun.wait(10)
+
+    keys = _core.MappedKeys(path, case.context, key_bytes, on_read)
+    shown = [keys]  # emptied below: keys that hold an observer which holds them would stay for ever
+
+    def traffic():
+        return shown[0].traffic
+
+    (y,) = _core.Executor(case.context, in_turn(order), keys).run([x], on_event)
+    assert to_bytes(y) == expected(case, x, order)
+    assert reads[-3:] == [(2, True), (0, False), (2, False)] and beside == []
+    assert keys.traffic["peak_bytes"] == key_bytes and keys.traffic["waits"] > waits[0]
+    shown.clear()
+
+
+def test_an_observer_of_reads_can_fail_them(case, path, x):
+    """Ahead of use that is nobody's fault: whoever acquires the key reads it again."""
+    numbers, ahead = numbered(case.keys.specs), []
+
+    def refuse(place, is_ahead):
+        ahead.append(is_ahead)
+        raise RuntimeError(f"key {numbers[place]}")
+
+    keys = _core.MappedKeys(path, case.context, 1 << 40, refuse)
+    with pytest.raises(RuntimeError, match="key 1"):
+        run(case, keys, x, [1])
+    assert ahead[-1] is False and keys.num_bytes == 0
 
 
 def test_missing_keys_and_other_parameters(case, path, x):

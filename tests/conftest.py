@@ -1,4 +1,4 @@
-"""Python processes of their own for tests: Ctrl-C reaches them, none outlives its test, no wait for one is endless."""
+"""Python processes of their own for tests: signals reach them, none outlives its test, no wait for one is endless."""
 
 import os
 import subprocess
@@ -8,8 +8,13 @@ import threading
 import pytest
 
 SECONDS = 60
-# A parent that ignores SIGINT, such as a shell's background job, hands that on.
-HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+# A parent that ignores a signal or holds it back hands that on: a shell's background job does so with SIGINT, which
+# `nohup make test &` is, and some runners of jobs with others.
+HEARS_SIGNALS = """import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
+"""
 
 
 @pytest.fixture
@@ -19,7 +24,7 @@ def start_python():
 
     def start(script, *arguments, cwd=None):
         child = subprocess.Popen(
-            [sys.executable, "-c", HEARS_CTRL_C + script, *arguments],
+            [sys.executable, "-c", HEARS_SIGNALS + script, *arguments],
             cwd=cwd,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             text=True,

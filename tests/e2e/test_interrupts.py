@@ -1,5 +1,6 @@
 """Ctrl-C during long work: it ends soon, with KeyboardInterrupt, nothing half-written, everything usable afterwards."""
 
+import contextlib
 import signal
 import textwrap
 import time
@@ -99,14 +100,31 @@ def test_ctrl_c_that_nobody_catches(start_python, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_parent_that_ignores_ctrl_c(start_python):
-    """As a background job of a shell does, which `nohup make test &` is: the processes of these tests hear it."""
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextlib.contextmanager
+def ignoring(number):
+    previous = signal.signal(number, signal.SIG_IGN)
     try:
-        child = start_python("import time\nprint('started', flush=True)\ntime.sleep(60)")
+        yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.signal(number, previous)
+
+
+@contextlib.contextmanager
+def holding_back(number):
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+@pytest.mark.parametrize("parent", [ignoring, holding_back])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_what_the_parent_of_the_tests_does_with_signals(number, parent, start_python):
+    """A background job of a shell ignores SIGINT, which `nohup make test &` is: the processes of tests hear it."""
+    with parent(number):
+        child = start_python("import time\nprint('started', flush=True)\ntime.sleep(60)")
     assert child.stdout.readline() == "started\n"
-    child.send_signal(signal.SIGINT)
+    child.send_signal(number)
     child.communicate(timeout=10 * SECONDS)
-    assert child.returncode == -signal.SIGINT
+    assert child.returncode == -number

@@ -5,8 +5,6 @@ import os
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -28,17 +26,13 @@ WAITING = """
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
-def test_a_process_that_is_ended_leaves_nothing(tmp_path, ending):
+def test_a_process_that_is_ended_leaves_nothing(tmp_path, ending, start_python):
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    command = [sys.executable, "-c", textwrap.dedent(WAITING), str(path), str(tmp_path / "new")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as writer:
-        try:
-            assert writer.stdout.readline() == b"ready\n"
-        finally:
-            writer.send_signal(ending)
-        writer.wait(timeout=20)
+    writer = start_python(textwrap.dedent(WAITING), str(path), str(tmp_path / "new"))
+    assert writer.stdout.readline() == "ready\n"
+    writer.send_signal(ending)
+    assert writer.wait(timeout=20) == -ending
     assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == b"old"
 
 

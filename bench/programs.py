@@ -11,7 +11,8 @@ from rich.table import Table
 
 from latticework.cost import Estimate
 from latticework.cost.estimate import Step, count_operations
-from latticework.plan.schema import CipherKind, DigitsKind, Plan, SourceLocation
+from latticework.instructions.kinds import CipherKind, DigitsKind
+from latticework.plan.schema import Plan, SourceLocation
 from latticework.runtime.events import Event
 
 COUNTS = {

@@ -20,22 +20,22 @@ LIMIT_MS = 500.0
 LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run": 300.0}  # what is timed
 OPTIONAL = ("IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 LEAVES = "errors user words"  # EVERYWHERE of check_layers.py
-RUNTIME = f"_core packing params plan runtime {LEAVES}"
+RUNTIME = f"_core instructions packing params plan runtime {LEAVES}"
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.
 MAY_LOAD = {
     "latticework": LEAVES,
-    "latticework.bfv": f"_core bfv ir keys packing params plan rlwe {LEAVES}",
-    "latticework.ckks": "_core approx ckks codegen dialects expand ir keys packing params passes plan rlwe techniques "
-    f"{LEAVES}",
+    "latticework.bfv": f"_core bfv instructions ir keys packing params plan rlwe {LEAVES}",
+    "latticework.ckks": "_core approx ckks codegen dialects expand instructions ir keys packing params passes plan "
+    f"rlwe techniques {LEAVES}",
     "latticework.runtime": RUNTIME,
-    "latticework.model": f"{RUNTIME} cost debug ir model report",
+    "latticework.model": f"{RUNTIME} analysis cost debug ir model report",
     "latticework.cli": f"cli commands {LEAVES}",
     "latticework.commands.keygen": f"{RUNTIME} commands progress",
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
-    "latticework.commands.explain": f"_core commands cost packing params plan report {LEAVES}",
-    "latticework.commands.calibrate": f"_core calibrate commands cost packing params plan {LEAVES}",
+    "latticework.commands.explain": f"_core commands cost instructions packing params plan report {LEAVES}",
+    "latticework.commands.calibrate": f"_core calibrate commands cost instructions packing params plan {LEAVES}",
     "latticework.commands.bench": f"_core commands {LEAVES}",
 }
 PROGRAM = """

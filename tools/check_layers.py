@@ -20,7 +20,7 @@ from pathlib import Path
 PACKAGE = "latticework"
 # Plain values that compiler, plans and runtime share.
 VALUES = "packing plan.arguments plan.batch plan.circuits plan.placing"
-PLAN = f"plan plan.noise {VALUES}"
+PLAN = f"plan plan.noise instructions {VALUES}"
 EVERYWHERE = ("errors", "words", "user.arrays")  # leaves that all modules may import
 
 # Folder or module -> what it may import, apart from itself and those of EVERYWHERE. The longest name that fits a module
@@ -36,15 +36,17 @@ MAY_IMPORT = {
     "ir": "",
     "packing": "",
     "params": "_core",
+    "instructions": "_core packing",
     # the plan
-    "plan": f"_core params plan.noise {VALUES}",
+    "plan": f"_core params instructions plan.noise {VALUES}",
+    "analysis": f"params {PLAN}",
     "plan.arguments": "",
     "plan.batch": "",
     "plan.circuits": "",
     "plan.placing": "packing",
     "plan.noise": "params",
     # stages of the compiler
-    "dialects": "ir packing",
+    "dialects": "ir instructions packing",
     "approx": "packing",
     "layout": "ir dialects packing plan.placing",
     "circuit": f"ir dialects approx {VALUES}",
@@ -56,9 +58,9 @@ MAY_IMPORT = {
     "passes": "ir dialects approx packing",
     "expand": "techniques ir dialects params packing",
     "keys": "ir dialects params packing",
-    "codegen": f"ir dialects params expand passes keys techniques {PLAN}",
-    "compiler": "_core accuracy approx circuit codegen cost dialects expand frontend ir keys layout layout_cost levels "
-    f"model ops params passes progress techniques user.lines {PLAN}",
+    "codegen": f"ir dialects params expand passes keys techniques analysis {PLAN}",
+    "compiler": "_core accuracy analysis approx circuit codegen cost dialects expand frontend ir keys layout "
+    f"layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "calibrate": f"_core cost params {PLAN}",
@@ -69,9 +71,9 @@ MAY_IMPORT = {
     "bfv": "_core params packing rlwe user.lines",
     "ckks": f"_core rlwe ir dialects params keys expand passes approx user.lines codegen {PLAN}",
     # for users
-    "debug": f"ir runtime {PLAN}",
+    "debug": f"analysis ir runtime {PLAN}",
     "progress": "ir runtime",
-    "model": f"ir cost debug user report runtime {PLAN}",
+    "model": f"analysis ir cost debug user report runtime {PLAN}",
     "commands": f"__init__ _core runtime progress {PLAN}",
     "commands.compile": "commands compiler frontend progress report",
     "commands.explain": f"commands report {PLAN}",

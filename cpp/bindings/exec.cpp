@@ -144,6 +144,16 @@ nb::dict opcodes() {
   return numbers;
 }
 
+/// Letters as in the table; the number of immediates is None where any number may be.
+nb::dict opcode_signatures() {
+  nb::dict signatures;
+  for (const OpcodeInfo& op : opcode_table()) {
+    const nb::object num_imm = op.num_imm == kAnyNumber ? nb::object(nb::none()) : nb::object(nb::int_(op.num_imm));
+    signatures[op.name] = nb::make_tuple(op.in, op.out, num_imm);
+  }
+  return signatures;
+}
+
 nb::list plan_keys(const Plan& plan) {
   nb::list list;
   for (const KeySpec& spec : plan.keys()) list.append(spec_dict(spec));
@@ -228,6 +238,7 @@ void bind_mapped_keys(nb::module_& m) {
 void bind_exec(nb::module_& m) {
   bind_mapped_keys(m);
   m.def("opcodes", &opcodes, "Opcode name -> number, as plan code has it.");
+  m.def("opcode_signatures", &opcode_signatures, "Opcode name -> (operand kinds, result kinds, number of immediates).");
   nb::class_<Plan>(m, "Plan", "Checked code of one program.")
       .def(
           "__init__",

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.analysis.simulate import simulate
 from latticework.errors import ShapeError
 from latticework.ir import Module, Value, interpret
 from latticework.packing.arrays import as_value
 from latticework.plan.schema import Plan, SourceLocation
-from latticework.plan.simulate import simulate
 from latticework.runtime import Client, Server
 from latticework.words.escaping import html_text, plain_text
 

@@ -11,10 +11,10 @@ sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from bfv_plans import draw, encrypted, meaning, plan_of
 from vec_cases import SLOTS, Vectors
 
+from latticework.analysis.simulate import simulate
 from latticework.levels.depth import is_splat
 from latticework.plan.noise_walk import output_budgets
 from latticework.plan.serialise import read_plan, write_plan
-from latticework.plan.simulate import simulate
 
 NUMBER = st.integers(-(2**20), 2**20)
 STEP = st.one_of(

@@ -5,6 +5,7 @@ import pytest
 from array_programs import Deployed, draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
+from latticework.analysis.simulate import simulate
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.cost import CostModel, estimate
 from latticework.dialects.rlwe import CipherType, Level
@@ -16,7 +17,6 @@ from latticework.levels.reach import reach
 from latticework.params import bootstrap_chain
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.predict import Magnitude, predict
-from latticework.plan.simulate import simulate
 
 RNG = np.random.default_rng(5)
 

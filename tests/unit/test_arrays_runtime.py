@@ -10,8 +10,9 @@ from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 from latticework.cost import CostModel, estimate
 from latticework.debug import debug_run
 from latticework.errors import FormatError, ShapeError
+from latticework.instructions.kinds import CipherKind
 from latticework.levels import program_depth
-from latticework.plan.schema import CipherKind, TensorValue
+from latticework.plan.schema import TensorValue
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import build_report
 from latticework.runtime import Client, Server

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from vec_cases import counted
 
+from latticework.analysis.simulate import simulate_slots
 from latticework.codegen.bootstraps import bootstrap_plan, precision, predicted_precision
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import FormatError, IrError, LevelError
@@ -22,7 +23,6 @@ from latticework.params import bootstrap_chain, build_chain
 from latticework.params.select import Need
 from latticework.plan.check import check_butterflies
 from latticework.plan.codec import from_data, to_data
-from latticework.plan.simulate import simulate_slots
 
 KINDS = ("random", "constant", "signs", "one-hot")
 

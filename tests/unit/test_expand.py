@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
+from latticework.analysis.simulate import simulate
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import ScaleError
 from latticework.expand.polynomial import divide
@@ -13,7 +14,6 @@ from latticework.levels.depth import polynomial_depth
 from latticework.packing.constants import Diagonal, LinearMap, splat
 from latticework.packing.keys import galois_element
 from latticework.packing.loop_nests.baby_giant import choose, places
-from latticework.plan.simulate import simulate
 
 RNG = np.random.default_rng(11)
 

@@ -9,11 +9,11 @@ from vec_cases import SLOTS, Vectors, expanded, plan_of, small_chain
 
 from latticework import _core
 from latticework.errors import SecurityError
+from latticework.instructions.kinds import KeyKind
 from latticework.keys import manifest, planned_keys
 from latticework.levels import program_depth
 from latticework.packing.keys import conjugation_element, galois_element
 from latticework.params.fingerprint import core_parameters
-from latticework.plan.schema import KeyKind
 
 RNG = np.random.default_rng(2)
 

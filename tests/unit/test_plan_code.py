@@ -8,11 +8,12 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
 from latticework.errors import FormatError
+from latticework.instructions.code import Instruction, Operand
+from latticework.instructions.kinds import CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
 from latticework.levels import program_depth
 from latticework.packing.keys import KeySpec
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import decode_code, encode_code
-from latticework.plan.schema import CipherKind, DigitsKind, IndexKind, Instruction, KeyKind, Operand, PlainKind
 
 MATRIX = np.random.default_rng(1).normal(size=(SLOTS, SLOTS)) / 4
 

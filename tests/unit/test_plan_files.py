@@ -10,11 +10,11 @@ import pytest
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
+from latticework.analysis.simulate import simulate
 from latticework.errors import FormatError, UserError
 from latticework.packing.pack import PackDim, PackMap
 from latticework.plan.schema import FORMAT, Approximation, SourceLocation, TensorValue
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
-from latticework.plan.simulate import simulate
 from latticework.report import explain_file
 
 META, CODE, CONSTANTS, DEBUG = range(4)

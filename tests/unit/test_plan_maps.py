@@ -10,11 +10,11 @@ from test_plan_files import NASTY, places, put
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
+from latticework.analysis.simulate import simulate
 from latticework.cost import CostModel, estimate
 from latticework.errors import FormatError, UserError
 from latticework.packing.constants import MapSums
 from latticework.plan.serialise import read_plan, write_plan
-from latticework.plan.simulate import simulate
 
 CODE, CONSTANTS = 1, 2
 

@@ -4,23 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from latticework.instructions.code import Instruction, Operand, PlanBlock
+from latticework.instructions.kinds import CipherKind, IndexKind, KeyKind, PlainKind
 from latticework.packing.constants import Access, ConstRef, Gather
 from latticework.packing.keys import KeyManifest, KeySpec, KeyUse, galois_element
 from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.params import ModulusChain, Track
 from latticework.plan.schema import (
     Approximation,
-    CipherKind,
     ClientSpec,
     IndexInput,
-    IndexKind,
-    Instruction,
-    KeyKind,
-    Operand,
     Output,
-    PlainKind,
     Plan,
-    PlanBlock,
     SecretInput,
     SourceLocation,
     TensorValue,

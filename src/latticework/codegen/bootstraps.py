@@ -8,12 +8,12 @@ from math import log2
 import numpy as np
 import numpy.typing as npt
 
+from latticework.analysis.simulate import simulate_slots
 from latticework.codegen.bare_plan import bare_plan
 from latticework.expand.bootstrap import bootstrap_module
 from latticework.params import ModulusChain
 from latticework.params.bootstrap import failure_log2
 from latticework.plan.schema import Plan
-from latticework.plan.simulate import simulate_slots
 
 
 @dataclass(frozen=True)

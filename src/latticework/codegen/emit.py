@@ -8,23 +8,13 @@ from dataclasses import dataclass, field
 from latticework.dialects.bfv import AddendType
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, DigitsType, PlainType
+from latticework.instructions.code import Instruction, Operand, PlanBlock
+from latticework.instructions.kinds import AddendKind, CipherKind, DigitsKind, IndexKind, KeyKind, Kind, PlainKind
 from latticework.ir import INDEX, Block, Loc, Module, Op, Type, Value
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeySpec, serving_key
 from latticework.params import ModulusChain
-from latticework.plan.schema import (
-    AddendKind,
-    CipherKind,
-    DigitsKind,
-    IndexKind,
-    Instruction,
-    KeyKind,
-    Kind,
-    Operand,
-    PlainKind,
-    PlanBlock,
-    SourceLocation,
-)
+from latticework.plan.schema import SourceLocation
 
 _INDEX_OPS = {"loop.index_add": "iadd", "loop.index_sub": "isub", "loop.index_mul": "imul", "loop.index_min": "imin",
               "loop.index_less": "ilt"}  # fmt: skip

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.analysis.simulate import OnValue, simulate
 from latticework.compiler.stages import Vectors
 from latticework.dialects.vec import VecType
 from latticework.frontend.samples import Sample, affordable_samples
 from latticework.ir import Module, Value, interpret
 from latticework.plan.schema import IndexInput, Plan
-from latticework.plan.simulate import OnValue, simulate
 
 SIMULATED_SAMPLES = 3
 RANKED_SAMPLES = 64  # of which the simulated ones have the largest output, and the largest errors of one draw

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from latticework.instructions.code import Executable
 from latticework.params import ModulusChain
 from latticework.params.bfv_noise import Noise
-from latticework.plan.code import Executable
 from latticework.plan.noise_walk import noise_of_outputs
 
 _SWITCHES = ("rotate", "relinearize", "key_product", "mul_relinearize", "diag_sums")

@@ -7,6 +7,7 @@ from math import inf, sqrt
 
 import numpy as np
 
+from latticework.analysis.simulation import Simulation
 from latticework.codegen.bare_plan import bare_plan
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import RangeError
@@ -14,7 +15,6 @@ from latticework.ir import Block, Builder, Loc, Module
 from latticework.packing.constants import Polynomial
 from latticework.params import ModulusChain
 from latticework.plan.schema import Plan
-from latticework.plan.simulation import Simulation
 
 ARGUMENTS = 1024  # at which the noise is drawn, from one end of the interval to the other
 DRAWS = 32
@@ -50,7 +50,7 @@ def _simulated(
     points = np.sort(largest * np.cos(np.linspace(0.0, np.pi, slots)))
     runs = DRAWS * ARGUMENTS // slots
     try:
-        (found,) = simulation.block(0, [np.tile(points, (runs, 1, 1))])
+        (found,) = simulation.run([np.tile(points, (runs, 1, 1))])
     except RangeError:
         return inf
     assert isinstance(found, np.ndarray)

@@ -30,13 +30,14 @@ from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import Sample
+from latticework.instructions.kinds import CipherKind
 from latticework.levels.held import Held
 from latticework.levels.reach import Reach, reach
 from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain, Need, TooDeepError, build_chain, select_chain
 from latticework.plan.limits import check_encodable
 from latticework.plan.noise import tail_deviations
-from latticework.plan.schema import CipherKind, Output, Plan
+from latticework.plan.schema import Output, Plan
 from latticework.techniques import ALL, Techniques
 
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55

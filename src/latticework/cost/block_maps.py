@@ -7,9 +7,9 @@ from dataclasses import replace
 from latticework.cost.model import CostModel
 from latticework.cost.shapes import digit_limbs, q_limbs
 from latticework.cost.work import Shape
+from latticework.instructions.kinds import CipherKind
 from latticework.packing.loop_nests.baby_giant import Prices
 from latticework.params import ModulusChain
-from latticework.plan.schema import CipherKind
 
 KEY_SHARE = (
     1.0  # what having one more key is worth, in hoisted rotations: it is made, sent and loaded, but not every run

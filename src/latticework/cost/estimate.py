@@ -12,7 +12,9 @@ from latticework.cost.model import CostModel
 from latticework.cost.shapes import map_sums_of, priced_as, shape_of, stored_bytes, vectors_of
 from latticework.cost.trips import Trips
 from latticework.cost.work import Shape, Work, add_work, work
-from latticework.plan.schema import CipherKind, DigitsKind, Instruction, KeyKind, PlainKind, Plan
+from latticework.instructions.code import Instruction
+from latticework.instructions.kinds import CipherKind, DigitsKind, KeyKind, PlainKind
+from latticework.plan.schema import Plan
 
 
 @dataclass(frozen=True, slots=True)

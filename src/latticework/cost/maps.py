@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from latticework.cost.shapes import map_sums_of, named, shape_of
 from latticework.cost.work import Shape
-from latticework.plan.schema import Instruction, Plan
+from latticework.instructions.code import Instruction
+from latticework.plan.schema import Plan
 
 Parts = list[tuple[str, Shape, int]]  # operation, shape, how often
 

@@ -10,7 +10,9 @@ from latticework.cost.maps import map_encodings
 from latticework.cost.shapes import cipher_rows, digits_rows, plain_rows, row_bytes, shape_of
 from latticework.cost.trips import Trips, inner_blocks
 from latticework.cost.work import Shape
-from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
+from latticework.instructions.code import Instruction
+from latticework.instructions.kinds import CipherKind, DigitsKind, PlainKind
+from latticework.plan.schema import Plan
 
 Buffers = frozenset[int]  # of one ciphertext
 Held = tuple[Buffers, ...]  # of an array of them

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from latticework.cost.work import Shape
+from latticework.instructions.code import Instruction
+from latticework.instructions.kinds import CipherKind, DigitsKind, Kind, PlainKind
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.params import ModulusChain
 from latticework.params.bfv_chain import extension_primes
-from latticework.plan.schema import CipherKind, DigitsKind, Instruction, Kind, PlainKind, Plan
+from latticework.plan.schema import Plan
 
 WORD_BYTES = 8
 ROW_PADDING_WORDS = 8  # the core pads rows off power-of-two strides

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from latticework.plan.schema import IndexInput, Instruction, Plan
+from latticework.instructions.code import Instruction
+from latticework.plan.schema import IndexInput, Plan
 
 UNBOUNDED = 1 << 62  # a trip limit from here on is none
 _FOLD: dict[str, Callable[[int, int], int]] = {

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from latticework.cost.model import CostModel
 from latticework.cost.shapes import b_limbs, digit_limbs, q_limbs
 from latticework.cost.work import Shape
+from latticework.instructions.kinds import CipherKind
 from latticework.params import ModulusChain
-from latticework.plan.schema import CipherKind
 
 
 class Weights(NamedTuple):

@@ -28,7 +28,7 @@ from latticework.dialects.rlwe_types import (
 )
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
-from latticework.packing.arrays import as_value, as_vectors, sum_vectors
+from latticework.packing.arrays import apply_galois, as_value, as_vectors, sum_vectors
 from latticework.packing.keys import galois_action
 
 __all__ = ["CipherType", "DigitsType", "Level", "PlainType"]
@@ -247,12 +247,6 @@ def _infer_hoist(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) ->
 
 
 HOIST = define("rlwe.hoist", infer=_infer_hoist, meaning=_same)
-
-
-def apply_galois(x: Array, galois_element: int) -> Array:
-    """The automorphism X -> X^g on slot vectors."""
-    steps, conjugates = galois_action(galois_element, x.shape[-1])
-    return np.roll(np.conj(x) if conjugates else x, -steps, axis=-1)
 
 
 def _infer_key_product(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:

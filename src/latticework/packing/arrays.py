@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.packing.keys import galois_action
+
 Array = npt.NDArray[Any]
 
 
@@ -52,3 +54,9 @@ def dot_vectors(a: Array, b: Array, groups: int) -> Array:
         held = slice(group * size, (group + 1) * size)
         np.einsum("...ks,...ks->...s", a[..., held, :], b[..., held, :], out=sums[..., group, :])
     return sums
+
+
+def apply_galois(x: Array, element: int) -> Array:
+    """X -> X^element on periodic slot vectors (..., slots)."""
+    steps, conjugates = galois_action(element, x.shape[-1])
+    return np.roll(np.conj(x) if conjugates else x, -steps, axis=-1)

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import FormatError
+from latticework.instructions.code import Instruction
+from latticework.instructions.kinds import CipherKind, IndexKind, KeyKind, Kind, PlainKind
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import Access, ConstRef, Gather, MapSums
 from latticework.packing.keys import KINDS
@@ -17,19 +19,7 @@ from latticework.packing.loop_nests.sides import open_loops
 from latticework.packing.pack import REPEAT, PackMap, product_within
 from latticework.params import ModulusChain
 from latticework.plan.arguments import MAX_BITS, MAX_NESTING, returned
-from latticework.plan.schema import (
-    CipherKind,
-    ClientSpec,
-    IndexInput,
-    IndexKind,
-    Instruction,
-    KeyKind,
-    Kind,
-    Output,
-    PlainKind,
-    Plan,
-    SecretInput,
-)
+from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 
 MAX_PRIMES = 240  # as the core has it
 MAX_LOOPS = 16

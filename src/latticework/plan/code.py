@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Protocol
+from typing import Any
 
 from latticework import _core
 from latticework.errors import FormatError
-from latticework.packing.constants import ConstRef, MapSums
+from latticework.instructions.code import Executable, Instruction, Operand, PlanBlock
+from latticework.instructions.kinds import AddendKind, CipherKind, DigitsKind, IndexKind, KeyKind, Kind, PlainKind
 from latticework.packing.keys import KeySpec
-from latticework.plan.schema import (
-    AddendKind,
-    CipherKind,
-    DigitsKind,
-    IndexKind,
-    Instruction,
-    KeyKind,
-    Kind,
-    Operand,
-    PlainKind,
-    PlanBlock,
-)
 
 _TAGS: dict[type, str] = {
     CipherKind: "cipher", DigitsKind: "digits", PlainKind: "plain", AddendKind: "addend", KeyKind: "key",
     IndexKind: "index",
 }  # fmt: skip
 _CLASSES = {tag: kind for kind, tag in _TAGS.items()}
-
-
-class Executable(Protocol):
-    """What a plan has, and already the code that becomes one: all that is executed."""
-
-    @property
-    def kinds(self) -> Sequence[Kind]:
-        """Register types in use."""
-
-    @property
-    def registers(self) -> Sequence[int]:
-        """Number of the kind of each register."""
-
-    @property
-    def blocks(self) -> Sequence[PlanBlock]:
-        """Straight-line code; the first block is the body."""
-
-    @property
-    def keys(self) -> Sequence[KeySpec]:
-        """Evaluation keys."""
-
-    @property
-    def constants(self) -> Sequence[ConstRef | MapSums]:
-        """What `encode` instructions gather, and block maps."""
 
 
 def encode_code(plan: Executable) -> bytes:

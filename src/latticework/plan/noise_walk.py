@@ -16,13 +16,14 @@ from itertools import count, islice
 from math import inf, log2
 
 from latticework.errors import UnsupportedError
+from latticework.instructions.code import Executable, Instruction
+from latticework.instructions.kinds import CipherKind, DigitsKind, KeyKind, PlainKind
 from latticework.packing.constants import MapSums
 from latticework.packing.keys import galois_action
 from latticework.params import ModulusChain
 from latticework.params.bfv_chain import ChainShape
 from latticework.params.bfv_noise import Noise, NoiseModel, log_sum
-from latticework.plan.code import Executable
-from latticework.plan.schema import CipherKind, DigitsKind, Instruction, KeyKind, PlainKind, Plan
+from latticework.plan.schema import Plan
 
 MAX_SOURCES = 2048  # of one value; more are taken for one that is as large as if all were the same
 Source = tuple[int, int]  # its number, and by how many steps it is turned

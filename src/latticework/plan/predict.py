@@ -15,21 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import RangeError, UnsupportedError
+from latticework.instructions.code import Instruction, PlanBlock
+from latticework.instructions.kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind
 from latticework.packing.arrays import as_vectors
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeySpec, galois_action
 from latticework.plan.error_model import Bound, ErrorModel, Source
-from latticework.plan.schema import (
-    CipherKind,
-    DigitsKind,
-    IndexInput,
-    Instruction,
-    KeyKind,
-    Kind,
-    PlainKind,
-    Plan,
-    PlanBlock,
-)
+from latticework.plan.schema import IndexInput, Plan
 
 OnBound = Callable[[int, Bound], None]
 Bounds = tuple[Bound, ...]

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from latticework.instructions.code import Instruction, PlanBlock
+from latticework.instructions.kinds import Kind
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeyManifest, KeySpec
 from latticework.packing.pack import PackMap
@@ -24,96 +26,6 @@ from latticework.words.escaping import plain_text
 from latticework.words.shown import counted, of_program, shown
 
 FORMAT = 1
-
-
-@dataclass(frozen=True, slots=True)
-class CipherKind:
-    """An array of `count` ciphertexts. basis: 0 = Q, 1 = QP (carries the factor P). secret: 0 main, 1 sparse."""
-
-    slots: int
-    track: int
-    level: int
-    scale: float
-    degree: int
-    basis: int
-    secret: int = 0
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class DigitsKind:
-    """The hoisted form of an array of ciphertexts of this level, scale and degree."""
-
-    slots: int
-    track: int
-    level: int
-    scale: float
-    degree: int
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class PlainKind:
-    """An encoded constant: an array of `count` plaintexts."""
-
-    slots: int
-    track: int
-    level: int
-    scale: float
-    basis: int
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class AddendKind(PlainKind):
-    """An encoded constant in the form in which BFV adds it: times Q / t, rounded."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeyKind:
-    """An evaluation key, by its number in the plan."""
-
-    key: int
-
-
-@dataclass(frozen=True, slots=True)
-class IndexKind:
-    """A public integer."""
-
-
-Kind = CipherKind | DigitsKind | PlainKind | KeyKind | IndexKind
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A register read, and whether it is not read again."""
-
-    register: int
-    last_use: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """One step.
-
-    op         opcode name
-    location   index into the plan's locations
-    immediate  block numbers, constant numbers, integers: as the opcode says
-    """
-
-    op: str
-    location: int
-    operands: tuple[Operand, ...]
-    results: tuple[int, ...]
-    immediate: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PlanBlock:
-    """Straight-line code that ends in `yield`."""
-
-    arguments: tuple[int, ...]
-    code: tuple[Instruction, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from latticework.analysis.simulation import Item, OnValue, Simulation, Slots
+from latticework.instructions.kinds import CipherKind
+from latticework.instructions.walk import Site
 from latticework.packing.arrays import sum_vectors
 from latticework.packing.constants import ConstRef
-from latticework.plan.schema import CipherKind, DigitsKind, Instruction, PlainKind, Plan
-from latticework.plan.simulation import Item, OnValue, Simulation, Slots
+from latticework.plan.schema import Plan
 
 DIGIT_BITS = 13  # of a factor: times a residue of 49 bits, and as much carried over, it fits in 63 bits
 
@@ -40,11 +43,16 @@ class BfvSimulation(Simulation):
         self.dtype = np.int64
         self.modulus = plan.chain.plain_modulus
 
-    def write(self, register: int, value: Item) -> None:
-        """Set a register, reduced."""
-        if isinstance(value, np.ndarray):
-            value = centred(value, self.modulus)
-        self.registers[register] = value
+    def run(self, arguments: Sequence[Item]) -> list[Item]:
+        """Run on reduced inputs."""
+        return super().run([centred(a, self.modulus) if isinstance(a, np.ndarray) else a for a in arguments])
+
+    def step(self, site: Site, operands: list[Any]) -> Sequence[Item]:
+        """The meaning of one instruction, reduced."""
+        return [centred(np.asarray(made), self.modulus) for made in super().step(site, operands)]
+
+    def hold(self, register: int, value: Item) -> None:
+        """Tell whoever listens: every residue fits."""
         kind = self.plan.kind(register)
         if self.on_value is not None and isinstance(kind, CipherKind) and kind.basis == 0:
             assert isinstance(value, np.ndarray)
@@ -62,24 +70,14 @@ class BfvSimulation(Simulation):
         """Slot by slot, reduced, so that thousands of them can be added up."""
         return mul_mod(a, b, self.modulus)
 
-    def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Item]) -> Slots:
-        """What products and constants mean here; all else is as for other schemes."""
-        a = np.asarray(x[0])
-        match instruction.op:
-            case "mul" | "mul_plain" | "mul_relinearize":
-                return self.product(a, np.asarray(x[1]))
-            case "square":
-                return self.product(a, a)
-            case "dot":
-                return sum_vectors(self.product(a, np.asarray(x[1])), instruction.immediate[0])
-            case "mul_int":
-                return self.product(a, np.array(instruction.immediate[0] % self.modulus))
-            case "add_int":
-                return a + instruction.immediate[0] % self.modulus
-        return super().cipher_step(instruction, kind, x)
+    def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
+        """Sums of reduced products."""
+        return sum_vectors(self.product(a, b), groups)
 
-    def expected_scale(
-        self, instruction: Instruction, kind: CipherKind, held: list[CipherKind | PlainKind | DigitsKind]
-    ) -> float | None:
-        """Always 1."""
-        return 1.0
+    def multiple(self, a: Slots, factor: int, ratio: float) -> Slots:
+        """A value times an integer; all scales are 1."""
+        return self.product(a, np.array(factor % self.modulus))
+
+    def integer(self, number: int, scale: float) -> int:
+        """A public integer, reduced."""
+        return number % self.modulus

@@ -1,6 +1,6 @@
 """Run a plan on slot vectors, without any ciphertext: the plan's oracle.
 
-Levels, scales and degrees are checked at every step, values are checked
+Levels, scales and degrees are checked first, values are checked
 against the modulus that has to hold them, and noise can be drawn as modelled.
 """
 
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.analysis.simulation import Item, OnValue, Simulation, Slots
+from latticework.analysis.simulation_bfv import BfvSimulation
+from latticework.instructions.kinds import CipherKind
 from latticework.packing.arrays import as_value
 from latticework.plan import noise as model
-from latticework.plan.schema import CipherKind, IndexInput, Plan
-from latticework.plan.simulation import Item, OnValue, Simulation, Slots, apply_galois
-from latticework.plan.simulation_bfv import BfvSimulation
+from latticework.plan.schema import IndexInput, Plan
 
-__all__ = ["OnValue", "apply_galois", "simulate", "simulate_slots"]
+__all__ = ["OnValue", "simulate", "simulate_slots"]
 
 
 def simulate(
@@ -37,7 +38,8 @@ def simulate(
     public_key  inputs are encrypted under the public key, which is noisier than under the secret key
     on_value    called with (register, value) for every ciphertext of basis Q, value of shape (slots,) or
                 (runs, slots); (count, slots) or (runs, count, slots) where there are several vectors
-    raises      LevelError, ScaleError or RangeError where a step breaks the plan's own rules
+    raises      LevelError, ScaleError, ShapeError or IrError where the code breaks the rules of its instructions,
+                RangeError where a value is too large for its modulus, or a trip count for its loop
     """
     run = BfvSimulation(plan, on_value) if plan.chain.scheme == "bfv" else Simulation(plan, noise, on_value)
     fresh = model.public_encryption(plan.chain) if public_key else model.symmetric_encryption()
@@ -48,7 +50,7 @@ def simulate(
         else:
             packed: Slots = spec.pack.pack(value).astype(run.dtype)
             items.append(run.noisy(packed[..., None, :] if spec.pack.count == 1 else packed, fresh, spec.scale))
-    results = run.block(0, items)
+    results = run.run(items)
     return [
         run.decoded(spec.pack.unpack(np.real(as_value(result))))  # type: ignore[arg-type]
         for spec, result in zip(plan.client.outputs, results, strict=True)
@@ -73,4 +75,4 @@ def simulate_slots(
         run.noisy(np.asarray(x, dtype=np.complex128).reshape(kind.count, kind.slots), fresh, kind.scale)
         for x, kind in zip(inputs, held, strict=True)
     ]
-    return [as_value(np.asarray(value)) for value in run.block(0, items)]
+    return [as_value(np.asarray(value)) for value in run.run(items)]

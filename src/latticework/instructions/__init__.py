@@ -1,0 +1,1 @@
+"""Plan instructions: one record each, by family, and the one walk over code that all analyses of plans share."""

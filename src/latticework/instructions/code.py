@@ -1,0 +1,71 @@
+"""The executable part of a plan: instructions on typed registers, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from latticework.instructions.kinds import Kind
+from latticework.packing.constants import ConstRef, MapSums
+from latticework.packing.keys import KeySpec
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A register read, and whether it is not read again."""
+
+    register: int
+    last_use: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One step.
+
+    op         opcode name
+    location   index into the plan's locations
+    immediate  block numbers, constant numbers, integers: as the opcode says
+    """
+
+    op: str
+    location: int
+    operands: tuple[Operand, ...]
+    results: tuple[int, ...]
+    immediate: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBlock:
+    """Straight-line code that ends in `yield`."""
+
+    arguments: tuple[int, ...]
+    code: tuple[Instruction, ...]
+
+
+class Executable(Protocol):
+    """What a plan has, and already the code that becomes one: all that is executed."""
+
+    @property
+    def kinds(self) -> Sequence[Kind]:
+        """Register types in use."""
+
+    @property
+    def registers(self) -> Sequence[int]:
+        """Number of the kind of each register."""
+
+    @property
+    def blocks(self) -> Sequence[PlanBlock]:
+        """Straight-line code; the first block is the body."""
+
+    @property
+    def keys(self) -> Sequence[KeySpec]:
+        """Evaluation keys."""
+
+    @property
+    def constants(self) -> Sequence[ConstRef | MapSums]:
+        """What `encode` instructions gather, and block maps."""
+
+    @property
+    def locations(self) -> Sequence[Any]:
+        """The user's lines, by number."""

@@ -1,0 +1,123 @@
+"""Blocks and public integers: what the walk runs itself, the same for every analysis.
+
+An integer that is not known before a run is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from latticework.errors import IrError
+from latticework.instructions.kinds import IndexKind, Kind
+from latticework.instructions.record import BOTH, CONTROL, Record, Traits, Use
+
+INDEX = IndexKind()
+
+
+def _same(what: str, have: Sequence[Any], want: Sequence[Any]) -> None:
+    if len(have) != len(want):
+        raise IrError(f"{what}: {len(have)} and {len(want)} values")
+    for number, (a, b) in enumerate(zip(have, want, strict=True)):
+        if a != b:
+            raise IrError(f"{what} {number}: {a} and {b} are not identical")
+
+
+def _require_index(use: Use) -> None:
+    if not use.operands or use.operands[0] != INDEX:
+        raise IrError("the first operand must be an index")
+
+
+def _loop(use: Use) -> Sequence[Kind]:
+    """Values keep their types from turn to turn."""
+    _require_index(use)
+    (arguments, yielded), limit = use.blocks[0], use.immediate[1]
+    if not 0 <= limit <= MAX_TRIPS:
+        raise IrError(f"at most {limit} trips are none that a plan may have")
+    if not arguments or arguments[0] != INDEX:
+        raise IrError("the first argument of a loop body must be an index")
+    _same("initial and carried value", use.operands[1:], arguments[1:])
+    _same("yielded and carried value", yielded, arguments[1:])
+    return arguments[1:]
+
+
+def _branch(use: Use) -> Sequence[Kind]:
+    """Both branches take the operands, and yield the same types."""
+    _require_index(use)
+    for arguments, _ in use.blocks:
+        _same("operand and argument", use.operands[1:], arguments)
+    (_, yielded), (_, other) = use.blocks
+    _same("yielded values of two branches", yielded, other)
+    return yielded
+
+
+def _nothing(_use: Use) -> Sequence[Kind]:
+    return ()
+
+
+def _index(_use: Use) -> Sequence[Kind]:
+    return (INDEX,)
+
+
+MAX_TRIPS = 1 << 31
+
+FOR = Record(
+    name="for",
+    line="run a block so many times, each turn with what the one before yielded",
+    family="other",
+    schemes=BOTH,
+    traits=Traits(control=True, blocks=1),
+    rule=_loop,
+    meaning=lambda walk, site, trips, *carried: walk.loop(site, trips, carried),
+)
+IF = Record(
+    name="if",
+    line="run one of two blocks",
+    family="other",
+    schemes=BOTH,
+    traits=Traits(control=True, blocks=2),
+    rule=_branch,
+    meaning=lambda walk, site, condition, *operands: walk.branch(site, condition, operands),
+)
+YIELD = Record(
+    name="yield",
+    line="end a block, giving these values",
+    family="other",
+    schemes=BOTH,
+    traits=CONTROL,
+    rule=_nothing,
+    meaning=lambda _walk, _site, *values: list(values),
+)
+ICONST = Record(
+    name="iconst",
+    line="a public integer",
+    family="other",
+    schemes=BOTH,
+    traits=CONTROL,
+    rule=_index,
+    meaning=lambda _walk, site: site.use.immediate[0],
+)
+
+
+def _arithmetic(name: str, line: str, function: Callable[[int, int], int]) -> Record:
+    def meaning(_walk: object, _site: object, a: int | None, b: int | None) -> int | None:
+        return None if a is None or b is None else function(a, b)
+
+    return Record(
+        name=name,
+        line=line,
+        family="other",
+        schemes=BOTH,
+        traits=CONTROL,
+        rule=_index,
+        meaning=meaning,
+    )
+
+
+IADD = _arithmetic("iadd", "sum of two public integers", int.__add__)
+ISUB = _arithmetic("isub", "difference of two public integers", int.__sub__)
+IMUL = _arithmetic("imul", "product of two public integers", int.__mul__)
+IMIN = _arithmetic("imin", "the lesser of two public integers", min)
+ILT = _arithmetic("ilt", "whether a public integer is less than another", lambda a, b: int(a < b))
+
+RECORDS = (FOR, IF, YIELD, ICONST, IADD, ISUB, IMUL, IMIN, ILT)

@@ -1,0 +1,104 @@
+"""Inner sums of linear maps: rotated copies of what is mapped, times public diagonals, added up over QP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from latticework.errors import IrError, ShapeError
+from latticework.instructions.constants import require_number
+from latticework.instructions.kinds import CipherKind, DigitsKind, Kind, PlainKind
+from latticework.instructions.record import BOTH, ORDINARY, Machine, Record, Slots, Use
+from latticework.instructions.rules import QP, Q, met, require_key, require_scale, require_switchable
+from latticework.instructions.switches import turned
+from latticework.packing.constants import MapSums
+from latticework.packing.keys import KeySpec
+
+
+def _diagonal_sums(use: Use) -> Sequence[Kind]:
+    num_keys, num_giants, *pairs = use.immediate if len(use.immediate) > 1 else (0, 0)
+    num_terms = len(pairs) // 2
+    fits = len(use.operands) == 1 + num_keys + num_terms and len(use.results) == num_giants
+    if not fits or len(pairs) % 2 or min(num_keys, num_giants - 1, num_terms - 1) < 0:
+        raise IrError(f"{len(use.operands)} operands for {num_terms} terms of {num_giants} giants")
+    digits, keys, plains = use.operands[0], use.operands[1 : 1 + num_keys], use.operands[1 + num_keys :]
+    kinds = [DigitsKind] + [KeySpec] * num_keys + [PlainKind] * num_terms
+    if [type(kind) for kind in use.operands] != kinds:
+        raise IrError(f"needs digits, {num_keys} keys and {num_terms} plaintexts")
+    if digits.degree != 1:
+        raise IrError(f"needs digits of degree 1, got degree {digits.degree}")
+    for key in keys:
+        require_key(use, key, "galois", digits.track, digits.level)
+    for baby, giant in zip(pairs[::2], pairs[1::2], strict=True):
+        if not (0 <= baby <= num_keys and 0 <= giant < num_giants):
+            raise IrError(f"term ({baby}, {giant}) of {num_keys + 1} babies and {num_giants} giants")
+    sums = CipherKind(digits.slots, digits.track, digits.level, digits.scale, 1, QP, count=digits.count)
+    for plain in plains:
+        if met(sums, plain) != digits.count:
+            raise ShapeError(f"{plain.count} vectors of a diagonal for {digits.count} of digits")
+        require_scale(plain.scale, plains[0].scale, "encode all diagonals at one scale")
+    return (replace(sums, scale=digits.scale * plains[0].scale),) * num_giants
+
+
+def _sum_diagonals(run: Machine, use: Use, value: Slots, *rest: Slots | KeySpec) -> list[Slots]:
+    num_keys, num_giants, *pairs = use.immediate
+    babies = [value]
+    for key in rest[:num_keys]:
+        assert isinstance(key, KeySpec)
+        babies.append(turned(run.with_key_noise(value, use.operands[0]), key))
+    sums = [np.zeros_like(value) for _ in range(num_giants)]
+    for baby, giant, plain in zip(pairs[::2], pairs[1::2], rest[num_keys:], strict=True):
+        sums[giant] = sums[giant] + run.product(np.asarray(plain), babies[baby])
+    return sums
+
+
+DIAG_SUMS = Record(
+    name="diag_sums",
+    line="inner sums of a linear transform: rotated copies of one value, times plaintexts",
+    family="switch",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=_diagonal_sums,
+    meaning=_sum_diagonals,
+)
+
+
+def _map_sums(use: Use) -> Sequence[Kind]:
+    """How many sums there are, and the scale of the diagonals, is stated by the result; without keys over Q."""
+    require_number(use, len(use.constants), "constant")
+    if [type(kind) for kind in use.operands] != [CipherKind] + [KeySpec] * (len(use.operands) - 1):
+        raise IrError("needs an array of ciphers, and keys")
+    a, *keys = use.operands
+    require_switchable(a, 1)
+    for key in keys:
+        require_key(use, key, "galois", a.track, a.level)
+    return (replace(a, count=use.stated.count, scale=use.stated.scale, basis=QP if keys else Q),)
+
+
+def _sum_map(run: Machine, use: Use, value: Slots, *keys: KeySpec) -> Slots:
+    source, kind, sums = use.operands[0], use.stated, use.constants[use.immediate[0]]
+    assert isinstance(sums, MapSums)
+    babies = {
+        (in_, baby): turned(run.with_key_noise(value[..., in_, :], source), keys[baby - 1])
+        for in_, baby in sums.products.switches()
+    }
+    totals: Slots = np.zeros((*value.shape[:-2], kind.count, kind.slots), dtype=value.dtype)
+    for (in_, baby, group), constant in zip(sums.products.rows.tolist(), sums.products.values, strict=True):
+        copy = babies[in_, baby] if baby else value[..., in_, :]
+        totals[..., group, :] += run.product(run.encoded(constant, kind.scale / source.scale), copy)
+    return totals
+
+
+MAP_SUMS = Record(
+    name="map_sums",
+    line="inner sums of a block map: rotated copies of its inputs, times plaintexts",
+    family="switch",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=_map_sums,
+    meaning=_sum_map,
+)
+
+RECORDS = (DIAG_SUMS, MAP_SUMS)

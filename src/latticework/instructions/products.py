@@ -1,0 +1,134 @@
+"""Products, of ciphertexts and with what is public."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from latticework.errors import IrError, RangeError
+from latticework.instructions.kinds import CipherKind, Kind, PlainKind
+from latticework.instructions.record import BFV, BOTH, CKKS, ORDINARY, Machine, Record, Slots, Traits, Use
+from latticework.instructions.rules import met, product_of, require_key, summed
+
+
+def _product(use: Use) -> CipherKind:
+    """Of two ciphertexts, or of one with itself."""
+    return product_of(use.operands[0], use.operands[-1])
+
+
+def _with_plain(use: Use) -> CipherKind:
+    a: CipherKind = use.operands[0]
+    b: PlainKind = use.operands[1]
+    return replace(a, count=met(a, b), scale=a.scale * b.scale)
+
+
+MUL = Record(
+    name="mul",
+    line="product of two ciphertexts, of degree 2",
+    family="product",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=lambda use: (_product(use),),
+    meaning=lambda run, _use, a, b: run.product(a, b),
+)
+SQUARE = Record(
+    name="square",
+    line="product of a ciphertext with itself, of degree 2",
+    family="product",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=lambda use: (_product(use),),
+    meaning=lambda run, _use, a: run.product(a, a),
+)
+MUL_PLAIN = Record(
+    name="mul_plain",
+    line="product of a ciphertext and a plaintext",
+    family="plain",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=lambda use: (_with_plain(use),),
+    meaning=lambda run, _use, a, b: run.product(a, b),
+)
+
+
+def _dot(use: Use) -> Sequence[Kind]:
+    """The second factor is an array of ciphertexts or of plaintexts."""
+    if [type(kind) for kind in use.operands] not in ([CipherKind, CipherKind], [CipherKind, PlainKind]):
+        raise IrError("needs a cipher, and a cipher or a plaintext")
+    product = _with_plain(use) if isinstance(use.operands[1], PlainKind) else _product(use)
+    return (summed(product, use.immediate[0]),)
+
+
+DOT = Record(
+    name="dot",
+    line="sums of the products of two arrays, of neighbours, in groups",
+    family="product",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=_dot,
+    meaning=lambda run, use, a, b: run.dot(a, b, use.immediate[0]),
+)
+
+
+def _relinearized(use: Use) -> Sequence[Kind]:
+    a, b, key = use.operands
+    require_key(use, key, "relin", a.track, a.level)
+    return (replace(product_of(a, b), degree=1),)
+
+
+MUL_RELINEARIZE = Record(
+    name="mul_relinearize",
+    line="mul and relinearize, with one division for both",
+    family="product",
+    schemes=BFV,
+    traits=ORDINARY,
+    rule=_relinearized,
+    meaning=lambda run, _use, a, b, _key: run.product(a, b),
+)
+
+
+def _rescaled(use: Use) -> Sequence[Kind]:
+    """The scale of the product is free: the integer stands for any number near it."""
+    return (replace(use.operands[0], scale=use.stated.scale),)
+
+
+def _multiple(run: Machine, use: Use, a: Slots) -> Slots:
+    return run.multiple(a, use.immediate[0], use.operands[0].scale / use.stated.scale)
+
+
+MUL_INT = Record(
+    name="mul_int",
+    line="product of a ciphertext and an integer",
+    family="plain",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=_rescaled,
+    meaning=_multiple,
+)
+
+
+def _by_monomial(use: Use) -> Sequence[Kind]:
+    if not 0 <= use.immediate[0] < 2 * use.chain.ring_degree:
+        raise IrError(f"X^{use.immediate[0]} in a ring of degree {use.chain.ring_degree}; exponents are below 2N")
+    return use.operands
+
+
+def _turn(_run: Machine, use: Use, a: Slots) -> Slots:
+    exponent, half = use.immediate[0], use.chain.ring_degree // 2
+    if exponent % half:
+        raise RangeError(f"mul_monomial: X^{exponent} has no meaning on slots")
+    product: Slots = a * (1, 1j, -1, -1j)[exponent // half]
+    return product
+
+
+MUL_MONOMIAL = Record(
+    name="mul_monomial",
+    line="product of a ciphertext and a power of X: of i, for multiples of N/2",
+    family="plain",
+    schemes=CKKS,
+    traits=Traits(is_complex=True),
+    rule=_by_monomial,
+    meaning=_turn,
+)
+
+RECORDS = (MUL, SQUARE, MUL_PLAIN, DOT, MUL_RELINEARIZE, MUL_INT, MUL_MONOMIAL)

@@ -1,0 +1,152 @@
+"""What there is to know of a plan instruction, in one record: its opcode's types, meaning, price and words.
+
+A record is made once, in the file of its family; every field must be given, so that nothing about an instruction is
+forgotten in silence. Records know neither compiler nor runtime nor analyses: what a field needs of the analysis that
+asks (drawing noise, products modulo t), it takes through the protocol of that field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.instructions.kinds import MAIN, CipherKind, DigitsKind
+from latticework.packing.constants import ConstRef, MapSums
+from latticework.packing.keys import KeySpec
+
+Slots = npt.NDArray[Any]  # (..., count, slots)
+CKKS, BFV = ("ckks",), ("bfv",)
+BOTH = CKKS + BFV
+
+FAMILIES = ("switch", "divide", "product", "plain", "add", "encode", "other")  # what time is spent on, for reports
+
+
+class Chain(Protocol):
+    """What a type rule asks of a modulus chain."""
+
+    @property
+    def scheme(self) -> str:
+        """ "ckks" or "bfv"."""
+
+    @property
+    def ring_degree(self) -> int:
+        """N."""
+
+    def covers(self, held: tuple[int, int], wanted: tuple[int, int]) -> bool:
+        """Whether the basis of one (track, level) lies within that of another."""
+
+    def modulus(self, level: int, track: int = 0) -> int:
+        """Product of the Q limbs of a level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An instruction as its record sees it.
+
+    operands   types of what it reads; of a key, which one
+    results    types of what it makes, as they are stated
+    blocks     of loops and branches: types of the arguments of each inner block, and of what it yields
+    keys, constants  of the whole plan: immediates may be numbers of these
+    """
+
+    operands: tuple[Any, ...]
+    results: tuple[Any, ...]
+    immediate: tuple[int, ...]
+    chain: Chain
+    keys: Sequence[KeySpec] = ()
+    constants: Sequence[ConstRef | MapSums] = ()
+    blocks: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
+
+    @property
+    def stated(self) -> Any:
+        """The type of the first result, as it is stated."""
+        return self.results[0]
+
+
+class Machine(Protocol):
+    """What a meaning asks of the simulation that runs it: products modulo t where there is one, and noise."""
+
+    def product(self, a: Slots, b: Slots) -> Slots:
+        """Slot by slot."""
+
+    def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
+        """Sums of products, of neighbours, in so many groups."""
+
+    def multiple(self, a: Slots, factor: int, ratio: float) -> Slots:
+        """A value times an integer, read at another scale: times `ratio`."""
+
+    def integer(self, number: int, scale: float) -> Any:
+        """A public integer as what it adds to a slot at a scale."""
+
+    def encoded(self, constant: ConstRef, scale: float) -> Slots:
+        """Public vectors as the encoder rounds them."""
+
+    def random(self) -> np.random.Generator:
+        """For integers that a ciphertext's randomness decides."""
+
+    def with_key_noise(self, a: Slots, held: CipherKind | DigitsKind) -> Slots:
+        """With the noise of a product with a key, of what is held like this."""
+
+    def with_rounding(self, a: Slots, result: CipherKind, degree: int) -> Slots:
+        """With the rounding of a division of a ciphertext of this degree."""
+
+    def with_sparse_noise(self, a: Slots, result: CipherKind) -> Slots:
+        """With the noise of the switch to the sparse secret."""
+
+    def with_raised_noise(self, a: Slots, result: CipherKind, factor: int) -> Slots:
+        """With the noise of the switch from the sparse secret, after a product with an integer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What few instructions are.
+
+    control     all it deals with is public: integers, keys, blocks; the walk runs it itself
+    blocks      how many of its immediates, the first ones, are numbers of blocks
+    secret      number of the secret under which its operands are
+    is_complex  it can make complex slots of real ones, whatever its keys and plaintexts are
+    """
+
+    control: bool = False
+    blocks: int = 0
+    secret: int = MAIN
+    is_complex: bool = False
+
+
+ORDINARY, CONTROL = Traits(), Traits(control=True)
+
+Rule = Callable[[Use], Sequence[Any]]
+Meaning = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One plan instruction.
+
+    name     its opcode, as in `cpp/exec/opcodes.def`, which has the kinds and numbers of operands and immediates
+    line     what it does, in one line
+    family   what its time is spent on: of FAMILIES
+    schemes  that have it
+    traits   what sets it apart from ordinary instructions, if anything
+    rule     types of the results from those of operands and the immediates; what they leave free is as stated.
+             raises LevelError, ScaleError, ShapeError or IrError; messages go on after the name of the instruction
+    meaning  (machine, use, *operands) -> result, or a list of several: slot vectors (..., count, slots) and keys as
+             their `KeySpec`; of control instructions (walk, site, *operands)
+    """
+
+    name: str
+    line: str
+    family: str
+    schemes: tuple[str, ...]
+    traits: Traits
+    rule: Rule
+    meaning: Meaning
+
+    def __post_init__(self) -> None:
+        assert self.family in FAMILIES, f"{self.name}: there is no family {self.family}"
+        missing = [f.name for f in fields(self) if getattr(self, f.name) is None]
+        assert not missing, f"{self.name}: the record has no {', '.join(missing)}"

@@ -1,0 +1,73 @@
+"""Sums and differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from latticework.instructions.kinds import CipherKind, Kind
+from latticework.instructions.record import BOTH, ORDINARY, Meaning, Record, Use
+from latticework.instructions.rules import RESCALE, met, require_q, require_scale, summed
+from latticework.packing.arrays import sum_vectors
+
+
+def _sum(use: Use) -> Sequence[Kind]:
+    a, b = use.operands
+    count = met(a, b)
+    require_scale(a.scale, b.scale, RESCALE)
+    degree = max(a.degree, b.degree) if isinstance(b, CipherKind) else a.degree
+    return (replace(a, count=count, degree=degree),)
+
+
+def _of_two(name: str, line: str, meaning: Meaning) -> Record:
+    return Record(
+        name=name,
+        line=line,
+        family="add",
+        schemes=BOTH,
+        traits=ORDINARY,
+        rule=_sum,
+        meaning=meaning,
+    )
+
+
+ADD = _of_two("add", "sum of two ciphertexts", lambda _run, _use, a, b: a + b)
+SUB = _of_two("sub", "difference of two ciphertexts", lambda _run, _use, a, b: a - b)
+ADD_PLAIN = _of_two("add_plain", "sum of a ciphertext and a plaintext", lambda _run, _use, a, b: a + b)
+SUB_PLAIN = _of_two("sub_plain", "a ciphertext minus a plaintext", lambda _run, _use, a, b: a - b)
+NEG = Record(
+    name="neg",
+    line="a ciphertext with the other sign",
+    family="add",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=lambda use: use.operands,
+    meaning=lambda _run, _use, a: -a,
+)
+
+
+def _over_q(use: Use) -> Sequence[Kind]:
+    require_q(use.operands[0], "; mod_down first")
+    return use.operands
+
+
+ADD_INT = Record(
+    name="add_int",
+    line="a ciphertext plus one integer in every slot",
+    family="add",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=_over_q,
+    meaning=lambda run, use, a: a + run.integer(use.immediate[0], use.stated.scale),
+)
+SUM = Record(
+    name="sum",
+    line="neighbours of an array added up, in groups",
+    family="add",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=lambda use: (summed(use.operands[0], use.immediate[0]),),
+    meaning=lambda _run, use, a: sum_vectors(a, use.immediate[0]),
+)
+
+RECORDS = (ADD, SUB, ADD_PLAIN, SUB_PLAIN, NEG, ADD_INT, SUM)

@@ -1,0 +1,188 @@
+"""The one walk over the code of a plan: blocks, loops, branches, public integers, keys, and when values end.
+
+What is computed on the way is a *domain*: slot vectors (simulation), error bounds, noise, buffers, prices. A domain
+says what one instruction makes of its operands (`step`), and may say how often a loop's body is followed (`loop`),
+which branch is (`branch`), and listen to registers (`hold`, `drop`) and places (`visit`).
+
+To make a domain: derive from `Domain`, write `step`, and take what each instruction does from a field of its record,
+so that the domain itself names no opcode; a new field goes to `Record`, and all records then have to have it.
+
+- A domain that knows all public integers runs loops turn by turn, as `Domain` does without more.
+- One that looks at a body once (prices) overrides `loop`: it multiplies what it counts by the trips, calls `body` once
+  with None for the counter and for what is carried, and divides again. `branch` then calls both branches.
+- One that looks at a body twice (buffers) calls `body` min(trips, 2) times.
+- Of integers that are not known, the value is None; so are the trips of a loop that depends on them.
+
+A fault that a step raises without a line of the user's gets the line of its instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from latticework.errors import RangeError, UserError
+from latticework.instructions.code import Executable, Instruction
+from latticework.instructions.control import YIELD
+from latticework.instructions.kinds import KeyKind
+from latticework.instructions.record import Chain, Record, Use
+from latticework.instructions.table import RECORDS, check_types
+
+Body = Callable[..., list[Any]]  # (counter, carried) -> what the body yields
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the code, and the instruction there."""
+
+    block: int
+    place: int
+    instruction: Instruction
+    record: Record
+    use: Use
+
+
+class Domain:
+    """What a walk computes; see above. Values of registers are the domain's own."""
+
+    def step(self, site: Site, operands: list[Any]) -> Sequence[Any]:
+        """What an instruction makes of its operands: a value for each result."""
+        raise NotImplementedError
+
+    def loop(self, _site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[Any]:
+        """A counted loop, turn by turn."""
+        assert trips is not None
+        for turn in range(trips):
+            carried = body(turn, carried)
+        return carried
+
+    def branch(
+        self, _site: Site, condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
+    ) -> Sequence[Any]:
+        """One of two branches."""
+        return then() if condition else otherwise()
+
+    def hold(self, register: int, value: Any) -> None:
+        """A register gets a value."""
+
+    def drop(self, register: int) -> None:
+        """A register was read for the last time."""
+
+    def visit(self, site: Site) -> None:
+        """An instruction comes next."""
+
+
+class Walk:
+    """Follows code for a domain."""
+
+    def __init__(self, code: Executable, chain: Chain, domain: Domain) -> None:
+        self.code = code
+        self.chain = chain
+        self.domain = domain
+        self.registers: dict[int, Any] = {}
+        kinds = [kind if not isinstance(kind, KeyKind) else code.keys[kind.key] for kind in code.kinds]
+        self._kinds = [kinds[number] for number in code.registers]
+        self._sites: dict[int, list[Site]] = {}
+
+    def run(self, number: int, arguments: Sequence[Any]) -> list[Any]:
+        """Follow a block; returns what it yields."""
+        registers, domain = self.registers, self.domain
+        for register, value in zip(self.code.blocks[number].arguments, arguments, strict=True):
+            registers[register] = value
+            domain.hold(register, value)
+        for site in self.sites(number):
+            domain.visit(site)
+            instruction, record = site.instruction, site.record
+            operands = [registers[operand.register] for operand in instruction.operands]
+            if record is YIELD:
+                return operands
+            if site.use.blocks:  # whose values end inside
+                self.release(instruction)
+            try:
+                if record.traits.control:
+                    found = record.meaning(self, site, *operands)
+                    results: Sequence[Any] = found if type(found) is list else [found]
+                else:
+                    results = domain.step(site, operands)
+                for register, value in zip(instruction.results, results, strict=True):
+                    registers[register] = value
+                    domain.hold(register, value)
+            except UserError as error:
+                if error.at is not None:
+                    raise
+                raise type(error)(error.message, at=self.code.locations[instruction.location]) from None
+            self.release(instruction)
+        raise AssertionError(f"block {number} does not end in yield")
+
+    def release(self, instruction: Instruction) -> None:
+        """End the values that an instruction reads for the last time."""
+        for operand in instruction.operands:
+            if operand.last_use and operand.register in self.registers:
+                del self.registers[operand.register]
+                self.domain.drop(operand.register)
+
+    def loop(self, site: Site, trips: int | None, carried: Sequence[Any]) -> list[Any]:
+        """The meaning of a counted loop."""
+        block, limit = site.instruction.immediate
+        if trips is not None and not 0 <= trips <= limit:
+            raise RangeError(f"for: the trip count is {trips}; this plan allows 0 to {limit}")
+
+        def body(turn: int | None, values: Sequence[Any]) -> list[Any]:
+            return self.run(block, [turn, *values])
+
+        return list(self.domain.loop(site, trips, carried, body))
+
+    def branch(self, site: Site, condition: int | None, operands: Sequence[Any]) -> list[Any]:
+        """The meaning of a branch."""
+        then, otherwise = (partial(self.run, block, operands) for block in site.instruction.immediate)
+        return list(self.domain.branch(site, condition, then, otherwise))
+
+    def sites(self, number: int) -> list[Site]:
+        """The instructions of a block, as their records see them; made when the block is first looked at."""
+        if number not in self._sites:
+            self._sites[number] = [
+                Site(number, place, instruction, RECORDS[instruction.op], self.use(instruction))
+                for place, instruction in enumerate(self.code.blocks[number].code)
+            ]
+        return self._sites[number]
+
+    def use(self, instruction: Instruction) -> Use:
+        """An instruction with the types of what it reads and makes."""
+        code, kinds = self.code, self._kinds
+        return Use(
+            tuple([kinds[o.register] for o in instruction.operands]),
+            tuple([kinds[r] for r in instruction.results]),
+            instruction.immediate,
+            self.chain,
+            code.keys,
+            code.constants,
+            tuple([self._border(number) for number in inner_blocks(instruction)]),
+        )
+
+    def _border(self, number: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Types of a block's arguments, and of what it yields."""
+        block = self.code.blocks[number]
+        yielded = (o.register for o in block.code[-1].operands)
+        return tuple(self._kinds[r] for r in block.arguments), tuple(self._kinds[r] for r in yielded)
+
+    def check(self) -> None:
+        """Raise unless all code is as its records' rules say; with the user's line, as `run` does."""
+        checked = set()
+        for number in range(len(self.code.blocks)):
+            for site in self.sites(number):
+                instruction, use = site.instruction, site.use
+                key = (instruction.op, use.operands, use.results, use.immediate)
+                if key in checked and not use.blocks:
+                    continue
+                checked.add(key)
+                try:
+                    check_types(site.record, use)
+                except UserError as error:
+                    raise type(error)(error.message, at=self.code.locations[instruction.location]) from None
+
+
+def inner_blocks(instruction: Instruction) -> tuple[int, ...]:
+    """Numbers of the blocks that an instruction runs."""
+    return instruction.immediate[: RECORDS[instruction.op].traits.blocks]

@@ -1,0 +1,91 @@
+"""The table of instructions: nothing may be forgotten, and rules, walk and messages belong together."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from tiny_plans import DOWN, TOP, counted_plan, loop_plan
+
+from latticework import _core
+from latticework.analysis.simulate import simulate
+from latticework.errors import IrError
+from latticework.instructions.products import MUL
+from latticework.instructions.record import Record
+from latticework.instructions.table import RECORDS, table_of
+from latticework.instructions.walk import Domain, Walk
+
+GIVEN = {f.name: getattr(MUL, f.name) for f in fields(Record)}
+
+
+@pytest.mark.parametrize("field", GIVEN)
+def test_a_record_that_lacks_a_field_cannot_be_made(field):
+    with pytest.raises(TypeError, match=f"'{field}'"):
+        Record(**{name: value for name, value in GIVEN.items() if name != field})
+    with pytest.raises(AssertionError):
+        Record(**{**GIVEN, field: None})
+
+
+def test_there_is_one_record_for_every_opcode_of_the_core():
+    assert set(RECORDS) == set(_core.opcodes())
+    opcodes, records = list(RECORDS), list(RECORDS.values())
+    with pytest.raises(AssertionError, match=r"opcodes without a record: \['mul'\]"):
+        table_of([record for record in records if record is not MUL], opcodes)
+    with pytest.raises(AssertionError, match="records without: {'mul'}"):
+        table_of(records, [name for name in opcodes if name != "mul"])
+    with pytest.raises(AssertionError, match="two records"):
+        table_of([*records, MUL], opcodes)
+
+
+def test_lines_are_one_line_and_tell_instructions_apart():
+    lines = [record.line for record in RECORDS.values()]
+    assert len(set(lines)) == len(lines)
+    assert all(line and "\n" not in line and not line.endswith(".") for line in lines)
+
+
+class Visits(Domain):
+    """How often each instruction is come to, loops turn by turn."""
+
+    def __init__(self):
+        self.seen = []
+
+    def step(self, site, operands):
+        return [site.record.name] * len(site.use.results)
+
+    def visit(self, site):
+        self.seen.append(site.instruction.op)
+
+
+def test_the_walk_runs_loops_and_ends_values():
+    plan, visits = loop_plan(), Visits()
+    walk = Walk(plan, plan.chain, visits)
+    assert walk.run(0, ["x"]) == ["mul_plain"]
+    assert visits.seen.count("rotate") == 3 and visits.seen.count("key") == 2
+    last = [replace(o, last_use=True) for o in plan.blocks[0].code[3].operands]
+    code = list(plan.blocks[0].code)
+    code[3] = replace(code[3], operands=tuple(last))
+    ended = replace(plan, blocks=(replace(plan.blocks[0], code=tuple(code)), plan.blocks[1]))
+    walk = Walk(ended, plan.chain, Visits())
+    walk.run(0, ["x"])
+    assert code[3].operands[0].register not in walk.registers
+
+
+def with_kinds(plan, kinds):
+    """A plan some registers of which are of other types."""
+    registers = list(plan.registers)
+    for number, (register, kind) in enumerate(kinds.items()):
+        registers[register] = len(plan.kinds) + number
+        assert plan.kind(register) != kind
+    return replace(plan, kinds=(*plan.kinds, *kinds.values()), registers=tuple(registers))
+
+
+def test_a_wrong_type_in_a_loop_names_the_line():
+    right = with_kinds(loop_plan(), {13: replace(DOWN, scale=DOWN.scale**2)})
+    assert len(simulate(right, [np.zeros(5)])) == 1
+    wrong = with_kinds(right, {6: replace(TOP, count=2)})
+    with pytest.raises(IrError, match=r"program.py:3: rotate: the result is stated as .*count=2"):
+        simulate(wrong, [np.zeros(5)])
+
+
+def test_trips_beyond_the_limit_name_the_line():
+    with pytest.raises(ValueError, match="program.py:3: for: the trip count is 4; this plan allows 0 to 3"):
+        simulate(counted_plan(3), [np.zeros(5), 4])

@@ -28,7 +28,7 @@ def main() -> None:
         return
     for path, options in ((record.QUICK, []), (record.SLOW, ["--slow"])):
         before = record.read(path)["cases"] if path.exists() else {}
-        cases = process.run(*options)
+        cases = dict(sorted(process.run(*options).items()))
         record.write(path, process.versions(), cases)
         changed = [name for name, made in cases.items() if list(record.differences("", before.get(name), made))]
         gone = [name for name in before if name not in cases]

@@ -1,6 +1,6 @@
 """Compile and run cases in this process, which `pinned.py` starts: JSON of what came out, on standard output.
 
-python tests/witness/child.py [--slow] [--threads N] [--backend NAME] [--dump DIR] [CASE ...]
+python tests/witness/child.py [--slow] [--threads N] [--backend NAME] [--dump DIR] [--share K/N] [CASE ...]
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--dump", type=Path)
+    parser.add_argument("--share", default="0/1", help="K/N: every N-th case, from number K")
     parser.add_argument("cases", nargs="*")
     asked = parser.parse_args()
     load(slow=asked.slow)
@@ -78,7 +79,8 @@ def main() -> None:
     deploy = Deploy(asked.threads, asked.backend)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        names = asked.cases or list(CASES)
+        first, step = map(int, asked.share.split("/"))
+        names = (asked.cases or list(CASES))[first::step]
         json.dump({name: witness(name, deploy, asked.dump) for name in names}, sys.stdout)
 
 

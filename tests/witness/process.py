@@ -1,4 +1,4 @@
-"""A process in which cases come out the same on every machine.
+"""Processes in which cases come out the same on every machine.
 
 Plans hold numbers of calibration, and NumPy, its BLAS and the C library compute the last bits of some functions
 differently by what the processor can do. So all of them are told to do what every x86-64 processor can. Keys and
@@ -13,6 +13,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,31 +23,39 @@ from numpy._core import _multiarray_umath as loops
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SECONDS = 1200
+PROCESSES = 2
 
 
 def run(*arguments: str, environment: dict[str, str] | None = None) -> dict[str, Any]:
-    """What `child.py` says of cases, name -> plans, outputs, seconds.
+    """What `child.py` says of cases, name -> plans, outputs, seconds; two processes share the cases out.
 
-    environment  beside what pins the process, or instead of it
+    environment  beside what pins the processes, or instead of it
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(PROCESSES) as pool:
         library = Path(folder) / "fixed_entropy.so"
         build = [os.environ.get("CXX", "c++"), "-O1", "-shared", "-fPIC", str(HERE / "fixed_entropy.cpp")]
         subprocess.run([*build, "-o", str(library)], check=True, timeout=SECONDS)
         preload = " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(library)]))
-        ended = subprocess.run(
-            [sys.executable, str(HERE / "child.py"), *arguments],
-            cwd=ROOT,
-            env=os.environ | pins() | {"LD_PRELOAD": preload} | (environment or {}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
+        whole = os.environ | pins() | {"LD_PRELOAD": preload} | (environment or {})
+        shares = pool.map(lambda share: _started([*arguments, f"--share={share}/{PROCESSES}"], whole), range(PROCESSES))
+        return {name: made for share in shares for name, made in share.items()}
+
+
+def _started(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
+    ended = subprocess.run(
+        [sys.executable, str(HERE / "child.py"), *arguments],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
     if ended.returncode:
         raise RuntimeError(f"tests/witness/child.py failed:\n{ended.stderr[-4000:]}")
-    return json.loads(ended.stdout)
+    made: dict[str, Any] = json.loads(ended.stdout)
+    return made
 
 
 def pins() -> dict[str, str]:

@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
     "levels": "techniques ir dialects params packing plan.noise",
     "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
-    "passes": "ir dialects approx packing",
+    "passes": "ir dialects approx levels packing",
     "expand": "techniques ir dialects params packing",
     "keys": "ir dialects params packing",
     "codegen": f"ir dialects params expand passes keys techniques analysis {PLAN}",

@@ -28,6 +28,6 @@ def test_output_is_as_written(name, before, after):
     assert step.name == name
     module = parse_module(before)
     verify(module)
-    result = step.run(module)
+    result = step.run(module, None)
     verify(result)
     assert print_module(result).strip() == after.strip()

@@ -18,11 +18,11 @@ Y = np.array([1.0, -0.0, 3.0, -0.5])
 @given(module=modules(notes=False), trip=st.integers(0, 3))
 def test_meaning_is_kept(step, module, trip):
     before = print_module(module)
-    result = step.run(module)
+    result = step.run(module, None)
     verify(result)
     assert print_module(module) == before
     with np.errstate(all="ignore"):
         expected, got = (interpret(m, {"n": trip, "x": X, "y": Y}) for m in (module, result))
     assert [a.tobytes() for a in got] == [a.tobytes() for a in expected]
-    assert print_module(step.run(result)) == print_module(result)
+    assert print_module(step.run(result, None)) == print_module(result)
     assert sum(1 for _ in result.walk()) <= sum(1 for _ in module.walk())

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from array_programs import Deployed, draw, encrypted, values
-from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
+from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, primitives_of, small_chain
 
 from latticework.analysis.simulate import simulate
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.cost import CostModel, estimate
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import ShapeError
-from latticework.expand import expand
 from latticework.ir import Builder, Module, interpret
 from latticework.levels import program_depth
 from latticework.levels.reach import reach
@@ -211,5 +210,5 @@ def test_bootstraps_act_on_every_vector():
     attrs = {"level": Level(0, one), "scale": scales[one], "real": True, "iterations": 1}
     builder.create("loop.yield", [builder.build("ckks.bootstrap", [x], **attrs)])
     arrays = RNG.uniform(-1, 1, (2, slots)).astype(complex)
-    (found,) = interpret(expand(module, chain), [arrays])
+    (found,) = interpret(primitives_of(module, chain), [arrays])
     np.testing.assert_allclose(found, arrays, atol=1e-5)

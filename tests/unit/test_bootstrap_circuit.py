@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vec_cases import counted
+from vec_cases import counted, primitives_of
 
 from latticework.analysis.simulate import simulate_slots
 from latticework.codegen.bootstraps import bootstrap_plan, precision, predicted_precision
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import FormatError, IrError, LevelError
-from latticework.expand import expand
 from latticework.expand.bootstrap import bootstrap_module, butterfly_maps
 from latticework.expand.eval_mod import expand_eval_mod, exponential_coefficients
 from latticework.expand.primitives import Primitives
@@ -132,7 +131,7 @@ def test_without_noise_only_the_series_is_off(slots, real):
     chain = bootstrap_chain("T11")
     module = bootstrap_module(chain, slots, 2, real=real)
     verify(module)
-    primitives = expand(module, chain)
+    primitives = primitives_of(module, chain)
     verify(primitives)
     x = slots_of("random", slots, np.random.default_rng(4), real)
     (symbolic,), (found,) = interpret(module, [x]), interpret(primitives, [x])
@@ -144,7 +143,7 @@ def test_without_noise_only_the_series_is_off(slots, real):
 def test_a_real_bootstrap_drops_imaginary_parts_and_takes_one_eval_mod():
     chain = bootstrap_chain("T11")
     x = slots_of("random", 1024, np.random.default_rng(5))
-    modules = {real: expand(bootstrap_module(chain, 1024, 3, real=real), chain) for real in (False, True)}
+    modules = {real: primitives_of(bootstrap_module(chain, 1024, 3, real=real), chain) for real in (False, True)}
     (found,) = interpret(modules[True], [x])
     assert precision(found, x.real).worst_bits > 24
     products = {r: counted(m)["ckks.mul"] + counted(m)["ckks.square"] for r, m in modules.items()}
@@ -154,14 +153,16 @@ def test_a_real_bootstrap_drops_imaginary_parts_and_takes_one_eval_mod():
 def test_a_second_iteration_bootstraps_the_error_of_the_first():
     chain = bootstrap_chain("T11")
     x = slots_of("random", 1024, np.random.default_rng(6))
-    (once,), (twice,) = (interpret(expand(bootstrap_module(chain, 1024, 3, iterations=i), chain), [x]) for i in (1, 2))
+    (once,), (twice,) = (
+        interpret(primitives_of(bootstrap_module(chain, 1024, 3, iterations=i), chain), [x]) for i in (1, 2)
+    )
     assert precision(twice, x).rms_bits > precision(once, x).rms_bits + 10
 
 
 def test_higher_levels_than_the_floor_are_dropped():
     chain = bootstrap_chain("T11")
     x = slots_of("random", 64, np.random.default_rng(7))
-    (found,) = interpret(expand(bootstrap_module(chain, 64, 2, start=chain.main.top), chain), [x])
+    (found,) = interpret(primitives_of(bootstrap_module(chain, 64, 2, start=chain.main.top), chain), [x])
     assert precision(found, x).worst_bits > 24
 
 
@@ -230,6 +231,6 @@ def test_what_cannot_be_bootstrapped_is_an_error():
     with pytest.raises(LevelError, match="targets"):
         bootstrap_module(build_chain(1024, Need(3, 16, 40, 8), 2, insecure=True), 16, 1)
     with pytest.raises(LevelError, match="starts at level 2"):
-        expand(bootstrap_module(chain, 16, 2, start=1), chain)
+        primitives_of(bootstrap_module(chain, 16, 2, start=1), chain)
     with pytest.raises(IrError, match="iterations"):
         bootstrap_module(chain, 16, 2, iterations=3)

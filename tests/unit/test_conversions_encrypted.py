@@ -29,7 +29,7 @@ CASES = [
 def program(conversion):
     """A module that converts one secret array."""
     v = Vectors(1, slots=conversion.source.slots, counts=(conversion.source.count,))
-    return run_passes(v.done(conversion.lower(v.builder, v.x[0])), [cse, dce])
+    return run_passes(v.done(conversion.lower(v.builder, v.x[0])), (cse.PASS, dce.PASS))
 
 
 @pytest.mark.parametrize(("name", "source", "target"), CASES)

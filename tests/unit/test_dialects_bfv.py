@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from vec_cases import SLOTS, Vectors
+from vec_cases import SLOTS, Vectors, primitives_of
 
 from latticework.dialects.bfv import AddendType
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, Level, PlainType
 from latticework.errors import IrError, LevelError, ShapeError
-from latticework.expand import expand
 from latticework.ir import Builder, Module, interpret, parse_module, print_module, run_passes, verify
 from latticework.levels import manage_bfv
 from latticework.packing.constants import splat
@@ -74,7 +73,7 @@ def test_meanings_are_kept_down_to_primitives():
     inputs = [np.arange(SLOTS) - 5.0, 9.0 - np.arange(SLOTS)]
     wanted = interpret(module, inputs)
     managed = manage_bfv(module, CHAIN)
-    expanded = run_passes(expand(managed, CHAIN), (cse.PASS, dce.PASS))
+    expanded = run_passes(primitives_of(managed, CHAIN), (cse.PASS, dce.PASS))
     for stage in (managed, expanded):
         verify(stage)
         for have, want in zip(interpret(stage, inputs), wanted, strict=True):

@@ -106,7 +106,7 @@ def test_replace_all_uses():
 def test_passes_run_in_order_with_events():
     ticks = iter(range(100))
     events = []
-    steps = [Pass("first", lambda m: m.clone()), dce.PASS, cse.PASS]
+    steps = [Pass("first", lambda m, _cost: m.clone()), dce.PASS, cse.PASS]
     run_passes(negations(), steps, on_event=events.append, clock=lambda: float(next(ticks)))
     assert [(e.name, e.num_ops_before, e.num_ops_after, e.start, e.end) for e in events] == [
         ("first", 6, 6, 0, 1),
@@ -116,7 +116,7 @@ def test_passes_run_in_order_with_events():
 
 
 def test_a_pass_that_breaks_the_module_is_caught():
-    def broken(module):
+    def broken(module, _cost):
         result = module.clone()
         result.body.ops[0].result.type = vec.VecType(1, 2, "real", True)
         return result

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from vec_cases import SLOTS, Vectors, line, small_chain
+from vec_cases import SLOTS, Vectors, line, primitives_of, small_chain
 
 import latticework as lw
 from latticework.codegen.emit import emit_code
@@ -10,7 +10,6 @@ from latticework.codegen.generate import PRIMITIVE_PASSES
 from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
 from latticework.compiler.pipeline import VECTOR_PASSES, to_copies
 from latticework.dialects import scalar  # noqa: F401  (defines the ops)
-from latticework.expand import expand
 from latticework.ir import interpret, parse_module, print_module, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.levels import manage_levels, program_depth
@@ -61,7 +60,7 @@ def test_stages_of_vectors(program, length):
     assert program_depth(made) <= 1 and len(input_levels(made)) == len(module.inputs)
     assert not is_clear(made.body.terminator.operands[0], line(), {})
     chain = small_chain(1)
-    primitives = run_passes(expand(manage_levels(made, chain), chain), PRIMITIVE_PASSES)
+    primitives = run_passes(primitives_of(manage_levels(made, chain), chain), PRIMITIVE_PASSES)
     keys = planned_keys(primitives, chain)
     code = emit_code(primitives, chain, keys)
     assert sum(len(block.code) for block in code.blocks) > length / 2

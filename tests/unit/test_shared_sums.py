@@ -5,7 +5,7 @@ import pytest
 
 from latticework.cost import CostModel
 from latticework.dialects.tensor import TensorType
-from latticework.ir import Builder, Module, interpret
+from latticework.ir import Builder, Module, interpret, run_passes
 from latticework.layout import assign_layouts
 from latticework.layout_cost import Seconds, find_layouts, slots_needed
 from latticework.ops.lower import lower_to_vectors
@@ -82,7 +82,7 @@ def test_a_factor_moves_through_the_additions_into_the_map():
             ],
         ),
     )
-    folded = dce.PASS.run(fold_splats.PASS.run(module))
+    folded = run_passes(module, (fold_splats.PASS, dce.PASS))
     assert not [op for op in folded.walk() if op.name == "vec.mul"]
     x = np.random.default_rng(2).normal(size=64)
     (y,) = interpret(folded, [into.pack(x)])

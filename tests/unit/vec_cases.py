@@ -10,7 +10,7 @@ import numpy as np
 
 from latticework.codegen.emit import emit_code
 from latticework.dialects import ckks, key, loop, rlwe, vec  # noqa: F401  (defines the ops)
-from latticework.expand import expand
+from latticework.expand import LevelPrices, choose_ways, expanding
 from latticework.ir import INDEX, Block, Builder, Module, Region, Value, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.levels import manage_levels, program_depth
@@ -19,6 +19,7 @@ from latticework.packing.pack import PackDim, PackMap
 from latticework.params import ModulusChain, Need, build_chain
 from latticework.passes import cse, dce
 from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
+from latticework.techniques import UNPACKED, Techniques
 
 SLOTS = 16
 
@@ -116,11 +117,17 @@ def managed(module: Module, chain: ModulusChain | None = None) -> Module:
     return result
 
 
+def primitives_of(
+    module: Module, chain: ModulusChain, techniques: Techniques = UNPACKED, prices: LevelPrices | None = None
+) -> Module:
+    """A managed module as primitives, the pass held to what it declares."""
+    choices = choose_ways(module, techniques, prices)
+    return run_passes(module, (expanding(chain, choices, hoisting=techniques.hoisting),))
+
+
 def expanded(module: Module, chain: ModulusChain, **ways: Any) -> Module:
-    """The module as primitives."""
-    result = expand(managed(module, chain), chain, **ways)
-    verify(result)
-    return run_passes(result, (cse.PASS, dce.PASS))
+    """The module as primitives, those that nothing reads gone."""
+    return run_passes(primitives_of(managed(module, chain), chain, **ways), (cse.PASS, dce.PASS))
 
 
 def plan_of(module: Module, chain: ModulusChain, **ways: Any) -> Plan:

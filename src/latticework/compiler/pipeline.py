@@ -18,29 +18,27 @@ from latticework.errors import LevelError
 from latticework.frontend import Program, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.frontend.softmax import expand_softmax
-from latticework.ir import Builder, Module, Op, Pass, PassEvent, Value, run_passes, verify
+from latticework.ir import Builder, Module, PassEvent, Value, run_passes, verify
 from latticework.keys import manifest
 from latticework.layout import assign_layouts
 from latticework.layout_cost import (
     LAN_BITS_A_SECOND,
     USUAL_DEPTH,
-    VectorCosts,
+    CodeCost,
     explained,
     find_layouts,
     least_ring_degree,
     may_share_sums,
-    merge_maps,
     ring_degree_for,
     slots_needed,
     vector_costs,
 )
-from latticework.levels import constants, keep_whole_origins, manage_bfv, manage_levels, program_depth, unrolled
+from latticework.levels import constants, keep_whole_origins, manage_bfv, manage_levels, program_depth, unroll
 from latticework.ops.lower import lower_to_vectors
-from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import MAX_SLOTS, ModulusChain
 from latticework.params.bfv_noise import Noise
 from latticework.params.select_bfv import check_noise, select_bfv
-from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
+from latticework.passes import cse, dce, fold_splats, merge_maps, normalize_polynomials, share_inputs, share_outputs
 from latticework.plan.schema import Plan
 from latticework.techniques import ALL, UNPACKED, Techniques
 
@@ -49,8 +47,10 @@ __all__ = ["to_bfv_plan", "to_plan", "to_polynomials", "to_primitives", "to_tens
 TENSOR_PASSES = (cse.PASS, dce.PASS)
 _TIDY = (cse.PASS, dce.PASS)
 FOLDING_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, *_TIDY)
+MERGING_PASSES = (merge_maps.PASS, *_TIDY)
 SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
 VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
+UNROLLING_PASSES = (unroll.PASS, *_TIDY)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
 
 SCARCE_LEVEL_SHARE = 100.0
@@ -130,7 +130,7 @@ def to_vectors(
         if techniques.merged_maps and not exact:
             share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
             level = share * decisions.seconds / (program_depth(made) + 2)
-            made = run_passes(made, (merging(prices, level), *_TIDY), on_event=on_event)
+            made = run_passes(made, MERGING_PASSES, CodeCost(prices, level), on_event=on_event)
         made = run_passes(made, sharing, on_event=on_event)
         why = explained(module, decisions, bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
@@ -155,11 +155,8 @@ def to_copies(module: Module, on_event: OnEvent | None = None, sizes: Sequence[f
 
     sizes  largest magnitude of every output, where some are small
     """
-    copied = unrolled(module)
-    if copied is not module:
-        copied = run_passes(copied, _TIDY, on_event=on_event)
-    placed = replace(constants.PASS, run=lambda module: constants.run(module, sizes)) if sizes else constants.PASS
-    flat = run_passes(copied, (placed, dce.PASS), on_event=on_event)
+    copied = run_passes(module, UNROLLING_PASSES, on_event=on_event) if unroll.has_loops(module) else module
+    flat = run_passes(copied, (constants.placing(sizes), dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
 
@@ -174,11 +171,6 @@ def with_small_outputs(vectors: Vectors, sizes: Sequence[float], on_event: OnEve
     flat = to_copies(vectors.module, on_event, sizes)
     before = program_depth(vectors.flat or vectors.module)
     return replace(vectors, flat=flat, depth=vectors.depth + program_depth(flat) - before)
-
-
-def merging(prices: VectorCosts, level_seconds: float) -> Pass:
-    """The pass that merges linear operations by these prices, each level having one too."""
-    return Pass("merge-maps", lambda module: merge_maps(module, prices, level_seconds), reads="vec", writes="vec")
 
 
 def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
@@ -210,11 +202,9 @@ def _to_code(
     managed: Module, chain: ModulusChain, on_event: OnEvent | None, costs: CostModel | None, techniques: Techniques
 ) -> Lowered:
     """Primitives, keys and code of a module in which every value has its level, of any scheme."""
-    verify(managed)
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
-    choices: dict[Op, Choice] = {}
-    made = generate(managed, chain, prices=prices, techniques=techniques, choices=choices, on_event=on_event)
-    return Lowered(managed, made.module, made.code, manifest(made.module, made.keys, chain), choices)
+    made = generate(managed, chain, prices=prices, techniques=techniques, on_event=on_event)
+    return Lowered(managed, made.module, made.code, manifest(made.module, made.keys, chain), made.choices)
 
 
 def with_squares(module: Module, count: int) -> Module:

@@ -18,6 +18,7 @@ from latticework.errors import LevelError
 from latticework.expand.eval_mod import expand_eval_mod
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.primitives import Primitives, cipher
+from latticework.expand.ways import choose_way, way_of_width
 from latticework.ir import Builder, Module, Value
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import LinearMap
@@ -106,7 +107,8 @@ class _Bootstrap:
         """The slots of x as the coefficients of a polynomial, at level 0."""
         for piece in butterfly_maps(cipher(x).slots, self.circuit.stc_levels, inverse=False):
             level = cipher(x).level.index - 1
-            x = expand_linear_transform(self.p, x, piece, level, self.p.chain.main.scales[level])
+            scale = self.p.chain.main.scales[level]
+            x = expand_linear_transform(self.p, x, piece, level, scale, choose_way(piece), hoisting=True)
         return x
 
     def raised(self, x: Value) -> Value:
@@ -139,8 +141,9 @@ class _Bootstrap:
         end = self.p.chain.tracks[self.track].scales[self.top - levels]
         for done, piece in enumerate(butterfly_maps(slots, levels, inverse=True), 1):
             scale = end if done == levels else start * (end / start) ** (done / levels)
-            width = self.circuit.cts_babies * _unit(piece) or None
-            x = expand_linear_transform(self.p, x, piece, self.top - done, scale, width)
+            width = self.circuit.cts_babies * _unit(piece)
+            way = way_of_width(piece, width) if width else choose_way(piece)
+            x = expand_linear_transform(self.p, x, piece, self.top - done, scale, way, hoisting=True)
         return x
 
     def series(self, half: Value, scale: float) -> Value:

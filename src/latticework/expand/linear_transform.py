@@ -11,88 +11,37 @@ Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from collections.abc import Sequence
 
 from latticework.dialects.rlwe import CipherType
 from latticework.expand.inner_sums import Part, inner_sums
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
 from latticework.packing.constants import LinearMap, MapSums, Way
-from latticework.packing.loop_nests.baby_giant import (
-    ROTOM,
-    TYPICAL,
-    Choice,
-    Mode,
-    Places,
-    Prices,
-    Split,
-    choose,
-    count,
-    places,
-)
+from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
-from latticework.techniques import UNPACKED, Techniques
-
-
-@dataclass(frozen=True, slots=True)
-class Ways:
-    """How expansions may carry linear maps out.
-
-    prices      by which widths are chosen
-    techniques  complex packing is for maps that are real, of real vectors
-    """
-
-    prices: Prices = TYPICAL
-    techniques: Techniques = UNPACKED
-
-    def choose(self, where: Places, real: bool) -> Choice:
-        """The cheapest of the ways that may be gone."""
-        may = self.techniques
-        prices = self.prices if may.hoisting else self.prices.without_hoisting()
-        mode: Mode = "rotations" if not may.baby_steps else "cost" if may.tuned_widths else "counts"
-        packing = real and may.complex_packing
-        return choose(where, prices if may.tuned_widths else ROTOM, packing=packing, mode=mode)
 
 
 def expand_linear_transform(
-    p: Primitives,
-    x: Value,
-    linear_map: LinearMap,
-    level: int,
-    scale: float,
-    width: int | None = None,
-    *,
-    ways: Ways = Ways(),
-    real: bool = False,
-    on_choice: Callable[[Choice], None] | None = None,
+    p: Primitives, x: Value, linear_map: LinearMap, level: int, scale: float, choice: Choice | None, *, hoisting: bool
 ) -> Value:
     """Primitive operations for one linear map; x settled above `level`, or at it where scales are 1.
 
-    width  of the baby steps, or None for the cheapest
-    real   whether the map and the vectors it is applied to are real
-    on_choice  is told how it is carried out
+    choice    how it is carried out; None if it has no diagonals
+    hoisting  whether steps of one input share its decomposition
     """
     kind = cipher(x)
-    where = places(linear_map)
     single = (linear_map.count_in, linear_map.count_out) == (1, 1)
     plain_scale = scale * p.dropped(kind.level, level) / kind.scale
-    if not where.steps.size:
+    if choice is None:
         zero = p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
         return zero if single else p.take(zero, [0] * linear_map.count_out)
-    choice = ways.choose(where, real)
-    if width is not None:
-        choice = Choice(Split(width), count(where, Split(width)))
-    if on_choice is not None:
-        on_choice(choice)
     if choice.packing == "diagonals":
-        x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, where, choice.apart)
+        x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, linear_map, choice.apart)
     if choice.packing == "inputs":
         x = _with_next(p, x, read_inputs(linear_map))
     sums = MapSums(linear_map, Way(choice.split, choice.packing, choice.apart))
-    parts = inner_sums(p, x, sums, plain_scale, hoisting=ways.techniques.hoisting)
+    parts = inner_sums(p, x, sums, plain_scale, hoisting=hoisting)
     made = _turned_and_added(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
     if choice.packing in ("inputs", "diagonals"):
         made = p.add(made, p.conjugate(made))
@@ -101,9 +50,9 @@ def expand_linear_transform(
     return made if single else _in_place(p, made, linear_map, scale)
 
 
-def _with_turned(p: Primitives, x: Value, where: Places, apart: int) -> Value:
+def _with_turned(p: Primitives, x: Value, linear_map: LinearMap, apart: int) -> Value:
     """x + i rotate(x, apart) of the vectors that a block map reads; where it reads none, any of them."""
-    used = np.unique(where.in_).tolist()
+    used = read_inputs(linear_map)
     read = p.take(x, used)
     both = p.add(read, p.mul_i(p.rotate(read, apart)))
     return p.take(both, [used.index(u) if u in used else 0 for u in range(cipher(x).count)])

@@ -11,40 +11,48 @@ Cost: O(ops of the result).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
 
 from latticework.dialects import bfv, ckks  # noqa: F401  (defines the ops)
-from latticework.dialects.rlwe import Level
 from latticework.expand.bootstrap import expand_bootstrap
-from latticework.expand.linear_transform import Ways, expand_linear_transform
+from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
-from latticework.ir import Block, Builder, Loc, Module, Op, Value, rebuild
-from latticework.packing.loop_nests.baby_giant import TYPICAL, Choice, Prices
+from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, rebuild
+from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import ModulusChain
-from latticework.techniques import UNPACKED, Techniques
+
+# What it may make: a primitive of the schemes, or an operation that it is given by others of the same kind.
+WRITTEN = ("rlwe", "ckks", "bfv", "key")
+# What stands for many primitives, and is gone.
+SYMBOLIC = ("ckks.linear_transform", "bfv.linear_transform", "ckks.polynomial", "ckks.bootstrap")
+
+
+def expanding(chain: ModulusChain, choices: Mapping[Op, Choice], *, hoisting: bool = True) -> Pass[object]:
+    """The pass for one chain, with the linear maps of the module that it is given carried out as chosen."""
+
+    def run(module: Module, _cost: object) -> Module:
+        return expand(module, chain, choices, hoisting=hoisting)
+
+    return Pass("expand", run, reads=(*WRITTEN, "loop", "vec"), writes=WRITTEN, removes=SYMBOLIC)
 
 
 def expand(
     module: Module,
     chain: ModulusChain,
+    choices: Mapping[Op, Choice],
     *,
-    prices: Callable[[Level], Prices] | None = None,
-    techniques: Techniques = UNPACKED,
-    choices: dict[Op, Choice] | None = None,
+    hoisting: bool = True,
 ) -> Module:
     """Primitive operations for a managed module.
 
-    prices      of linear maps whose operand is at a level; typical ones if not given
-    techniques  how linear maps may be carried out, and whether rotations share decompositions
-    choices     is given how each linear map of the module is carried out
+    choices   how each linear map of the module is carried out
+    hoisting  whether rotations of one value share its decomposition
     """
     merged = _read_only_by(module, _MERGED)
-    chosen: dict[Op, Choice] = {} if choices is None else choices
     turned: dict[Value, dict[Loc, float]] = defaultdict(lambda: defaultdict(float))  # rotations of a value on each line
     for op in module.walk():
-        if op.name == "rlwe.rotate" and techniques.hoisting:
+        if op.name == "rlwe.rotate" and hoisting:
             turned[op.operands[0]][op.loc] += 1.0
     shared: dict[
         tuple[Value, Block], Value
@@ -57,11 +65,8 @@ def expand(
         match op.name:
             case "ckks.linear_transform" | "bfv.linear_transform":
                 attrs, kind = op.attrs, cipher(op.result)
-                at = cipher(operands[0]).level
                 new = expand_linear_transform(
-                    p, operands[0], attrs["map"], kind.level.index, kind.scale,
-                    ways=Ways(TYPICAL if prices is None else prices(at), techniques), real=attrs.get("real") is True,
-                    on_choice=partial(chosen.__setitem__, op),
+                    p, operands[0], attrs["map"], kind.level.index, kind.scale, choices.get(op), hoisting=hoisting
                 )  # fmt: skip
             case "ckks.polynomial":
                 new = expand_polynomial(

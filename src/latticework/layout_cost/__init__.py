@@ -10,10 +10,10 @@ from latticework.layout_cost.find import (
     slots_needed,
     vector_costs,
 )
-from latticework.layout_cost.merged_maps import merge_maps
 from latticework.layout_cost.prices import (
     LAN_BITS_A_SECOND,
     NETWORKS,
+    CodeCost,
     Counted,
     Seconds,
     VectorCosts,
@@ -22,7 +22,7 @@ from latticework.layout_cost.prices import (
 )
 
 __all__ = [
-    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "Counted", "Seconds", "VectorCosts", "code_seconds",
-    "explained", "find_layouts", "least_ring_degree", "may_share_sums", "merge_maps", "ring_degree_for",
+    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "CodeCost", "Counted", "Seconds", "VectorCosts", "code_seconds",
+    "explained", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for",
     "sending_seconds", "slots_needed", "vector_costs",
 ]  # fmt: skip

@@ -289,9 +289,27 @@ def sending_seconds(module: Module, costs: VectorCosts) -> float:
     return costs.sent(sum(_count(v) for v in (*module.inputs, *ends)))
 
 
-def operation_seconds(costs: VectorCosts, op: Op, spent: int) -> float:
-    """What one operation of straight vec code takes, by itself."""
-    return _PRICED[op.name](costs, op, spent)[0]
+@dataclass(frozen=True)
+class CodeCost:
+    """What passes over straight vec code ask for. Implements `passes.merge_maps.Cost`.
+
+    vectors  prices of operations;  level  of one more level of the program
+    """
+
+    vectors: VectorCosts
+    level: float
+
+    def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
+        """A linear transform."""
+        return self.vectors.linear(linear_map, spent, real)
+
+    def rotations(self, count: int, spent: int) -> float:
+        """So many rotations of one vector."""
+        return self.vectors.rotations(count, spent)
+
+    def operation(self, op: Op, spent: int) -> float:
+        """One operation, by itself."""
+        return _PRICED[op.name](self.vectors, op, spent)[0]
 
 
 def _count(value: Value) -> int:

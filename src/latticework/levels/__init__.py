@@ -5,7 +5,6 @@ from latticework.levels.manage import manage_levels
 from latticework.levels.manage_bfv import manage_bfv
 from latticework.levels.origins import keep_whole_origins
 from latticework.levels.spending import LoopSpending, Spent, loop_spending, spending
-from latticework.levels.unroll import unrolled
 
 __all__ = [
     "LoopSpending",
@@ -16,5 +15,4 @@ __all__ = [
     "manage_levels",
     "program_depth",
     "spending",
-    "unrolled",
 ]

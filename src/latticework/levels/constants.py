@@ -23,17 +23,26 @@ from latticework.ir.core import walk_block
 from latticework.levels.factors import Emitter, Scaling, Way, scaled_origin
 from latticework.packing.constants import ConstRef
 
+WRITTEN = (
+    "vec.add", "vec.constant", "vec.label", "vec.linear_transform", "vec.mul", "vec.polynomial", "vec.splat",
+    "vec.trivial",
+)  # fmt: skip
 LEAST, MOST = 2.0**-12, 4.0  # numbers between these wait
 MOST_LABEL = 2.0**20  # an output's number, or one over it
 SMALL = 2.0**-10  # outputs whose magnitude is less are scaled up
 ODD = 1.0 - 2.0**-30  # a factor by which no other is a whole number, which would scale noise up too
 
 
-def run(module: Module, sizes: Sequence[float] = ()) -> Module:
-    """The module with its public factors where they spend the fewest levels.
+def placing(sizes: Sequence[float] = ()) -> Pass[object]:
+    """The pass.
 
     sizes  largest magnitude of every output, if known: small ones are made about 1 before they are read by a scale
     """
+    return Pass("place-constants", lambda module, _cost: _placed(module, sizes), reads=("vec", "loop"), writes=WRITTEN)
+
+
+def _placed(module: Module, sizes: Sequence[float]) -> Module:
+    """The module with its public factors where they spend the fewest levels."""
     body = Block()
     placer = _Placer(Scaling())
     emitter = placer.scaling.emitter(body)
@@ -291,6 +300,3 @@ def _divided(term: float | ConstRef | None, number: float) -> float | ConstRef:
     if isinstance(term, ConstRef):
         return term.times(1.0 / number) if number != 1.0 else term
     return term / number
-
-
-PASS = Pass("place-constants", run, reads="vec", writes="vec")

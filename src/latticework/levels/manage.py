@@ -21,8 +21,8 @@ from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.vec import VecType
 from latticework.errors import ScaleError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
+from latticework.levels import unroll
 from latticework.levels.depth import input_levels, is_free_factor, is_public, plan_loop, polynomial_depth
-from latticework.levels.unroll import unrolled
 from latticework.packing.constants import ConstRef, splat
 from latticework.params import ModulusChain
 from latticework.techniques import ALL, Techniques
@@ -52,7 +52,7 @@ def manage_levels(
     techniques  whether products are relinearised and rescaled lazily
     starts      level of each input, counted down from the top; the lowest that do if not given
     """
-    module = unrolled(module)
+    module = unroll.run(module)
     body = Block()
     result = Module(body, list(module.input_names), list(module.outputs), dict(module.sources))
     emitter = _Emitter(Builder(body), chain, techniques)

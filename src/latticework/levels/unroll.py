@@ -7,14 +7,19 @@ loops. Cost: O(ops), times the copies.
 
 from __future__ import annotations
 
-from latticework.ir import Block, Builder, Module, Op, Region, Value
+from latticework.ir import Block, Builder, Module, Op, Pass, Region, Value
 from latticework.ir.builder import region_block
 from latticework.levels.depth import Env, LoopPlan, levels_of, plan_loop
 
 
-def unrolled(module: Module) -> Module:
+def has_loops(module: Module) -> bool:
+    """Whether there may be anything to unroll."""
+    return any(op.name == "loop.for" for op in module.body.ops)
+
+
+def run(module: Module, _cost: object = None) -> Module:
     """The module without loops that spend levels."""
-    if not any(op.name == "loop.for" for op in module.body.ops):
+    if not has_loops(module):
         return module
     body = Block()
     builder = Builder(body)
@@ -87,3 +92,6 @@ def _guarded(
     inside.create("loop.yield", _emitted(block, inside, mapping, env))
     Builder(skip, builder.loc).create("loop.yield", [skip.add_arg(v.type, v.origin) for v in carried])
     return list(builder.create("loop.if", [condition, *carried], {}, [Region(run), Region(skip)]).results)
+
+
+PASS = Pass("unroll", run, reads=("vec", "loop"), writes=("loop.if", "loop.index_constant", "loop.index_less"))

@@ -14,7 +14,7 @@ from latticework.ir.passes import Pass
 from latticework.ir.rewrite import rebuild
 
 
-def run(module: Module) -> Module:
+def run(module: Module, _cost: object = None) -> Module:
     """The module with equal ops shared."""
     same = _repeated(module)
     lines: dict[Value, list[Loc]] = {}

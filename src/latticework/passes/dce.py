@@ -12,7 +12,7 @@ from latticework.ir.passes import Pass
 from latticework.ir.rewrite import rebuild
 
 
-def run(module: Module) -> Module:
+def run(module: Module, _cost: object = None) -> Module:
     """The module without dead ops."""
     live = live_ops(module)
     if all(op in live for op in module.walk()):

@@ -15,7 +15,7 @@ SUMS = ("vec.add", "vec.sub", "vec.neg")
 PUBLIC = ("vec.splat", "vec.constant")
 
 
-def run(module: Module) -> Module:
+def run(module: Module, _cost: object = None) -> Module:
     """Fold every product with a splat that can be."""
     taking: set[Value] = set()
     factors: dict[Value, float] = {}
@@ -138,4 +138,4 @@ def _constant(value: Value, factor: float, builder: Builder) -> Value:
     return builder.build("vec.constant", [], value=replace(constant, factor=constant.factor * factor))
 
 
-PASS = Pass("fold-splats", run, reads="vec", writes="vec")
+PASS = Pass("fold-splats", run, reads=("vec", "loop"), writes=("vec.constant", "vec.linear_transform", "vec.splat"))

@@ -14,7 +14,7 @@ from latticework.packing.constants import Polynomial
 UNIT = (-1.0, 1.0)
 
 
-def run(module: Module) -> Module:
+def run(module: Module, _cost: object = None) -> Module:
     """Normalise all polynomials of a module."""
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
@@ -50,4 +50,5 @@ def run(module: Module) -> Module:
     return rebuild(module, visit) if any(op.name == "vec.polynomial" for op in module.walk()) else module
 
 
-PASS = Pass("normalize-polynomials", run, reads="vec", writes="vec")
+WRITTEN = ("vec.add", "vec.mul", "vec.polynomial", "vec.splat", "vec.sub")
+PASS = Pass("normalize-polynomials", run, reads=("vec", "loop"), writes=WRITTEN)

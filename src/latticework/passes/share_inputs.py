@@ -20,7 +20,7 @@ from latticework.packing.loop_nests.joined import stacked
 PRICES = replace(TYPICAL, hoist=1.5, product=0.25)  # of a decomposition and a product, in baby steps
 
 
-def run(module: Module) -> Module:
+def run(module: Module, _cost: object = None) -> Module:
     """Join the maps of every value."""
     groups = _groups(module)
     place = {op: (group, number) for group in groups for number, op in enumerate(group)}
@@ -76,4 +76,4 @@ def price(linear_map: LinearMap) -> float:
     return choose(places(linear_map), PRICES).counts.price(PRICES)
 
 
-PASS = Pass("share-inputs", run, reads="vec", writes="vec")
+PASS = Pass("share-inputs", run, reads=("vec", "loop"), writes=("vec.linear_transform", "vec.take"))

@@ -16,7 +16,7 @@ from latticework.packing.loop_nests.joined import side_by_side
 from latticework.passes.share_inputs import is_block, price
 
 
-def run(module: Module) -> Module:
+def run(module: Module, _cost: object = None) -> Module:
     """Join the maps of every sum."""
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
@@ -78,4 +78,4 @@ def _arrays(value: Value) -> list[Value]:
     return [value]
 
 
-PASS = Pass("share-outputs", run, reads="vec", writes="vec")
+PASS = Pass("share-outputs", run, reads=("vec", "loop"), writes=("vec.concat", "vec.linear_transform"))

@@ -12,20 +12,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from latticework.dialects.vec import VecType
-from latticework.ir import Builder, Loc, Module, Op, Value, rebuild
-from latticework.layout_cost.linear_forms import Form, base_form
-from latticework.layout_cost.linear_regions import Region, formed, regions, spends_level
-from latticework.layout_cost.prices import VectorCosts, operation_seconds
+from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.levels.depth import Env, block_levels
 from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, splat
 from latticework.packing.pack import REPEAT, PackDim, PackMap
+from latticework.passes.linear_forms import Form, base_form
+from latticework.passes.linear_regions import Region, formed, regions, spends_level
 
 MOST_WORK = 1 << 24  # numbers in the forms of groups that begin at one layer
 TOO_DEAR = 2.0  # times what its layers take as they are written, for a group to be made any longer
+
+
+class Cost(Protocol):
+    """What vector operations take whose operands have spent so many levels, in seconds or any one unit."""
+
+    @property
+    def level(self) -> float:
+        """One more level of the program."""
+
+    def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
+        """A linear transform."""
+
+    def rotations(self, count: int, spent: int) -> float:
+        """So many rotations of one vector."""
+
+    def operation(self, op: Op, spent: int) -> float:
+        """An operation of straight vec code, by itself."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +65,17 @@ class Group:
         return list(found)
 
 
-def merge_maps(module: Module, costs: VectorCosts, level_seconds: float) -> Module:
-    """The module with linear operations merged. No value lies on a lower level than before.
-
-    level_seconds  what one more level of the program costs
-    """
+def run(module: Module, cost: Cost) -> Module:
+    """The module with linear operations merged. No value lies on a lower level than before."""
     env: Env = dict.fromkeys(module.inputs, 0)
     block_levels(module.body, env)
     spent = {value: -level for value, level in env.items() if level is not None}
     made: dict[Value, Group] = {}
     lines: dict[Value, Loc] = {}
     for region in regions(module.body):
-        for group in _Cuts(region, module, costs, level_seconds, spent).best():
+        for group in _Cuts(region, module, cost, spent).best():
             made.update(dict.fromkeys(group.forms, group))
-            lines.update((value, _lines(group.ops(value), costs, spent)) for value in group.forms)
+            lines.update((value, _lines(group.ops(value), cost, spent)) for value in group.forms)
     if not made:
         return module
     module = module.empty_like(module.body)  # whose sources may grow
@@ -95,8 +109,7 @@ class _Cuts:
 
     region: Region
     module: Module
-    costs: VectorCosts
-    level_seconds: float
+    cost: Cost
     spent: Mapping[Value, int]
 
     def best(self) -> tuple[Group, ...]:
@@ -125,7 +138,7 @@ class _Cuts:
         return found.groups
 
     def _state(self, seconds: float, spent: Mapping[Value, int], groups: tuple[Group, ...]) -> _State:
-        return _State(seconds, self.level_seconds * max(spent.values(), default=0), spent, groups)
+        return _State(seconds, self.cost.level * max(spent.values(), default=0), spent, groups)
 
     def _written(self, before: _State, layer: int) -> _State:
         """With a layer's own operations."""
@@ -133,7 +146,7 @@ class _Cuts:
         for op in self.region.ops:
             if self.region.layers[op.result] == layer:
                 level = max(spent[v] for v in op.operands if v.is_secret)
-                seconds += operation_seconds(self.costs, op, level)
+                seconds += self.cost.operation(op, level)
                 spent[op.result] = level + spends_level(op)
         return self._state(seconds, spent, before.groups)
 
@@ -146,7 +159,7 @@ class _Cuts:
             level = max(before.spent[group.bases[number][0]] for number in numbers)
             turn = _turned_whole(forms)
             if turn is not None:
-                seconds += self.costs.rotations(1, level) if turn[1] else 0.0
+                seconds += self.cost.rotations(1, level) if turn[1] else 0.0
             else:
                 together.setdefault(numbers, []).extend(forms)
                 level += 1
@@ -155,7 +168,7 @@ class _Cuts:
             spent[value] = level
         for numbers, forms in together.items():
             level = max(before.spent[group.bases[number][0]] for number in numbers)
-            seconds += self.costs.linear(_unweighted(numbers, forms), level, True)
+            seconds += self.cost.linear(_unweighted(numbers, forms), level, True)
         return self._state(seconds, spent, (*before.groups, group))
 
     def _groups(self, start: int) -> Iterator[Group | None]:
@@ -191,10 +204,10 @@ class _Cuts:
         )
 
 
-def _lines(ops: Sequence[Op], costs: VectorCosts, spent: Mapping[Value, int]) -> Loc:
+def _lines(ops: Sequence[Op], cost: Cost, spent: Mapping[Value, int]) -> Loc:
     """The lines of operations that become one, by the price of each alone; the last one is what messages name."""
     levels = [max(spent[v] for v in op.operands if v.is_secret) for op in ops]
-    prices = [operation_seconds(costs, op, level) for op, level in zip(ops, levels, strict=True)]
+    prices = [cost.operation(op, level) for op, level in zip(ops, levels, strict=True)]
     return Loc.fused([(op.loc, price) for op, price in zip(ops, prices, strict=True)], ops[0].loc)
 
 
@@ -319,3 +332,7 @@ def _count(value: Value) -> int:
 def _slots(value: Value) -> int:
     assert isinstance(value.type, VecType)
     return value.type.slots
+
+
+WRITTEN = ("vec.add", "vec.concat", "vec.constant", "vec.linear_transform", "vec.rotate", "vec.take")
+PASS = Pass("merge-maps", run, reads=("vec", "loop"), writes=WRITTEN)

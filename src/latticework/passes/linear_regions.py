@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Op, Value
-from latticework.layout_cost.linear_forms import FloatArray, Form, total
 from latticework.levels.depth import is_free_factor
 from latticework.packing.constants import ConstRef, Gather, at_most
+from latticework.passes.linear_forms import FloatArray, Form, total
 
 MOST_DIAGONALS = 256  # of a map that is looked into
 MOST_NUMBERS = 1 << 20  # in the diagonals of a map, and in a form

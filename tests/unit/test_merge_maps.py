@@ -10,10 +10,10 @@ from latticework.cost import CostModel
 from latticework.dialects import loop  # noqa: F401  (defines the ops)
 from latticework.frontend import Secret
 from latticework.ir import interpret, run_passes, verify
-from latticework.layout_cost import Seconds, merge_maps
-from latticework.layout_cost.linear_forms import base_form, total
+from latticework.layout_cost import CodeCost, Seconds
 from latticework.levels import program_depth
-from latticework.passes import cse, dce
+from latticework.passes import cse, dce, merge_maps
+from latticework.passes.linear_forms import base_form, total
 from latticework.techniques import Techniques
 
 RNG = np.random.default_rng(8)
@@ -24,7 +24,7 @@ BAND = np.eye(SLOTS) + np.eye(SLOTS, k=1) / 3 - np.eye(SLOTS, k=-2) / 7
 def merged(module, level_seconds=0.005, tolerance=1e-9):
     """The merged module, verified to compute the same."""
     sources = dict(module.sources)
-    result = run_passes(merge_maps(module, COSTS, level_seconds), (cse.PASS, dce.PASS))
+    result = run_passes(module, (merge_maps.PASS, cse.PASS, dce.PASS), CodeCost(COSTS, level_seconds))
     verify(result)
     assert module.sources == sources
     shapes = [(v.type.count, v.type.slots) if v.type.count > 1 else v.type.slots for v in module.inputs]

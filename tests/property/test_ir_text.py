@@ -36,6 +36,7 @@ def test_types_round_trip_to_the_same_object(value):
 def test_modules_round_trip(module):
     verify(module)
     text = print_module(module)
+    assert print_module(parse_module(print_module(module, aliases=True), sources=module.sources)) == text
     parsed = parse_module(text, sources=module.sources)
     verify(parsed)
     assert print_module(parsed) == text

@@ -103,7 +103,7 @@ def test_sources_must_have_the_form_that_is_written():
     ("old", "new", "line", "message"),
     [
         ('"module"() ({', '"modul"() ({', 6, "expected an alias or the module"),
-        ("#loc1 = ", "#lok1 = ", 2, "expected an alias or the module"),
+        ("#loc1 = ", "#loc = ", 2, "expected an alias or the module"),
         ('"def f(x):", #loc0', '"def f(x):", #loc9', 2, "#loc9 is not a defined loc"),
         ("loc(#origin2)", "loc(#origin7)", 7, "#origin7 is not a defined origin"),
         ("loc(#origin2)", "loc(#loc1)", 7, "#loc1 is not a defined origin"),

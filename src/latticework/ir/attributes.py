@@ -73,8 +73,11 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or attribute_key(a) == attribute_key(b)
 
 
-def print_attribute(value: Any) -> str:
-    """The text of an attribute, exact: floats in hexadecimal, strings as JSON."""
+def print_attribute(value: Any, shorten: Callable[[str, str], str] | None = None) -> str:
+    """The text of an attribute, exact: floats in hexadecimal, strings as JSON.
+
+    shorten  given the name of a class and the text of an instance: what to write in its place
+    """
     if value is None:
         return "none"
     kind = type(value)
@@ -89,12 +92,13 @@ def print_attribute(value: Any) -> str:
     if kind is complex:
         return f"#complex<{value.real.hex()}, {value.imag.hex()}>"
     if kind is tuple:
-        return "[" + ", ".join(map(print_attribute, value)) + "]"
+        return "[" + ", ".join([print_attribute(item, shorten) for item in value]) + "]"
     if kind in _names:
         held = [(name, getattr(value, name), default) for name, default in _fields[kind]]
         shown = [(name, item) for name, item, default in held if default is MISSING or not _same(item, default)]
-        body = ", ".join(f"{name} = {print_attribute(item)}" for name, item in shown)
-        return f"#{_names[kind]}<{body}>"
+        body = ", ".join(f"{name} = {print_attribute(item, shorten)}" for name, item in shown)
+        text = f"#{_names[kind]}<{body}>"
+        return text if shorten is None else shorten(_names[kind], text)
     if hasattr(kind, "attribute_text"):
         return str(value.attribute_text())
     raise IrError(f"a {kind.__name__} cannot be an attribute; register its class, or keep arrays in Module.sources")

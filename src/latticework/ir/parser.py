@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -18,7 +19,7 @@ Item = TypeVar("Item")
 
 _VALUE = re.compile(r"%\d++(?:#\d++)?")
 _RESULTS = re.compile(r"%(\d++)(?::(\d++))?")
-_ALIAS = re.compile(r"#(?:loc|origin)\d++")
+_ALIAS = re.compile(r"[#!][A-Za-z_]++\d++(?![\w.<])")
 
 
 def parse_module(text: str, *, sources: Mapping[str, Array] | None = None) -> Module:
@@ -38,7 +39,7 @@ class _Parser(Scanner):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._values: dict[str, Value] = {}
-        self._aliases: dict[str, Loc | Origin] = {}
+        self._aliases: dict[str, Any] = {}
 
     def module(self, given: Mapping[str, Array]) -> Module:
         """The whole text."""
@@ -88,15 +89,16 @@ class _Parser(Scanner):
         return digest, dtype, shape
 
     def aliases(self) -> None:
-        """The definitions of locations and origins at the top."""
+        """The definitions of locations, origins, types and attributes at the top."""
         while not self.take('"module"'):
             name = self.match(_ALIAS, "an alias or the module").group()
             self.expect("=")
             if self.take("loc("):
                 self._aliases[name] = self._loc_body()
-            else:
-                self.expect("origin(")
+            elif self.take("origin("):
                 self._aliases[name] = self._origin_body()
+            else:
+                self._aliases[name] = self.type() if name.startswith("!") else self.instance()
         self.position -= len('"module"')
 
     def _loc_body(self) -> Loc:
@@ -147,23 +149,29 @@ class _Parser(Scanner):
         if self.take("unknown"):  # white space is skipped now
             return Loc.unknown()
         if self.text.startswith("#", self.position):
-            alias: Loc = self._alias(Loc)
-            return alias
+            return self._alias(Loc)
         file, line, span = self._place()
         return Loc(file, line, span=span)
 
     def instance(self) -> Any:
-        """An attribute that starts with #: here also the alias of an origin."""
+        """An attribute that starts with #: here also an alias, of an origin too."""
         if _ALIAS.match(self.text, self.position):
-            return self._alias(Origin)
+            return self._alias(object)
         return super().instance()
 
-    def _alias(self, kind: type[Any]) -> Any:
-        """The location or origin of an alias."""
+    def type(self) -> Type:
+        """A type, or the alias of one."""
+        self._skip_space()
+        if self._aliases and _ALIAS.match(self.text, self.position):
+            return self._alias(Type)
+        return super().type()
+
+    def _alias(self, kind: builtins.type[Item]) -> Item:
+        """What an alias stands for."""
         name = self.match(_ALIAS, "an alias").group()
         found = self._aliases.get(name)
         if not isinstance(found, kind):
-            self.error(f"{name} is not a defined {kind.__name__.lower()}")
+            self.error(f"{name} is not a defined {'attribute' if kind is object else kind.__name__.lower()}")
         return found
 
     def block(self) -> Block:

@@ -9,12 +9,14 @@
     }) {inputs = ["x"], outputs = ["y"], sources = []} : () -> ()
 
 Floats are hexadecimal.  A location with its source line or its caller, and an
-origin, is an alias defined at the top.  Sources are listed by hash, dtype and
-shape; their data is not part of the text.
+origin, is an alias defined at the top; so are, for people to read, long types
+and attributes: `!vec0 = !vec<...>`, `#linear_map0 = #linear_map<...>`.  Sources
+are listed by hash, dtype and shape; their data is not part of the text.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,10 +26,16 @@ from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ir.types import Type
 
+LONG_TYPE, LONG_ATTRIBUTE = 30, 90  # characters from which on they are aliases
 
-def print_module(module: Module, *, locations: bool = True) -> str:
-    """The text of a module; without locations and origins if `locations` is False (then not an exact copy)."""
-    printer = _Printer(locations)
+
+def print_module(module: Module, *, locations: bool = True, aliases: bool = False) -> str:
+    """The text of a module.
+
+    locations  with locations and origins; without them the text is not an exact copy
+    aliases    long types and attributes are written once, at the top
+    """
+    printer = _Printer(locations, aliases)
     printer.block(module.body, "")
     known = {digest: (array.dtype.str, array.shape) for digest, array in module.sources.items()}
     sources = tuple((digest, *about) for digest, about in sorted({**module.absent, **known}.items()))
@@ -37,10 +45,13 @@ def print_module(module: Module, *, locations: bool = True) -> str:
 
 
 class _Printer:
-    def __init__(self, locations: bool) -> None:
+    def __init__(self, locations: bool, aliases: bool) -> None:
         self.lines: list[str] = []
         self.aliases: list[str] = []
         self._locations = locations
+        self._shorten = self._shortened if aliases else None
+        self._short: dict[str, str] = {}
+        self._num_short: Counter[str] = Counter()
         self._names: dict[Value, str] = {}
         self._types: dict[Type, str] = {}
         self._locs: dict[Loc, str] = {Loc.unknown(): "unknown"}
@@ -101,7 +112,8 @@ class _Printer:
         """The dictionary of attributes with a space before it, or nothing."""
         if not attrs:
             return ""
-        return " {" + ", ".join([f"{key} = {print_attribute(value)}" for key, value in attrs.items()]) + "}"
+        texts = [f"{key} = {print_attribute(value, self._shorten)}" for key, value in attrs.items()]
+        return " {" + ", ".join(texts) + "}"
 
     def _list(self, values: Sequence[Value]) -> str:
         return ", ".join([self._type(value.type) for value in values])
@@ -109,8 +121,22 @@ class _Printer:
     def _type(self, type: Type) -> str:
         text = self._types.get(type)
         if text is None:
-            text = self._types[type] = type.attribute_text()
+            text = type.attribute_text()
+            if self._shorten is not None and len(text) > LONG_TYPE:
+                text = self._shortened(text[1 : text.index("<")], text, "!")
+            self._types[type] = text
         return text
+
+    def _shortened(self, name: str, text: str, mark: str = "#") -> str:
+        """An instance of a class, or its alias."""
+        if mark == "#" and len(text) <= LONG_ATTRIBUTE:
+            return text
+        if text not in self._short:
+            kind = f"{mark}{name.rpartition('.')[2]}"
+            self._short[text] = f"{kind}{self._num_short[kind]}"
+            self._num_short[kind] += 1
+            self.aliases.append(f"{self._short[text]} = {text}")
+        return self._short[text]
 
     def _loc(self, loc: Loc) -> str:
         text = self._locs.get(loc)

@@ -5,7 +5,7 @@ BOUND = -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 IN_VENV := PATH="$(CURDIR)/.venv/bin:$$PATH"
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test test-slow witness check lint types layers sizes symbols import-time docs test-pythons format asan ubsan tsan clean
+.PHONY: help setup demo test test-slow witness golden check lint types layers sizes symbols import-time docs test-pythons format asan ubsan tsan clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,10 @@ test-slow: ## the slow tests
 witness: ## pin plans and ciphertexts anew, where a change means to change them
 	@tools/setup dev
 	@$(IN_VENV) python tests/witness --write
+
+golden: ## write the golden texts anew, where what comes out of passes is meant to change
+	@tools/setup dev
+	@$(IN_VENV) python tests/golden
 
 test-pythons: ## a wheel and a fast part of the tests for every supported Python that is here
 	@tools/setup dev

@@ -22,10 +22,18 @@ from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import ModulusChain
 
-# What it may make: a primitive of the schemes, or an operation that it is given by others of the same kind.
-WRITTEN = ("rlwe", "ckks", "bfv", "key")
-# What stands for many primitives, and is gone.
-SYMBOLIC = ("ckks.linear_transform", "bfv.linear_transform", "ckks.polynomial", "ckks.bootstrap")
+# What stands for several primitives, and is gone; rotations and relinearisations keep their names and get keys.
+SYMBOLIC = (
+    "ckks.bootstrap", "ckks.linear_transform", "ckks.polynomial", "bfv.linear_transform", "rlwe.conjugate",
+    "rlwe.rescale",
+)  # fmt: skip
+WRITTEN = (
+    "key.demand", "ckks.dot", "ckks.mod_raise", "ckks.mul", "ckks.square", "bfv.dot", "bfv.mul_relinearize",
+    "rlwe.add", "rlwe.add_int", "rlwe.concat", "rlwe.diag_sums", "rlwe.dot_plain", "rlwe.drop_level", "rlwe.encode",
+    "rlwe.extend", "rlwe.hoist", "rlwe.key_product", "rlwe.map_sums", "rlwe.mod_down", "rlwe.mul_int",
+    "rlwe.mul_monomial", "rlwe.mul_plain", "rlwe.relabel", "rlwe.relinearize", "rlwe.rotate", "rlwe.sub",
+    "rlwe.sum", "rlwe.take", "rlwe.to_sparse",
+)  # fmt: skip
 
 
 def expanding(chain: ModulusChain, choices: Mapping[Op, Choice], *, hoisting: bool = True) -> Pass[object]:
@@ -34,7 +42,7 @@ def expanding(chain: ModulusChain, choices: Mapping[Op, Choice], *, hoisting: bo
     def run(module: Module, _cost: object) -> Module:
         return expand(module, chain, choices, hoisting=hoisting)
 
-    return Pass("expand", run, reads=(*WRITTEN, "loop", "vec"), writes=WRITTEN, removes=SYMBOLIC)
+    return Pass("expand", run, reads=("rlwe", "ckks", "bfv", "loop"), writes=WRITTEN, removes=SYMBOLIC)
 
 
 def expand(

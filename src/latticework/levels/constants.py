@@ -23,10 +23,7 @@ from latticework.ir.core import walk_block
 from latticework.levels.factors import Emitter, Scaling, Way, scaled_origin
 from latticework.packing.constants import ConstRef
 
-WRITTEN = (
-    "vec.add", "vec.constant", "vec.label", "vec.linear_transform", "vec.mul", "vec.polynomial", "vec.splat",
-    "vec.trivial",
-)  # fmt: skip
+WRITTEN = ("vec.constant", "vec.label", "vec.linear_transform", "vec.polynomial", "vec.splat")
 LEAST, MOST = 2.0**-12, 4.0  # numbers between these wait
 MOST_LABEL = 2.0**20  # an output's number, or one over it
 SMALL = 2.0**-10  # outputs whose magnitude is less are scaled up

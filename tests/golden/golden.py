@@ -1,0 +1,134 @@
+"""Golden texts: NAME.txt holds cases of what goes into the step of that name, and of what comes out of it.
+
+A case is `// what it shows`, the input, a line `// =>`, the output; an empty line stands between cases. Texts name long
+types and attributes at their top.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from latticework.dialects import bfv, bootstrap, ckks, key, loop, rlwe, scalar, tensor, vec  # noqa: F401  (defines ops)
+from latticework.dialects.rlwe import CipherType, Level
+from latticework.dialects.tensor import TensorType
+from latticework.expand import choose_ways, expanding
+from latticework.ir import Module, Pass, parse_module, print_module, run_passes, verify
+from latticework.layout import assign_layouts
+from latticework.layout_cost import CodeCost, Counted, find_layouts
+from latticework.levels import constants, unroll
+from latticework.ops import ALL_OPS
+from latticework.params import bootstrap_chain, build_chain
+from latticework.params.select import Need
+from latticework.passes import (
+    cse,
+    dce,
+    fold_splats,
+    merge_maps,
+    normalize_polynomials,
+    share_inputs,
+    share_outputs,
+)
+from latticework.techniques import UNPACKED, Techniques
+
+HERE = Path(__file__).parent
+ARROW = "\n// =>\n"
+COST = CodeCost(Counted(), 10.0)  # Rotom's prices; a level costs a product
+CHAIN = build_chain(1024, Need(3, 16, 40, 12), 2, insecure=True)
+BOOTSTRAP = bootstrap_chain("T11")
+VECTOR_SLOTS = 16
+PASSES: tuple[Pass[CodeCost], ...] = (
+    cse.PASS, dce.PASS, fold_splats.PASS, merge_maps.PASS, normalize_polynomials.PASS, share_inputs.PASS,
+    share_outputs.PASS, unroll.PASS, constants.placing(),
+)  # fmt: skip
+
+
+def expanded(module: Module, techniques: Techniques = UNPACKED) -> str:
+    """With linear maps carried out as is cheapest by typical prices."""
+    step = expanding(CHAIN, choose_ways(module, techniques), hoisting=techniques.hoisting)
+    return printed(run_passes(module, (step,)))
+
+
+def outlined(module: Module) -> str:
+    """A bootstrap expanded: how many of which operations at which level, in the order of first ones."""
+    made = run_passes(module, (expanding(BOOTSTRAP, {}), cse.PASS, dce.PASS))
+    counts: dict[Level, Counter[str]] = {}
+    for op in made.walk():
+        for value in op.results[:1]:
+            if isinstance(value.type, CipherType):
+                counts.setdefault(value.type.level, Counter())[op.name] += 1
+    return "\n".join(
+        f"{level}: {', '.join(f'{number} {name}' for name, number in sorted(held.items()))}"
+        for level, held in counts.items()
+    )
+
+
+def laid_out(module: Module) -> str:
+    """What the search decides on vectors of 16 slots; layouts in their notation first."""
+    placed = assign_layouts(module, find_layouts(module, VECTOR_SLOTS, COST.vectors))
+    values = [*zip(module.input_names, placed.inputs, strict=True)]
+    values += [(op.name, op.result) for op in placed.body.ops if len(op.results) == 1]
+    lines = [f"// {name}: {v.type.layout}" for name, v in values if isinstance(v.type, TensorType) and v.type.layout]
+    return "\n".join([*lines, printed(placed)])
+
+
+STEPS: Mapping[str, Callable[[Module], str]] = {
+    **{step.name: lambda module, step=step: printed(run_passes(module, (step,), COST)) for step in PASSES},
+    "expand": expanded,
+    "expand-without-hoisting": lambda module: expanded(module, Techniques(complex_packing=False, hoisting=False)),
+    "bootstrap-outline": outlined,
+    "assign-layouts": laid_out,
+}
+assert ALL_OPS  # defines what tensor operations mean
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program, before and after."""
+
+    title: str
+    before: str
+    after: str
+
+
+def read(name: str) -> list[Case]:
+    """The cases of a step."""
+    cases = []
+    for text in (HERE / f"{name}.txt").read_text().split("\n\n"):
+        title, _, body = text.strip().partition("\n")
+        before, _, after = body.partition(ARROW)
+        cases.append(Case(title.removeprefix("// "), before, after))
+    return cases
+
+
+def write(name: str, cases: list[Case]) -> None:
+    """The cases of a step, as they come out now."""
+    texts = [f"// {case.title}\n{case.before}{ARROW}{result(name, case.before)}" for case in cases]
+    (HERE / f"{name}.txt").write_text("\n\n".join(texts) + "\n")
+
+
+def result(name: str, before: str) -> str:
+    """What a step makes of a text."""
+    module = parsed(before)
+    verify(module)
+    return STEPS[name](module).strip()
+
+
+def parsed(text: str) -> Module:
+    """The module of a text, its sources numbers in a row."""
+    absent = parse_module(text).absent
+    arrays = {digest: _numbers(*about) for digest, about in absent.items()}
+    return parse_module(text, sources=arrays)
+
+
+def printed(module: Module) -> str:
+    """A text for people."""
+    return print_module(module, aliases=True)
+
+
+def _numbers(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    return (1.0 + np.arange(np.prod(shape, dtype=int))).astype(dtype).reshape(shape)

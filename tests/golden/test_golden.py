@@ -1,0 +1,44 @@
+"""What comes out of each pass, of expansion and of the search for layouts, as it was written (golden.py)."""
+
+import golden
+import pytest
+
+from latticework.expand import expanding
+from latticework.ir import verify
+
+CASES = [pytest.param(name, case, id=f"{name}: {case.title}") for name in golden.STEPS for case in golden.read(name)]
+EXPANSIONS = ("expand", "expand-without-hoisting")
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_output_is_as_written(name, case):
+    assert golden.result(name, case.before) == case.after
+    if '"module"' in case.after:
+        verify(golden.parsed("\n".join(line for line in case.after.split("\n") if not line.startswith("//"))))
+
+
+def test_every_text_is_that_of_a_step():
+    assert {path.stem for path in golden.HERE.glob("*.txt")} == set(golden.STEPS)
+
+
+@pytest.mark.parametrize("step", golden.PASSES, ids=lambda step: step.name)
+def test_what_a_pass_declares_to_write_is_written_in_one_of_its_texts(step):
+    """Else its declaration is wider than need be."""
+    assert set(step.writes) <= made_in(step.name)
+
+
+def test_expansion_writes_no_more_than_it_declares():
+    declared = set(expanding(golden.CHAIN, {}).writes)
+    assert set().union(*map(made_in, EXPANSIONS)) - {"loop.yield"} <= declared
+
+
+def made_in(name):
+    """Names of ops that more often come out of a case than they go in, or with other attributes."""
+    made = set()
+    for case in golden.read(name):
+        before, after = (
+            [(op.name, str(op.attrs)) for op in golden.parsed(text).walk()] for text in (case.before, case.after)
+        )
+        made |= {op for op in {op for op, _ in after} if [k for k in after if k[0] == op and k not in before]}
+        made |= {op for op, _ in after if op not in {o for o, _ in before}}
+    return made

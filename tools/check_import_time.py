@@ -25,7 +25,7 @@ RUNTIME = f"_core instructions packing params plan runtime {LEAVES}"
 MAY_LOAD = {
     "latticework": LEAVES,
     "latticework.bfv": f"_core bfv instructions ir keys packing params plan rlwe {LEAVES}",
-    "latticework.ckks": "_core approx ckks codegen dialects expand instructions ir keys packing params passes plan "
+    "latticework.ckks": "_core analysis approx ckks codegen dialects expand instructions ir keys packing params passes plan "
     f"rlwe techniques {LEAVES}",
     "latticework.runtime": RUNTIME,
     "latticework.model": f"{RUNTIME} analysis cost debug ir model report",
@@ -34,7 +34,7 @@ MAY_LOAD = {
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
-    "latticework.commands.explain": f"_core commands cost instructions packing params plan report {LEAVES}",
+    "latticework.commands.explain": f"_core analysis commands cost instructions packing params plan report {LEAVES}",
     "latticework.commands.calibrate": f"_core calibrate commands cost instructions packing params plan {LEAVES}",
     "latticework.commands.bench": f"_core commands {LEAVES}",
 }

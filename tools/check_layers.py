@@ -20,7 +20,7 @@ from pathlib import Path
 PACKAGE = "latticework"
 # Plain values that compiler, plans and runtime share.
 VALUES = "packing plan.arguments plan.batch plan.circuits plan.placing"
-PLAN = f"plan plan.noise instructions {VALUES}"
+PLAN = f"plan instructions {VALUES}"
 EVERYWHERE = ("errors", "words", "user.arrays")  # leaves that all modules may import
 
 # Folder or module -> what it may import, apart from itself and those of EVERYWHERE. The longest name that fits a module
@@ -38,13 +38,12 @@ MAY_IMPORT = {
     "params": "_core",
     "instructions": "_core packing",
     # the plan
-    "plan": f"_core params instructions plan.noise {VALUES}",
+    "plan": f"_core params instructions {VALUES}",
     "analysis": f"params {PLAN}",
     "plan.arguments": "",
     "plan.batch": "",
     "plan.circuits": "",
     "plan.placing": "packing",
-    "plan.noise": "params",
     # stages of the compiler
     "dialects": "ir instructions packing",
     "approx": "packing",
@@ -53,7 +52,7 @@ MAY_IMPORT = {
     "ops": "ir dialects approx layout packing",
     "frontend": f"ir dialects approx ops user user.lines {VALUES}",
     "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
-    "levels": "techniques ir dialects params packing plan.noise",
+    "levels": "techniques ir dialects params packing",
     "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
     "passes": "ir dialects approx levels packing",
     "expand": "techniques ir dialects params packing",
@@ -64,12 +63,12 @@ MAY_IMPORT = {
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "calibrate": f"_core cost params {PLAN}",
-    "report": f"_core params cost {PLAN}",
+    "report": f"_core analysis params cost {PLAN}",
     # where plans run
     "runtime": f"_core params {PLAN}",
     "rlwe": f"_core params keys user.lines {PLAN}",
     "bfv": "_core params packing rlwe user.lines",
-    "ckks": f"_core rlwe ir dialects params keys expand passes approx user.lines codegen {PLAN}",
+    "ckks": f"_core analysis rlwe ir dialects params keys expand passes approx user.lines codegen {PLAN}",
     # for users
     "debug": f"analysis ir runtime {PLAN}",
     "progress": "ir runtime",

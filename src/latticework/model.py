@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from latticework.analysis.output_lanes import output_lanes
 from latticework.analysis.simulate import simulate
 from latticework.cost import CostModel, Costs, client_costs, estimate
 from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.ir import Module, Value, interpret
 from latticework.plan.arguments import OutputLanes, returned, scattered
-from latticework.plan.output_lanes import output_lanes
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.report import Report, build_report

@@ -5,6 +5,7 @@ import pytest
 from array_programs import Deployed, draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, primitives_of, small_chain
 
+from latticework.analysis.bounds import Magnitude, predict
 from latticework.analysis.simulate import simulate
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.cost import CostModel, estimate
@@ -15,7 +16,6 @@ from latticework.levels import program_depth
 from latticework.levels.reach import reach
 from latticework.params import bootstrap_chain
 from latticework.plan.code import decode_code, encode_code
-from latticework.plan.predict import Magnitude, predict
 
 RNG = np.random.default_rng(5)
 

@@ -9,14 +9,14 @@ from rlwe_cases import SCALE, plain_parameters, spec
 from vec_cases import SLOTS, Vectors
 
 from latticework import _core
+from latticework.analysis.bounds import Magnitude, predict
+from latticework.analysis.noise import output_budgets
 from latticework.analysis.simulate import simulate
 from latticework.analysis.simulation_bfv import mul_mod
 from latticework.errors import DtypeError, FormatError, LevelError, RangeError, UnsupportedError
 from latticework.packing.constants import LinearMap, slot_vectors
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
-from latticework.plan.noise_walk import output_budgets
-from latticework.plan.predict import Magnitude, predict
 from latticework.runtime import Client
 from latticework.techniques import Techniques
 

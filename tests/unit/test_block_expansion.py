@@ -8,12 +8,12 @@ from array_programs import encrypted
 from gather_cases import conv, matmul, matvec, random_gather
 from vec_cases import Vectors, counted, expanded, plan_of, small_chain
 
+from latticework.analysis.bounds import Magnitude, predict
 from latticework.analysis.simulate import simulate
 from latticework.ir import interpret
 from latticework.levels import manage_levels
 from latticework.packing.constants import Diagonal, LinearMap, splat
 from latticework.packing.loop_nests.baby_giant import ROTOM, TYPICAL, Prices, choose, places
-from latticework.plan.predict import Magnitude, predict
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.techniques import Techniques
 

@@ -20,8 +20,8 @@ MOST = 7  # times as much for four times as many statements: 4 where it is linea
 FEW = 500  # instructions of the smaller program that are no part worth a look
 COUNTED = tuple(
     f"latticework/{part}"
-    for part in ("frontend", "ir", "dialects", "layout", "ops", "placing", "passes", "levels/depth", "levels/manage", "levels/ranges", "levels/constants", "expand", "keys",
-                 "circuit", "plan/emit", "plan/code", "plan/schema", "plan/simulat", "assemble", "measure", "precision")
+    for part in ("frontend", "ir", "dialects", "layout", "ops", "layout_cost", "passes", "levels/depth", "levels/manage", "levels/ranges", "levels/constants", "expand", "keys",
+                 "circuit", "codegen", "instructions", "plan/code", "plan/schema", "analysis/simulat", "assemble", "measure", "precision")
 )  # fmt: skip
 
 

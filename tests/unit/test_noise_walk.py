@@ -8,10 +8,10 @@ from bfv_plans import draw, plan_of
 from vec_cases import SLOTS, Vectors
 
 from latticework import _core
+from latticework.analysis.noise import noise_of_outputs
 from latticework.errors import LayoutError, LevelError, RangeError
 from latticework.params.bfv_chain import ChainShape
 from latticework.params.bfv_noise import NoiseModel
-from latticework.plan.noise_walk import noise_of_outputs
 from latticework.runtime import Client, Server
 
 MATRIX = np.random.default_rng(2).integers(-9, 10, (SLOTS, SLOTS)).astype(float)

@@ -17,7 +17,7 @@ from latticework.levels.extremes import Extremes, extremes
 from latticework.levels.held import are_apart, exactly, is_within, united
 from latticework.levels.reach import reach
 from latticework.packing.constants import Polynomial
-from latticework.plan.noise import secret_shares, tail_deviations
+from latticework.params.noise import secret_shares, tail_deviations
 
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.normal(size=(6, 6))

@@ -13,10 +13,9 @@ from latticework.instructions.kinds import CipherKind, PlainKind
 from latticework.levels import program_depth
 from latticework.packing.arrays import apply_galois
 from latticework.packing.keys import galois_element
-from latticework.params import build_chain
+from latticework.params import build_chain, noise, worst_noise
 from latticework.params.fingerprint import core_parameters
 from latticework.params.select import Need
-from latticework.plan import noise, worst_noise
 from latticework.plan.code import encode_code
 
 RNG = np.random.default_rng(6)

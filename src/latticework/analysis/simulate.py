@@ -16,7 +16,7 @@ from latticework.analysis.simulation import Item, OnValue, Simulation, Slots
 from latticework.analysis.simulation_bfv import BfvSimulation
 from latticework.instructions.kinds import CipherKind
 from latticework.packing.arrays import as_value
-from latticework.plan import noise as model
+from latticework.params import noise as model
 from latticework.plan.schema import IndexInput, Plan
 
 __all__ = ["OnValue", "simulate", "simulate_slots"]

@@ -22,7 +22,7 @@ from latticework.packing.arrays import as_value, dot_vectors
 from latticework.packing.constants import ConstRef
 from latticework.packing.embedding import unembed
 from latticework.packing.keys import KeySpec
-from latticework.plan import noise as model
+from latticework.params import noise as model
 from latticework.plan.schema import Plan
 
 Slots = npt.NDArray[Any]  # complex128, or float64 for plans that are real throughout

@@ -5,6 +5,7 @@ checks them first, and says what to do where they do not fit. docs/ckks.md has a
 OpenFHE use for the same things.
 """
 
+from latticework.analysis.error_model import Bound
 from latticework.ckks.bootstrapper import Bootstrapper
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.encryption import Decryptor, Encoder, Encryptor
@@ -30,7 +31,6 @@ from latticework.errors import (
     UnsupportedError,
     UserError,
 )
-from latticework.plan.error_model import Bound
 
 __all__ = [
     "Bootstrapper",

@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from latticework.analysis.bounds import Magnitude, carry
+from latticework.analysis.error_model import Bound, ErrorModel
 from latticework.ckks.checks import ComplexArray, checked_scale
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.encryption import Encoder
@@ -22,8 +24,6 @@ from latticework.ckks.parameters import Parameters
 from latticework.ckks.planned import Operation, Place
 from latticework.errors import RangeError, ShapeError, UnsupportedError, UserError
 from latticework.packing.keys import KeySpec, galois_action
-from latticework.plan.error_model import Bound, ErrorModel
-from latticework.plan.predict import Magnitude, carry
 from latticework.rlwe.checks import fail, whole
 
 Level = tuple[int, int]

@@ -8,7 +8,7 @@ from math import ceil, log2, sqrt
 from latticework.ckks.checks import short_scale_text
 from latticework.errors import LayoutError, LevelError, PrecisionError, RangeError, SecurityError, UserError
 from latticework.params import MAX_SLOTS, GroupBits, ModulusChain, Need, explicit_chain, security_levels, select_chain
-from latticework.plan.noise import mod_down, public_encryption
+from latticework.params.noise import mod_down, public_encryption
 from latticework.rlwe.checks import fail, located, real, whole
 from latticework.rlwe.parameters import ChainParameters
 from latticework.words.shown import counted, shown

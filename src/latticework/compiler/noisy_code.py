@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from latticework.analysis.noise import noise_of_outputs
 from latticework.instructions.code import Executable
 from latticework.params import ModulusChain
 from latticework.params.bfv_noise import Noise
-from latticework.plan.noise_walk import noise_of_outputs
 
 _SWITCHES = ("rotate", "relinearize", "key_product", "mul_relinearize", "diag_sums")
 _PRODUCTS = ("mul", "square", "dot", "mul_relinearize")

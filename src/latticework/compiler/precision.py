@@ -35,8 +35,8 @@ from latticework.levels.held import Held
 from latticework.levels.reach import Reach, reach
 from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain, Need, TooDeepError, build_chain, select_chain
+from latticework.params.noise import tail_deviations
 from latticework.plan.limits import check_encodable
-from latticework.plan.noise import tail_deviations
 from latticework.plan.schema import Output, Plan
 from latticework.techniques import ALL, Techniques
 

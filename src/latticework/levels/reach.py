@@ -4,7 +4,7 @@ In:  rlwe + ckks IR in which every value has its level and scale, linear maps an
 Out: `Reach`: the interval and the noise of every output, and how much of the modulus the largest value takes.
 Loops are run turn by turn, and everything that any number of turns can leave is joined; a loop of many turns ends
 where another turn adds nothing. Conditions that depend on a run-time integer take both branches.
-Source: interval arithmetic; average-case noise as in `plan.noise`, correlation by lineage.
+Source: interval arithmetic; average-case noise as in `params.noise`, correlation by lineage.
 Cost: O(ops), times the turns of loops; a linear map costs its diagonals.
 """
 
@@ -46,8 +46,7 @@ from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, 
 from latticework.packing.constants import LinearMap, Polynomial
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
-from latticework.params import ModulusChain
-from latticework.plan import noise
+from latticework.params import ModulusChain, noise
 
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
 MAX_TURNS = 1 << 14  # of all loops together

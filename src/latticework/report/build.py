@@ -9,6 +9,8 @@ from math import log2
 
 import numpy as np
 
+from latticework.analysis.bounds import Magnitude, predict
+from latticework.analysis.noise import output_budgets
 from latticework.cost import CostModel, client_costs, estimate
 from latticework.cost.shapes import stored_bytes
 from latticework.cost.trips import instructions_run
@@ -16,9 +18,7 @@ from latticework.errors import UnsupportedError
 from latticework.packing.keys import KeyUse
 from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain
-from latticework.plan.noise_walk import output_budgets
 from latticework.plan.placing import INPUT
-from latticework.plan.predict import Magnitude, predict
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
 from latticework.report.data import (
     ApproximationRow,

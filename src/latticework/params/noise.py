@@ -14,7 +14,7 @@ from math import erfc, prod, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from latticework.params import ModulusChain
+from latticework.params.chain import ModulusChain
 
 FloatArray = npt.NDArray[np.float64]
 

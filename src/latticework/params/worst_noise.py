@@ -1,14 +1,14 @@
 """Noise of each primitive step, as a bound on the magnitude of a coefficient that holds always.
 
-The counterparts of `plan.noise`, function by function: secrets are ternary, centred binomial errors of 21 pairs are at
-most 21, rounding is at most 1/2, and nothing is averaged.
+The counterparts of `params.noise`, function by function: secrets are ternary, centred binomial errors of 21 pairs are
+at most 21, rounding is at most 1/2, and nothing is averaged.
 """
 
 from __future__ import annotations
 
 from math import prod
 
-from latticework.params import ModulusChain
+from latticework.params.chain import ModulusChain
 
 ERROR_BOUND = 21.0
 ROUNDING_BOUND = 0.5 + 2.0**-20  # a lift's float sum may round a tie the other way

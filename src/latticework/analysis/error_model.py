@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import hypot, log2, pi, sin, sqrt
 
-from latticework.params import ModulusChain
-from latticework.plan import noise, worst_noise
+from latticework.params import ModulusChain, noise, worst_noise
 
 MAX_LINEAGE = 512  # sources told apart; an error of more is a mixture, taken as independent of every other
 Source = tuple[int, int, bool]  # number of the encryption, slots turned to the left, conjugated

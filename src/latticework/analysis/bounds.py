@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from latticework.analysis.error_model import Bound, ErrorModel, Source
 from latticework.errors import RangeError, UnsupportedError
 from latticework.instructions.code import Instruction, PlanBlock
 from latticework.instructions.kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind
 from latticework.packing.arrays import as_vectors
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeySpec, galois_action
-from latticework.plan.error_model import Bound, ErrorModel, Source
 from latticework.plan.schema import IndexInput, Plan
 
 OnBound = Callable[[int, Bound], None]

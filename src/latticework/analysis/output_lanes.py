@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+from latticework.analysis.noise import noise_of_outputs
 from latticework.errors import LayoutError, TraceError
 from latticework.params.fingerprint import fingerprint
 from latticework.plan.arguments import Link, OutputLanes
-from latticework.plan.noise_walk import noise_of_outputs
 from latticework.plan.schema import Plan
 from latticework.plan.serialise import interface_id
 

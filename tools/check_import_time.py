@@ -25,8 +25,8 @@ RUNTIME = f"_core instructions packing params plan runtime {LEAVES}"
 MAY_LOAD = {
     "latticework": LEAVES,
     "latticework.bfv": f"_core bfv instructions ir keys packing params plan rlwe {LEAVES}",
-    "latticework.ckks": "_core analysis approx ckks codegen dialects expand instructions ir keys packing params passes plan "
-    f"rlwe techniques {LEAVES}",
+    "latticework.ckks": "_core analysis approx ckks codegen dialects expand instructions ir keys packing params passes "
+    f"plan rlwe techniques {LEAVES}",
     "latticework.runtime": RUNTIME,
     "latticework.model": f"{RUNTIME} analysis cost debug ir model report",
     "latticework.cli": f"cli commands {LEAVES}",

@@ -1,4 +1,4 @@
-"""Carry error bounds through a plan: what its outputs may be off by, without running it on any value.
+"""Error bounds as a domain: what a plan's outputs may be off by, without running it on any value.
 
 A register has one bound a vector, so that errors of the vectors of an array, which come from encryptions of their
 own, add up as independent ones.
@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.analysis.error_model import Bound, ErrorModel, Source
-from latticework.errors import RangeError, UnsupportedError
-from latticework.instructions.code import Instruction, PlanBlock
-from latticework.instructions.kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind
+from latticework.errors import UnsupportedError
+from latticework.instructions.code import Executable
+from latticework.instructions.kinds import CipherKind
+from latticework.instructions.record import Use
+from latticework.instructions.walk import Domain, Site, Walk
 from latticework.packing.arrays import as_vectors
-from latticework.packing.constants import ConstRef, MapSums
+from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec, galois_action
 from latticework.plan.schema import IndexInput, Plan
 
 OnBound = Callable[[int, Bound], None]
 Bounds = tuple[Bound, ...]
 Item = Bounds | int | KeySpec
-_INDEX = {"iadd": int.__add__, "isub": int.__sub__, "imul": int.__mul__, "imin": min, "ilt": lambda a, b: int(a < b)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def predict(
     """
     if plan.chain.scheme != "ckks":
         raise UnsupportedError("predict: results of this plan are exact; output_budgets says how much noise is left")
-    run = _Prediction(plan, ErrorModel(plan.chain), plan.sources, on_bound)
+    run = _Bounds(plan, ErrorModel(plan.chain), plan.sources, on_bound)
     items: list[Item] = []
     for spec, known in zip(plan.client.inputs, inputs, strict=True):
         if isinstance(spec, IndexInput):
@@ -69,7 +69,7 @@ def predict(
             items.append(
                 tuple(fresh(known.peak, known.rms, *place, public_key=public_key) for _ in range(spec.pack.count))
             )
-    return [worst_of(bounds) for bounds in run.block(0, items) if isinstance(bounds, tuple)]
+    return [worst_of(bounds) for bounds in run.walk.run(0, items) if isinstance(bounds, tuple)]
 
 
 def worst_of(bounds: Sequence[Bound]) -> Bound:
@@ -86,136 +86,56 @@ def worst_of(bounds: Sequence[Bound]) -> Bound:
     )
 
 
-def together(arrays: Sequence[Bounds]) -> list[Bounds]:
-    """Vector by vector, what stands in each of some arrays, where one vector meets each of an array."""
-    count = max(len(array) for array in arrays)
-    return [tuple(array[i if len(array) > 1 else 0] for array in arrays) for i in range(count)]
-
-
-class Steps(Protocol):
-    """The executable part of a plan."""
-
-    @property
-    def kinds(self) -> Sequence[Kind]:
-        """Register types in use."""
-
-    @property
-    def registers(self) -> Sequence[int]:
-        """The number of each register's kind."""
-
-    @property
-    def blocks(self) -> Sequence[PlanBlock]:
-        """Code, outermost first."""
-
-    @property
-    def keys(self) -> tuple[KeySpec, ...]:
-        """Evaluation keys."""
-
-    @property
-    def constants(self) -> Sequence[ConstRef | MapSums]:
-        """What is encoded."""
-
-
 def carry(
-    steps: Steps, sources: Mapping[str, npt.NDArray[Any]], model: ErrorModel, x: Bound
+    steps: Executable, sources: Mapping[str, npt.NDArray[Any]], model: ErrorModel, x: Bound
 ) -> tuple[Bound, CipherKind]:
     """The bound that steps from one ciphertext to one, or to an array, make of x, and what kind of register it is of.
 
     raises  UnsupportedError for a bootstrap
     """
-    (result,) = _Prediction(steps, model, sources, None).block(0, [(x,)])
+    (result,) = _Bounds(steps, model, sources).walk.run(0, [(x,)])
     kind = steps.kinds[steps.registers[steps.blocks[0].code[-1].operands[0].register]]
     assert isinstance(result, tuple) and isinstance(kind, CipherKind)
     return worst_of(result), kind
 
 
-class _Prediction:
+class _Bounds(Domain):
+    """Bounds as values of registers, one for each vector."""
+
     def __init__(
-        self, plan: Steps, model: ErrorModel, sources: Mapping[str, npt.NDArray[Any]], on_bound: OnBound | None
+        self,
+        code: Executable,
+        model: ErrorModel,
+        sources: Mapping[str, npt.NDArray[Any]],
+        on_bound: OnBound | None = None,
     ) -> None:
-        self.plan = plan
         self.model = model
         self.sources = sources
         self.on_bound = on_bound
-        self.registers: dict[int, Item] = {}
+        self.walk = Walk(code, model.chain, self)
         self.constants: dict[tuple[ConstRef, float], Bounds] = {}
+        self.plus = model.add
 
-    def kind(self, register: int) -> Kind:
-        """The type of a register."""
-        return self.plan.kinds[self.plan.registers[register]]
+    def step(self, site: Site, operands: list[Any]) -> Sequence[Bounds]:
+        """What an instruction makes of bounds."""
+        if self.model.chain.scheme not in site.record.schemes:
+            raise UnsupportedError(f"{site.record.name}: CKKS plans have no such operation")
+        made = site.record.error(self, site.use, *operands)
+        results: list[Bounds] = made if isinstance(made, list) else [made]
+        if self.on_bound is not None:
+            for register, bounds in zip(site.instruction.results, results, strict=True):
+                for bound in bounds:
+                    self.on_bound(register, bound)
+        return results
 
-    def block(self, number: int, arguments: Sequence[Item]) -> list[Item]:
-        """Run a block on bounds; returns what it yields."""
-        block = self.plan.blocks[number]
-        self.registers.update(zip(block.arguments, arguments, strict=True))
-        for instruction in block.code:
-            operands = [self.registers[o.register] for o in instruction.operands]
-            if instruction.op == "yield":
-                return operands
-            for register, item in zip(instruction.results, self.step(instruction, operands), strict=True):
-                self.registers[register] = item
-                for bound in item if self.on_bound is not None and isinstance(item, tuple) else ():
-                    self.on_bound(register, bound)  # type: ignore[misc]
-        raise AssertionError(f"block {number} does not end in yield")
+    # -- what rules of errors ask for --------------------------------------------------------
 
-    def step(self, instruction: Instruction, x: list[Item]) -> list[Item]:
-        """One instruction on bounds."""
-        op, immediate = instruction.op, instruction.immediate
-        if op == "for":
-            return self.loop(immediate, x)
-        if op == "if":
-            return self.block(immediate[0 if x[0] else 1], x[1:])
-        if op == "iconst":
-            return [immediate[0]]
-        if op in _INDEX:
-            return [_INDEX[op](*x)]  # type: ignore[operator]
-        kind = self.kind(instruction.results[0])
-        if isinstance(kind, KeyKind):
-            return [self.plan.keys[kind.key]]
-        if isinstance(kind, PlainKind):
-            constant = self.plan.constants[immediate[0]]
-            assert isinstance(constant, ConstRef)
-            return [self.constant(constant, kind.scale)]
-        if op == "hoist":
-            return [x[0]]
-        vectors = [item for item in x if isinstance(item, tuple)]
-        assert isinstance(kind, CipherKind)
-        match op:
-            case "take":
-                return [tuple(vectors[0][number] for number in immediate)]
-            case "concat":
-                return [tuple(bound for part in vectors for bound in part)]
-            case "sum":
-                return [self.sums(vectors[0], immediate[0])]
-            case "dot":
-                products = tuple(self.model.mul(a, b) for a, b in together(vectors))
-                return [self.sums(products, immediate[0])]
-            case "diag_sums":
-                sums = [self.diag_sums(instruction, x, parts) for parts in together(vectors)]
-                return list(zip(*sums, strict=True))
-        keys = [item for item in x if isinstance(item, KeySpec)]
-        if op == "map_sums":
-            return [self.map_sums(instruction, vectors[0], keys, kind.scale)]
-        return [tuple(self.cipher_step(instruction, kind, [*parts, *keys]) for parts in together(vectors))]
+    def zero(self) -> Bound:
+        """An empty sum."""
+        return Bound(0.0, 0.0)
 
-    def sums(self, bounds: Bounds, groups: int) -> Bounds:
-        """Neighbours added up."""
-        size = len(bounds) // groups
-        return tuple(reduce(self.model.add, bounds[size * g : size * (g + 1)]) for g in range(groups))
-
-    def loop(self, immediate: tuple[int, ...], x: list[Item]) -> list[Item]:
-        """A counted loop, turn by turn."""
-        block, limit = immediate
-        trips, carried = x[0], x[1:]
-        assert isinstance(trips, int)
-        if not 0 <= trips <= limit:
-            raise RangeError(f"for: the trip count is {trips}; this plan allows 0 to {limit}")
-        for i in range(trips):
-            carried = self.block(block, [i, *carried])
-        return carried
-
-    def constant(self, constant: ConstRef, scale: float) -> Bounds:
-        """An encoded constant."""
+    def encoded(self, constant: ConstRef, scale: float) -> Bounds:
+        """A public array as the encoder rounds it."""
         found = self.constants.get((constant, scale))
         if found is None:
             known = [Magnitude.of(v) for v in as_vectors(constant.evaluate(self.sources))]
@@ -223,75 +143,48 @@ class _Prediction:
             self.constants[constant, scale] = found
         return found
 
-    def map_sums(self, instruction: Instruction, x: Bounds, keys: list[KeySpec], scale: float) -> Bounds:
-        """Inner sums of a block map, at a scale."""
-        sums, source = self.plan.constants[instruction.immediate[0]], self.kind(instruction.operands[0].register)
-        assert isinstance(sums, MapSums) and isinstance(source, CipherKind)
-        products = sums.products
-        babies = {(in_, baby): self.switched(x[in_], keys[baby - 1], source) for in_, baby in products.switches()}
-        totals: list[Bound] = [Bound(0.0, 0.0)] * len(products.groups)
-        for (in_, baby, group), constant in zip(products.rows.tolist(), products.values, strict=True):
-            (plain,) = self.constant(constant, scale / source.scale)
-            product = self.model.mul(babies[in_, baby] if baby else x[in_], plain)
-            totals[group] = self.model.add(totals[group], product)
-        return tuple(totals)
+    def trivial(self, _use: Use, plain: Bound) -> Bound:
+        """The plaintext's."""
+        return plain
 
-    def cipher_step(self, instruction: Instruction, kind: CipherKind, x: list[Bound | KeySpec]) -> Bound:
-        """One ciphertext of what an instruction makes; its operands and key."""
-        a = x[0]
-        assert isinstance(a, Bound)
-        before = self.kind(instruction.operands[0].register)
-        match instruction.op:
-            case "add" | "sub" | "add_plain" | "sub_plain":
-                b = x[1]
-                assert isinstance(b, Bound)
-                other = self.kind(instruction.operands[1].register)
-                assert isinstance(other, CipherKind | PlainKind)
-                return self.model.add(a, self.model.relabelled(b, other.scale, kind.scale))
-            case "mul" | "mul_plain":
-                assert isinstance(x[1], Bound)
-                return self.model.mul(a, x[1])
-            case "square":
-                return self.model.mul(a, a)
-            case "mul_int":
-                assert isinstance(before, CipherKind)
-                return a.times(instruction.immediate[0] * (before.scale / kind.scale))
-            case "add_int":
-                constant = abs(instruction.immediate[0]) / kind.scale
-                rounding = 0.5 / kind.scale
-                return self.model.add(a, Bound(constant, constant, rounding, rounding))
-            case "relabel":
-                assert isinstance(before, CipherKind)
-                return a.times(before.scale / kind.scale)
-            case "neg" | "drop_level" | "trivial" | "extend" | "mul_monomial":
-                return a
-            case "mod_down":
-                return self.model.mod_down(a, kind.slots, kind.scale, kind.degree)
-            case "key_product" | "rotate" | "relinearize":
-                assert isinstance(x[1], KeySpec)
-                assert isinstance(before, CipherKind | DigitsKind)
-                switched = self.switched(a, x[1], before)
-                if instruction.op == "key_product":
-                    return switched
-                return self.model.mod_down(switched, kind.slots, kind.scale)
-        raise UnsupportedError(f"{instruction.op}: its error does not follow from that of its operand alone")
+    def add(self, use: Use, a: Bound, b: Bound) -> Bound:
+        """A sum, the second operand taken for one at the result's scale."""
+        return self.model.add(a, self.model.relabelled(b, use.operands[1].scale, use.stated.scale))
 
-    def switched(self, a: Bound, key: KeySpec, kind: CipherKind | DigitsKind) -> Bound:
-        """A key product of what is held like this, turned as the key turns."""
-        a = self.model.key_product(a, kind.slots, kind.scale, kind.level, kind.track)
+    add_plain = add
+
+    def add_integer(self, use: Use, a: Bound) -> Bound:
+        """A sum with an integer, which stands for any number near it."""
+        size, rounding = abs(use.immediate[0]) / use.stated.scale, 0.5 / use.stated.scale
+        return self.model.add(a, Bound(size, size, rounding, rounding))
+
+    def mul(self, _use: Use, a: Bound, b: Bound) -> Bound:
+        """A product."""
+        return self.model.mul(a, b)
+
+    mul_plain = mul_relinearize = mul
+
+    def mul_integer(self, use: Use, a: Bound) -> Bound:
+        """A product with an integer, read at the result's scale."""
+        return a.times(use.immediate[0] * (use.operands[0].scale / use.stated.scale))
+
+    def reread(self, use: Use, a: Bound) -> Bound:
+        """The same integers at the result's scale."""
+        return a.times(use.operands[0].scale / use.stated.scale)
+
+    def key_product(self, use: Use, a: Bound, key: KeySpec) -> Bound:
+        """With the noise of a key, and turned as the key turns."""
+        held = use.operands[0]
+        a = self.model.key_product(a, held.slots, held.scale, held.level, held.track)
         if key.kind != "galois":
             return a
-        steps, conjugated = galois_action(key.galois_element, kind.slots)
-        return a.turned(steps, kind.slots, conjugated=conjugated)
+        steps, conjugated = galois_action(key.galois_element, held.slots)
+        return a.turned(steps, held.slots, conjugated=conjugated)
 
-    def diag_sums(self, instruction: Instruction, x: list[Item], parts: Bounds) -> list[Bound]:
-        """Sums of products of turned copies of one ciphertext with constants; `parts` are it and the constants."""
-        num_keys, num_giants, *pairs = instruction.immediate
-        a, keys, plains = parts[0], x[1 : 1 + num_keys], parts[1:]
-        source = self.kind(instruction.operands[0].register)
-        assert isinstance(source, DigitsKind)
-        babies = [a] + [self.switched(a, key, source) for key in keys if isinstance(key, KeySpec)]
-        sums: list[Bound] = [Bound(0.0, 0.0)] * num_giants
-        for plain, baby, giant in zip(plains, pairs[::2], pairs[1::2], strict=True):
-            sums[giant] = self.model.add(sums[giant], self.model.mul(babies[baby], plain))
-        return sums
+    def key_switch(self, use: Use, a: Bound, key: KeySpec) -> Bound:
+        """A key product, and the division after it."""
+        return self.model.mod_down(self.key_product(use, a, key), use.stated.slots, use.stated.scale)
+
+    def mod_down(self, use: Use, a: Bound) -> Bound:
+        """With the rounding of a division."""
+        return self.model.mod_down(a, use.stated.slots, use.stated.scale, use.stated.degree)

@@ -10,16 +10,19 @@ same noise, and are one source.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import count, islice
+from itertools import count
 from math import inf, log2
+from typing import Any
 
 from latticework.errors import UnsupportedError
-from latticework.instructions.code import Executable, Instruction
-from latticework.instructions.kinds import CipherKind, DigitsKind, KeyKind, PlainKind
-from latticework.packing.constants import MapSums
-from latticework.packing.keys import galois_action
+from latticework.instructions.code import Executable
+from latticework.instructions.kinds import CipherKind
+from latticework.instructions.record import Use
+from latticework.instructions.walk import Body, Domain, Site, Walk
+from latticework.packing.constants import ConstRef
+from latticework.packing.keys import KeySpec, galois_action
 from latticework.params import ModulusChain
 from latticework.params.bfv_chain import ChainShape
 from latticework.params.bfv_noise import Noise, NoiseModel, log_sum
@@ -27,10 +30,8 @@ from latticework.plan.schema import Plan
 
 MAX_SOURCES = 2048  # of one value; more are taken for one that is as large as if all were the same
 Source = tuple[int, int]  # its number, and by how many steps it is turned
-Held = dict[Source, float]  # log2 of the factor that it stands in a value with
+Terms = dict[Source, float]  # log2 of the factor that it stands in a value with
 OnNoise = Callable[[int, tuple[Noise, ...]], None]
-_SILENT = {"encode", "key"}
-_OF_ONE_PHASE = {"neg", "add_plain", "sub_plain", "add_int", "mul_int", "hoist", "extend", "mod_down"}
 
 
 def noise_of_outputs(
@@ -49,7 +50,7 @@ def noise_of_outputs(
     on_noise    called with (register, noises) for every array of ciphertexts over Q
     raises      UnsupportedError for loops, whose noise grows with every turn
     """
-    return _Walk(code, chain, on_noise).run(public_key, inputs)
+    return _Noise(code, chain, on_noise).outputs(public_key, inputs)
 
 
 def output_budgets(plan: Plan, *, public_key: bool = True) -> list[float]:
@@ -61,15 +62,32 @@ def output_budgets(plan: Plan, *, public_key: bool = True) -> list[float]:
     return [min(left[start : start + size]) for start, size in zip(starts, counts, strict=True)]
 
 
-class _Walk:
+@dataclass(slots=True, eq=False)
+class Held:
+    """What one ciphertext holds.
+
+    terms  log2 of the factor with which each source stands in it;  phase  a number, equal where phases are nearly so
+    masked  its noise after a product with a plaintext, once somebody asked
+    """
+
+    terms: Terms
+    phase: int
+    masked: Noise | None = None
+
+
+class _Noise(Domain):
+    """Noise as a domain: a tuple of `Held` for each register, None for a plaintext."""
+
     def __init__(self, code: Executable, chain: ModulusChain, on_noise: OnNoise | None) -> None:
         self.code = code
         self.model = NoiseModel(ChainShape(chain))
         self.on_noise = on_noise
-        self.shift = 0
+        self.walk = Walk(code, chain, self)
+        body = code.blocks[0]
+        self.kinds = [code.kinds[code.registers[r]] for r in body.arguments]
+        top = max((k.level for k in self.kinds if isinstance(k, CipherKind)), default=0)
+        self.shift = self.model.parameters.levels - top
         self.sources: list[Noise] = []
-        self.registers: dict[int, tuple[Held, ...]] = {}
-        self.phases: dict[int, tuple[int, ...]] = {}
         self.unused_phases = count()
         self.turned_phases: dict[tuple[int, int], int] = {}
         self.of_phases: dict[tuple[int, int], int] = {}  # source of the products of two phases
@@ -77,86 +95,75 @@ class _Walk:
         self.square = lru_cache(maxsize=4096)(self.model.square)
         self.switching = lru_cache(maxsize=64)(lambda level: self.model.rotate(nothing(level)))
 
-    def run(self, public_key: bool, inputs: Mapping[int, Noise]) -> list[Noise]:
+    def outputs(self, public_key: bool, inputs: Mapping[int, Noise]) -> list[Noise]:
         """Follow the code."""
-        body = self.code.blocks[0]
-        kinds = [self.kind(r) for r in body.arguments]
-        top = max((k.level for k in kinds if isinstance(k, CipherKind)), default=0)
-        self.shift = self.model.parameters.levels - top
-        for number, (register, kind) in enumerate(zip(body.arguments, kinds, strict=True)):
+        arguments = []
+        for number, kind in enumerate(self.kinds):
             if not isinstance(kind, CipherKind):
                 raise UnsupportedError("BFV plans have no run-time integers")
             given = inputs.get(number) or self.model.fresh(public_key=public_key)
             fresh = replace(given, level=kind.level + self.shift)
-            self.phases[register] = tuple(islice(self.unused_phases, kind.count))
-            self.write(register, tuple(self.new(fresh) for _ in range(kind.count)))
-        for instruction in body.code:
-            if instruction.op == "yield":
-                return [n for o in instruction.operands for n in self.noises(o.register)]
-            if instruction.op not in _SILENT:
-                results = self.step(instruction)
-                for register, held in zip(instruction.results, results, strict=True):
-                    self.phases[register] = self.phases_of(instruction, len(held))
-                    self.write(register, held)
-        raise AssertionError("a block ends in yield")
+            arguments.append(tuple([self.source(fresh) for _ in range(kind.count)]))
+        yielded = self.code.blocks[0].code[-1].operands
+        values = self.walk.run(0, arguments)
+        return [n for o, array in zip(yielded, values, strict=True) for n in self.noises(o.register, array)]
 
-    def kind(self, register: int) -> object:
-        """The type of a register."""
-        return self.code.kinds[self.code.registers[register]]
+    def step(self, site: Site, operands: list[Any]) -> Sequence[Any]:
+        """What an instruction makes of its operands."""
+        if "bfv" not in site.record.schemes:
+            raise UnsupportedError(f"{site.record.name}: BFV plans have no such operation")
+        made = site.record.error(self, site.use, *operands)
+        return made if isinstance(made, list) else [made]
 
-    def write(self, register: int, held: tuple[Held, ...]) -> None:
-        """Set a register, and tell whoever listens."""
-        self.registers[register] = held
-        kind = self.kind(register)
+    def loop(self, _site: Site, _trips: int | None, _carried: Sequence[Any], _body: Body) -> Sequence[Any]:
+        """Refused: noise grows with every turn, and how far it may is not known."""
+        raise UnsupportedError("for: BFV plans have no such operation")
+
+    def hold(self, register: int, value: Any) -> None:
+        """Tell whoever listens."""
+        kind = self.code.kinds[self.code.registers[register]]
         if self.on_noise is not None and isinstance(kind, CipherKind) and kind.basis == 0:
-            self.on_noise(register, self.noises(register))
+            self.on_noise(register, self.noises(register, value))
 
-    def noises(self, register: int) -> tuple[Noise, ...]:
+    def noises(self, register: int, array: tuple[Held, ...]) -> tuple[Noise, ...]:
         """What a register holds, as noise."""
-        return tuple(self.noise(held, register) for held in self.registers[register])
-
-    def phases_of(self, instruction: Instruction, size: int) -> tuple[int, ...]:
-        """Numbers that are equal where phases are nearly so, of each ciphertext of an instruction's results."""
-        known = [self.phases[o.register] for o in instruction.operands if o.register in self.phases]
-        if instruction.op == "take":
-            return tuple(known[0][number] for number in instruction.immediate)
-        if instruction.op == "concat":
-            return tuple(phase for array in known for phase in array)
-        key = self.kind(instruction.operands[-1].register) if instruction.operands else None
-        if instruction.op in ("rotate", "key_product") and isinstance(key, KeyKind):
-            element = self.code.keys[key.key].galois_element
-            return tuple(
-                self.turned_phases.setdefault((phase, element), next(self.unused_phases)) for phase in known[0]
-            )
-        if instruction.op in _OF_ONE_PHASE:
-            return known[0] if len(known[0]) == size else known[0] * size
-        return tuple(islice(self.unused_phases, size))
+        kind = self.code.kinds[self.code.registers[register]]
+        return tuple([self.noise(held, kind) for held in array])
 
     # -- values as sums of sources -----------------------------------------------------------
 
-    def new(self, noise: Noise) -> Held:
-        """A value of which a new source is all there is."""
+    def source(self, noise: Noise, phase: int | None = None) -> Held:
+        """A value of which a new source is all there is; its phase is new too, unless it is given."""
         self.sources.append(noise)
-        return {(len(self.sources) - 1, 0): 0.0}
+        return self.held({(len(self.sources) - 1, 0): 0.0}, phase)
 
-    def noise(self, held: Held, register: int) -> Noise:
+    def held(self, terms: Terms, phase: int | None = None) -> Held:
+        """A value, of a phase of its own unless that is given."""
+        return Held(terms, next(self.unused_phases) if phase is None else phase)
+
+    def level(self, kind: Any) -> int:
+        """The level of a register, in the chain that the noise is for."""
+        level: int = kind.level + self.shift
+        return level
+
+    def noise(self, held: Held, kind: Any) -> Noise:
         """All of a value's sources together."""
-        found = [(self.sources[number], factor) for (number, _), factor in held.items()]
+        found = [(self.sources[number], factor) for (number, _), factor in held.terms.items()]
         length = max((len(noise.variances) for noise, _ in found), default=1)
         variances = tuple(
             log_sum(*(n.variances[i] + 2 * factor for n, factor in found if i < len(n.variances)))
             for i in range(length)
         )
-        return Noise(self.level(register), variances, log_sum(*(n.worst + factor for n, factor in found)))
+        return Noise(self.level(kind), variances, log_sum(*(n.worst + factor for n, factor in found)))
 
-    def level(self, register: int) -> int:
-        """The level of a register, in the chain that the noise is for."""
-        kind = self.kind(register)
-        assert isinstance(kind, CipherKind | DigitsKind)
-        return kind.level + self.shift
+    def with_source(self, a: Held, noise: Noise, terms: Terms | None = None, phase: int | None = None) -> Held:
+        """A value, or these terms of it, and a new source on top."""
+        self.sources.append(noise)
+        more = {(len(self.sources) - 1, 0): 0.0}
+        return self.held(self.joined(a.terms if terms is None else terms, more), phase)
 
-    def add(self, a: Held, b: Held) -> Held:
-        """The sum of two values."""
+    def joined(self, a: Terms, b: Terms) -> Terms:
+        """The terms of a sum."""
         if len(a) < len(b):
             a, b = b, a
         total = dict(a)
@@ -164,178 +171,100 @@ class _Walk:
             total[source] = log_sum(total[source], factor) if source in total else factor
         return total if len(total) <= MAX_SOURCES else self.as_one(total)
 
-    def as_one(self, held: Held) -> Held:
+    def as_one(self, terms: Terms) -> Terms:
         """One source for all, as large as if they were coherent."""
-        found = [(self.sources[number], factor) for (number, _), factor in held.items()]
+        found = [(self.sources[number], factor) for (number, _), factor in terms.items()]
         length = max(len(noise.variances) for noise, _ in found)
         variances = tuple(
             2 * log_sum(*(n.variances[i] / 2 + factor for n, factor in found if i < len(n.variances)))
             for i in range(length)
         )
-        return self.new(Noise(found[0][0].level, variances, log_sum(*(n.worst + factor for n, factor in found))))
+        return self.source(Noise(found[0][0].level, variances, log_sum(*(n.worst + f for n, f in found)))).terms
 
-    def times(self, held: Held, factor: float) -> Held:
-        """A value times a number, given by its log2."""
-        return {source: before + factor for source, before in held.items()} if factor > -inf else {}
+    # -- what rules of errors ask for --------------------------------------------------------
 
-    # -- instructions ------------------------------------------------------------------------
+    def zero(self) -> Held:
+        """An empty sum."""
+        return self.held({})
 
-    def step(self, instruction: Instruction) -> list[tuple[Held, ...]]:
-        """What an instruction makes of its operands."""
-        op, immediate = instruction.op, instruction.immediate
-        operands = [o.register for o in instruction.operands]
-        arrays = [self.registers[r] for r in operands if isinstance(self.kind(r), CipherKind | DigitsKind)]
-        match op:
-            case "take":
-                return [tuple(arrays[0][number] for number in immediate)]
-            case "concat":
-                return [tuple(held for array in arrays for held in array)]
-            case "sum":
-                return [self.sums(arrays[0], immediate[0])]
-            case "dot":
-                return [self.sums(self.products(instruction), immediate[0])]
-            case "diag_sums":
-                return self.diag_sums(instruction)
-            case "map_sums":
-                return [self.map_sums(instruction)]
-            case "mul" | "square" | "mul_plain" | "mul_relinearize":
-                return [self.products(instruction)]
-            case "add" | "sub":
-                size = max(map(len, arrays))
-                return [tuple(self.add(*(a[i if len(a) > 1 else 0] for a in arrays)) for i in range(size))]
-            case "trivial":
-                kind = self.kind(instruction.results[0])
-                assert isinstance(kind, CipherKind)
-                rounding = self.model.add_plain(nothing(kind.level + self.shift))
-                return [tuple(self.new(rounding) for _ in range(kind.count))]
-        kind = self.kind(instruction.results[0])
-        assert isinstance(kind, CipherKind | DigitsKind)
-        size = kind.count
-        x = arrays[0]
-        return [tuple(self.unary(instruction, x[i if len(x) > 1 else 0]) for i in range(size))]
+    def encoded(self, constant: ConstRef, _scale: float) -> tuple[None, ...]:
+        """Plaintexts have no noise."""
+        return (None,) * constant.count
 
-    def unary(self, instruction: Instruction, x: Held) -> Held:
-        """What an instruction makes of one ciphertext."""
-        operand = instruction.operands[0].register
-        level = self.level(operand)
-        match instruction.op:
-            case "neg" | "hoist" | "extend":
-                return x
-            case "mul_int":
-                factor = abs(instruction.immediate[0])
-                return self.times(x, log2(factor) if factor else -inf)
-            case "add_plain" | "sub_plain" | "add_int":
-                return self.add(x, self.new(self.model.add_plain(nothing(level))))
-            case "rotate" | "relinearize" | "key_product":
-                return self.switched(instruction, x)
-            case "mod_down":
-                lower = self.level(instruction.results[0])
-                divided = self.model.parameters.log2_q(lower) - self.model.parameters.log2_q(level)
-                return self.add(self.times(x, divided), self.new(self.model.mod_switch(nothing(level), lower)))
-        raise UnsupportedError(f"{instruction.op}: BFV plans have no such operation")
+    def trivial(self, use: Use, _plain: None) -> Held:
+        """With the rounding of Q / t."""
+        return self.source(self.model.add_plain(nothing(self.level(use.stated))))
 
-    def switched(self, instruction: Instruction, x: Held) -> Held:
-        """A value after a key switch: turned, and with the noise of that."""
-        key = self.kind(instruction.operands[1].register)
-        assert isinstance(key, KeyKind)
-        level = self.level(instruction.operands[0].register)
-        return self.add(self.turned(x, key, self.slots(instruction)), self.new(self.switching(level)))
+    def plus(self, a: Held, b: Held) -> Held:
+        """A sum."""
+        return self.held(self.joined(a.terms, b.terms))
 
-    def slots(self, instruction: Instruction) -> int:
-        """Length of the vectors that an instruction works on."""
-        kind = self.kind(instruction.operands[0].register)
-        assert isinstance(kind, CipherKind | DigitsKind)
-        return kind.slots
+    def add(self, _use: Use, a: Held, b: Held) -> Held:
+        """A sum; all scales are 1."""
+        return self.plus(a, b)
 
-    def turned(self, x: Held, key: KeyKind, slots: int) -> Held:
-        """A value as the automorphism of a key leaves it."""
-        spec = self.code.keys[key.key]
-        if spec.kind != "galois":
-            return x
-        steps, _ = galois_action(spec.galois_element, slots)
-        return {(number, (before + steps) % slots): factor for (number, before), factor in x.items()}
+    def add_integer(self, use: Use, a: Held) -> Held:
+        """A public number leaves the phase nearly as it is."""
+        return self.with_source(a, self.model.add_plain(nothing(self.level(use.operands[0]))), phase=a.phase)
 
-    def products(self, instruction: Instruction) -> tuple[Held, ...]:
-        """Products, one by one; relinearised ones with the noise of that."""
-        a = instruction.operands[0].register
-        b = instruction.operands[1].register if instruction.op != "square" else a
-        relinearized = instruction.op == "mul_relinearize"
-        x = self.registers[a]
-        if isinstance(self.kind(b), PlainKind):
-            kind = self.kind(b)
-            assert isinstance(kind, PlainKind)
-            size = max(len(x), kind.count)
-            made = [self.new(self.model.mul_plain(self.noise(x[i if len(x) > 1 else 0], a))) for i in range(size)]
-            return tuple(made)
-        y = self.registers[b]
-        results = []
-        for i in range(max(len(x), len(y))):
-            p, q = x[i if len(x) > 1 else 0], y[i if len(y) > 1 else 0]
-            first, second = self.noise(p, a), self.noise(q, b)
-            if p.keys().isdisjoint(q.keys()):
-                noise = self.product(first, second, relinearized=relinearized)
-            else:  # as if both were the noisier of the two
-                noise = self.square(max(first, second, key=lambda n: n.worst), relinearized=relinearized)
-            phases = (self.phases[r][i if len(self.phases[r]) > 1 else 0] for r in (a, b))
-            results.append(self.of_same_phases(noise, *sorted(phases)))
-        return tuple(results)
+    def add_plain(self, use: Use, a: Held, _plain: None) -> Held:
+        """So does a public vector."""
+        return self.add_integer(use, a)
 
-    def of_same_phases(self, noise: Noise, first: int, second: int) -> Held:
-        """The product of two phases: the source that an earlier one is, as often as the noise says."""
-        number = self.of_phases.get((first, second))
+    def mul_integer(self, use: Use, a: Held) -> Held:
+        """A value times a number."""
+        factor = abs(use.immediate[0])
+        terms = {source: before + log2(factor) for source, before in a.terms.items()} if factor else {}
+        return self.held(terms, a.phase)
+
+    def reread(self, _use: Use, a: Held) -> Held:
+        """All scales are 1."""
+        return a
+
+    def mul_plain(self, use: Use, a: Held, _plain: None) -> Held:
+        """As if each product were with another plaintext."""
+        if a.masked is None:
+            a.masked = self.model.mul_plain(self.noise(a, use.operands[0]))
+        return self.source(a.masked)
+
+    def mul(self, use: Use, a: Held, b: Held, *, relinearized: bool = False) -> Held:
+        """A product: of two phases, the source that an earlier one of them is, as often as the noise says."""
+        first, second = self.noise(a, use.operands[0]), self.noise(b, use.operands[0])
+        if a.terms.keys().isdisjoint(b.terms.keys()):
+            noise = self.product(first, second, relinearized=relinearized)
+        else:  # as if both were the noisier of the two
+            noise = self.square(max(first, second, key=lambda n: n.worst), relinearized=relinearized)
+        phases = min(a.phase, b.phase), max(a.phase, b.phase)
+        number = self.of_phases.get(phases)
         if number is None:
-            held = self.new(noise)
-            self.of_phases[first, second] = len(self.sources) - 1
-            return held
+            self.of_phases[phases] = len(self.sources)
+            return self.source(noise)
         more = (self.model.variance(noise) - self.model.variance(self.sources[number])) / 2
-        return {(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)}
+        return self.held({(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)})
 
-    def sums(self, array: Sequence[Held], groups: int) -> tuple[Held, ...]:
-        """Neighbours added up."""
-        size = len(array) // groups
-        totals = []
-        for group in range(groups):
-            total = array[group * size]
-            for held in array[group * size + 1 : (group + 1) * size]:
-                total = self.add(total, held)
-            totals.append(total)
-        return tuple(totals)
+    def mul_relinearize(self, use: Use, a: Held, b: Held) -> Held:
+        """A product with the noise of a key switch."""
+        return self.mul(use, a, b, relinearized=True)
 
-    def diag_sums(self, instruction: Instruction) -> list[tuple[Held, ...]]:
-        """Sums of turned copies of each of an array times plaintexts."""
-        num_keys, num_giants, *pairs = instruction.immediate
-        digits, *rest = (o.register for o in instruction.operands)
-        found: list[list[Held]] = [[] for _ in range(num_giants)]
-        for x in self.registers[digits]:
-            babies = [x]
-            for register in rest[:num_keys]:
-                key = self.kind(register)
-                assert isinstance(key, KeyKind)
-                babies.append(
-                    self.add(self.turned(x, key, self.slots(instruction)), self.new(self.switching(self.level(digits))))
-                )
-            factors = [self.model.mul_plain(self.noise(baby, digits)) for baby in babies]
-            totals: list[Held] = [{} for _ in range(num_giants)]
-            for baby, giant in zip(pairs[::2], pairs[1::2], strict=True):
-                totals[giant] = self.add(totals[giant], self.new(factors[baby]))
-            for giant, total in enumerate(totals):
-                found[giant].append(total)
-        return [tuple(array) for array in found]
+    def key_switch(self, use: Use, a: Held, key: KeySpec) -> Held:
+        """Turned, and with the noise of a key switch."""
+        held, terms = use.operands[0], a.terms
+        if key.kind == "galois":
+            steps, _ = galois_action(key.galois_element, held.slots)
+            terms = {(number, (before + steps) % held.slots): factor for (number, before), factor in terms.items()}
+        turned = (a.phase, key.galois_element)
+        if turned not in self.turned_phases:
+            self.turned_phases[turned] = next(self.unused_phases)
+        return self.with_source(a, self.switching(self.level(held)), terms, self.turned_phases[turned])
 
-    def map_sums(self, instruction: Instruction) -> tuple[Held, ...]:
-        """Inner sums of a block map."""
-        sums = self.code.constants[instruction.immediate[0]]
-        assert isinstance(sums, MapSums)
-        source = instruction.operands[0].register
-        x, products = self.registers[source], sums.products
-        totals: list[Held] = [{} for _ in products.groups]
-        factors: dict[tuple[int, int], Noise] = {}
-        for in_, baby, group in products.rows.tolist():
-            if (in_, baby) not in factors:
-                held = self.add(x[in_], self.new(self.switching(self.level(source)))) if baby else x[in_]
-                factors[in_, baby] = self.model.mul_plain(self.noise(held, source))
-            totals[group] = self.add(totals[group], self.new(factors[in_, baby]))
-        return tuple(totals)
+    key_product = key_switch
+
+    def mod_down(self, use: Use, a: Held) -> Held:
+        """Divided, and rounded."""
+        level, lower = self.level(use.operands[0]), self.level(use.stated)
+        divided = self.model.parameters.log2_q(lower) - self.model.parameters.log2_q(level)
+        terms = {source: before + divided for source, before in a.terms.items()}
+        return self.with_source(a, self.model.mod_switch(nothing(level), lower), terms, a.phase)
 
 
 def nothing(level: int) -> Noise:

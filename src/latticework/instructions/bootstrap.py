@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from latticework.errors import IrError, LevelError
 from latticework.instructions.kinds import MAIN, SPARSE, Kind, place_text
-from latticework.instructions.record import CKKS, ORDINARY, Machine, Record, Slots, Traits, Use
+from latticework.instructions.protocols import Machine, Slots
+from latticework.instructions.record import CKKS, ORDINARY, Record, Traits, Use
 from latticework.instructions.rules import QP, require_key, require_switchable
+from latticework.instructions.vectors import unknown_error
 from latticework.packing.embedding import raise_modulus
 from latticework.packing.keys import KeySpec
 
@@ -30,6 +32,7 @@ TO_SPARSE = Record(
     traits=ORDINARY,
     rule=_under_sparse,
     meaning=lambda run, use, a, _key: run.with_sparse_noise(a, use.stated),
+    error=unknown_error("to_sparse"),
 )
 
 
@@ -64,6 +67,7 @@ MOD_RAISE = Record(
     traits=Traits(secret=SPARSE, is_complex=True),
     rule=_raised,
     meaning=_raise,
+    error=unknown_error("mod_raise"),
 )
 
 RECORDS = (TO_SPARSE, MOD_RAISE)

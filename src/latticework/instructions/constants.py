@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from latticework.errors import IrError
 from latticework.instructions.kinds import AddendKind, CipherKind, Kind, PlainKind
-from latticework.instructions.record import BOTH, CONTROL, ORDINARY, Machine, Record, Slots, Use
+from latticework.instructions.protocols import Machine, Slots
+from latticework.instructions.record import BOTH, CONTROL, ORDINARY, Record, Use, walked
+from latticework.instructions.vectors import each
 from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec
 
@@ -51,6 +53,7 @@ ENCODE = Record(
     traits=ORDINARY,
     rule=_encoded,
     meaning=_encode,
+    error=lambda errors, use: errors.encoded(use.constants[use.immediate[0]], use.stated.scale),
 )
 KEY = Record(
     name="key",
@@ -60,6 +63,7 @@ KEY = Record(
     traits=CONTROL,
     rule=_key,
     meaning=lambda _walk, site: site.use.keys[site.use.immediate[0]],
+    error=walked,
 )
 TRIVIAL = Record(
     name="trivial",
@@ -69,6 +73,7 @@ TRIVIAL = Record(
     traits=ORDINARY,
     rule=_trivial,
     meaning=lambda _run, _use, a: a,
+    error=each(lambda errors, use, a: errors.trivial(use, a)),
 )
 
 RECORDS = (ENCODE, KEY, TRIVIAL)

@@ -10,7 +10,7 @@ from typing import Any
 
 from latticework.errors import IrError
 from latticework.instructions.kinds import IndexKind, Kind
-from latticework.instructions.record import BOTH, CONTROL, Record, Traits, Use
+from latticework.instructions.record import BOTH, CONTROL, Record, Traits, Use, walked
 
 INDEX = IndexKind()
 
@@ -69,6 +69,7 @@ FOR = Record(
     traits=Traits(control=True, blocks=1),
     rule=_loop,
     meaning=lambda walk, site, trips, *carried: walk.loop(site, trips, carried),
+    error=walked,
 )
 IF = Record(
     name="if",
@@ -78,6 +79,7 @@ IF = Record(
     traits=Traits(control=True, blocks=2),
     rule=_branch,
     meaning=lambda walk, site, condition, *operands: walk.branch(site, condition, operands),
+    error=walked,
 )
 YIELD = Record(
     name="yield",
@@ -87,6 +89,7 @@ YIELD = Record(
     traits=CONTROL,
     rule=_nothing,
     meaning=lambda _walk, _site, *values: list(values),
+    error=walked,
 )
 ICONST = Record(
     name="iconst",
@@ -96,6 +99,7 @@ ICONST = Record(
     traits=CONTROL,
     rule=_index,
     meaning=lambda _walk, site: site.use.immediate[0],
+    error=walked,
 )
 
 
@@ -111,6 +115,7 @@ def _arithmetic(name: str, line: str, function: Callable[[int, int], int]) -> Re
         traits=CONTROL,
         rule=_index,
         meaning=meaning,
+        error=walked,
     )
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from latticework.errors import IrError, ShapeError
 from latticework.instructions.constants import require_number
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind, PlainKind
-from latticework.instructions.record import BOTH, ORDINARY, Machine, Record, Slots, Use
+from latticework.instructions.protocols import Errors, Machine, Slots
+from latticework.instructions.record import BOTH, ORDINARY, Record, Use
 from latticework.instructions.rules import QP, Q, met, require_key, require_scale, require_switchable
 from latticework.instructions.switches import turned
+from latticework.instructions.vectors import Array, together
 from latticework.packing.constants import MapSums
 from latticework.packing.keys import KeySpec
 
@@ -54,6 +56,20 @@ def _sum_diagonals(run: Machine, use: Use, value: Slots, *rest: Slots | KeySpec)
     return sums
 
 
+def _diagonal_errors(errors: Errors, use: Use, value: Array, *rest: Array | KeySpec) -> list[Array]:
+    num_keys, num_giants, *pairs = use.immediate
+    keys = [key for key in rest[:num_keys] if isinstance(key, KeySpec)]
+    plains = [plain for plain in rest[num_keys:] if isinstance(plain, tuple)]
+    sums = []
+    for a, *parts in together([value, *plains]):
+        babies = [a] + [errors.key_product(use, a, key) for key in keys]
+        totals = [errors.zero()] * num_giants
+        for plain, baby, giant in zip(parts, pairs[::2], pairs[1::2], strict=True):
+            totals[giant] = errors.plus(totals[giant], errors.mul_plain(use, babies[baby], plain))
+        sums.append(totals)
+    return [tuple(of_giant) for of_giant in zip(*sums, strict=True)]
+
+
 DIAG_SUMS = Record(
     name="diag_sums",
     line="inner sums of a linear transform: rotated copies of one value, times plaintexts",
@@ -62,6 +78,7 @@ DIAG_SUMS = Record(
     traits=ORDINARY,
     rule=_diagonal_sums,
     meaning=_sum_diagonals,
+    error=_diagonal_errors,
 )
 
 
@@ -91,6 +108,20 @@ def _sum_map(run: Machine, use: Use, value: Slots, *keys: KeySpec) -> Slots:
     return totals
 
 
+def _map_errors(errors: Errors, use: Use, value: Array, *keys: KeySpec) -> Array:
+    source, kind, sums = use.operands[0], use.stated, use.constants[use.immediate[0]]
+    assert isinstance(sums, MapSums)
+    babies = {
+        (in_, baby): errors.key_product(use, value[in_], keys[baby - 1]) for in_, baby in sums.products.switches()
+    }
+    totals = [errors.zero()] * len(sums.products.groups)
+    for (in_, baby, group), constant in zip(sums.products.rows.tolist(), sums.products.values, strict=True):
+        (plain,) = errors.encoded(constant, kind.scale / source.scale)
+        product = errors.mul_plain(use, babies[in_, baby] if baby else value[in_], plain)
+        totals[group] = errors.plus(totals[group], product)
+    return tuple(totals)
+
+
 MAP_SUMS = Record(
     name="map_sums",
     line="inner sums of a block map: rotated copies of its inputs, times plaintexts",
@@ -99,6 +130,7 @@ MAP_SUMS = Record(
     traits=ORDINARY,
     rule=_map_sums,
     meaning=_sum_map,
+    error=_map_errors,
 )
 
 RECORDS = (DIAG_SUMS, MAP_SUMS)

@@ -9,8 +9,10 @@ import numpy as np
 
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.instructions.kinds import CipherKind, Kind, level_text
-from latticework.instructions.record import BOTH, CKKS, ORDINARY, Machine, Record, Slots, Use
+from latticework.instructions.protocols import Machine, Slots
+from latticework.instructions.record import BOTH, CKKS, ORDINARY, Record, Use
 from latticework.instructions.rules import QP, RESCALE, met, require_down, require_q, require_scale
+from latticework.instructions.vectors import each, kept
 from latticework.packing.arrays import concat_vectors, take_vectors
 
 
@@ -27,6 +29,7 @@ DROP_LEVEL = Record(
     traits=ORDINARY,
     rule=_dropped,
     meaning=lambda _run, _use, a: a,
+    error=kept,
 )
 
 
@@ -55,6 +58,7 @@ RELABEL = Record(
     traits=ORDINARY,
     rule=_relabelled,
     meaning=_read_anew,
+    error=each(lambda errors, use, a: errors.reread(use, a)),
 )
 
 
@@ -71,6 +75,7 @@ EXTEND = Record(
     traits=ORDINARY,
     rule=_extended,
     meaning=lambda _run, _use, a: a,
+    error=kept,
 )
 
 
@@ -89,6 +94,7 @@ TAKE = Record(
     traits=ORDINARY,
     rule=_taken,
     meaning=lambda _run, use, a: take_vectors(a, use.immediate),
+    error=lambda _errors, use, a: tuple([a[number] for number in use.immediate]),
 )
 
 
@@ -112,6 +118,7 @@ CONCAT = Record(
     traits=ORDINARY,
     rule=_joined,
     meaning=lambda _run, _use, *arrays: concat_vectors(arrays),
+    error=lambda _errors, _use, *arrays: tuple([item for array in arrays for item in array]),
 )
 
 RECORDS = (DROP_LEVEL, RELABEL, EXTEND, TAKE, CONCAT)

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from latticework.errors import IrError, RangeError
 from latticework.instructions.kinds import CipherKind, Kind, PlainKind
-from latticework.instructions.record import BFV, BOTH, CKKS, ORDINARY, Machine, Record, Slots, Traits, Use
+from latticework.instructions.protocols import Errors, Machine, Slots
+from latticework.instructions.record import BFV, BOTH, CKKS, ORDINARY, Record, Traits, Use
 from latticework.instructions.rules import met, product_of, require_key, summed
+from latticework.instructions.vectors import Array, added_up, each, kept, together
 
 
 def _product(use: Use) -> CipherKind:
@@ -30,6 +32,7 @@ MUL = Record(
     traits=ORDINARY,
     rule=lambda use: (_product(use),),
     meaning=lambda run, _use, a, b: run.product(a, b),
+    error=each(lambda errors, use, a, b: errors.mul(use, a, b)),
 )
 SQUARE = Record(
     name="square",
@@ -39,6 +42,7 @@ SQUARE = Record(
     traits=ORDINARY,
     rule=lambda use: (_product(use),),
     meaning=lambda run, _use, a: run.product(a, a),
+    error=each(lambda errors, use, a: errors.mul(use, a, a)),
 )
 MUL_PLAIN = Record(
     name="mul_plain",
@@ -48,6 +52,7 @@ MUL_PLAIN = Record(
     traits=ORDINARY,
     rule=lambda use: (_with_plain(use),),
     meaning=lambda run, _use, a, b: run.product(a, b),
+    error=each(lambda errors, use, a, b: errors.mul_plain(use, a, b)),
 )
 
 
@@ -59,6 +64,11 @@ def _dot(use: Use) -> Sequence[Kind]:
     return (summed(product, use.immediate[0]),)
 
 
+def _dot_error(errors: Errors, use: Use, a: Array, b: Array) -> Array:
+    product = errors.mul_plain if isinstance(use.operands[1], PlainKind) else errors.mul
+    return added_up(errors, tuple([product(use, *parts) for parts in together([a, b])]), use.immediate[0])
+
+
 DOT = Record(
     name="dot",
     line="sums of the products of two arrays, of neighbours, in groups",
@@ -67,6 +77,7 @@ DOT = Record(
     traits=ORDINARY,
     rule=_dot,
     meaning=lambda run, use, a, b: run.dot(a, b, use.immediate[0]),
+    error=_dot_error,
 )
 
 
@@ -84,6 +95,7 @@ MUL_RELINEARIZE = Record(
     traits=ORDINARY,
     rule=_relinearized,
     meaning=lambda run, _use, a, b, _key: run.product(a, b),
+    error=each(lambda errors, use, a, b, _key: errors.mul_relinearize(use, a, b)),
 )
 
 
@@ -104,6 +116,7 @@ MUL_INT = Record(
     traits=ORDINARY,
     rule=_rescaled,
     meaning=_multiple,
+    error=each(lambda errors, use, a: errors.mul_integer(use, a)),
 )
 
 
@@ -129,6 +142,7 @@ MUL_MONOMIAL = Record(
     traits=Traits(is_complex=True),
     rule=_by_monomial,
     meaning=_turn,
+    error=kept,
 )
 
 RECORDS = (MUL, SQUARE, MUL_PLAIN, DOT, MUL_RELINEARIZE, MUL_INT, MUL_MONOMIAL)

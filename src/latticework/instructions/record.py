@@ -9,38 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from latticework.instructions.kinds import MAIN, CipherKind, DigitsKind
+from latticework.instructions.kinds import MAIN
+from latticework.instructions.protocols import Chain
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeySpec
 
-Slots = npt.NDArray[Any]  # (..., count, slots)
 CKKS, BFV = ("ckks",), ("bfv",)
 BOTH = CKKS + BFV
 
 FAMILIES = ("switch", "divide", "product", "plain", "add", "encode", "other")  # what time is spent on, for reports
-
-
-class Chain(Protocol):
-    """What a type rule asks of a modulus chain."""
-
-    @property
-    def scheme(self) -> str:
-        """ "ckks" or "bfv"."""
-
-    @property
-    def ring_degree(self) -> int:
-        """N."""
-
-    def covers(self, held: tuple[int, int], wanted: tuple[int, int]) -> bool:
-        """Whether the basis of one (track, level) lies within that of another."""
-
-    def modulus(self, level: int, track: int = 0) -> int:
-        """Product of the Q limbs of a level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,40 +46,6 @@ class Use:
         return self.results[0]
 
 
-class Machine(Protocol):
-    """What a meaning asks of the simulation that runs it: products modulo t where there is one, and noise."""
-
-    def product(self, a: Slots, b: Slots) -> Slots:
-        """Slot by slot."""
-
-    def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
-        """Sums of products, of neighbours, in so many groups."""
-
-    def multiple(self, a: Slots, factor: int, ratio: float) -> Slots:
-        """A value times an integer, read at another scale: times `ratio`."""
-
-    def integer(self, number: int, scale: float) -> Any:
-        """A public integer as what it adds to a slot at a scale."""
-
-    def encoded(self, constant: ConstRef, scale: float) -> Slots:
-        """Public vectors as the encoder rounds them."""
-
-    def random(self) -> np.random.Generator:
-        """For integers that a ciphertext's randomness decides."""
-
-    def with_key_noise(self, a: Slots, held: CipherKind | DigitsKind) -> Slots:
-        """With the noise of a product with a key, of what is held like this."""
-
-    def with_rounding(self, a: Slots, result: CipherKind, degree: int) -> Slots:
-        """With the rounding of a division of a ciphertext of this degree."""
-
-    def with_sparse_noise(self, a: Slots, result: CipherKind) -> Slots:
-        """With the noise of the switch to the sparse secret."""
-
-    def with_raised_noise(self, a: Slots, result: CipherKind, factor: int) -> Slots:
-        """With the noise of the switch from the sparse secret, after a product with an integer."""
-
-
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What few instructions are.
@@ -121,6 +66,7 @@ ORDINARY, CONTROL = Traits(), Traits(control=True)
 
 Rule = Callable[[Use], Sequence[Any]]
 Meaning = Callable[..., Any]
+Error = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +82,8 @@ class Record:
              raises LevelError, ScaleError, ShapeError or IrError; messages go on after the name of the instruction
     meaning  (machine, use, *operands) -> result, or a list of several: slot vectors (..., count, slots) and keys as
              their `KeySpec`; of control instructions (walk, site, *operands)
+    error    (errors, use, *operands) -> result, or a list of several: what is known of the error of each vector, a
+             tuple with an item for each (`vectors`); of control instructions it is `meaning`
     """
 
     name: str
@@ -145,8 +93,14 @@ class Record:
     traits: Traits
     rule: Rule
     meaning: Meaning
+    error: Error
 
     def __post_init__(self) -> None:
         assert self.family in FAMILIES, f"{self.name}: there is no family {self.family}"
         missing = [f.name for f in fields(self) if getattr(self, f.name) is None]
         assert not missing, f"{self.name}: the record has no {', '.join(missing)}"
+
+
+def walked(*_operands: Any) -> Any:
+    """What analyses ask of a control instruction, in vain: the walk runs its meaning."""
+    raise AssertionError("the walk runs control instructions")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from latticework.instructions.kinds import CipherKind, Kind
-from latticework.instructions.record import BOTH, ORDINARY, Meaning, Record, Use
+from latticework.instructions.protocols import Errors
+from latticework.instructions.record import BOTH, ORDINARY, Error, Meaning, Record, Use
 from latticework.instructions.rules import RESCALE, met, require_q, require_scale, summed
+from latticework.instructions.vectors import added_up, each, kept
 from latticework.packing.arrays import sum_vectors
 
 
@@ -19,7 +22,7 @@ def _sum(use: Use) -> Sequence[Kind]:
     return (replace(a, count=count, degree=degree),)
 
 
-def _of_two(name: str, line: str, meaning: Meaning) -> Record:
+def _of_two(name: str, line: str, meaning: Meaning, error: Error) -> Record:
     return Record(
         name=name,
         line=line,
@@ -28,13 +31,24 @@ def _of_two(name: str, line: str, meaning: Meaning) -> Record:
         traits=ORDINARY,
         rule=_sum,
         meaning=meaning,
+        error=each(error),
     )
 
 
-ADD = _of_two("add", "sum of two ciphertexts", lambda _run, _use, a, b: a + b)
-SUB = _of_two("sub", "difference of two ciphertexts", lambda _run, _use, a, b: a - b)
-ADD_PLAIN = _of_two("add_plain", "sum of a ciphertext and a plaintext", lambda _run, _use, a, b: a + b)
-SUB_PLAIN = _of_two("sub_plain", "a ciphertext minus a plaintext", lambda _run, _use, a, b: a - b)
+def _error(errors: Errors, use: Use, a: Any, b: Any) -> Any:
+    return errors.add(use, a, b)
+
+
+def _error_with_plain(errors: Errors, use: Use, a: Any, b: Any) -> Any:
+    return errors.add_plain(use, a, b)
+
+
+ADD = _of_two("add", "sum of two ciphertexts", lambda _run, _use, a, b: a + b, _error)
+SUB = _of_two("sub", "difference of two ciphertexts", lambda _run, _use, a, b: a - b, _error)
+ADD_PLAIN = _of_two(
+    "add_plain", "sum of a ciphertext and a plaintext", lambda _run, _use, a, b: a + b, _error_with_plain
+)
+SUB_PLAIN = _of_two("sub_plain", "a ciphertext minus a plaintext", lambda _run, _use, a, b: a - b, _error_with_plain)
 NEG = Record(
     name="neg",
     line="a ciphertext with the other sign",
@@ -43,6 +57,7 @@ NEG = Record(
     traits=ORDINARY,
     rule=lambda use: use.operands,
     meaning=lambda _run, _use, a: -a,
+    error=kept,
 )
 
 
@@ -59,6 +74,7 @@ ADD_INT = Record(
     traits=ORDINARY,
     rule=_over_q,
     meaning=lambda run, use, a: a + run.integer(use.immediate[0], use.stated.scale),
+    error=each(lambda errors, use, a: errors.add_integer(use, a)),
 )
 SUM = Record(
     name="sum",
@@ -68,6 +84,7 @@ SUM = Record(
     traits=ORDINARY,
     rule=lambda use: (summed(use.operands[0], use.immediate[0]),),
     meaning=lambda _run, use, a: sum_vectors(a, use.immediate[0]),
+    error=lambda errors, use, a: added_up(errors, a, use.immediate[0]),
 )
 
 RECORDS = (ADD, SUB, ADD_PLAIN, SUB_PLAIN, NEG, ADD_INT, SUM)

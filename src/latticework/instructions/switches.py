@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind
-from latticework.instructions.record import BOTH, ORDINARY, Machine, Record, Slots, Use
+from latticework.instructions.protocols import Machine, Slots
+from latticework.instructions.record import BOTH, ORDINARY, Record, Use
 from latticework.instructions.rules import QP, Q, lowered, require_key, require_switchable
+from latticework.instructions.vectors import each, kept
 from latticework.packing.arrays import apply_galois
 from latticework.packing.keys import KeySpec
 
@@ -26,6 +28,7 @@ HOIST = Record(
     traits=ORDINARY,
     rule=_hoisted,
     meaning=lambda _run, _use, a: a,
+    error=kept,
 )
 
 
@@ -48,6 +51,7 @@ KEY_PRODUCT = Record(
     traits=ORDINARY,
     rule=_over_qp,
     meaning=lambda run, use, a, key: turned(run.with_key_noise(a, use.operands[0]), key),
+    error=each(lambda errors, use, a, key: errors.key_product(use, a, key)),
 )
 MOD_DOWN = Record(
     name="mod_down",
@@ -57,6 +61,7 @@ MOD_DOWN = Record(
     traits=ORDINARY,
     rule=lambda use: (lowered(use, use.operands[0], strict=use.operands[0].basis == Q),),
     meaning=lambda run, use, a: run.with_rounding(a, use.stated, use.stated.degree),
+    error=each(lambda errors, use, a: errors.mod_down(use, a)),
 )
 
 
@@ -79,6 +84,7 @@ ROTATE = Record(
     traits=ORDINARY,
     rule=lambda use: _switched(use, "galois", 1),
     meaning=_switch,
+    error=each(lambda errors, use, a, key: errors.key_switch(use, a, key)),
 )
 RELINEARIZE = Record(
     name="relinearize",
@@ -88,6 +94,7 @@ RELINEARIZE = Record(
     traits=ORDINARY,
     rule=lambda use: _switched(use, "relin", 2),
     meaning=_switch,
+    error=each(lambda errors, use, a, key: errors.key_switch(use, a, key)),
 )
 
 RECORDS = (HOIST, KEY_PRODUCT, MOD_DOWN, ROTATE, RELINEARIZE)

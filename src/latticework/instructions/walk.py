@@ -27,7 +27,8 @@ from latticework.errors import RangeError, UserError
 from latticework.instructions.code import Executable, Instruction
 from latticework.instructions.control import YIELD
 from latticework.instructions.kinds import KeyKind
-from latticework.instructions.record import Chain, Record, Use
+from latticework.instructions.protocols import Chain
+from latticework.instructions.record import Record, Use
 from latticework.instructions.table import RECORDS, check_types
 
 Body = Callable[..., list[Any]]  # (counter, carried) -> what the body yields

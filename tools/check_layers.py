@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "dialects": "ir instructions packing",
     "approx": "packing",
     "layout": "ir dialects packing plan.placing",
-    "circuit": f"ir dialects approx {VALUES}",
+    "circuit": f"_core ir dialects approx {VALUES}",
     "ops": "ir dialects approx layout packing",
     "frontend": f"ir dialects approx ops user user.lines {VALUES}",
     "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from bench.coyote.cases import Case, cases
 from bench.coyote.graphs import graph
@@ -13,10 +12,12 @@ from bench.coyote.measuring import RING_DEGREE, How
 from bench.rows import Row
 from latticework import _core
 from latticework.circuit.exact.alignment import align
-from latticework.circuit.exact.forms import Circuit, Schedule
-from latticework.circuit.exact.joint import Weights, place
+from latticework.circuit.exact.forms import ExactCircuit, Schedule
+from latticework.circuit.exact.joint import place
 
-WEIGHTS = Weights(rotate=1.0, mul=2.5, mul_constant=0.14, add_constant=0.05, add=0.05, neg=0.05)  # as measured
+WEIGHTS = _core.lanes.InstructionWeights(  # as measured
+    rotate=1.0, mul=2.5, mul_constant=0.14, add_constant=0.05, add=0.05, neg=0.05
+)
 ALIGN_EFFORT, PLACE_EFFORT = 5.0, 3.0  # of the solver: about seconds, an epoch and a case
 WIDTH = 64  # lanes
 PROVABLE = ("dot.3.", "dot.6.", "dot.10.", "mm.2.", "mm.3.un", "mm.3.partially", "mm.3.fully")
@@ -28,20 +29,20 @@ def alignment(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callab
         tell(case.name)
         circuit = shared(graph(case, RING_DEGREE // 2), association="as written")
         started = time.perf_counter()
-        listed = _core.lanes.anneal(circuit, {"seed": how.seed})
+        listed = _core.lanes.anneal(circuit, seed=how.seed)
         between = time.perf_counter()
-        found = align(Circuit.from_dict(circuit), Schedule.from_dict(listed), effort=ALIGN_EFFORT)
+        found = align(ExactCircuit.of(circuit), Schedule.annealed(listed), effort=ALIGN_EFFORT)
         seconds = (between - started, time.perf_counter() - between)
-        by_list = _core.lanes.synthesize(circuit, listed, WEIGHTS)
-        exact = _core.lanes.synthesize(circuit, found.schedule.as_dict(), WEIGHTS)
+        by_list = _core.lanes.synthesize(circuit, listed.schedule, WEIGHTS)
+        exact = _core.lanes.synthesize(circuit, found.schedule.for_synthesis(), WEIGHTS)
         details = {
-            "cost, list and exact, in rotations": [round(by_list["cost"], 3), round(exact["cost"], 3)],
-            "rotations + blends": [made["counts"]["rotations"] + made["counts"]["blends"] for made in (by_list, exact)],
+            "cost, list and exact, in rotations": [round(by_list.cost, 3), round(exact.cost, 3)],
+            "rotations + blends": [made.counts.rotations + made.counts.blends for made in (by_list, exact)],
             "seconds of the search": round(seconds[0], 3),
             "seconds of exact alignment": round(seconds[1], 3),
             "proved to be the fewest": found.is_optimal,
         }
-        lengths = [float(len(packs)) for packs in (found.schedule.packs, listed["packs"])]
+        lengths = [float(len(packs)) for packs in (found.schedule.packs, listed.schedule.packs)]
         yield Row(case.name, "instructions, aligned exactly", "", *lengths, "aligned by a list", details=details)
 
 
@@ -52,21 +53,22 @@ def optimum(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callable
     for case in chosen or [case for case in cases() if case.name.startswith(PROVABLE)]:
         tell(case.name)
         circuit = shared(graph(case, WIDTH), association="trees")
-        ours = _core.lanes.vectorize(circuit, WEIGHTS, {"seed": how.seed, "schedule": True})
+        found = _core.lanes.vectorize(circuit, WEIGHTS, seed=how.seed)
+        ours = found.program
         started = time.perf_counter()
-        known, start = Circuit.from_dict(ours["circuit"]), Schedule.from_dict(ours["schedule"])
+        known, start = ExactCircuit.of(found.circuit), Schedule.of(found.schedule)
         placed = {
-            "earliest": place(Circuit.from_dict(circuit), WEIGHTS, effort=PLACE_EFFORT),
+            "earliest": place(ExactCircuit.of(circuit), WEIGHTS, effort=PLACE_EFFORT),
             "ours": place(known, WEIGHTS, start, effort=PLACE_EFFORT),
         }
         seconds = time.perf_counter() - started
         packs, solved = min(placed.items(), key=lambda item: math.inf if item[1] is None else item[1].cost)
         if solved is None:
-            yield Row(case.name, "rotations", "", float(ours["counts"]["rotations"]), note="the solver found nothing")
+            yield Row(case.name, "rotations", "", float(ours.counts.rotations), note="the solver found nothing")
             continue
         details = {
-            "blends": ours["counts"]["blends"],
-            "cost, ours and the solver's": [round(ours["cost"], 3), round(solved.cost, 3)],
+            "blends": ours.counts.blends,
+            "cost, ours and the solver's": [round(ours.cost, 3), round(solved.cost, 3)],
             "solver's rotations, merges, masks": [solved.rotations, solved.merges, solved.masks],
             "operations together in its instructions": packs,
             "solver proved its placement": solved.is_optimal,
@@ -74,12 +76,11 @@ def optimum(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callable
             "rotations of a placement, by counting": solved.rotations_needed,
         }
         yield Row(
-            case.name, "rotations", "", float(ours["counts"]["rotations"]), float(solved.rotations_of_any),
+            case.name, "rotations", "", float(ours.counts.rotations), float(solved.rotations_of_any),
             "the least of any vector code, by counting", details=details,
         )  # fmt: skip
 
 
-def shared(circuit: dict[str, Any], *, association: str) -> dict[str, Any]:
+def shared(circuit: _core.lanes.ScalarCircuit, *, association: str) -> _core.lanes.ScalarCircuit:
     """The circuit with equal operations once, as both searches start from it."""
-    made: dict[str, Any] = _core.lanes.rewritten(circuit, association)
-    return {name: column for name, column in made.items() if name != "origin"}
+    return _core.lanes.rewritten(circuit, association)[0]

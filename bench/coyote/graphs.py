@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bench.coyote.cases import Case
+from latticework import _core
 
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
 FREE, GROUPED, REPLICATED = range(3)
@@ -68,7 +69,7 @@ class Graph:
         return [self.inputs(shape[1:], group) for _ in range(shape[0])]
 
 
-def graph(case: Case, width: int) -> dict[str, Any]:
+def graph(case: Case, width: int) -> _core.lanes.ScalarCircuit:
     """The circuit of a case; free scalars are one group."""
     built = Graph()
     arguments = {}
@@ -79,10 +80,8 @@ def graph(case: Case, width: int) -> dict[str, Any]:
         group = built.packing.index(FREE) if packing == FREE else len(built.packing) - 1
         arguments[name] = built.inputs(given.shape, group)
     results = np.asarray(case.kernel(**arguments), object).ravel()
-    columns = zip(("code", "left", "right", "group"), zip(*built.rows, strict=True), strict=True)
-    return {name: list(column) for name, column in columns} | {
-        "packing": built.packing,
-        "fixed": [[] for _ in built.packing],
-        "outputs": [result.node for result in results],
-        "width": width,
-    }
+    code, left, right, group = zip(*built.rows, strict=True)
+    fixed: list[list[int]] = [[] for _ in built.packing]
+    return _core.lanes.ScalarCircuit(
+        code, left, right, group, built.packing, fixed, [result.node for result in results], width
+    )

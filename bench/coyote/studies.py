@@ -35,17 +35,15 @@ def effort(chosen: Sequence[Case] | None, _how: How, seeds: int, tell: Tell) -> 
         for moves in MOVES:
             tell(f"{case.name}, {moves} moves")
             started = time.perf_counter()
-            found = [
-                _core.lanes.anneal(circuit, {"moves": moves, "rounds": ROUNDS, "seed": seed}) for seed in range(seeds)
-            ]
+            found = [_core.lanes.anneal(circuit, moves=moves, rounds=ROUNDS, seed=seed) for seed in range(seeds)]
             seconds = (time.perf_counter() - started) / seeds
-            history = {str(at): median(x["best"][min(at, len(x["best"]) - 1)] for x in found) for at in SHOWN_ROUNDS}
+            history = {str(at): median(x.best[min(at, len(x.best) - 1)] for x in found) for at in SHOWN_ROUNDS}
             yield Row(
                 f"{case.name}, {moves} moves a round", f"cost after {ROUNDS} rounds, median of {seeds} seeds", "",
-                median(x["cost"] for x in found),
+                median(x.cost for x in found),
                 details={
-                    "cost by rounds": history, "least": min(x["cost"] for x in found),
-                    "most": max(x["cost"] for x in found), "seconds a search": round(seconds, 3),
+                    "cost by rounds": history, "least": min(x.cost for x in found),
+                    "most": max(x.cost for x in found), "seconds a search": round(seconds, 3),
                 },
             )  # fmt: skip
 

@@ -2,10 +2,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <tuple>
+
 #include "bindings/bindings.hpp"
-#include "bindings/lane_graphs.hpp"
+#include "bindings/lane_records.hpp"
 #include "lanes/search.hpp"
 #include "lanes/spans.hpp"
 #include "lanes/starts.hpp"
@@ -19,103 +22,42 @@ namespace {
 
 using lanes::Number;
 
-lanes::MovementOptions to_movement(const nb::dict& options) {
-  lanes::MovementOptions result;
-  result.spread = option(options, "spread", result.spread);
-  result.joined = option(options, "joined", result.joined);
-  result.zero_lanes = option(options, "zero_lanes", result.zero_lanes);
-  return result;
-}
-
-// Input tables and computed lanes name nodes of the circuit that was given, through `origin`; -1: of no node of it.
-nb::dict from_program(const lanes::VectorProgram& program, const std::vector<Number>* origin) {
-  const auto name = [&](Number node) { return origin == nullptr ? node : (*origin)[node]; };
-  nb::list code, left, right, steps, tables, computes, stage, is_mask, outputs;
-  for (const lanes::Instruction& made : program.code) {
-    code.append(static_cast<int>(made.code));
-    left.append(made.left);
-    right.append(made.right);
-    steps.append(made.steps);
-    stage.append(made.stage);
-    is_mask.append(made.is_mask);
-    std::vector<lanes::Entry> table = made.table, computed = made.computes;
+// Input tables and computed lanes of a program name nodes through `origin`; -1: of no node of the first circuit.
+void name_nodes(lanes::VectorProgram& program, const std::vector<Number>& origin) {
+  for (lanes::Instruction& made : program.code) {
     if (made.code == lanes::VectorCode::kInput) {
-      for (lanes::Entry& entry : table) entry.second = name(entry.second);
+      for (lanes::Entry& entry : made.table) entry.second = origin[entry.second];
     }
-    for (lanes::Entry& entry : computed) entry.second = name(entry.second);
-    tables.append(nb::cast(table));
-    computes.append(nb::cast(computed));
+    for (lanes::Entry& entry : made.computes) entry.second = origin[entry.second];
   }
-  for (const lanes::Output& output : program.outputs) outputs.append(nb::make_tuple(output.instruction, output.lane));
-  const lanes::Counts& counted = program.counts;
-  nb::dict counts;
-  counts["rotations"] = counted.rotations;
-  counts["blends"] = counted.blends;
-  counts["masks"] = counted.masks;
-  counts["muls"] = counted.muls;
-  counts["mul_constants"] = counted.mul_constants;
-  counts["adds"] = counted.adds;
-  counts["add_constants"] = counted.add_constants;
-  counts["negs"] = counted.negs;
-  counts["inputs"] = counted.inputs;
-  nb::dict result;
-  result["code"] = code;
-  result["left"] = left;
-  result["right"] = right;
-  result["steps"] = steps;
-  result["tables"] = tables;
-  result["computes"] = computes;
-  result["stage"] = stage;
-  result["is_mask"] = is_mask;
-  result["outputs"] = outputs;
-  result["counts"] = counts;
-  result["depth"] = program.depth;
-  result["cost"] = program.cost;
-  return result;
 }
 
-nb::dict vectorize(const nb::dict& graph, const nb::object& weights, const nb::dict& options) {
-  const lanes::Circuit circuit = to_circuit(graph);
-  const lanes::Weights prices = to_weights(weights);
-  lanes::SearchOptions searched;
-  searched.work = option(options, "work", searched.work);
-  searched.seed = option(options, "seed", searched.seed);
-  searched.copies = option(options, "copies", searched.copies);
-  searched.movement = to_movement(options);
-  lanes::Found found;
-  {
-    nb::gil_scoped_release released;
-    found = lanes::search(circuit, prices, searched);
-  }
-  nb::dict result = from_program(found.program, &found.circuit.origin);
-  result["tried"] = found.tried;
-  if (option(options, "schedule", false)) {
-    result["circuit"] = from_circuit(found.circuit.circuit);
-    result["schedule"] = from_schedule(found.schedule);
-  }
-  return result;
+lanes::Found vectorize(const lanes::Circuit& circuit, const lanes::Weights& weights, double work, std::uint64_t seed,
+                       bool copies, bool spread, bool joined, bool zero_lanes) {
+  lanes::SearchOptions options;
+  options.work = work;
+  options.seed = seed;
+  options.copies = copies;
+  options.movement = {spread, joined, zero_lanes};
+  nb::gil_scoped_release released;
+  lanes::Found found = lanes::search(circuit, weights, options);
+  name_nodes(found.program, found.circuit.origin);
+  return found;
 }
 
-nb::dict synthesize(const nb::dict& graph, const nb::dict& schedule, const nb::object& weights,
-                    const nb::dict& options) {
-  const lanes::Circuit circuit = to_circuit(graph);
-  const lanes::Values values(circuit);
-  return from_program(
-      lanes::synthesize(circuit, values, to_schedule(schedule), to_weights(weights), to_movement(options)), nullptr);
+lanes::VectorProgram synthesize(const lanes::Circuit& circuit, const lanes::Schedule& schedule,
+                                const lanes::Weights& weights, bool spread, bool joined, bool zero_lanes) {
+  return lanes::synthesize(circuit, lanes::Values(circuit), schedule, weights, {spread, joined, zero_lanes});
 }
 
 // A schedule after some moves at a fixed temperature, with the estimate as the moves changed it and as counted anew.
-nb::dict anneal_spans(const nb::dict& graph, const nb::dict& schedule, const nb::object& weights,
-                      const nb::dict& options) {
-  const lanes::Circuit circuit = to_circuit(graph);
-  lanes::SpanAnnealing annealing(circuit, to_schedule(schedule), to_weights(weights));
-  lanes::Random random(option(options, "seed", std::uint64_t{0}));
-  const double temperature = option(options, "temperature", 0.1);
-  for (int move = option(options, "moves", 1000); move > 0; --move) annealing.step(random, temperature);
-  nb::dict result = from_schedule(annealing.schedule());
-  result["estimate"] = annealing.cost();
-  result["recounted"] = annealing.recount();
-  return result;
+std::tuple<lanes::Schedule, double, double> anneal_spans(const lanes::Circuit& circuit, const lanes::Schedule& schedule,
+                                                         const lanes::Weights& weights, int moves, std::uint64_t seed,
+                                                         double temperature) {
+  lanes::SpanAnnealing annealing(circuit, schedule, weights);
+  lanes::Random random(seed);
+  for (; moves > 0; --moves) annealing.step(random, temperature);
+  return {annealing.schedule(), annealing.cost(), annealing.recount()};
 }
 
 lanes::Association to_association(const std::string& name) {
@@ -125,41 +67,42 @@ lanes::Association to_association(const std::string& name) {
   throw Error(ErrorKind::kRange, "no association of sums: " + name);
 }
 
-// An equal circuit with equal operations once, and `origin`: which node of the first one each of its nodes is.
-nb::dict rewritten(const nb::dict& graph, const std::string& association) {
-  const lanes::Rewritten made = lanes::rewritten(to_circuit(graph), to_association(association));
-  nb::dict result = from_circuit(made.circuit);
-  result["origin"] = nb::cast(made.origin);
-  return result;
+std::pair<lanes::Circuit, std::vector<Number>> rewritten(const lanes::Circuit& circuit,
+                                                         const std::string& association) {
+  lanes::Rewritten made = lanes::rewritten(circuit, to_association(association));
+  return {std::move(made.circuit), std::move(made.origin)};
+}
+
+lanes::Schedule first_schedule(const lanes::Circuit& circuit) {
+  lanes::Schedule schedule{lanes::packs_of(circuit, lanes::PackOrder::kReady), {}, {}};
+  lanes::assign_lanes(circuit, schedule, lanes::LaneOrder::kTrees, false);
+  lanes::place_inputs(circuit, schedule);
+  return schedule;
 }
 
 }  // namespace
 
 void bind_lanes(nb::module_& m) {
-  m.def("vectorize", &vectorize, "graph"_a, "weights"_a, "options"_a = nb::dict(),
-        "The cheapest vector program found for a circuit. Options: work (lanes to look at), seed, copies (of "
-        "operations too), spread, joined, "
-        "zero_lanes (what data movement may use), schedule (whether to give it, with the circuit that it is one of).");
-  m.def("synthesize", &synthesize, "graph"_a, "schedule"_a, "weights"_a, "options"_a = nb::dict(),
-        "The vector program of a schedule.");
-  m.def(
-      "scalar_schedule", [](const nb::dict& graph) { return from_schedule(lanes::scalar_schedule(to_circuit(graph))); },
-      "graph"_a, "Every operation an instruction of its own, all in lane 0.");
-  m.def("anneal_spans", &anneal_spans, "graph"_a, "schedule"_a, "weights"_a, "options"_a = nb::dict(),
-        "The lanes of a schedule after quick annealing, and its estimate. Options: moves, seed, temperature.");
-  m.def(
-      "first_schedule",
-      [](const nb::dict& graph) {
-        const lanes::Circuit circuit = to_circuit(graph);
-        lanes::Schedule schedule{lanes::packs_of(circuit, lanes::PackOrder::kReady), {}, {}};
-        lanes::assign_lanes(circuit, schedule, lanes::LaneOrder::kTrees, false);
-        lanes::place_inputs(circuit, schedule);
-        return from_schedule(schedule);
-      },
-      "graph"_a, "A regular schedule, from which a search may start.");
-  m.def("rewritten", &rewritten, "graph"_a, "association"_a,
-        "An equal circuit with equal operations once. Association of long sums and products: as written; trees, of "
-        "powers of two; or rows, where terms of a sum that belong together are added first.");
+  const lanes::SearchOptions search;
+  const lanes::MovementOptions movement;
+  bind_lane_records(m);
+  m.def("vectorize", &vectorize, "circuit"_a, "weights"_a, nb::kw_only(), "work"_a = search.work,
+        "seed"_a = search.seed, "copies"_a = search.copies, "spread"_a = movement.spread, "joined"_a = movement.joined,
+        "zero_lanes"_a = movement.zero_lanes,
+        "The cheapest vector program found for a circuit. work: lanes to look at; copies: of operations too; spread, "
+        "joined, zero_lanes: what data movement may use.");
+  m.def("synthesize", &synthesize, "circuit"_a, "schedule"_a, "weights"_a, nb::kw_only(), "spread"_a = movement.spread,
+        "joined"_a = movement.joined, "zero_lanes"_a = movement.zero_lanes, "The vector program of a schedule.");
+  m.def("scalar_schedule", &lanes::scalar_schedule, "circuit"_a,
+        "Every operation an instruction of its own, all in lane 0.");
+  m.def("first_schedule", &first_schedule, "circuit"_a, "A regular schedule, from which a search may start.");
+  m.def("anneal_spans", &anneal_spans, "circuit"_a, "schedule"_a, "weights"_a, nb::kw_only(), "moves"_a = 1000,
+        "seed"_a = std::uint64_t{0}, "temperature"_a = 0.1,
+        "The lanes of a schedule after quick annealing, its estimate as the moves changed it, and as counted anew.");
+  m.def("rewritten", &rewritten, "circuit"_a, "association"_a,
+        "An equal circuit with equal operations once, and which node of the given one each of its nodes is (-1: none). "
+        "Association of long sums and products: as written; trees, of powers of two; or rows, where terms of a sum "
+        "that belong together are added first.");
 }
 
 }  // namespace lw

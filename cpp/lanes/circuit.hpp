@@ -41,6 +41,8 @@ enum class Packing : std::uint8_t {
 struct Group {
   Packing packing;
   std::vector<Number> fixed;  // empty, or the lane of each of its inputs, in the order of their nodes
+
+  bool operator==(const Group&) const = default;
 };
 
 // Nodes are in topological order: operands have smaller numbers.
@@ -49,6 +51,8 @@ struct Circuit {
   std::vector<Group> groups;
   std::vector<Number> outputs;
   Number width;  // slots of a vector, a power of two; lanes and rotations count modulo it
+
+  bool operator==(const Circuit&) const = default;
 };
 
 // The price of one vector instruction of each kind, in any unit.

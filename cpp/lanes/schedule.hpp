@@ -11,6 +11,8 @@ namespace lw::lanes {
 struct Pack {
   Code code;
   std::vector<Number> nodes;
+
+  bool operator==(const Pack&) const = default;
 };
 
 // Packs are in an order in which every operand comes before its use. Inputs of free and replicated groups lie where
@@ -19,6 +21,8 @@ struct Schedule {
   std::vector<Pack> packs;
   std::vector<Number> lane;              // of every operation, and of every input of a grouped vector; else -1
   std::vector<unsigned char> exchanged;  // whether a commutative operation reads its operands in the other order
+
+  bool operator==(const Schedule&) const = default;
 };
 
 }  // namespace lw::lanes

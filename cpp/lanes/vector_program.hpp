@@ -26,16 +26,22 @@ struct Instruction {
   std::vector<Entry> computes =
       {};                // lanes that hold a scalar operation's result (lane, node); other lanes hold anything
   Number stage = -1;     // number of the pack that it computes or prepares an operand of
-  bool is_mask = false;  // a k MulConstant that only clears lanes
+  bool is_mask = false;  // a kMulConstant that only clears lanes
+
+  bool operator==(const Instruction&) const = default;
 };
 
 struct Output {
   Number instruction, lane;
+
+  bool operator==(const Output&) const = default;
 };
 
 struct Counts {
   Number rotations = 0, blends = 0, masks = 0, muls = 0, mul_constants = 0, adds = 0, add_constants = 0, negs = 0,
          inputs = 0;
+
+  bool operator==(const Counts&) const = default;
 };
 
 struct VectorProgram {
@@ -44,6 +50,8 @@ struct VectorProgram {
   Counts counts;
   Number depth = 0;  // products in a row, by constants and masks too
   double cost = 0;   // with what its depth adds
+
+  bool operator==(const VectorProgram&) const = default;
 };
 
 }  // namespace lw::lanes

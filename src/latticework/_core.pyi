@@ -24,24 +24,263 @@ _Words = npt.NDArray[np.uint64]
 # The search for schedules and lanes of scalar circuits
 
 class lanes:
+    class ScalarCircuit:
+        """A circuit whose operands come before their uses. Codes are those of circuit/graph.py.
+
+        left, right  nodes, or of constant operations the number of the constant;  group  of an input, else -1
+        packing      of every group: 0 free, 1 grouped, 2 replicated;  fixed  lanes of its inputs, or none
+        width        slots of a vector, a power of two
+        raises       ValueError where a number is out of range
+        """
+
+        def __init__(
+            self,
+            code: Sequence[int],
+            left: Sequence[int],
+            right: Sequence[int],
+            group: Sequence[int],
+            packing: Sequence[int],
+            fixed: Sequence[Sequence[int]],
+            outputs: Sequence[int],
+            width: int,
+        ) -> None: ...
+        @property
+        def code(self) -> list[int]: ...
+        @property
+        def left(self) -> list[int]: ...
+        @property
+        def right(self) -> list[int]: ...
+        @property
+        def group(self) -> list[int]: ...
+        @property
+        def packing(self) -> list[int]: ...
+        @property
+        def fixed(self) -> list[list[int]]: ...
+        @property
+        def outputs(self) -> list[int]: ...
+        @property
+        def width(self) -> int: ...
+
+    class LaneSchedule:
+        """Packs (code, nodes) in order, lanes of operations and of inputs of grouped vectors (else -1), and whether a
+        commutative operation reads its operands in the other order."""
+
+        def __init__(
+            self, packs: Sequence[tuple[int, Sequence[int]]], lane: Sequence[int], exchanged: Sequence[bool]
+        ) -> None: ...
+        @property
+        def packs(self) -> list[tuple[int, list[int]]]: ...
+        @property
+        def lane(self) -> list[int]: ...
+        @property
+        def exchanged(self) -> list[bool]: ...
+
+    class AnnealedSchedule:
+        """Of Coyote's search: epoch of every operation, loads (input, epoch, lane), costs that were tried and the least
+        until then."""
+
+        @property
+        def schedule(self) -> lanes.LaneSchedule: ...
+        @property
+        def epoch(self) -> list[int]: ...
+        @property
+        def loads(self) -> list[tuple[int, int, int]]: ...
+        @property
+        def tried(self) -> list[float]: ...
+        @property
+        def best(self) -> list[float]: ...
+        @property
+        def cost(self) -> float: ...
+        @property
+        def rotations(self) -> int: ...
+        @property
+        def height(self) -> float: ...
+
+    class InstructionWeights:
+        """The price of one vector instruction of each kind, in any unit; level: the part by which every one becomes
+        dearer for one more product in a row."""
+
+        def __init__(
+            self,
+            rotate: float,
+            mul: float,
+            mul_constant: float,
+            add_constant: float,
+            add: float,
+            neg: float,
+            level: float = 0.0,
+        ) -> None: ...
+        @property
+        def rotate(self) -> float: ...
+        @property
+        def mul(self) -> float: ...
+        @property
+        def mul_constant(self) -> float: ...
+        @property
+        def add_constant(self) -> float: ...
+        @property
+        def add(self) -> float: ...
+        @property
+        def neg(self) -> float: ...
+        @property
+        def level(self) -> float: ...
+        def of(self, code: int) -> float: ...
+
+    class VectorInstruction:
+        """One instruction of vector code; codes are those of circuit/scalar_code.py.
+
+        left, right  registers; of an input its group, and which vector of that
+        steps        of a rotation to the left
+        table        (lane, input node) or (lane, constant), lanes ascending;  computes  (lane, node of the circuit)
+        stage        number of the pack that it belongs to;  is_mask  of a product that only clears lanes
+        """
+
+        def __init__(
+            self,
+            code: int,
+            left: int = -1,
+            right: int = -1,
+            steps: int = 0,
+            table: Sequence[tuple[int, int]] = ...,
+            computes: Sequence[tuple[int, int]] = ...,
+            stage: int = -1,
+            is_mask: bool = False,
+        ) -> None: ...
+        @property
+        def code(self) -> int: ...
+        @property
+        def left(self) -> int: ...
+        @property
+        def right(self) -> int: ...
+        @property
+        def steps(self) -> int: ...
+        @property
+        def table(self) -> list[tuple[int, int]]: ...
+        @property
+        def computes(self) -> list[tuple[int, int]]: ...
+        @property
+        def stage(self) -> int: ...
+        @property
+        def is_mask(self) -> bool: ...
+
+    class InstructionCounts:
+        def __init__(
+            self,
+            rotations: int = 0,
+            blends: int = 0,
+            masks: int = 0,
+            muls: int = 0,
+            mul_constants: int = 0,
+            adds: int = 0,
+            add_constants: int = 0,
+            negs: int = 0,
+            inputs: int = 0,
+        ) -> None: ...
+        @property
+        def rotations(self) -> int: ...
+        @property
+        def blends(self) -> int: ...
+        @property
+        def masks(self) -> int: ...
+        @property
+        def muls(self) -> int: ...
+        @property
+        def mul_constants(self) -> int: ...
+        @property
+        def adds(self) -> int: ...
+        @property
+        def add_constants(self) -> int: ...
+        @property
+        def negs(self) -> int: ...
+        @property
+        def inputs(self) -> int: ...
+
+    class VectorProgram:
+        """Vector code: outputs as (register, lane), products in a row, the price. `code` makes a new list each time."""
+
+        def __init__(
+            self,
+            code: Sequence[lanes.VectorInstruction],
+            outputs: Sequence[tuple[int, int]],
+            counts: lanes.InstructionCounts = ...,
+            depth: int = 0,
+            cost: float = 0.0,
+        ) -> None: ...
+        @property
+        def code(self) -> list[lanes.VectorInstruction]: ...
+        @property
+        def outputs(self) -> list[tuple[int, int]]: ...
+        @property
+        def counts(self) -> lanes.InstructionCounts: ...
+        @property
+        def depth(self) -> int: ...
+        @property
+        def cost(self) -> float: ...
+
+    class FoundProgram:
+        """The cheapest program of a search, on nodes of the circuit that was given; the circuit that was searched, a
+        schedule of that; and how many were tried."""
+
+        @property
+        def program(self) -> lanes.VectorProgram: ...
+        @property
+        def circuit(self) -> lanes.ScalarCircuit: ...
+        @property
+        def schedule(self) -> lanes.LaneSchedule: ...
+        @property
+        def tried(self) -> int: ...
+
     @staticmethod
-    def anneal(graph: dict[str, Any], options: dict[str, Any] = ...) -> dict[str, Any]: ...
+    def anneal(
+        circuit: ScalarCircuit,
+        *,
+        weights: InstructionWeights = ...,
+        rounds: int = 150,
+        moves: int = 20000,
+        temperature: float = 50.0,
+        cooling: float = 0.001,
+        seed: int = 0,
+        contraction: str = "arc",
+        start: str = "enumerated",
+    ) -> AnnealedSchedule: ...
     @staticmethod
-    def vectorize(graph: dict[str, Any], weights: Sequence[float], options: dict[str, Any] = ...) -> dict[str, Any]: ...
+    def vectorize(
+        circuit: ScalarCircuit,
+        weights: InstructionWeights,
+        *,
+        work: float = 1.2e7,
+        seed: int = 0,
+        copies: bool = False,
+        spread: bool = True,
+        joined: bool = True,
+        zero_lanes: bool = True,
+    ) -> FoundProgram: ...
     @staticmethod
     def synthesize(
-        graph: dict[str, Any], schedule: dict[str, Any], weights: Sequence[float], options: dict[str, Any] = ...
-    ) -> dict[str, Any]: ...
+        circuit: ScalarCircuit,
+        schedule: LaneSchedule,
+        weights: InstructionWeights,
+        *,
+        spread: bool = True,
+        joined: bool = True,
+        zero_lanes: bool = True,
+    ) -> VectorProgram: ...
     @staticmethod
-    def scalar_schedule(graph: dict[str, Any]) -> dict[str, Any]: ...
+    def scalar_schedule(circuit: ScalarCircuit) -> LaneSchedule: ...
     @staticmethod
-    def first_schedule(graph: dict[str, Any]) -> dict[str, Any]: ...
+    def first_schedule(circuit: ScalarCircuit) -> LaneSchedule: ...
     @staticmethod
     def anneal_spans(
-        graph: dict[str, Any], schedule: dict[str, Any], weights: Sequence[float], options: dict[str, Any] = ...
-    ) -> dict[str, Any]: ...
+        circuit: ScalarCircuit,
+        schedule: LaneSchedule,
+        weights: InstructionWeights,
+        *,
+        moves: int = 1000,
+        seed: int = 0,
+        temperature: float = 0.1,
+    ) -> tuple[LaneSchedule, float, float]: ...
     @staticmethod
-    def rewritten(graph: dict[str, Any], association: str) -> dict[str, Any]: ...
+    def rewritten(circuit: ScalarCircuit, association: str) -> tuple[ScalarCircuit, list[int]]: ...
 
 # Hashes, CBOR and containers
 

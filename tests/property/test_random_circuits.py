@@ -18,20 +18,20 @@ from latticework.plan.arguments import gathered, scattered
 
 WIDTH = 64
 MODULUS = (1 << 20) + 7  # any: it keeps numbers small enough for float64 slots
-WEIGHTS, LITTLE_WORK = [1.0, 2.0, 0.15, 0.05, 0.02, 0.02], 1e5
+WEIGHTS, LITTLE_WORK = _core.lanes.InstructionWeights(1.0, 2.0, 0.15, 0.05, 0.02, 0.02), 1e5
 
 
 def annealed(graph, width):
     """Coyote's search, hardly any of it."""
-    arrays = graph.as_dict(width)
-    schedule = _core.lanes.anneal(arrays, {"weights": WEIGHTS, "rounds": 2, "moves": 50})
-    return _core.lanes.synthesize(arrays, schedule, WEIGHTS)
+    circuit = graph.for_lanes(width)
+    schedule = _core.lanes.anneal(circuit, weights=WEIGHTS, rounds=2, moves=50).schedule
+    return _core.lanes.synthesize(circuit, schedule, WEIGHTS)
 
 
 PROGRAMS = {
     "annealing": annealed,
     "scalar": scalar_code,
-    "search": lambda graph, width: _core.lanes.vectorize(graph.as_dict(width), WEIGHTS, {"work": LITTLE_WORK}),
+    "search": lambda graph, width: _core.lanes.vectorize(graph.for_lanes(width), WEIGHTS, work=LITTLE_WORK).program,
 }
 RELAXED = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
 

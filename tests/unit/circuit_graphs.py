@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
+from latticework._core.lanes import LaneSchedule, ScalarCircuit
 
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
 BINARY = (ADD, SUB, MUL)
@@ -36,20 +36,18 @@ class GraphBuilder:
             level = [self.node(ADD, a, b) for a, b in pairs] + (level[-1:] if len(level) % 2 else [])
         return level[0]
 
-    def graph(self, outputs: Sequence[int]) -> dict[str, Any]:
-        columns = [list(column) for column in zip(*self.rows, strict=True)]
-        names = ("code", "left", "right", "group")
-        rest = {"packing": self.packing, "fixed": self.fixed, "outputs": list(outputs), "width": self.width}
-        return dict(zip(names, columns, strict=True)) | rest
+    def graph(self, outputs: Sequence[int]) -> ScalarCircuit:
+        columns = zip(*self.rows, strict=True)
+        return ScalarCircuit(*columns, self.packing, self.fixed, outputs, self.width)
 
 
-def dot(n: int, first: int = GROUPED, second: int = GROUPED, width: int = 1024) -> dict[str, Any]:
+def dot(n: int, first: int = GROUPED, second: int = GROUPED, width: int = 1024) -> ScalarCircuit:
     b = GraphBuilder(width)
     x, y = b.inputs(n, first), b.inputs(n, second)
     return b.graph([b.sum([b.node(MUL, p, q) for p, q in zip(x, y, strict=True)])])
 
 
-def matmul(n: int, first: int = GROUPED, second: int = GROUPED, width: int = 1024) -> dict[str, Any]:
+def matmul(n: int, first: int = GROUPED, second: int = GROUPED, width: int = 1024) -> ScalarCircuit:
     b = GraphBuilder(width)
     x = np.reshape(b.inputs(n * n, first), (n, n)).tolist()
     y = np.reshape(b.inputs(n * n, second), (n, n)).tolist()
@@ -57,19 +55,19 @@ def matmul(n: int, first: int = GROUPED, second: int = GROUPED, width: int = 102
     return b.graph([b.sum([b.node(MUL, p, q) for p, q in zip(row, col, strict=True)]) for row in x for col in columns])
 
 
-def distances(n: int, first: int = GROUPED, second: int = GROUPED, width: int = 1024) -> dict[str, Any]:
+def distances(n: int, first: int = GROUPED, second: int = GROUPED, width: int = 1024) -> ScalarCircuit:
     b = GraphBuilder(width)
     x, y = b.inputs(n, first), b.inputs(n, second)
     return b.graph([b.node(MUL, b.node(SUB, p, q), b.node(SUB, p, q)) for p in x for q in y])
 
 
-def convolution(n: int, k: int, first: int = GROUPED, second: int = GROUPED, width: int = 1024) -> dict[str, Any]:
+def convolution(n: int, k: int, first: int = GROUPED, second: int = GROUPED, width: int = 1024) -> ScalarCircuit:
     b = GraphBuilder(width)
     x, y = b.inputs(n, first), b.inputs(k, second)
     return b.graph([b.sum([b.node(MUL, x[o + i], y[i]) for i in range(k)]) for o in range(n - k + 1)])
 
 
-def pair_of_products(width: int = 1024) -> dict[str, Any]:
+def pair_of_products(width: int = 1024) -> ScalarCircuit:
     """(a + b)(c + d) + (e + f)(g + h) of free scalars."""
     b = GraphBuilder(width)
     x = b.inputs(8)
@@ -77,7 +75,7 @@ def pair_of_products(width: int = 1024) -> dict[str, Any]:
     return b.graph([b.node(ADD, b.node(MUL, sums[0], sums[1]), b.node(MUL, sums[2], sums[3]))])
 
 
-def random_circuit(rng: np.random.Generator, operations: int, packing: int = FREE, width: int = 1024) -> dict[str, Any]:
+def random_circuit(rng: np.random.Generator, operations: int, packing: int = FREE, width: int = 1024) -> ScalarCircuit:
     """Operations of every code on inputs of one group and on each other; every sink is an output."""
     b = GraphBuilder(width)
     nodes = b.inputs(int(rng.integers(2, 6)), packing)
@@ -91,7 +89,7 @@ def random_circuit(rng: np.random.Generator, operations: int, packing: int = FRE
     return b.graph([node for node in nodes if node not in read and b.rows[node][0] != INPUT])
 
 
-KERNELS: dict[str, Callable[[int, int], dict[str, Any]]] = {
+KERNELS: dict[str, Callable[[int, int], ScalarCircuit]] = {
     "dot.3": lambda p, q: dot(3, p, q),
     "dot.6": lambda p, q: dot(6, p, q),
     "mm.2": lambda p, q: matmul(2, p, q),
@@ -100,29 +98,29 @@ KERNELS: dict[str, Callable[[int, int], dict[str, Any]]] = {
 }
 
 
-def operands(graph: dict[str, Any], node: int) -> list[int]:
-    code = graph["code"][node]
-    return [] if code == INPUT else [graph["left"][node]] + ([graph["right"][node]] if code in BINARY else [])
+def operands(graph: ScalarCircuit, node: int) -> list[int]:
+    code = graph.code[node]
+    return [] if code == INPUT else [graph.left[node]] + ([graph.right[node]] if code in BINARY else [])
 
 
-def check_schedule(graph: dict[str, Any], schedule: dict[str, Any]) -> None:
+def check_schedule(graph: ScalarCircuit, schedule: LaneSchedule) -> None:
     """Every operation once; packs of one code, in lanes of their own, after their operands."""
-    codes, lane = graph["code"], schedule["lane"]
-    pack_of = {node: number for number, (_, nodes) in enumerate(schedule["packs"]) for node in nodes}
+    codes, lane = graph.code, schedule.lane
+    pack_of = {node: number for number, (_, nodes) in enumerate(schedule.packs) for node in nodes}
     operations = [node for node, code in enumerate(codes) if code != INPUT]
-    assert sorted(node for _, nodes in schedule["packs"] for node in nodes) == operations
-    for number, (code, nodes) in enumerate(schedule["packs"]):
+    assert sorted(node for _, nodes in schedule.packs for node in nodes) == operations
+    for number, (code, nodes) in enumerate(schedule.packs):
         assert nodes
         assert all(codes[node] == code for node in nodes)
         assert len({lane[node] for node in nodes}) == len(nodes)
-        assert all(0 <= lane[node] < graph["width"] for node in nodes)
+        assert all(0 <= lane[node] < graph.width for node in nodes)
         assert all(pack_of.get(operand, -1) < number for node in nodes for operand in operands(graph, node))
-    for group, packing in enumerate(graph["packing"]):
-        inputs = [node for node, code in enumerate(codes) if code == INPUT and graph["group"][node] == group]
+    for group, packing in enumerate(graph.packing):
+        inputs = [node for node, code in enumerate(codes) if code == INPUT and graph.group[node] == group]
         lanes = [lane[node] for node in inputs]
         if packing != GROUPED:
             assert lanes == [-1] * len(inputs)
             continue
         assert len(set(lanes)) == len(inputs)
-        assert all(0 <= at < graph["width"] for at in lanes)
-        assert lanes == (graph["fixed"][group] or lanes)
+        assert all(0 <= at < graph.width for at in lanes)
+        assert lanes == (graph.fixed[group] or lanes)

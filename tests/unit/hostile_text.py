@@ -41,7 +41,7 @@ def full_plan():
     circuit, graph, result = schedule_cases.two_products()
     made = recorded(
         graph, result, method="found", names=circuit.names, groups=["x"], outputs=["y"],
-        written=scalar_counts(graph["code"]), ways=[Way("found", 1.0, True), Way("other", 2.0, False)],
+        written=scalar_counts(graph.code), ways=[Way("found", 1.0, True), Way("other", 2.0, False)],
     )  # fmt: skip
     steps = (*made.steps[:-1], dataclasses.replace(made.steps[-1], op=HOSTILE))
     pack, elements = line(), tuple(range(SLOTS))

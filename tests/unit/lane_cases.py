@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
+from latticework._core.lanes import ScalarCircuit, VectorProgram
 
 CONSTANTS = [3, -2, 7, 0]
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
@@ -32,12 +33,9 @@ class Circuit:
     def mul(self, left: int, right: int) -> int:
         return self._node(MUL, left, right)
 
-    def graph(self, width: int = 4096) -> dict:
+    def graph(self, width: int = 4096) -> ScalarCircuit:
         code, left, right, group = (list(column) for column in zip(*self.nodes, strict=True))
-        return {
-            "code": code, "left": left, "right": right, "group": group,
-            "packing": self.packing, "fixed": self.fixed, "outputs": self.outputs, "width": width,
-        }  # fmt: skip
+        return ScalarCircuit(code, left, right, group, self.packing, self.fixed, self.outputs, width)
 
 
 def tree_sum(circuit: Circuit, terms: list[int]) -> int:
@@ -49,7 +47,7 @@ def tree_sum(circuit: Circuit, terms: list[int]) -> int:
 
 
 @st.composite
-def graphs(draw, most: int = 40) -> dict:
+def graphs(draw, most: int = 40) -> ScalarCircuit:
     """Any circuit of up to `most` operations; inputs in groups of all kinds, some outputs that are inputs."""
     circuit = Circuit()
     for packing in draw(st.lists(st.integers(0, 2), min_size=1, max_size=3)):
@@ -68,10 +66,10 @@ def graphs(draw, most: int = 40) -> dict:
     return circuit.graph(draw(st.sampled_from([64, 4096])))
 
 
-def run_scalar(graph: dict, values: list[int]) -> list[int]:
+def run_scalar(graph: ScalarCircuit, values: list[int]) -> list[int]:
     """Every node's value; `values` gives those of the inputs, by node."""
     results: list[int] = []
-    for node, (code, left, right) in enumerate(zip(graph["code"], graph["left"], graph["right"], strict=True)):
+    for node, (code, left, right) in enumerate(zip(graph.code, graph.left, graph.right, strict=True)):
         if code == INPUT:
             results.append(values[node])
         else:
@@ -94,12 +92,11 @@ def _apply(code: int, a: int, b: int) -> int:
     return a * CONSTANTS[b]
 
 
-def run_program(width: int, program: dict, values: list[int]) -> list[list[int]]:
+def run_program(width: int, program: VectorProgram, values: list[int]) -> list[list[int]]:
     """Every register's lanes, in Python integers."""
     registers: list[list[int]] = []
-    for number, code in enumerate(program["code"]):
-        left, right, steps = program["left"][number], program["right"][number], program["steps"][number]
-        table = program["tables"][number]
+    for one in program.code:
+        code, left, right, steps, table = one.code, one.left, one.right, one.steps, one.table
         lanes = [0] * width
         if code == 0:
             for lane, node in table:

@@ -1,5 +1,7 @@
 """Circuits with vector programs written by hand, in the form that a search for lanes takes and gives."""
 
+from latticework._core.lanes import InstructionCounts, ScalarCircuit, VectorInstruction, VectorProgram
+
 INPUT, ADD, SUB, MUL = 0, 1, 2, 3
 CODES = {"input": 0, "rotate": 1, "add": 2, "sub": 3, "mul": 4, "mul_constant": 7}
 
@@ -24,10 +26,8 @@ class Circuit:
         return numbers
 
     def graph(self, outputs, packing):
-        return {
-            "code": self.code, "left": self.left, "right": self.right, "group": self.group, "packing": packing,
-            "fixed": [[] for _ in packing], "outputs": outputs, "width": self.width,
-        }  # fmt: skip
+        fixed = [[] for _ in packing]
+        return ScalarCircuit(self.code, self.left, self.right, self.group, packing, fixed, outputs, self.width)
 
 
 class Vectors:
@@ -40,16 +40,14 @@ class Vectors:
         self.now += 1
 
     def make(self, code, left=-1, right=-1, steps=0, table=(), computes=(), is_mask=False):
-        self.rows.append((CODES[code], left, right, steps, list(table), list(computes), self.now, is_mask))
+        self.rows.append(VectorInstruction(CODES[code], left, right, steps, table, computes, self.now, is_mask))
         return len(self.rows) - 1
 
     def mask(self, left, lanes):
         return self.make("mul_constant", left, table=[(lane, -2) for lane in lanes], is_mask=True)
 
     def result(self, outputs, blends=0):
-        fields = ("code", "left", "right", "steps", "tables", "computes", "stage", "is_mask")
-        columns = dict(zip(fields, map(list, zip(*self.rows, strict=True)), strict=True))
-        return columns | {"outputs": outputs, "counts": {"blends": blends}, "cost": 1.0}
+        return VectorProgram(self.rows, outputs, InstructionCounts(blends=blends), cost=1.0)
 
 
 def two_products():

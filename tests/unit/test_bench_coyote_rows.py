@@ -60,7 +60,7 @@ def test_graphs_compute_the_kernel(name):
     given = iter(np.concatenate([np.ravel(x) for x in inputs.values()]).tolist())
     constants = {"sort[3]": [1], "sort[3].grouped.fully": [1], "hamming.4": [2]}.get(name, [])
     values = []
-    for code, left, right in zip(built["code"], built["left"], built["right"], strict=True):
+    for code, left, right in zip(built.code, built.left, built.right, strict=True):
         if code == INPUT:
             values.append(next(given))
         elif code in (NEG, ADD_CONSTANT):
@@ -68,8 +68,8 @@ def test_graphs_compute_the_kernel(name):
         else:
             a, b = values[left], values[right]
             values.append(a * b if code == MUL else a - b if code == SUB else a + b)
-    assert [values[node] for node in built["outputs"]] == case.expected(inputs, 2**31)
-    codes, counts = built["code"], case.counts
+    assert [values[node] for node in built.outputs] == case.expected(inputs, 2**31)
+    codes, counts = built.code, case.counts
     assert codes.count(MUL) == counts.muls
     assert len(codes) - codes.count(INPUT) - codes.count(NEG) == counts.muls + counts.adds
 

@@ -24,7 +24,7 @@ NASTY = '<script>alert("1")</script>&\'\x1b[31m\n'
 
 def record(case, outputs, groups, **more):
     circuit, graph, result = case
-    written = scalar_counts(graph["code"])
+    written = scalar_counts(graph.code)
     return recorded(
         graph, result, method="search", names=circuit.names, groups=groups, outputs=outputs, written=written, **more
     )
@@ -48,10 +48,9 @@ RECORDS = {"two_products": two_products, "blended": blended, "long_product": lon
 def evaluated(case, values):
     """Register contents as the instructions say, by NumPy."""
     _, graph, result = case
-    width, registers = graph["width"], []
-    for code, left, right, steps, table in zip(
-        *(result[f] for f in ("code", "left", "right", "steps", "tables")), strict=True
-    ):
+    width, registers = graph.width, []
+    for one in result.code:
+        code, left, right, steps, table = one.code, one.left, one.right, one.steps, one.table
         if code == 0:
             now = np.zeros(width)
             for lane, node in table:
@@ -73,10 +72,10 @@ def test_labels_tell_what_lanes_hold(case):
     rng = np.random.default_rng(1)
     circuit, graph, result = case()
     values = {}
-    for node, (code, left, right) in enumerate(zip(graph["code"], graph["left"], graph["right"], strict=True)):
+    for node, (code, left, right) in enumerate(zip(graph.code, graph.left, graph.right, strict=True)):
         values[node] = rng.normal() if code == 0 else {1: np.add, 3: np.multiply}[code](values[left], values[right])
     registers = evaluated((circuit, graph, result), values)
-    outputs = [str(i) for i in graph["outputs"]]
+    outputs = [str(i) for i in graph.outputs]
     made = record((circuit, graph, result), outputs, ["g", "h"])
     by_name = {name: node for node, name in circuit.names.items()}
     for register, step in zip(registers, made.steps, strict=True):
@@ -255,10 +254,21 @@ def test_reports_of_models_name_results_and_draw_lanes():
 
 def test_lanes_at_the_end_stand_before_the_first():
     circuit, graph, result = schedule_cases.two_products()
-    turned = {**result, "tables": [[((lane - 1) % 8, n) for lane, n in t] for t in result["tables"]]}
-    turned["computes"] = [[((lane - 1) % 8, n) for lane, n in t] for t in result["computes"]]
-    turned["outputs"] = [(r, (lane - 1) % 8) for r, lane in result["outputs"]]
-    made = record((circuit, graph, turned), ["result"], ["scalars"])
+
+    def turned(places):
+        return [(number, (lane - 1) % 8) for number, lane in places]
+
+    def shifted(table):
+        return [((lane - 1) % 8, number) for lane, number in table]
+
+    code = [
+        _core.lanes.VectorInstruction(
+            one.code, one.left, one.right, one.steps, shifted(one.table), shifted(one.computes), one.stage, one.is_mask
+        )
+        for one in result.code
+    ]
+    before = _core.lanes.VectorProgram(code, turned(result.outputs), result.counts)
+    made = record((circuit, graph, before), ["result"], ["scalars"])
     page = build_report(replace(loop_plan(), circuit=made)).html()
     heads = re.findall(r'text-anchor="middle">(\d+)</text>', page[page.index('class="lanes"') :])
     assert heads[:2] == ["7", "0"]

@@ -28,16 +28,16 @@ from circuit_graphs import (
 from latticework._core import lanes
 from latticework.circuit.exact.alignment import align, fewest_packs
 from latticework.circuit.exact.bounds import rotation_cuts, rotations_needed, rotations_of_any
-from latticework.circuit.exact.forms import COMMUTATIVE, Circuit, Schedule, asap_packs
-from latticework.circuit.exact.joint import Weights, place
+from latticework.circuit.exact.forms import COMMUTATIVE, ExactCircuit, Schedule, asap_packs
+from latticework.circuit.exact.joint import place
 from latticework.errors import LayoutError, MissingPackageError, ShapeError
 
-WEIGHTS = Weights(rotate=1, mul=1, mul_constant=0.25, add_constant=0.02, add=0.05, neg=0.02)
-ONLY_ROTATIONS = Weights(rotate=1, mul=0, mul_constant=0, add_constant=0, add=0, neg=0)
+WEIGHTS = lanes.InstructionWeights(rotate=1, mul=1, mul_constant=0.25, add_constant=0.02, add=0.05, neg=0.02)
+ONLY_ROTATIONS = lanes.InstructionWeights(rotate=1, mul=0, mul_constant=0, add_constant=0, add=0, neg=0)
 SHORT = {"rounds": 12, "moves": 800, "cooling": 0.02}
 
 
-def movement(circuit: Circuit, schedule: Schedule) -> tuple[int, int, int]:
+def movement(circuit: ExactCircuit, schedule: Schedule) -> tuple[int, int, int]:
     """Rotations, merges and masks of a schedule by the definition. No replicated inputs."""
     where = {node: number for number, (_, nodes) in enumerate(schedule.packs) for node in nodes}
     rotations, merges, masks = set(), 0, 0
@@ -61,13 +61,13 @@ def movement(circuit: Circuit, schedule: Schedule) -> tuple[int, int, int]:
     return len(rotations), merges, masks
 
 
-def price(circuit: Circuit, schedule: Schedule, weights: Weights) -> float:
+def price(circuit: ExactCircuit, schedule: Schedule, weights: lanes.InstructionWeights) -> float:
     rotations, merges, masks = movement(circuit, schedule)
     moved = rotations * weights.rotate + merges * weights.add + masks * weights.mul_constant
     return moved + sum(weights.of(code) for code, _ in schedule.packs)
 
 
-def all_schedules(circuit: Circuit, num_lanes: int) -> Iterator[Schedule]:
+def all_schedules(circuit: ExactCircuit, num_lanes: int) -> Iterator[Schedule]:
     packs = asap_packs(circuit)
     sets = [nodes for _, nodes in packs]
     sets += [circuit.inputs(group) for group, packing in enumerate(circuit.packing) if packing == GROUPED]
@@ -90,7 +90,7 @@ def test_optimum_is_that_of_all_schedules(seed: int, width: int) -> None:
     for _ in range(4):
         left, right = (int(rng.choice(nodes)) for _ in range(2))
         nodes.append(b.node(int(rng.choice([ADD, MUL])), left, right))
-    circuit = Circuit.from_dict(b.graph(nodes[-1:]))
+    circuit = ExactCircuit.of(b.graph(nodes[-1:]))
     num_lanes = min(3, width)
     found = place(circuit, WEIGHTS, num_lanes=num_lanes)
     assert found is not None
@@ -113,20 +113,20 @@ def test_optimum_is_that_of_all_schedules(seed: int, width: int) -> None:
     ],
     ids=["dot.3", "dot.6", "dot.10", "mm.2", "mm.2 half", "mm.2 free", "conv.4.2", "conv.4.2 half"],
 )
-def test_fewest_rotations_of_small_kernels(graph: dict[str, Any], rotations: int, of_any: int) -> None:
+def test_fewest_rotations_of_small_kernels(graph: lanes.ScalarCircuit, rotations: int, of_any: int) -> None:
     """Found, and proved by counting for any number of lanes; some for any movement of data."""
-    found = place(Circuit.from_dict(graph), WEIGHTS)
+    found = place(ExactCircuit.of(graph), WEIGHTS)
     assert found is not None
     assert found.is_optimal
     assert found.rotations == found.rotations_needed == rotations
     assert found.rotations_of_any == of_any
-    check_schedule(graph, found.schedule.as_dict())
+    check_schedule(graph, found.schedule.for_synthesis())
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_schedule_has_fewer_rotations_than_counted(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    circuit = Circuit.from_dict(random_circuit(rng, 10, packing=GROUPED))
+    circuit = ExactCircuit.of(random_circuit(rng, 10, packing=GROUPED))
     packs = asap_packs(circuit)
     needed = rotations_needed(rotation_cuts(circuit, packs))
     for _ in range(50):
@@ -141,22 +141,22 @@ def test_no_schedule_has_fewer_rotations_than_counted(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_annealing_does_not_beat_the_optimum(seed: int) -> None:
     graph = random_circuit(np.random.default_rng(seed), 8, packing=[FREE, GROUPED][seed % 2])
-    circuit = Circuit.from_dict(graph)
-    start = Schedule.from_dict(lanes.anneal(graph, SHORT | {"seed": seed}))
+    circuit = ExactCircuit.of(graph)
+    start = Schedule.annealed(lanes.anneal(graph, **SHORT, seed=seed))
     found = place(circuit, ONLY_ROTATIONS, start)
     assert found is not None
     assert found.is_optimal
     assert found.schedule.packs == start.packs
     assert found.rotations_needed <= found.rotations <= movement(circuit, start)[0]
-    check_schedule(graph, found.schedule.as_dict())
+    check_schedule(graph, found.schedule.for_synthesis())
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_code_has_fewer_rotations_than_sums_need(seed: int) -> None:
     graph = dot(2 + 3 * seed, REPLICATED, [GROUPED, FREE][seed % 2])
-    circuit = Circuit.from_dict(graph)
-    code = lanes.vectorize(graph, list(WEIGHTS), {"work": 1e5})
-    assert code["counts"]["rotations"] >= rotations_of_any(circuit) == (1 + 3 * seed).bit_length()
+    circuit = ExactCircuit.of(graph)
+    code = lanes.vectorize(graph, WEIGHTS, work=1e5).program
+    assert code.counts.rotations >= rotations_of_any(circuit) == (1 + 3 * seed).bit_length()
     assert rotations_of_any(circuit, asap_packs(circuit)) == rotations_of_any(circuit)
 
 
@@ -164,7 +164,7 @@ def test_contested_copies_take_rotations() -> None:
     """x0 x1 of one vector: in the lane of the product only one of them can lie."""
     b = GraphBuilder()
     x = b.inputs(2, REPLICATED)
-    found = place(Circuit.from_dict(b.graph([b.node(MUL, x[0], x[1])])), WEIGHTS, num_lanes=2)
+    found = place(ExactCircuit.of(b.graph([b.node(MUL, x[0], x[1])])), WEIGHTS, num_lanes=2)
     assert found is not None
     assert (found.rotations, found.merges, found.is_optimal) == (1, 0, True)
 
@@ -173,9 +173,9 @@ def test_fixed_lanes_stay() -> None:
     b = GraphBuilder(16)
     x, y = b.inputs(2, GROUPED, [5, 2]), b.inputs(2, GROUPED, [2, 5])
     graph = b.graph([b.node(MUL, p, q) for p, q in zip(x, y, strict=True)])
-    found = place(Circuit.from_dict(graph), WEIGHTS)
+    found = place(ExactCircuit.of(graph), WEIGHTS)
     assert found is not None
-    check_schedule(graph, found.schedule.as_dict())
+    check_schedule(graph, found.schedule.for_synthesis())
     assert found.schedule.lanes[:4] == (5, 2, 2, 5)
     assert found.is_optimal
     # A moves or B moves, by +3 and by -3; one of the two lanes may stay in a lane of the other operand.
@@ -185,15 +185,15 @@ def test_fixed_lanes_stay() -> None:
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_alignment_of_kernels(kernel: str) -> None:
     graph = KERNELS[kernel](FREE, FREE)
-    circuit = Circuit.from_dict(graph)
-    start = Schedule.from_dict(lanes.anneal(graph, SHORT))
+    circuit = ExactCircuit.of(graph)
+    start = Schedule.annealed(lanes.anneal(graph, **SHORT))
     found = align(circuit, start)
-    check_schedule(graph, found.schedule.as_dict())
+    check_schedule(graph, found.schedule.for_synthesis())
     assert found.is_optimal
     assert len(found.schedule.packs) == sum(found.lengths) <= len(start.packs)
 
 
-def one_epoch(chains: list[list[int]]) -> tuple[dict[str, Any], Schedule]:
+def one_epoch(chains: list[list[int]]) -> tuple[lanes.ScalarCircuit, Schedule]:
     """A chain of operations in each lane, all in one epoch, in as many packs as operations."""
     b = GraphBuilder()
     x = b.inputs(1)[0]
@@ -215,7 +215,7 @@ def test_alignment_is_a_shortest_common_supersequence(seed: int) -> None:
     rng = np.random.default_rng(seed)
     chains = [[int(code) for code in rng.choice([ADD, MUL], 4)] for _ in range(3)]
     graph, schedule = one_epoch(chains)
-    circuit = Circuit.from_dict(graph)
+    circuit = ExactCircuit.of(graph)
     found = align(circuit, schedule)
 
     def is_within(chain: list[int], sequence: tuple[int, ...]) -> bool:
@@ -229,23 +229,23 @@ def test_alignment_is_a_shortest_common_supersequence(seed: int) -> None:
     )
     assert found.lengths == found.bounds == (shortest,)
     assert shortest >= fewest_packs(circuit, schedule, [n for n, code in enumerate(circuit.codes) if code != INPUT])
-    check_schedule(graph, found.schedule.as_dict())
+    check_schedule(graph, found.schedule.for_synthesis())
 
 
 def test_same_work_same_answer() -> None:
     """Where the work ends before the proof, too."""
-    circuit = Circuit.from_dict(convolution(5, 3))
+    circuit = ExactCircuit.of(convolution(5, 3))
     first, second = (place(circuit, WEIGHTS, effort=0.05, seed=7) for _ in range(2))
     assert first == second
     graph, schedule = one_epoch([[ADD, MUL, MUL, ADD], [MUL, ADD, ADD, MUL], [ADD, ADD, MUL, MUL]])
-    assert align(Circuit.from_dict(graph), schedule, seed=3) == align(Circuit.from_dict(graph), schedule, seed=3)
+    assert align(ExactCircuit.of(graph), schedule, seed=3) == align(ExactCircuit.of(graph), schedule, seed=3)
 
 
 def test_misuse_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    circuit = Circuit.from_dict(matmul(2))
+    circuit = ExactCircuit.of(matmul(2))
     with pytest.raises(LayoutError, match="4 lanes where 8 are needed"):
         place(circuit, WEIGHTS, num_lanes=4)
-    start = Schedule.from_dict(lanes.anneal(matmul(2), SHORT) | {"epoch": []})
+    start = Schedule.of(lanes.anneal(matmul(2), **SHORT).schedule)
     with pytest.raises(ShapeError, match="epochs of 0 nodes are known, there are 20"):
         align(circuit, start)
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
@@ -256,8 +256,7 @@ def test_misuse_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_schedule_of_a_search_is_that_of_its_code(seed: int) -> None:
     graph = random_circuit(np.random.default_rng(seed), 10)
-    made = lanes.vectorize(graph, list(WEIGHTS), {"work": 1e5, "seed": seed, "schedule": True})
-    check_schedule(made["circuit"], made["schedule"])
-    again = lanes.synthesize(made["circuit"], made["schedule"], list(WEIGHTS))
-    assert (again["cost"], again["counts"]) == (made["cost"], made["counts"])
-    assert "schedule" not in lanes.vectorize(graph, list(WEIGHTS), {"work": 1e5})
+    made = lanes.vectorize(graph, WEIGHTS, work=1e5, seed=seed)
+    check_schedule(made.circuit, made.schedule)
+    again = lanes.synthesize(made.circuit, made.schedule, WEIGHTS)
+    assert (again.cost, again.counts) == (made.program.cost, made.program.counts)

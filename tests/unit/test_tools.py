@@ -253,11 +253,14 @@ def stub_signatures():
     def visit(body, prefix):
         for node in body:
             if isinstance(node, ast.ClassDef):
-                yield node.name, None
-                yield from visit(node.body, f"{node.name}.")
+                yield prefix + node.name, None
+                yield from visit(node.body, f"{prefix}{node.name}.")
             elif isinstance(node, ast.FunctionDef):
                 is_property = any(ast.unparse(d) == "property" for d in node.decorator_list)
-                yield prefix + node.name, None if is_property else [a.arg for a in node.args.args]
+                yield (
+                    prefix + node.name,
+                    (None if is_property else [a.arg for a in node.args.args + node.args.kwonlyargs]),
+                )
 
     return dict(visit(ast.parse(STUB.read_text()).body, ""))
 
@@ -270,16 +273,19 @@ def core_signatures(core):
         inside = re.sub(r"\([^()]*\)", "", text[text.index("(") + 1 : text.rindex(") ->")])
         return [p.split(":")[0].strip() for p in inside.split(",") if p.strip() not in ("/", "*", "*args", "")]
 
-    for name, value in vars(core).items():
-        if isinstance(value, type | ModuleType):  # parts of the extension are classes in its stub
-            yield name, None
-            for member, function in vars(value).items():
-                if isinstance(function, property):
-                    yield f"{name}.{member}", None
-                elif hasattr(function, "__nb_signature__"):
-                    yield f"{name}.{member}", parameters(function)
-        elif hasattr(value, "__nb_signature__"):
-            yield name, parameters(value)
+    def visit(owner, prefix):
+        for name, value in vars(owner).items():
+            if isinstance(value, type | ModuleType) and not name.startswith(
+                "_"
+            ):  # parts of the extension are classes in its stub
+                yield prefix + name, None
+                yield from visit(value, f"{prefix}{name}.")
+            elif isinstance(value, property) and prefix:
+                yield prefix + name, None
+            elif hasattr(value, "__nb_signature__"):
+                yield prefix + name, parameters(value)
+
+    return visit(core, "")
 
 
 def test_stub_has_the_names_and_parameters_of_the_extension():

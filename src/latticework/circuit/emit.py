@@ -9,12 +9,11 @@ Meaning kept: packing, running and unpacking gives what `graph.evaluate` gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from latticework import _core
 from latticework.circuit.graph import Graph, Public
 from latticework.circuit.scalar_code import (
     ONE,
@@ -59,7 +58,7 @@ class EmittedCircuit:
 
 def emit_vectors(
     graph: Graph,
-    program: Mapping[str, Any],
+    program: _core.lanes.VectorProgram,
     width: int,
     *,
     modulus: int | None = None,
@@ -75,14 +74,15 @@ def emit_vectors(
 
 class _Emitter:
     def __init__(
-        self, graph: Graph, program: Mapping[str, Any], width: int, modulus: int | None, dirty: frozenset[int]
+        self, graph: Graph, program: _core.lanes.VectorProgram, width: int, modulus: int | None, dirty: frozenset[int]
     ) -> None:
         self.graph, self.width, self.modulus, self.dirty = graph, width, modulus, dirty
-        self.code: list[int] = [int(c) for c in program["code"]]
-        self.left, self.right, self.steps = ([int(n) for n in program[f]] for f in ("left", "right", "steps"))
-        self.tables: list[Table] = [[(int(lane), int(n)) for lane, n in table] for table in program["tables"]]
-        self.computes: list[Table] = [[(int(lane), int(n)) for lane, n in table] for table in program["computes"]]
-        self.outputs: list[tuple[int, int]] = [(int(r), int(lane)) for r, lane in program["outputs"]]
+        made = program.code
+        self.code = [one.code for one in made]
+        self.left, self.right, self.steps = [x.left for x in made], [x.right for x in made], [x.steps for x in made]
+        self.tables: list[Table] = [one.table for one in made]
+        self.computes: list[Table] = [one.computes for one in made]
+        self.outputs = program.outputs
         self.sent: dict[int, list[int]] = {}  # instructions that take each group in
         for i, code in enumerate(self.code):
             if code == V_INPUT:

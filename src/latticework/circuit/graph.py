@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from latticework import _core
 from latticework.dialects.scalar import PACKINGS, GroupType
 from latticework.ir import Loc, Module, Op, Value
 
@@ -111,22 +112,22 @@ class Graph:
         depths = self.depths(codes)
         return max((depths[i] for i in self.ends), default=0)
 
-    def as_dict(self, width: int) -> dict[str, Any]:
-        """The form that the native search takes; `width`: slots of a vector."""
+    def for_lanes(self, width: int) -> _core.lanes.ScalarCircuit:
+        """What the search for lanes takes; `width`: slots of a vector."""
         inputs = [node for node in self.nodes if node.code == INPUT]
-        return {
-            "code": [node.code for node in self.nodes],
-            "left": [-1 if node.code == INPUT else node.left for node in self.nodes],
-            "right": [-1 if node.code == INPUT else node.right for node in self.nodes],
-            "group": [node.left if node.code == INPUT else -1 for node in self.nodes],
-            "packing": [PACKINGS.index(group.packing) for group in self.groups],
-            "fixed": [
+        return _core.lanes.ScalarCircuit(
+            code=[node.code for node in self.nodes],
+            left=[-1 if node.code == INPUT else node.left for node in self.nodes],
+            right=[-1 if node.code == INPUT else node.right for node in self.nodes],
+            group=[node.left if node.code == INPUT else -1 for node in self.nodes],
+            packing=[PACKINGS.index(group.packing) for group in self.groups],
+            fixed=[
                 [group.lanes[node.right] for node in inputs if node.left == number] if group.lanes else []
                 for number, group in enumerate(self.groups)
             ],
-            "outputs": self.ends,
-            "width": width,
-        }
+            outputs=self.ends,
+            width=width,
+        )
 
 
 class GraphBuilder:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from latticework import _core
 from latticework.plan.circuits import (
     MAX_LABEL,
     MAX_LANES,
@@ -25,6 +25,8 @@ INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)  # of scalar no
 OPS = ("input", "rotate", "add", "sub", "mul", "neg", "add_constant", "mul_constant")  # of vector instructions
 _SIGNS = {ADD: "+", SUB: "-", MUL: "*"}
 
+Code = Sequence[_core.lanes.VectorInstruction]
+Ends = Sequence[tuple[int, int]]  # (register, lane) of every output
 Held = dict[int, int]  # lane -> node
 Taken = tuple[set[int], set[int]]  # lanes that the result of an addition has of its left, and of its right operand
 
@@ -36,8 +38,8 @@ def scalar_counts(codes: Sequence[int]) -> ScalarCounts:
 
 
 def recorded(
-    graph: Mapping[str, Any],
-    result: Mapping[str, Any],
+    circuit: _core.lanes.ScalarCircuit,
+    program: _core.lanes.VectorProgram,
     *,
     method: str,
     names: Mapping[int, str],
@@ -48,17 +50,16 @@ def recorded(
 ) -> Circuit:
     """The record of a vector program.
 
-    graph, result  of `_core.lanes.vectorize`
-    names          of input nodes, such as a[0, 1];  groups  of input groups;  outputs  of the circuit's outputs
-    written        operations before the circuit was simplified
+    names    of input nodes, such as a[0, 1];  groups  of input groups;  outputs  of the circuit's outputs
+    written  operations before the circuit was simplified
     """
-    width = int(graph["width"])
-    ops, held, taken = _followed(graph, result, _may_read(result, width))
-    read = _read(result, ops, taken, width)
+    width, code, ends = circuit.width, program.code, program.outputs
+    ops, held, taken = _followed(code, width, _may_read(code, ends, width))
+    read = _read(code, ends, ops, taken, width)
     in_use = sorted(set[int]().union(*read)) if read else []
     shown = set(in_use[:MAX_LANES])
     labels: dict[str, int] = {}
-    texts = _Labels(graph, names)
+    texts = _Labels(circuit, names)
     steps = []
     for number in range(min(len(ops), MAX_STEPS)):
         op = ops[number]
@@ -67,31 +68,28 @@ def recorded(
             for lane in sorted(read[number] & shown)
             for node in (held[number].get(lane, -1),)
         )
-        left, right = int(result["left"][number]), int(result["right"][number])
+        left, right = code[number].left, code[number].right
         name = groups[left] if op == "input" else ""
         binary = op in ("add", "sub", "mul", "merge")
         steps.append(
             LaneStep(
                 op, -1 if op == "input" else left, right if binary else -1,
-                _signed(int(result["steps"][number]), width),
-                int(result["stage"][number]), name, lanes,
+                _signed(code[number].steps, width), code[number].stage, name, lanes,
             )
         )  # fmt: skip
-    ends = tuple((name, int(r), int(lane)) for name, (r, lane) in zip(outputs, result["outputs"], strict=True))
+    named = tuple((name, register, lane) for name, (register, lane) in zip(outputs, ends, strict=True))
     return Circuit(
-        method, width, written, scalar_counts(graph["code"]), _vector_counts(ops, result["counts"]),
-        tuple(labels), tuple(steps), len(ops), len(in_use), ends, (), tuple(ways),
+        method, width, written, scalar_counts(circuit.code), _vector_counts(ops, program.counts.blends),
+        tuple(labels), tuple(steps), len(ops), len(in_use), named, (), tuple(ways),
     )  # fmt: skip
 
 
 def recorded_tensors(
-    graph: Mapping[str, Any], *, formulas: Sequence[str], written: ScalarCounts, ways: Sequence[Way] = ()
+    circuit: _core.lanes.ScalarCircuit, *, formulas: Sequence[str], written: ScalarCounts, ways: Sequence[Way] = ()
 ) -> Circuit:
     """The record of a circuit that was recognised as tensors."""
-    needed = scalar_counts(graph["code"])
-    return Circuit(
-        "tensors", int(graph["width"]), written, needed, None, (), (), 0, 0, (), tuple(formulas), tuple(ways)
-    )
+    needed = scalar_counts(circuit.code)
+    return Circuit("tensors", circuit.width, written, needed, None, (), (), 0, 0, (), tuple(formulas), tuple(ways))
 
 
 def _signed(steps: int, width: int) -> int:
@@ -99,22 +97,22 @@ def _signed(steps: int, width: int) -> int:
     return (steps + width // 2) % width - width // 2
 
 
-def _vector_counts(ops: Sequence[str], counts: Mapping[str, Any]) -> VectorCounts:
+def _vector_counts(ops: Sequence[str], blends: int) -> VectorCounts:
     n = Counter(ops)
     return VectorCounts(
         n["mul"], n["add"] + n["sub"] + n["merge"], n["neg"], n["mul_constant"], n["add_constant"], n["rotate"],
-        int(counts["blends"]), n["mask"], n["input"],
+        blends, n["mask"], n["input"],
     )  # fmt: skip
 
 
-def _may_read(result: Mapping[str, Any], width: int) -> list[set[int]]:
+def _may_read(code: Code, ends: Ends, width: int) -> list[set[int]]:
     """Lanes of every register whose value may go into a result: nothing else is worth following."""
     none: Taken = (set(), set())
-    return _read(result, [OPS[code] for code in result["code"]], [none] * len(result["code"]), width)
+    return _read(code, ends, [OPS[one.code] for one in code], [none] * len(code), width)
 
 
 def _followed(
-    graph: Mapping[str, Any], result: Mapping[str, Any], may_read: Sequence[set[int]]
+    instructions: Code, width: int, may_read: Sequence[set[int]]
 ) -> tuple[list[str], list[Held], list[Taken]]:
     """What every instruction is, the scalar value in each lane that may be read, as far as that is known, and the lanes
     that an addition takes over from either operand.
@@ -124,20 +122,17 @@ def _followed(
     ops: list[str] = []
     held: list[Held] = []
     taken: list[Taken] = []
-    width, unnamed = int(graph["width"]), -1
-    for number, code in enumerate(result["code"]):
-        op, left, right = OPS[code], int(result["left"][number]), int(result["right"][number])
-        table = result["tables"][number]
-        computes = {int(lane): int(node) for lane, node in result["computes"][number]}
+    unnamed = -1
+    for number, one in enumerate(instructions):
+        op, left, right, table, computes = OPS[one.code], one.left, one.right, one.table, dict(one.computes)
         over: Taken = (set(), set())
         if op == "input":
-            now = {int(lane): int(node) for lane, node in table if int(lane) in may_read[number]}
+            now = {lane: node for lane, node in table if lane in may_read[number]}
         elif op == "rotate":
-            steps = int(result["steps"][number])
-            back = {lane: (lane + steps) % width for lane in may_read[number]}
+            back = {lane: (lane + one.steps) % width for lane in may_read[number]}
             now = {lane: held[left][at] for lane, at in back.items() if at in held[left]}
-        elif result["is_mask"][number]:
-            op, kept = "mask", {int(lane) for lane, _ in table}
+        elif one.is_mask:
+            op, kept = "mask", {lane for lane, _ in table}
             now = {lane: held[left][lane] for lane in may_read[number] & kept if lane in held[left]}
         else:
             now, sources = {}, (held[left], held[right] if right >= 0 else {})
@@ -159,18 +154,18 @@ def _followed(
     return ops, held, taken
 
 
-def _read(result: Mapping[str, Any], ops: Sequence[str], taken: Sequence[Taken], width: int) -> list[set[int]]:
+def _read(code: Code, ends: Ends, ops: Sequence[str], taken: Sequence[Taken], width: int) -> list[set[int]]:
     """Lanes of every register whose value goes into a result."""
     read: list[set[int]] = [set() for _ in ops]
-    for register, lane in result["outputs"]:
-        read[register].add(int(lane))
+    for register, lane in ends:
+        read[register].add(lane)
     for number in range(len(ops) - 1, -1, -1):
         op, lanes = ops[number], read[number]
-        left, right = int(result["left"][number]), int(result["right"][number])
+        left, right = code[number].left, code[number].right
         if op == "input":
             continue
         if op == "rotate":
-            steps = int(result["steps"][number])
+            steps = code[number].steps
             read[left] |= {(lane + steps) % width for lane in lanes}
         elif op in ("add", "merge"):
             read[left] |= lanes - taken[number][1]
@@ -185,12 +180,12 @@ def _read(result: Mapping[str, Any], ops: Sequence[str], taken: Sequence[Taken],
 class _Labels:
     """Texts of nodes: names of inputs, and what operations do, their operands by name or by number."""
 
-    def __init__(self, graph: Mapping[str, Any], names: Mapping[int, str]) -> None:
-        self.graph, self.names = graph, names
+    def __init__(self, circuit: _core.lanes.ScalarCircuit, names: Mapping[int, str]) -> None:
+        self.nodes, self.names = list(zip(circuit.code, circuit.left, circuit.right, strict=True)), names
 
     def __call__(self, node: int) -> str:
         """At most MAX_LABEL characters."""
-        code, left, right = (int(self.graph[field][node]) for field in ("code", "left", "right"))
+        code, left, right = self.nodes[node]
         if code == INPUT:
             text = self._short(node)
         elif code in _SIGNS:
@@ -202,6 +197,6 @@ class _Labels:
         return text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
 
     def _short(self, node: int) -> str:
-        if int(self.graph["code"][node]) != INPUT:
+        if self.nodes[node][0] != INPUT:
             return f"t{node}"
         return self.names.get(node, f"x{node}")

@@ -1,14 +1,14 @@
 """scalar-code: vector code that computes one operation of a circuit at a time, in lane 0.
 
-Out: the form that `_core.lanes.vectorize` gives. Numbers that are free have a vector each; those of a grouped vector
-are rotated to lane 0. It is what a circuit costs without lanes, and an oracle of the search for them.
+Out: a vector program. Numbers that are free have a vector each; those of a grouped vector are rotated to lane 0. It is
+what a circuit costs without lanes, and an oracle of the search for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Sequence
 
+from latticework import _core
 from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
 
 V_INPUT, V_ROTATE, V_ADD, V_SUB, V_MUL, V_NEG, V_ADD_CONSTANT, V_MUL_CONSTANT = range(8)
@@ -16,10 +16,9 @@ ONE = -2  # in a table of constants: the number 1
 CODES = {
     ADD: V_ADD, SUB: V_SUB, MUL: V_MUL, NEG: V_NEG, ADD_CONSTANT: V_ADD_CONSTANT, MUL_CONSTANT: V_MUL_CONSTANT
 }  # fmt: skip
-_FIELDS = ("code", "left", "right", "steps", "tables", "computes", "stage", "is_mask")
 
 
-def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> dict[str, Any]:
+def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> _core.lanes.VectorProgram:
     """The vector program of a circuit that computes one number at a time.
 
     apart   groups whose numbers have a vector each, as if they were free
@@ -30,28 +29,24 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> dict[s
     for number, group in enumerate(graph.groups):
         nodes = [n for n, node in enumerate(graph.nodes) if node.code == INPUT and node.left == number]
         if group.packing == "free" or number in apart:
-            for place, at in enumerate(nodes):
-                at_zero[at] = made.add(V_INPUT, number, place, table=[(0, at)])
+            for place, node in enumerate(nodes):
+                at_zero[node] = made.add(V_INPUT, number, place, table=[(0, node)])
             continue
-        lanes = [group.lanes[graph.nodes[n].right] if group.lanes else i for i, n in enumerate(nodes)]
-        if max(lanes, default=0) >= width:
-            raise ValueError(f"group {group.name}: lane {max(lanes)} of {width}")
+        at = [group.lanes[graph.nodes[n].right] if group.lanes else i for i, n in enumerate(nodes)]
+        if max(at, default=0) >= width:
+            raise ValueError(f"group {group.name}: lane {max(at)} of {width}")
         if nodes:
-            vector = made.add(V_INPUT, number, 0, table=sorted(zip(lanes, nodes, strict=True)))
-        for lane, at in zip(lanes, nodes, strict=True):
-            at_zero[at] = made.add(V_ROTATE, vector, steps=lane) if lane else vector
+            vector = made.add(V_INPUT, number, 0, table=sorted(zip(at, nodes, strict=True)))
+        for lane, node in zip(at, nodes, strict=True):
+            at_zero[node] = made.add(V_ROTATE, vector, steps=lane) if lane else vector
     for number in _soon_read(graph):
-        node = graph.nodes[number]
+        code, left, right = graph.nodes[number]
         made.stage += 1
-        right = at_zero[node.right] if node.code in (ADD, SUB, MUL) else -1
-        table = [(0, node.right)] if node.code in (ADD_CONSTANT, MUL_CONSTANT) else []
-        at_zero[number] = made.add(CODES[node.code], at_zero[node.left], right, table=table, computes=[(0, number)])
-    columns = {field: [row[i] for row in made.rows] for i, field in enumerate(_FIELDS)}
-    return columns | {
-        "outputs": [(at_zero[output], 0) for output in graph.ends],
-        "counts": _counts(columns["code"]),
-        "cost": 0.0,
-    }
+        second = at_zero[right] if code in (ADD, SUB, MUL) else -1
+        table = [(0, right)] if code in (ADD_CONSTANT, MUL_CONSTANT) else []
+        at_zero[number] = made.add(CODES[code], at_zero[left], second, table=table, computes=[(0, number)])
+    outputs = [(at_zero[output], 0) for output in graph.ends]
+    return _core.lanes.VectorProgram(made.rows, outputs, _counts([row.code for row in made.rows]))
 
 
 def _soon_read(graph: Graph) -> list[int]:
@@ -75,21 +70,29 @@ def _soon_read(graph: Graph) -> list[int]:
 
 class _Code:
     def __init__(self) -> None:
-        self.rows: list[tuple[Any, ...]] = []
+        self.rows: list[_core.lanes.VectorInstruction] = []
         self.stage = 0
 
-    def add(self, code: int, left: int, right: int = -1, *, steps: int = 0, table: Any = (), computes: Any = ()) -> int:
+    def add(
+        self,
+        code: int,
+        left: int,
+        right: int = -1,
+        *,
+        steps: int = 0,
+        table: Sequence[tuple[int, int]] = (),
+        computes: Sequence[tuple[int, int]] = (),
+    ) -> int:
         """Append an instruction; returns its register."""
-        self.rows.append((code, left, right, steps, list(table), list(computes), self.stage, False))
+        self.rows.append(_core.lanes.VectorInstruction(code, left, right, steps, table, computes, self.stage))
         return len(self.rows) - 1
 
 
-def _counts(codes: list[int]) -> dict[str, int]:
+def _counts(codes: list[int]) -> _core.lanes.InstructionCounts:
     def count(*wanted: int) -> int:
         return sum(code in wanted for code in codes)
 
-    return {
-        "rotations": count(V_ROTATE), "blends": 0, "masks": 0, "muls": count(V_MUL),
-        "mul_constants": count(V_MUL_CONSTANT), "adds": count(V_ADD, V_SUB), "add_constants": count(V_ADD_CONSTANT),
-        "negs": count(V_NEG), "inputs": count(V_INPUT),
-    }  # fmt: skip
+    return _core.lanes.InstructionCounts(
+        rotations=count(V_ROTATE), muls=count(V_MUL), mul_constants=count(V_MUL_CONSTANT), adds=count(V_ADD, V_SUB),
+        add_constants=count(V_ADD_CONSTANT), negs=count(V_NEG), inputs=count(V_INPUT),
+    )  # fmt: skip

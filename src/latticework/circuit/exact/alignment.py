@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from latticework.circuit.exact.forms import Circuit, Pack, Schedule
+from latticework.circuit.exact.forms import ExactCircuit, Pack, Schedule
 from latticework.circuit.exact.solver import cp_model, solve
 from latticework.errors import ShapeError
 
@@ -30,7 +30,7 @@ class Alignment:
         return self.lengths == self.bounds
 
 
-def align(circuit: Circuit, schedule: Schedule, *, effort: float = 10.0, seed: int = 0) -> Alignment:
+def align(circuit: ExactCircuit, schedule: Schedule, *, effort: float = 10.0, seed: int = 0) -> Alignment:
     """The fewest packs that the solver finds with `effort` units of work (about seconds) an epoch.
 
     Never more than the schedule has. raises ShapeError if the schedule has no epochs; MissingPackageError
@@ -47,7 +47,7 @@ def align(circuit: Circuit, schedule: Schedule, *, effort: float = 10.0, seed: i
     )
 
 
-def fewest_packs(circuit: Circuit, schedule: Schedule, nodes: list[int]) -> int:
+def fewest_packs(circuit: ExactCircuit, schedule: Schedule, nodes: list[int]) -> int:
     """A bound by counting: for each code the most operations in one lane, and the longest path."""
     per_lane = Counter((circuit.codes[node], schedule.lanes[node]) for node in nodes)
     most = Counter[int]()
@@ -60,7 +60,7 @@ def fewest_packs(circuit: Circuit, schedule: Schedule, nodes: list[int]) -> int:
 
 
 def _align_epoch(
-    circuit: Circuit, schedule: Schedule, packs: list[Pack], effort: float, seed: int
+    circuit: ExactCircuit, schedule: Schedule, packs: list[Pack], effort: float, seed: int
 ) -> tuple[list[Pack], int]:
     nodes = sorted(node for _, members in packs for node in members)
     bound = fewest_packs(circuit, schedule, nodes)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from latticework.circuit.exact.forms import FREE, GROUPED, INPUT, Circuit, Pack
+from latticework.circuit.exact.forms import FREE, GROUPED, INPUT, ExactCircuit, Pack
 
 Register = tuple[str, int]  # ("pack", number) or ("group", number)
 
@@ -29,7 +29,7 @@ class RotationCut(NamedTuple):
     at_least: int
 
 
-def registers(circuit: Circuit, packs: Sequence[Pack]) -> dict[int, Register]:
+def registers(circuit: ExactCircuit, packs: Sequence[Pack]) -> dict[int, Register]:
     """Where each node lies. Inputs of free groups without fixed lanes lie wherever they are read, and are left out."""
     found: dict[int, Register] = {node: ("pack", number) for number, (_, nodes) in enumerate(packs) for node in nodes}
     for node, code in enumerate(circuit.codes):
@@ -39,13 +39,13 @@ def registers(circuit: Circuit, packs: Sequence[Pack]) -> dict[int, Register]:
     return found
 
 
-def has_copies(circuit: Circuit, register: Register) -> bool:
+def has_copies(circuit: ExactCircuit, register: Register) -> bool:
     """Whether values of a register lie in as many lanes as wanted."""
     kind, group = register
     return kind == "group" and circuit.packing[group] != GROUPED and not circuit.fixed[group]
 
 
-def distances(circuit: Circuit, packs: Sequence[Pack]) -> dict[tuple[int, Register], int]:
+def distances(circuit: ExactCircuit, packs: Sequence[Pack]) -> dict[tuple[int, Register], int]:
     """(pack, register it reads) -> over how many distances at least."""
     where = registers(circuit, packs)
     found: dict[tuple[int, Register], int] = {}
@@ -62,7 +62,7 @@ def distances(circuit: Circuit, packs: Sequence[Pack]) -> dict[tuple[int, Regist
     return found
 
 
-def rotation_cuts(circuit: Circuit, packs: Sequence[Pack]) -> list[RotationCut]:
+def rotation_cuts(circuit: ExactCircuit, packs: Sequence[Pack]) -> list[RotationCut]:
     """What both arguments say of direct movement; of equal sets of registers the strongest."""
     cuts: dict[frozenset[Register], int] = {}
     for (_, register), needed in distances(circuit, packs).items():
@@ -73,7 +73,7 @@ def rotation_cuts(circuit: Circuit, packs: Sequence[Pack]) -> list[RotationCut]:
     return [RotationCut(between, number) for between, number in cuts.items() if number > 0]
 
 
-def rotations_of_any(circuit: Circuit, packs: Sequence[Pack] = ()) -> int:
+def rotations_of_any(circuit: ExactCircuit, packs: Sequence[Pack] = ()) -> int:
     """Rotations that any vector program needs in which these packs are instructions; without packs: any at all.
 
     So many distances, of one value to the lanes that read it or of values to the one that depends on them, that fewer
@@ -83,7 +83,7 @@ def rotations_of_any(circuit: Circuit, packs: Sequence[Pack] = ()) -> int:
     return max(((number - 1).bit_length() for number in apart), default=0)
 
 
-def _dependences(circuit: Circuit, packs: Sequence[Pack]) -> Iterator[tuple[int, frozenset[Register]]]:
+def _dependences(circuit: ExactCircuit, packs: Sequence[Pack]) -> Iterator[tuple[int, frozenset[Register]]]:
     """For each operation and register: on how many of its values it depends, and the registers on the way to them."""
     where = registers(circuit, packs)
     # Of each node and each register that it depends on: values it depends on, registers on the way to them.

@@ -1,10 +1,11 @@
-"""Circuits and schedules as the exact models read them; the same numbers as in the form of the compiled search."""
+"""Circuits and schedules as the exact models read them; the same numbers as in the records of `_core.lanes`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from latticework import _core
 
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
 BINARY = (ADD, SUB, MUL)
@@ -15,7 +16,7 @@ Pack = tuple[int, tuple[int, ...]]  # code, nodes
 
 
 @dataclass(frozen=True)
-class Circuit:
+class ExactCircuit:
     """A scalar circuit: operands before their uses.
 
     codes     of every node
@@ -35,20 +36,21 @@ class Circuit:
     width: int
 
     @classmethod
-    def from_dict(cls, graph: Mapping[str, Any]) -> Circuit:
-        """From the dict that the compiled search takes."""
-        rows = zip(graph["code"], graph["left"], graph["right"], strict=True)
+    def of(cls, circuit: _core.lanes.ScalarCircuit) -> ExactCircuit:
+        """From what the search for lanes takes."""
+        codes = tuple(circuit.code)
+        rows = zip(codes, circuit.left, circuit.right, strict=True)
         operands = tuple(
             () if code == INPUT else (left, right) if code in BINARY else (left,) for code, left, right in rows
         )
         return cls(
-            codes=tuple(graph["code"]),
+            codes=codes,
             operands=operands,
-            groups=tuple(graph["group"]),
-            packing=tuple(graph["packing"]),
-            fixed=tuple(tuple(lanes) for lanes in graph["fixed"]),
-            outputs=tuple(graph["outputs"]),
-            width=graph["width"],
+            groups=tuple(circuit.group),
+            packing=tuple(circuit.packing),
+            fixed=tuple(tuple(lanes) for lanes in circuit.fixed),
+            outputs=tuple(circuit.outputs),
+            width=circuit.width,
         )
 
     @property
@@ -81,26 +83,22 @@ class Schedule:
     epochs: tuple[int, ...] = ()
 
     @classmethod
-    def from_dict(cls, schedule: Mapping[str, Any]) -> Schedule:
-        """From the dict of the compiled search."""
-        return cls(
-            packs=tuple((code, tuple(nodes)) for code, nodes in schedule["packs"]),
-            lanes=tuple(schedule["lane"]),
-            exchanged=tuple(bool(one) for one in schedule["exchanged"]),
-            epochs=tuple(schedule.get("epoch", ())),
-        )
+    def of(cls, schedule: _core.lanes.LaneSchedule, epochs: Sequence[int] = ()) -> Schedule:
+        """From what the search for lanes found."""
+        packs = tuple((code, tuple(nodes)) for code, nodes in schedule.packs)
+        return cls(packs, tuple(schedule.lane), tuple(schedule.exchanged), tuple(epochs))
 
-    def as_dict(self) -> dict[str, Any]:
-        """The form that the compiled search takes."""
-        return {
-            "packs": [(code, list(nodes)) for code, nodes in self.packs],
-            "lane": list(self.lanes),
-            "exchanged": list(self.exchanged),
-            "epoch": list(self.epochs),
-        }
+    @classmethod
+    def annealed(cls, found: _core.lanes.AnnealedSchedule) -> Schedule:
+        """From what Coyote's search found, with its epochs."""
+        return cls.of(found.schedule, found.epoch)
+
+    def for_synthesis(self) -> _core.lanes.LaneSchedule:
+        """What vector code is synthesised from."""
+        return _core.lanes.LaneSchedule(self.packs, self.lanes, self.exchanged)
 
 
-def asap_packs(circuit: Circuit) -> tuple[Pack, ...]:
+def asap_packs(circuit: ExactCircuit) -> tuple[Pack, ...]:
     """Operations of one code and one depth together, as early as possible; at most `width` in a pack."""
     depth: list[int] = []
     members: dict[tuple[int, int], list[int]] = {}

@@ -11,41 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
-from typing import NamedTuple
 
+from latticework import _core
 from latticework.circuit.exact.bounds import rotation_cuts, rotations_needed, rotations_of_any
-from latticework.circuit.exact.forms import (
-    ADD_CONSTANT,
-    MUL,
-    MUL_CONSTANT,
-    NEG,
-    Circuit,
-    Pack,
-    Schedule,
-    asap_packs,
-)
+from latticework.circuit.exact.forms import ExactCircuit, Pack, Schedule, asap_packs
 from latticework.circuit.exact.model import PlacementModel
 from latticework.circuit.exact.solver import solve
 from latticework.errors import LayoutError
 
 _PARTS = 1000  # of a rotation, in which the solver counts
-
-
-class Weights(NamedTuple):
-    """The price of one instruction of each kind, in any unit."""
-
-    rotate: float
-    mul: float
-    mul_constant: float
-    add_constant: float
-    add: float
-    neg: float
-
-    def of(self, code: int) -> float:
-        """Of the instruction of a pack."""
-        return {MUL: self.mul, MUL_CONSTANT: self.mul_constant, ADD_CONSTANT: self.add_constant, NEG: self.neg}.get(
-            code, self.add
-        )
 
 
 @dataclass(frozen=True)
@@ -71,8 +45,8 @@ class Placement:
 
 
 def place(
-    circuit: Circuit,
-    weights: Weights,
+    circuit: ExactCircuit,
+    weights: _core.lanes.InstructionWeights,
     start: Schedule | None = None,
     *,
     packs: Sequence[Pack] | None = None,
@@ -123,7 +97,7 @@ def place(
     )
 
 
-def _needed(circuit: Circuit, packs: Sequence[Pack]) -> int:
+def _needed(circuit: ExactCircuit, packs: Sequence[Pack]) -> int:
     groups = [
         max(lanes) + 1 if lanes else len(circuit.inputs(group)) if circuit.packing[group] else 1
         for group, lanes in enumerate(circuit.fixed)
@@ -131,7 +105,7 @@ def _needed(circuit: Circuit, packs: Sequence[Pack]) -> int:
     return max([*(len(nodes) for _, nodes in packs), *groups])
 
 
-def _lanes_for(circuit: Circuit, packs: Sequence[Pack], start: Schedule | None) -> int:
+def _lanes_for(circuit: ExactCircuit, packs: Sequence[Pack], start: Schedule | None) -> int:
     needed = _needed(circuit, packs)
     if start is not None:
         lanes = [lane for lane in start.lanes if lane >= 0]

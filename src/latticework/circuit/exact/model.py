@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from latticework.circuit.exact.bounds import Register, distances, has_copies, registers, rotation_cuts
-from latticework.circuit.exact.forms import COMMUTATIVE, Circuit, Pack, Schedule
+from latticework.circuit.exact.forms import COMMUTATIVE, ExactCircuit, Pack, Schedule
 from latticework.circuit.exact.solver import cp_model
 
 Source = tuple[Register, int]  # register, distance
@@ -23,7 +23,7 @@ Side = tuple[int, int]  # pack, left or right
 class PlacementModel:
     """Variables and constraints; `model` is to be minimised by `minimize`."""
 
-    def __init__(self, circuit: Circuit, packs: Sequence[Pack], num_lanes: int) -> None:
+    def __init__(self, circuit: ExactCircuit, packs: Sequence[Pack], num_lanes: int) -> None:
         self.circuit, self.packs, self.num_lanes = circuit, packs, num_lanes
         self.model: Any = cp_model().CpModel()
         self.where = registers(circuit, packs)

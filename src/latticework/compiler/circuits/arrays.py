@@ -57,7 +57,8 @@ def to_arrays(
         module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second, techniques=techniques,
         exact=True,
     )  # fmt: skip
-    record = recorded_tensors(scalars.written.as_dict(vectors.slots), formulas=program.formulas, written=traced.written)
+    circuit = scalars.written.for_lanes(vectors.slots)
+    record = recorded_tensors(circuit, formulas=program.formulas, written=traced.written)
     arguments = tuple(
         replace(a, input=number, elements=tuple(range(len(a.elements)))) for number, a in enumerate(traced.arguments)
     )

@@ -95,7 +95,7 @@ def to_scalars(circuit: Circuit, weights: Any, *, exact: bool, arithmetic: Arith
     return Scalars(traced, written, circuit.loc)
 
 
-def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]:
+def vectorized(graph: Graph, width: int, options: LaneOptions) -> _core.lanes.VectorProgram:
     """The vector program of a graph.
 
     raises  LayoutError where a fixed lane is outside a vector of this width
@@ -115,23 +115,20 @@ def vectorized(graph: Graph, width: int, options: LaneOptions) -> dict[str, Any]
             )
     if options.algorithm == "scalar" or not graph.ends:
         return scalar_code(graph, width, options.apart)
-    arrays, weights = graph.as_dict(width), list(options.weights)
-    found: dict[str, Any]
+    circuit, weights = graph.for_lanes(width), _core.lanes.InstructionWeights(*options.weights)
     if options.algorithm == "annealing":
-        schedule = _core.lanes.anneal(arrays, {"seed": options.seed})  # at Coyote's own weights
-        found = _core.lanes.synthesize(arrays, schedule, weights, {"spread": False, "joined": False})
-    else:
-        starts = STARTS[options.effort] if len(graph.nodes) <= MANY else 1
-        work = WORK[options.effort] * options.share / starts
-        with_copies = options.effort == "max"  # of operations, every other time: they take more slots of the inputs
-        runs = (
-            _core.lanes.vectorize(
-                arrays, weights, {"work": work, "seed": starts * options.seed + i, "copies": with_copies and i % 2 == 1}
-            )
-            for i in range(starts)
-        )
-        found = min(runs, key=lambda run: float(run["cost"]))
-    return found
+        schedule = _core.lanes.anneal(circuit, seed=options.seed).schedule  # at Coyote's own weights
+        return _core.lanes.synthesize(circuit, schedule, weights, spread=False, joined=False)
+    starts = STARTS[options.effort] if len(graph.nodes) <= MANY else 1
+    work = WORK[options.effort] * options.share / starts
+    with_copies = options.effort == "max"  # of operations, every other time: they take more slots of the inputs
+    runs = (
+        _core.lanes.vectorize(
+            circuit, weights, work=work, seed=starts * options.seed + i, copies=with_copies and i % 2 == 1
+        ).program
+        for i in range(starts)
+    )
+    return min(runs, key=lambda program: program.cost)
 
 
 def to_lanes(
@@ -180,7 +177,7 @@ def to_lanes(
     at = {group: i for i, group in enumerate(emitted.groups)}
     arguments = tuple(replace(a, input=at.get(a.input, -1)) for a in scalars.traced.arguments)
     record = recorded(
-        graph.as_dict(width), program, method="apart" if options.apart else options.algorithm,
+        graph.for_lanes(width), program, method="apart" if options.apart else options.algorithm,
         names={n: graph.groups[x.left].labels[x.right] for n, x in enumerate(graph.nodes) if x.code == INPUT},
         groups=[group.name for group in graph.groups],
         outputs=[n for n, o in zip(scalars.traced.module.outputs, graph.outputs, strict=True) if isinstance(o, int)],

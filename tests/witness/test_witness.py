@@ -71,7 +71,7 @@ def test_everything_that_is_run_has_outputs(found):
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", [*(name for name, runs in _core.backend_variants() if runs), "ref"])
 def test_ciphertexts_do_not_depend_on_the_machine(backend, found):
-    """Another backend, more threads, another seed of hashes and NumPy's own loops."""
+    """Another backend, more threads, another seed of hashes."""
     again = process.run("--backend", backend, "--threads", "2", environment={"PYTHONHASHSEED": "7"})
     for name, made in found.items():
         assert not list(record.differences(name, made, again[name]))

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.programs import layer_table
-from latticework.calibrate.machine import commit, machine
+from latticework.machine.describe import commit, describe_machine
 
 BETTER = ("lower", "higher")
 DIGITS = 4
@@ -112,7 +112,7 @@ def report(
         "suite": suite,
         "commit": commit(),
         "date": datetime.date.today().isoformat(),
-        "machine": machine(),
+        "machine": describe_machine(),
         "conditions": conditions,
         "rows": [row.content() for row in rows],
         "summary": summary(rows),

@@ -35,7 +35,7 @@ MAY_LOAD = {
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
     "latticework.commands.explain": f"_core analysis commands cost instructions packing params plan report {LEAVES}",
-    "latticework.commands.calibrate": f"_core calibrate commands cost instructions packing params plan {LEAVES}",
+    "latticework.commands.measure": f"_core machine commands cost instructions packing params plan {LEAVES}",
     "latticework.commands.bench": f"_core commands {LEAVES}",
 }
 PROGRAM = """

@@ -19,7 +19,7 @@ from latticework.techniques import Techniques
 # product at a time, by the square-root split; nothing hoisted, products relinearised one by one and rescaled lazily
 # (by OpenFHE), no imaginary halves.
 ROTOM = Techniques(
-    calibrated_costs=False,
+    measured_costs=False,
     client_copies=False,
     tuned_widths=False,
     hoisting=False,

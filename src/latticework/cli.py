@@ -29,7 +29,7 @@ COMMANDS = {
     "run": "Evaluate a program on encrypted inputs. Needs no secret key, and refuses one.",
     "decrypt": "Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published.",
     "explain": "Say what a file is and what is in it; for a plan, the whole report.",
-    "calibrate": "Measure what operations cost on this machine, for `compile --cost-table`.",
+    "measure": "Measure what operations cost on this machine, for `compile --cost-table`.",
     "bench": "Run a benchmark of the source tree: `bench SUITE`, `bench SUITE --help`; `bench` alone lists suites.",
     "version": "Print the version.",
     "completion": "Print what lets a shell complete commands and options; its first line says where to put it.",

@@ -12,7 +12,7 @@ class Techniques:
     layout_search         layouts are searched; else every tensor lies in order, and operands are moved to where all
                           loops of an operation lie in order
     rolls                 layouts offered to the search may be rolled
-    calibrated_costs      the search goes by predicted seconds; else by counts, as Rotom does: 4 for a rotation, 10 for
+    measured_costs      the search goes by predicted seconds; else by counts, as Rotom does: 4 for a rotation, 10 for
                           a product, 0.5 for an addition
     client_copies         a client may send a tensor with its elements repeated in slots that would be empty
     spread_sums           copies of a result may share out the sums of a linear map, and are added up by rotations
@@ -29,7 +29,7 @@ class Techniques:
 
     layout_search: bool = True
     rolls: bool = True
-    calibrated_costs: bool = True
+    measured_costs: bool = True
     client_copies: bool = True
     spread_sums: bool = True
     baby_steps: bool = True

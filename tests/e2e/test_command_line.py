@@ -72,7 +72,7 @@ COMMANDS = {
     "encrypt": ("encrypt", "none.lwclient", "x.npy"),
     "run": ("run", "none.lwplan", "none.lwct"),
     "decrypt": ("decrypt", "none.lwclient", "none.lwct"),
-    "calibrate": ("calibrate", "--quick"),
+    "measure": ("measure", "--quick"),
     "keygen": ("keygen", "none.lwclient"),
 }
 

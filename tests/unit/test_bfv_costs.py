@@ -6,9 +6,9 @@ from bfv_plans import plan_of
 from vec_cases import SLOTS, Vectors, small_chain
 
 from latticework import _core
-from latticework.calibrate.operations import Chain
-from latticework.calibrate.operations_bfv import BfvOperations
 from latticework.cost import CostModel, Shape, bfv_weights, ckks_weights, estimate, work
+from latticework.machine.operations import Chain
+from latticework.machine.operations_bfv import BfvOperations
 from latticework.packing.constants import slot_vectors
 from latticework.params.bfv_chain import chain_for_depth, chain_transforms, extension_primes, plain_prime
 from latticework.params.fingerprint import core_parameters

@@ -1,4 +1,4 @@
-"""Calibration: a table that is measured is a table that the cost model reads; kernel loops; micro rows."""
+"""Costs of this machine: a table that is measured is a table that the cost model reads; kernel loops; micro rows."""
 
 import json
 from dataclasses import replace
@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework import _core
-from latticework.calibrate import Extent, calibrate, default_place, table_text, write_table
-from latticework.calibrate.operations import Chain, Operations
 from latticework.cli import app
 from latticework.commands.benchmarks import suites
 from latticework.cost import UNITS, CostModel, parse_table
+from latticework.machine import Extent, default_place, measure_machine, table_text, write_table
+from latticework.machine.operations import Chain, Operations
 
 suites()  # puts the source tree on the path
 from bench.micro.cycles import Cycles  # noqa: E402
@@ -25,7 +25,7 @@ TINY = Extent((10, 11), {10: ((2, 1), (4, 2)), 11: ((3, 1),)}, repeats=1, rounds
 @pytest.fixture(scope="module")
 def measured():
     steps = []
-    return calibrate(TINY, threads=(1, 2), on_step=lambda *step: steps.append(step)), steps
+    return measure_machine(TINY, threads=(1, 2), on_step=lambda *step: steps.append(step)), steps
 
 
 def test_every_unit_and_operation_is_measured(measured):
@@ -74,13 +74,13 @@ def test_unmeasured_shapes_take_the_overhead_of_the_nearest(measured):
     assert model.seconds("rotate", shapes[2]) == pytest.approx(3 * bare.kernel_seconds("rotate", shapes[2]))
 
 
-def test_quick_calibration_from_the_command_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("latticework.commands.calibrate.QUICK", Extent((10,), {10: ((2, 1),)}, 1, 1))
+def test_a_quick_table_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("latticework.commands.measure.QUICK", Extent((10,), {10: ((2, 1),)}, 1, 1))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    found = CliRunner().invoke(app, ["calibrate", "--quick"])
+    found = CliRunner().invoke(app, ["measure", "--quick"])
     assert found.exit_code == 0, found.output
     assert default_place().parent == tmp_path / "latticework"
-    assert CostModel.load(default_place()).table.command == "latticework calibrate --quick"
+    assert CostModel.load(default_place()).table.command == "latticework measure --quick"
 
 
 def test_compile_predicts_by_the_table_that_it_is_given(measured, tmp_path):
@@ -145,7 +145,7 @@ def test_a_loop_leaves_memory_as_it_was():
 
 def test_unknown_names_are_users_faults():
     for command, text in (
-        (["calibrate", "--quick", "--backend", "gpu"], "there is no backend 'gpu'; choose one of"),
+        (["measure", "--quick", "--backend", "gpu"], "there is no backend 'gpu'; choose one of"),
         (["bench", "nosuite"], "there is no suite 'nosuite'; choose one of"),
     ):
         found = CliRunner().invoke(app, command)

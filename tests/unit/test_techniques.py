@@ -72,7 +72,7 @@ class Case:
 CASES = {
     "layout_search": Case(small, ("rotations",)),
     "rolls": Case(squares, ("plaintext_products", "hoists")),
-    "calibrated_costs": Case(squares, ("inputs",), ("key_switches",)),  # by counts, sending is almost free
+    "measured_costs": Case(squares, ("inputs",), ("key_switches",)),  # by counts, sending is almost free
     "client_copies": Case(distances, ("rotations",)),
     "spread_sums": Case(few_rows, ("plaintext_products",)),
     "baby_steps": Case(matrix, ("rotations",)),

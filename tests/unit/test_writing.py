@@ -151,7 +151,7 @@ def test_outputs_that_are_not_files_end_a_command_before_its_work(tmp_path, monk
         ["run", "none.lwplan", "none.lwct", "-o", "pipe.npy"],
         ["decrypt", "none.lwclient", "none.lwct", "-o", "pipe.npy"],
         ["explain", "none.lwplan", "--html", "pipe.html"],
-        ["calibrate", "-o", "pipe.npy"],
+        ["measure", "-o", "pipe.npy"],
     ):
         result = CliRunner().invoke(cli.app, arguments)
         assert result.exit_code == 3 and f"{arguments[-1]}: is a pipe" in result.output

@@ -13,7 +13,7 @@ from protocol import Operation, Session, serve
 from sets import BFV, CKKS, HOISTED, PLAIN_MODULUS, SIDE, CkksSet
 
 from latticework import __version__, _core, bfv, ckks
-from latticework.calibrate import default_backend
+from latticework.machine import default_backend
 from latticework.params import modulus_limit_bits
 
 LIBRARY = "latticework " + __version__

@@ -39,7 +39,7 @@ def compile(
     security_bits: Annotated[int, typer.Option(help="128, 192 or 256.")] = 128,
     insecure: Annotated[bool, typer.Option(help="Allow a ring degree below the security asked for.")] = False,
     cost_table: Annotated[
-        Path | None, typer.Option(help="Table of `calibrate`; the one that comes with the package if not given.")
+        Path | None, typer.Option(help="Table of `measure`; the one that comes with the package if not given.")
     ] = None,
     network: Annotated[str, typer.Option(help="lan, wan or bits per second: what sending costs.")] = "lan",
     scheme: Annotated[str, typer.Option(help="ckks, or bfv for circuits on exact integers.")] = "ckks",

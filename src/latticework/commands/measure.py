@@ -1,4 +1,4 @@
-"""`calibrate`: a cost table of this machine."""
+"""`measure`: a cost table of this machine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from latticework.calibrate import FULL, QUICK, default_place, write_table
-from latticework.calibrate import calibrate as measure_costs
 from latticework.commands.files import Force, prepare
 from latticework.commands.talk import Outcome, Talk, reported
+from latticework.machine import FULL, QUICK, default_place, measure_machine, write_table
 
 
 @reported
-def calibrate(
+def measure(
     talk: Talk,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; in the user's cache folder if not given.")
@@ -31,7 +30,7 @@ def calibrate(
         prepare(talk, path, force=force)
     err = Console(stderr=True)
     with Progress(
-        TextColumn("calibrating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("measuring"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("{task.description}"), console=err, transient=True,
         disable=not err.is_terminal,
     ) as bar:  # fmt: skip
@@ -40,7 +39,7 @@ def calibrate(
         def show(done: int, steps: int, what: str) -> None:
             bar.update(task, description=what, completed=done, total=steps)
 
-        command = "latticework calibrate" + " --quick" * quick
-        table = measure_costs(QUICK if quick else FULL, backend=backend, command=command, on_step=show)
+        command = "latticework measure" + " --quick" * quick
+        table = measure_machine(QUICK if quick else FULL, backend=backend, command=command, on_step=show)
     write_table(table, path)
     return Outcome({"output": str(path)}, (f"wrote {path}; use it with: latticework compile --cost-table {path}",))

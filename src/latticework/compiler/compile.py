@@ -84,7 +84,7 @@ def compile(
                     taken as it is, with an ApproximationWarning that says what it loses, where it loses more
     ring_degree     N, a power of two; the smallest that fits if not given
     insecure        allow a ring_degree that is too small for security_bits; every report says so
-    cost_table      a file of `latticework calibrate` to predict times and choose by; the table of the package if not
+    cost_table      a file of `latticework measure` to predict times and choose by; the table of the package if not
                     given, so that results do not depend on the machine
     techniques      what the compiler may use; leaving some out shows what they give, and changes no result
     network         between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow

@@ -1,4 +1,4 @@
-"""What a plan costs before it runs: time by a calibrated table, operations, keys and memory."""
+"""What a plan costs before it runs: time by a cost table, operations, keys and memory."""
 
 from latticework.cost.client import ClientCosts, Costs, client_costs
 from latticework.cost.estimate import Bytes, Estimate, OperationCounts, Step, estimate

@@ -1,4 +1,4 @@
-"""Prices of the parts of block linear maps at one level, from the calibrated table."""
+"""Prices of the parts of block linear maps at one level, from the cost table."""
 
 from __future__ import annotations
 

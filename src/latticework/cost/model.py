@@ -1,4 +1,4 @@
-"""The cost model: seconds of an operation, from one calibrated table."""
+"""The cost model: seconds of an operation, from one measured table."""
 
 from __future__ import annotations
 

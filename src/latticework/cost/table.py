@@ -84,7 +84,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise FormatError(f"{name}: not JSON: {error}; give a table that `latticework calibrate` wrote") from None
+        raise FormatError(f"{name}: not JSON: {error}; give a table that `latticework measure` wrote") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FormatError(f"{name}: not a cost table of format {FORMAT}")
     parallel = content.pop("parallel", None)
@@ -109,7 +109,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
 
 
 def read_table(path: Path) -> CostTable:
-    """A table from a file, as `latticework calibrate` writes it.
+    """A table from a file, as `latticework measure` writes it.
 
     raises  FormatError, OSError
     """

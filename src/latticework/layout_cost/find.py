@@ -44,7 +44,7 @@ def vector_costs(
     model: CostModel, ring_degree: int, depth: int, bits_a_second: float, techniques: Techniques
 ) -> VectorCosts:
     """What a search goes by."""
-    if techniques.calibrated_costs:
+    if techniques.measured_costs:
         return Seconds(model, ring_degree, depth, techniques, bits_a_second)
     return Counted(techniques, LAN_PRICE * LAN_BITS_A_SECOND / bits_a_second)
 

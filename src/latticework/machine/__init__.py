@@ -1,17 +1,17 @@
 """Measures what operations cost on the machine at hand, as a cost table."""
 
-from latticework.calibrate.machine import commit, default_backend, machine
-from latticework.calibrate.measure import FULL, QUICK, Extent, calibrate, default_place, table_text, write_table
+from latticework.machine.describe import commit, default_backend, describe_machine
+from latticework.machine.measure import FULL, QUICK, Extent, default_place, measure_machine, table_text, write_table
 
 __all__ = [
     "FULL",
     "QUICK",
     "Extent",
-    "calibrate",
     "commit",
     "default_backend",
     "default_place",
-    "machine",
+    "describe_machine",
+    "measure_machine",
     "table_text",
     "write_table",
 ]

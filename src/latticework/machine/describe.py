@@ -14,7 +14,7 @@ from latticework import _core
 HERE = Path(__file__).parent
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """Processor, cores that may be used, memory, graphics processor (None: none is reported by its driver)."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

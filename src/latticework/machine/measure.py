@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from latticework import _core
-from latticework.calibrate.machine import commit, default_backend, machine
-from latticework.calibrate.operations import Chain, operation_times
-from latticework.calibrate.operations_bfv import bfv_times
-from latticework.calibrate.timing import REPEATS, keep_memory
-from latticework.calibrate.units import UnitTimes
 from latticework.cost import CostModel, parse_table
 from latticework.cost.work import Shape
 from latticework.errors import UserError
+from latticework.machine.describe import commit, default_backend, describe_machine
+from latticework.machine.operations import Chain, operation_times
+from latticework.machine.operations_bfv import bfv_times
+from latticework.machine.timing import REPEATS, keep_memory
+from latticework.machine.units import UnitTimes
 
 OnStep = Callable[[int, int, str], None]
 DIGITS = 4
@@ -60,12 +60,12 @@ def default_place() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latticework" / "cost-table.json"
 
 
-def calibrate(
+def measure_machine(
     extent: Extent = FULL,
     *,
     backend: str | None = None,
     threads: Sequence[int] = (),
-    command: str = "latticework calibrate",
+    command: str = "latticework measure",
     on_step: OnStep | None = None,
 ) -> dict[str, Any]:
     """Measure; returns the content of a table, whose "parallel" part holds the prices on all threads.
@@ -74,9 +74,9 @@ def calibrate(
     threads  on how many to measure, the first one as the table itself; not given: 1, and all cores if there are more
     on_step  called with (steps done, steps in all, what comes next)
     """
-    cores = machine()["cores"]
+    cores = describe_machine()["cores"]
     if backend is not None and backend not in _core.backend_names():
-        raise UserError(f"calibrate: there is no backend {backend!r}; choose one of {', '.join(_core.backend_names())}")
+        raise UserError(f"measure: there is no backend {backend!r}; choose one of {', '.join(_core.backend_names())}")
     backend = backend or default_backend()
     wanted = list(threads) or [1, *([cores] if cores > 1 else [])]
     steps, done = len(extent.steps) * len(wanted), 0
@@ -104,7 +104,7 @@ def calibrate(
         on_step(done, steps, "done")
     head = {
         "format": 1,
-        "machine": machine(),
+        "machine": describe_machine(),
         "date": datetime.date.today().isoformat(),
         "commit": commit(),
         "command": command,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from latticework import _core
-from latticework.calibrate.units import PRIME_BITS
 from latticework.cost import Shape
 from latticework.cost.client import message_limbs
+from latticework.machine.units import PRIME_BITS
 from latticework.packing.keys import galois_element
 
 SCALE = 2.0**PRIME_BITS

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from latticework import _core
-from latticework.calibrate.operations import Calls, Chain, best_times
-from latticework.calibrate.units import PRIME_BITS
 from latticework.cost import Shape
+from latticework.machine.operations import Calls, Chain, best_times
+from latticework.machine.units import PRIME_BITS
 from latticework.params.bfv_chain import plain_prime
 
 PLAIN_BITS = 20  # of the plaintext modulus, on which no price depends

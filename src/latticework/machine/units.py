@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from latticework import _core
-from latticework.calibrate.timing import REPEATS, best_of, best_of_loop
+from latticework.machine.timing import REPEATS, best_of, best_of_loop
 
 PRIME_BITS = 45
 LIMBS = 12

@@ -32,7 +32,7 @@ def without_search_of_layouts():
 
 @case
 def without_baby_steps():
-    return without("baby_steps", "spread_sums", "calibrated_costs")
+    return without("baby_steps", "spread_sums", "measured_costs")
 
 
 @case

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "exec/plan_check.hpp"
 #include "rlwe/evaluator.hpp"
@@ -6,40 +7,26 @@
 namespace lw {
 namespace {
 
-/// The rules of one instruction: what its operands must be, and the type its result then has.
+/// The rules of one instruction: what its operands must be, and the type its result then has. `stated` is taken over
+/// where a rule leaves the type free.
 class TypeRule {
  public:
+  using Rule = ValueType (TypeRule::*)(const ValueType& stated) const;
+
   TypeRule(const Plan& plan, const Instruction& instruction, const Site& site)
       : plan_(plan), instruction_(instruction), site_(site) {}
 
-  /// Only mod_raise takes a cipher under the sparse secret.
-  void check_secrets() const {
+  /// Operands lie under the main secret, or all under the sparse one.
+  void check_secrets(bool wants_sparse) const {
     for (std::size_t i = 0; i < instruction_.in.size(); ++i) {
-      const bool wants_sparse = instruction_.op == Opcode::kModRaise;
       if (in(i).kind != TypeKind::kCipher || (in(i).secret == SecretKind::kSparse) == wants_sparse) continue;
       site_.fail(std::string("takes no operand under the ") + (wants_sparse ? "main" : "sparse") + " secret");
     }
   }
 
-  /// What only one scheme has: BFV keeps scale 1 and knows addends; CKKS drops limbs and reads values anew.
-  void check_scheme(const ValueType& stated) const {
+  /// BFV keeps scale 1 and has a form of its own for plaintexts that are added.
+  void check_scheme(bool adds, const ValueType& stated) const {
     const bool is_bfv = plan_.parameters().is_bfv();
-    switch (instruction_.op) {
-      case Opcode::kDropLevel:
-      case Opcode::kRelabel:
-      case Opcode::kToSparse:
-      case Opcode::kModRaise:
-      case Opcode::kMulMonomial:
-        require(!is_bfv, "BFV has no such operation");
-        break;
-      case Opcode::kMulRelinearize:
-        require(is_bfv, "only BFV has this operation");
-        break;
-      default:
-        break;
-    }
-    const bool adds = instruction_.op == Opcode::kAddPlain || instruction_.op == Opcode::kSubPlain ||
-                      instruction_.op == Opcode::kTrivial;
     for (std::size_t i = 0; i < instruction_.in.size(); ++i) {
       require(in(i).kind != TypeKind::kPlain || in(i).is_addend == (is_bfv && adds),
               "takes no plaintext of this form: " + to_string(in(i)));
@@ -49,8 +36,169 @@ class TypeRule {
     require(!is_bfv || !has_scale || stated.scale == 1, "the scale of BFV is 1: " + to_string(stated));
   }
 
+  // -- one rule for each opcode, or several ------------------------------------------------
+
+  ValueType index(const ValueType& stated) const { return stated; }
+
+  ValueType encoded(const ValueType& stated) const {
+    require_index(plan_.num_constants(), "constant");
+    return stated;
+  }
+  ValueType key(const ValueType&) const {
+    require_index(plan_.keys().size(), "key");
+    ValueType type;
+    type.kind = TypeKind::kKey;
+    type.key = static_cast<std::uint32_t>(instruction_.imm[0]);
+    return type;
+  }
+  ValueType same(const ValueType&) const { return in(0); }
+  ValueType sum_of_two(const ValueType&) const {
+    require_scales(in(0).scale, in(1).scale);
+    return joined(in(0).scale);
+  }
+  ValueType same_over_q(const ValueType&) const {
+    require(in(0).basis == Basis::kQ, "the operand must be over Q");
+    return in(0);
+  }
+  ValueType times_plain(const ValueType&) const { return joined(in(0).scale * in(1).scale); }
+  ValueType times_integer(const ValueType& stated) const {
+    ValueType type = in(0);
+    type.scale = stated.scale;
+    return type;
+  }
+  ValueType times_monomial(const ValueType&) const {
+    require(instruction_.imm[0] >= 0 && instruction_.imm[0] < 2 * std::int64_t{plan_.parameters().ring_degree()},
+            "exponent " + std::to_string(instruction_.imm[0]) + " is not below 2N");
+    return in(0);
+  }
+  ValueType product(const ValueType&) const {
+    const ValueType &a = in(0), &b = second();
+    require(a.degree == 1 && b.degree == 1 && a.basis == Basis::kQ && b.basis == Basis::kQ,
+            "factors must have degree 1 over Q: " + to_string(a) + " and " + to_string(b));
+    require(a.level == b.level, "factors are at " + to_string(a.level) + " and " + to_string(b.level));
+    require_slots(a, b);
+    ValueType type = a;
+    type.degree = 2;
+    type.scale = a.scale * b.scale;
+    type.count = joint_count();
+    return type;
+  }
+  ValueType relinearized_product(const ValueType& stated) const {
+    require_key_at(2, KeyKind::kRelin, in(0).level);
+    ValueType type = product(stated);
+    type.degree = 1;
+    return type;
+  }
+  ValueType sums_of_products(const ValueType& stated) const {
+    require(instruction_.in.size() == 2 && in(0).kind == TypeKind::kCipher &&
+                (in(1).kind == TypeKind::kCipher || in(1).kind == TypeKind::kPlain),
+            "needs a cipher, and a cipher or a plaintext");
+    return summed(in(1).kind == TypeKind::kPlain ? times_plain(stated) : product(stated));
+  }
+  ValueType sums_of_neighbours(const ValueType&) const { return summed(in(0)); }
+
+  ValueType hoisted(const ValueType& stated) const {
+    ValueType type = same_over_q(stated);
+    type.kind = TypeKind::kDigits;
+    return type;
+  }
+  ValueType over_qp(const ValueType&) const {
+    const bool turns = plan_.keys()[in(1).key].kind == KeyKind::kGalois;
+    require_key(turns ? KeyKind::kGalois : KeyKind::kRelin, turns ? 1 : 2, in(0).level);
+    ValueType type = in(0);
+    type.kind = TypeKind::kCipher;
+    type.basis = Basis::kQP;
+    type.degree = 1;
+    return type;
+  }
+  ValueType rotated(const ValueType& stated) const { return switched(KeyKind::kGalois, 1, stated.level); }
+  ValueType relinearized(const ValueType& stated) const { return switched(KeyKind::kRelin, 2, stated.level); }
+  ValueType divided(const ValueType& stated) const {
+    require_downward(stated.level, in(0).basis == Basis::kQ);
+    ValueType type = in(0);
+    type.scale = divided_scale(plan_.parameters(), type.scale, plan_.parameters().dropped(type.level, stated.level));
+    type.basis = Basis::kQ;
+    type.level = stated.level;
+    return type;
+  }
+
+  ValueType extended(const ValueType& stated) const {
+    ValueType type = same_over_q(stated);
+    type.basis = Basis::kQP;
+    return type;
+  }
+  ValueType dropped(const ValueType& stated) const {
+    require_downward(stated.level, true);
+    ValueType type = in(0);
+    type.level = stated.level;
+    return type;
+  }
+  ValueType relabelled(const ValueType& stated) const {
+    ValueType type = in(0);
+    require(plan_.parameters().basis(type.level) == plan_.parameters().basis(stated.level),
+            to_string(stated.level) + " has other limbs than " + to_string(type.level));
+    type.level = stated.level;
+    type.scale = stated.scale;
+    type.slots = stated.slots;
+    return type;
+  }
+  ValueType trivial(const ValueType&) const {
+    ValueType type = in(0);
+    type.kind = TypeKind::kCipher;
+    type.degree = 1;
+    type.is_addend = false;
+    return type;
+  }
+  ValueType taken(const ValueType&) const {
+    const std::int64_t count = in(0).count;
+    for (const std::int64_t number : instruction_.imm) {
+      require(number >= 0 && number < count,
+              "there is no ciphertext " + std::to_string(number) + " of " + std::to_string(count));
+    }
+    ValueType type = in(0);
+    type.count = static_cast<std::uint32_t>(std::min<std::size_t>(instruction_.imm.size(), UINT32_MAX));
+    return type;
+  }
+  ValueType joined_array(const ValueType&) const {
+    require(!instruction_.in.empty(), "needs arrays");
+    ValueType type = in(0);
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < instruction_.in.size(); ++i) {
+      ValueType alike = in(i);
+      count += alike.count;
+      const bool is_alike = scales_match(alike.scale, type.scale);
+      alike.scale = type.scale;
+      alike.count = type.count;
+      require(is_alike && alike.kind == TypeKind::kCipher && alike == type,
+              "operands are of different types: " + to_string(type) + " and " + to_string(in(i)));
+    }
+    type.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
+    return type;
+  }
+
+  ValueType under_sparse(const ValueType&) const {
+    require_key(KeyKind::kToSparse, 1, Level{});
+    ValueType type = in(0);
+    require(type.basis == Basis::kQ && type.level == Level{},
+            "only a value over Q at level 0 of track 0 may be under the sparse secret, not " + to_string(type));
+    type.secret = SecretKind::kSparse;
+    return type;
+  }
+  ValueType raised(const ValueType& stated) const {
+    require_key(KeyKind::kToDense, 1, stated.level);
+    ValueType type = in(0);
+    require(type.basis == Basis::kQ && type.level == Level{}, "needs a value at level 0, got " + to_string(type));
+    require(instruction_.imm[0] >= 1, "factor " + std::to_string(instruction_.imm[0]) + " is not positive");
+    type.level = stated.level;
+    type.scale *= static_cast<double>(instruction_.imm[0]);
+    type.slots = plan_.parameters().ring_degree() / 2;
+    type.basis = Basis::kQP;
+    type.secret = SecretKind::kMain;
+    return type;
+  }
+
   /// The type of every result of diag_sums, its operands and immediates checked.
-  ValueType sum() const {
+  ValueType diagonal_sums(const ValueType&) const {
     const std::vector<std::int64_t>& imm = instruction_.imm;
     require(!instruction_.in.empty(), "needs digits");
     require(imm.size() >= 4 && imm.size() % 2 == 0, "needs the numbers of keys and sums, and a baby and giant a term");
@@ -75,7 +223,7 @@ class TypeRule {
               "term " + std::to_string(t) + " is not a plaintext at the place of the digits: " + to_string(plain));
       require(plain.count == 1 || plain.count == type.count,
               "term " + std::to_string(t) + " is an array of another size: " + to_string(plain));
-      type.slots = std::max(type.slots, plain.slots);
+      require_slots(type, plain);
     }
     type.kind = TypeKind::kCipher;
     type.basis = Basis::kQP;
@@ -97,81 +245,6 @@ class TypeRule {
     type.count = stated.count;
     type.scale = stated.scale;
     return type;
-  }
-
-  /// The type of what moves or adds up whole ciphertexts.
-  ValueType moved_array() const {
-    switch (instruction_.op) {
-      case Opcode::kTake:
-        return taken();
-      case Opcode::kConcat:
-        return joined_array();
-      case Opcode::kSum:
-        return summed(in(0));
-      default:
-        require(instruction_.in.size() == 2 && in(0).kind == TypeKind::kCipher &&
-                    (in(1).kind == TypeKind::kCipher || in(1).kind == TypeKind::kPlain),
-                "needs a cipher, and a cipher or a plaintext");
-        return summed(in(1).kind == TypeKind::kPlain ? joined(in(0).scale * in(1).scale) : product());
-    }
-  }
-
-  /// The result's type by rule; `stated` is taken over where the rule leaves it free.
-  ValueType result(const ValueType& stated) const {
-    switch (instruction_.op) {
-      case Opcode::kEncode:
-        require_index(plan_.num_constants(), "constant");
-        return stated;
-      case Opcode::kKey:
-        require_index(plan_.keys().size(), "key");
-        return key_type();
-      case Opcode::kAdd:
-      case Opcode::kSub:
-      case Opcode::kAddPlain:
-      case Opcode::kSubPlain:
-        require_scales(in(0).scale, in(1).scale);
-        return joined(in(0).scale);
-      case Opcode::kMulPlain:
-        return joined(in(0).scale * in(1).scale);
-      case Opcode::kTake:
-      case Opcode::kConcat:
-      case Opcode::kSum:
-      case Opcode::kDot:
-        return moved_array();
-      case Opcode::kMapSums:
-        return map_sums(stated);
-      case Opcode::kMul:
-      case Opcode::kSquare:
-        return product();
-      case Opcode::kMulRelinearize: {
-        require_key_at(2, KeyKind::kRelin, in(0).level);
-        ValueType type = product();
-        type.degree = 1;
-        return type;
-      }
-      case Opcode::kNeg:
-        return in(0);
-      case Opcode::kMulInt: {
-        ValueType type = in(0);
-        type.scale = stated.scale;
-        return type;
-      }
-      case Opcode::kMulMonomial:
-        require(instruction_.imm[0] >= 0 && instruction_.imm[0] < 2 * std::int64_t{plan_.parameters().ring_degree()},
-                "exponent " + std::to_string(instruction_.imm[0]) + " is not below 2N");
-        return in(0);
-      case Opcode::kExtend: {
-        ValueType type = in(0);
-        require(type.basis == Basis::kQ, "the operand must be over Q");
-        type.basis = Basis::kQP;
-        return type;
-      }
-      case Opcode::kAddInt:
-        require(in(0).basis == Basis::kQ, "the operand must be over Q");
-        return in(0);
-      default:
-        return stated.kind == TypeKind::kIndex ? stated : key_switch_result(stated);  // an index is always free
-    }
   }
 
  private:
@@ -200,21 +273,14 @@ class TypeRule {
             "the key reaches " + to_string(spec.level) + ", it is needed at " + to_string(level));
   }
 
-  ValueType key_type() const {
-    ValueType type;
-    type.kind = TypeKind::kKey;
-    type.key = static_cast<std::uint32_t>(instruction_.imm[0]);
-    return type;
-  }
-
-  /// Two operands at one place: the larger degree and slot count.
+  /// Two operands at one place, of one width: the larger degree.
   ValueType joined(double scale) const {
     const ValueType &a = in(0), &b = in(1);
     require(a.level == b.level && a.basis == b.basis,
             "operands are at different places: " + to_string(a) + " and " + to_string(b));
+    require_slots(a, b);
     ValueType type = a;
     type.degree = std::max(a.degree, b.degree);
-    type.slots = std::max(a.slots, b.slots);
     type.scale = scale;
     type.count = joint_count();
     return type;
@@ -228,45 +294,6 @@ class TypeRule {
   }
   /// The second operand of an operation on two, or the only one.
   const ValueType& second() const noexcept { return in(instruction_.in.size() > 1 ? 1 : 0); }
-  ValueType product() const {
-    const ValueType &a = in(0), &b = second();
-    require(a.degree == 1 && b.degree == 1 && a.basis == Basis::kQ && b.basis == Basis::kQ,
-            "factors must have degree 1 over Q: " + to_string(a) + " and " + to_string(b));
-    require(a.level == b.level, "factors are at " + to_string(a.level) + " and " + to_string(b.level));
-    ValueType type = a;
-    type.degree = 2;
-    type.slots = std::max(a.slots, b.slots);
-    type.scale = a.scale * b.scale;
-    type.count = joint_count();
-    return type;
-  }
-
-  ValueType taken() const {
-    const std::int64_t count = in(0).count;
-    for (const std::int64_t number : instruction_.imm) {
-      require(number >= 0 && number < count,
-              "there is no ciphertext " + std::to_string(number) + " of " + std::to_string(count));
-    }
-    ValueType type = in(0);
-    type.count = static_cast<std::uint32_t>(std::min<std::size_t>(instruction_.imm.size(), UINT32_MAX));
-    return type;
-  }
-  ValueType joined_array() const {
-    require(!instruction_.in.empty(), "needs arrays");
-    ValueType type = in(0);
-    std::uint64_t count = 0;
-    for (std::size_t i = 0; i < instruction_.in.size(); ++i) {
-      ValueType alike = in(i);
-      count += alike.count;
-      const bool is_alike = scales_match(alike.scale, type.scale);
-      alike.scale = type.scale;
-      alike.count = type.count;
-      require(is_alike && alike.kind == TypeKind::kCipher && alike == type,
-              "operands are of different types: " + to_string(type) + " and " + to_string(in(i)));
-    }
-    type.count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
-    return type;
-  }
   ValueType summed(ValueType type) const {
     const std::int64_t groups = instruction_.imm[0];
     require(groups >= 1 && type.count % groups == 0,
@@ -275,99 +302,24 @@ class TypeRule {
     return type;
   }
 
-  ValueType key_switch_result(const ValueType& stated) const {
-    ValueType type = in(0);
-    switch (instruction_.op) {
-      case Opcode::kHoist:
-        require(type.basis == Basis::kQ, "the operand must be over Q");
-        type.kind = TypeKind::kDigits;
-        return type;
-      case Opcode::kKeyProduct:
-        if (plan_.keys()[in(1).key].kind == KeyKind::kGalois) {
-          require_key(KeyKind::kGalois, 1, type.level);
-        } else {
-          require_key(KeyKind::kRelin, 2, type.level);
-        }
-        type.kind = TypeKind::kCipher;
-        type.basis = Basis::kQP;
-        break;
-      case Opcode::kRotate:
-        require_key(KeyKind::kGalois, 1, type.level);
-        require(type.basis == Basis::kQ, "the operand must be over Q");
-        return lowered(stated.level);
-      case Opcode::kRelinearize:
-        require_key(KeyKind::kRelin, 2, type.level);
-        require(type.basis == Basis::kQ, "the operand must be over Q");
-        return lowered(stated.level);
-      case Opcode::kToSparse:
-        require_key(KeyKind::kToSparse, 1, Level{});
-        require(type.basis == Basis::kQ && type.level == Level{},
-                "only a value over Q at level 0 of track 0 may be under the sparse secret, not " + to_string(type));
-        type.secret = SecretKind::kSparse;
-        return type;
-      case Opcode::kModRaise:
-        return raised(stated.level);
-      default:
-        return moved_result(stated);
-    }
-    type.degree = 1;
-    return type;
-  }
-
   /// The operand after a key switch that ends at a level not above it.
-  ValueType lowered(Level to) const {
-    require_downward(to);
+  ValueType switched(KeyKind kind, std::uint32_t degree, Level to) const {
+    require_key(kind, degree, in(0).level);
+    require(in(0).basis == Basis::kQ, "the operand must be over Q");
+    require_downward(to, false);
     ValueType type = in(0);
     type.scale = divided_scale(plan_.parameters(), type.scale, plan_.parameters().dropped(type.level, to));
     type.level = to;
     type.degree = 1;
     return type;
   }
-  ValueType raised(Level to) const {
-    require_key(KeyKind::kToDense, 1, to);
-    ValueType type = in(0);
-    require(type.basis == Basis::kQ && type.level == Level{}, "needs a value at level 0, got " + to_string(type));
-    require(instruction_.imm[0] >= 1, "factor " + std::to_string(instruction_.imm[0]) + " is not positive");
-    type.level = to;
-    type.scale *= static_cast<double>(instruction_.imm[0]);
-    type.slots = plan_.parameters().ring_degree() / 2;
-    type.basis = Basis::kQP;
-    type.secret = SecretKind::kMain;
-    return type;
-  }
-
-  /// Instructions whose stated type says where to go.
-  ValueType moved_result(const ValueType& stated) const {
-    ValueType type = in(0);
-    switch (instruction_.op) {
-      case Opcode::kModDown:
-        require_downward(stated.level);
-        type.scale =
-            divided_scale(plan_.parameters(), type.scale, plan_.parameters().dropped(type.level, stated.level));
-        type.basis = Basis::kQ;
-        type.level = stated.level;
-        return type;
-      case Opcode::kDropLevel:
-        require_downward(stated.level);
-        type.level = stated.level;
-        return type;
-      case Opcode::kRelabel:
-        require(plan_.parameters().basis(type.level) == plan_.parameters().basis(stated.level),
-                to_string(stated.level) + " has other limbs than " + to_string(type.level));
-        type.level = stated.level;
-        type.scale = stated.scale;
-        type.slots = stated.slots;
-        return type;
-      default:  // trivial
-        type.kind = TypeKind::kCipher;
-        type.degree = 1;
-        type.is_addend = false;
-        return type;
-    }
-  }
-  void require_downward(Level to) const {
-    require(to.track == in(0).level.track && to.index <= in(0).level.index,
+  /// On the same track and not above the operand; below it, if `strict`.
+  void require_downward(Level to, bool strict) const {
+    require(to.track == in(0).level.track && to.index + (strict ? 1 : 0) <= in(0).level.index,
             "there is no way down from " + to_string(in(0).level) + " to " + to_string(to));
+  }
+  void require_slots(const ValueType& a, const ValueType& b) const {
+    require(a.slots == b.slots, "operands have different slots: " + to_string(a) + " and " + to_string(b));
   }
 
   const Plan& plan_;
@@ -375,16 +327,93 @@ class TypeRule {
   const Site& site_;
 };
 
+enum class Schemes : std::uint8_t { kBoth, kCkks, kBfv };
+
+/// The rule of one opcode, and what few opcodes are: of one scheme alone; taking a plaintext in the form that is added;
+/// taking a cipher under the sparse secret.
+struct RuleEntry {
+  Opcode op;
+  TypeRule::Rule rule;
+  Schemes schemes = Schemes::kBoth;
+  bool adds = false;
+  bool wants_sparse = false;
+};
+
+constexpr RuleEntry kRuleEntries[] = {
+    {Opcode::kIconst, &TypeRule::index},
+    {Opcode::kIadd, &TypeRule::index},
+    {Opcode::kIsub, &TypeRule::index},
+    {Opcode::kImul, &TypeRule::index},
+    {Opcode::kImin, &TypeRule::index},
+    {Opcode::kIlt, &TypeRule::index},
+    {Opcode::kEncode, &TypeRule::encoded},
+    {Opcode::kKey, &TypeRule::key},
+    {Opcode::kTrivial, &TypeRule::trivial, Schemes::kBoth, true},
+    {Opcode::kAdd, &TypeRule::sum_of_two},
+    {Opcode::kSub, &TypeRule::sum_of_two},
+    {Opcode::kAddPlain, &TypeRule::sum_of_two, Schemes::kBoth, true},
+    {Opcode::kSubPlain, &TypeRule::sum_of_two, Schemes::kBoth, true},
+    {Opcode::kNeg, &TypeRule::same},
+    {Opcode::kAddInt, &TypeRule::same_over_q},
+    {Opcode::kSum, &TypeRule::sums_of_neighbours},
+    {Opcode::kMul, &TypeRule::product},
+    {Opcode::kSquare, &TypeRule::product},
+    {Opcode::kMulPlain, &TypeRule::times_plain},
+    {Opcode::kDot, &TypeRule::sums_of_products},
+    {Opcode::kMulRelinearize, &TypeRule::relinearized_product, Schemes::kBfv},
+    {Opcode::kMulInt, &TypeRule::times_integer},
+    {Opcode::kMulMonomial, &TypeRule::times_monomial, Schemes::kCkks},
+    {Opcode::kHoist, &TypeRule::hoisted},
+    {Opcode::kKeyProduct, &TypeRule::over_qp},
+    {Opcode::kModDown, &TypeRule::divided},
+    {Opcode::kRotate, &TypeRule::rotated},
+    {Opcode::kRelinearize, &TypeRule::relinearized},
+    {Opcode::kDiagSums, &TypeRule::diagonal_sums},
+    {Opcode::kMapSums, &TypeRule::map_sums},
+    {Opcode::kDropLevel, &TypeRule::dropped, Schemes::kCkks},
+    {Opcode::kRelabel, &TypeRule::relabelled, Schemes::kCkks},
+    {Opcode::kExtend, &TypeRule::extended},
+    {Opcode::kTake, &TypeRule::taken},
+    {Opcode::kConcat, &TypeRule::joined_array},
+    {Opcode::kToSparse, &TypeRule::under_sparse, Schemes::kCkks},
+    {Opcode::kModRaise, &TypeRule::raised, Schemes::kCkks, false, true},
+};
+
+constexpr std::size_t kNumOpcodes = 0
+#define LW_OPCODE(enumerator, name, in, out, imm) +1
+#include "exec/opcodes.def"
+#undef LW_OPCODE
+    ;
+
+constexpr std::array<RuleEntry, kNumOpcodes> kRules = [] {
+  std::array<RuleEntry, kNumOpcodes> rules{};
+  for (const RuleEntry& entry : kRuleEntries) rules[static_cast<std::size_t>(entry.op)] = entry;
+  return rules;
+}();
+constexpr bool has_own_blocks(Opcode op) { return op == Opcode::kFor || op == Opcode::kIf || op == Opcode::kYield; }
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kNumOpcodes; ++i) {
+        if ((kRules[i].rule == nullptr) != has_own_blocks(static_cast<Opcode>(i))) return false;
+      }
+      return true;
+    }(),
+    "every opcode has a rule here, but those of blocks, which plan_structure.cpp checks");
+
 }  // namespace
 
 void check_types(const Plan& plan, const Instruction& instruction, const Site& site) {
   const TypeRule rule(plan, instruction, site);
-  rule.check_secrets();
-  if (instruction.op == Opcode::kDiagSums && instruction.out.empty()) site.fail("there is no result");
+  const RuleEntry& entry = kRules[static_cast<std::size_t>(instruction.op)];
+  rule.check_secrets(entry.wants_sparse);
+  if (instruction.out.empty()) site.fail("there is no result");
+  const bool is_bfv = plan.parameters().is_bfv();
+  if (is_bfv && entry.schemes == Schemes::kCkks) site.fail("BFV has no such operation");
+  if (!is_bfv && entry.schemes == Schemes::kBfv) site.fail("only BFV has this operation");
   for (const std::uint32_t reg : instruction.out) {
     const ValueType& stated = plan.type(reg);
-    rule.check_scheme(stated);
-    ValueType expected = instruction.op == Opcode::kDiagSums ? rule.sum() : rule.result(stated);
+    rule.check_scheme(entry.adds, stated);
+    ValueType expected = (rule.*entry.rule)(stated);
     const bool scales_agree = expected.scale == stated.scale || scales_match(stated.scale, expected.scale);
     if (!scales_agree) site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));
     expected.scale = stated.scale;

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from latticework.errors import IrError
 from latticework.instructions.kinds import AddendKind, CipherKind, Kind, PlainKind
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, CONTROL, ORDINARY, Record, Use, walked
+from latticework.instructions.record import BOTH, CONTROL, ORDINARY, Record, Traits, Use, walked
 from latticework.instructions.vectors import each
 from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec
@@ -70,7 +70,7 @@ TRIVIAL = Record(
     line="a plaintext as a ciphertext without noise of its own",
     family="other",
     schemes=BOTH,
-    traits=ORDINARY,
+    traits=Traits(adds=True),
     rule=_trivial,
     meaning=lambda _run, _use, a: a,
     error=each(lambda errors, use, a: errors.trivial(use, a)),

@@ -8,7 +8,7 @@ from typing import Any
 
 from latticework.instructions.kinds import CipherKind, Kind
 from latticework.instructions.protocols import Errors
-from latticework.instructions.record import BOTH, ORDINARY, Error, Meaning, Record, Use
+from latticework.instructions.record import BOTH, ORDINARY, Error, Meaning, Record, Traits, Use
 from latticework.instructions.rules import RESCALE, met, require_q, require_scale, summed
 from latticework.instructions.vectors import added_up, each, kept
 from latticework.packing.arrays import sum_vectors
@@ -22,13 +22,16 @@ def _sum(use: Use) -> Sequence[Kind]:
     return (replace(a, count=count, degree=degree),)
 
 
-def _of_two(name: str, line: str, meaning: Meaning, error: Error) -> Record:
+WITH_PLAIN = Traits(adds=True)
+
+
+def _of_two(name: str, line: str, traits: Traits, meaning: Meaning, error: Error) -> Record:
     return Record(
         name=name,
         line=line,
         family="add",
         schemes=BOTH,
-        traits=ORDINARY,
+        traits=traits,
         rule=_sum,
         meaning=meaning,
         error=each(error),
@@ -43,12 +46,14 @@ def _error_with_plain(errors: Errors, use: Use, a: Any, b: Any) -> Any:
     return errors.add_plain(use, a, b)
 
 
-ADD = _of_two("add", "sum of two ciphertexts", lambda _run, _use, a, b: a + b, _error)
-SUB = _of_two("sub", "difference of two ciphertexts", lambda _run, _use, a, b: a - b, _error)
+ADD = _of_two("add", "sum of two ciphertexts", ORDINARY, lambda _run, _use, a, b: a + b, _error)
+SUB = _of_two("sub", "difference of two ciphertexts", ORDINARY, lambda _run, _use, a, b: a - b, _error)
 ADD_PLAIN = _of_two(
-    "add_plain", "sum of a ciphertext and a plaintext", lambda _run, _use, a, b: a + b, _error_with_plain
+    "add_plain", "sum of a ciphertext and a plaintext", WITH_PLAIN, lambda _run, _use, a, b: a + b, _error_with_plain
 )
-SUB_PLAIN = _of_two("sub_plain", "a ciphertext minus a plaintext", lambda _run, _use, a, b: a - b, _error_with_plain)
+SUB_PLAIN = _of_two(
+    "sub_plain", "a ciphertext minus a plaintext", WITH_PLAIN, lambda _run, _use, a, b: a - b, _error_with_plain
+)
 NEG = Record(
     name="neg",
     line="a ciphertext with the other sign",

@@ -33,7 +33,6 @@ _CLASSES: dict[str, tuple[type, ...]] = {
     "c": (CipherKind,), "d": (DigitsKind,), "p": (PlainKind, AddendKind), "k": (KeySpec,), "i": (IndexKind,),
 }  # fmt: skip
 _NAMES = {"c": "a cipher", "d": "digits", "p": "a plaintext", "k": "a key", "i": "an index"}
-_ADDS = ("add_plain", "sub_plain", "trivial")  # what BFV has a form of plaintexts of its own for
 
 
 def table_of(records: Sequence[Record], opcodes: Sequence[str]) -> dict[str, Record]:
@@ -50,7 +49,8 @@ _SIGNATURES = _core.opcode_signatures()
 
 
 def result_kinds(record: Record, use: Use) -> list[Any]:
-    """The types of an instruction's results, by its rule; scales as stated, if they are what follows.
+    """The types of an instruction's results, by its rule; scales as stated, if they are what follows (at
+    the borders of blocks they have to be identical).
 
     raises  LevelError, ScaleError, ShapeError or IrError, naming the instruction
     """
@@ -59,6 +59,8 @@ def result_kinds(record: Record, use: Use) -> list[Any]:
         kinds = list(record.rule(use))
         if len(kinds) != len(use.results):
             raise IrError(f"has {len(use.results)} results, not {len(kinds)}")
+        if record.traits.control:
+            return kinds
         return [_agreed(kind, stated) for kind, stated in zip(kinds, use.results, strict=True)]
     except UserError as error:
         raise type(error)(f"{record.name}: {error.message}", at=error.at) from None
@@ -98,11 +100,13 @@ def _check_form(record: Record, use: Use) -> None:
     scheme = use.chain.scheme
     if scheme not in record.schemes:
         raise IrError(f"{scheme.upper()} has no such operation")
+    if record.traits.control:
+        return
     is_bfv = scheme == "bfv"
     for kind in use.operands:
         if type(kind) is CipherKind and kind.secret != record.traits.secret:
             raise IrError(f"takes a ciphertext under the {SECRETS[record.traits.secret]} secret, got {kind}")
-        if isinstance(kind, PlainKind) and isinstance(kind, AddendKind) != (is_bfv and record.name in _ADDS):
+        if isinstance(kind, PlainKind) and isinstance(kind, AddendKind) != (is_bfv and record.traits.adds):
             raise IrError(f"takes no plaintext of this form: {kind}")
     if is_bfv and any(getattr(kind, "scale", None) not in (None, 1.0) for kind in use.results):
         raise ScaleError(f"the scale of BFV is 1, got 2^{log2(use.stated.scale):.6f}")

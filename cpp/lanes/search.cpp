@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lanes/annealing.hpp"
-#include "lanes/kernels.hpp"
+#include "lanes/repeated_parts.hpp"
 #include "lanes/moves.hpp"
 #include "lanes/spans.hpp"
 #include "lanes/starts.hpp"

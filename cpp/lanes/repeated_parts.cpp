@@ -1,4 +1,4 @@
-#include "lanes/kernels.hpp"
+#include "lanes/repeated_parts.hpp"
 
 #include <algorithm>
 #include <bit>

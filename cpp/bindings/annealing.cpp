@@ -24,7 +24,7 @@ bool is_second(const std::string& word, const char* name, const char* first, con
   return word == second;
 }
 
-AnnealedSchedule anneal(const lanes::Circuit& circuit, const lanes::Weights& weights, int rounds,
+AnnealedSchedule anneal(const lanes::ScalarCircuit& circuit, const lanes::InstructionWeights& weights, int rounds,
                         const lanes::Cooling& cooling, std::uint64_t seed, const std::string& contraction,
                         const std::string& start) {
   AnnealOptions options;
@@ -46,8 +46,9 @@ void bind_annealing(nb::module_& m) {
   const AnnealOptions usual;
   m.def(
       "anneal",
-      [](const lanes::Circuit& circuit, const lanes::Weights& weights, int rounds, int moves, double temperature,
-         double cooling, std::uint64_t seed, const std::string& contraction, const std::string& start) {
+      [](const lanes::ScalarCircuit& circuit, const lanes::InstructionWeights& weights, int rounds, int moves,
+         double temperature, double cooling, std::uint64_t seed, const std::string& contraction,
+         const std::string& start) {
         return anneal(circuit, weights, rounds, {moves, temperature, cooling}, seed, contraction, start);
       },
       "circuit"_a, nb::kw_only(), "weights"_a = usual.weights, "rounds"_a = usual.rounds,

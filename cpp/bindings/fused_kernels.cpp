@@ -14,8 +14,8 @@ namespace {
 
 using namespace nb::literals;
 
-using KeyArrays = std::tuple<Array, Array, LimbList, std::vector<std::uint32_t>, std::uint64_t>;
-using TermArrays = std::tuple<std::uint32_t, std::uint32_t, Array>;
+using KeyArrays = std::tuple<ResidueArray, ResidueArray, LimbList, std::vector<std::uint32_t>, std::uint64_t>;
+using TermArrays = std::tuple<std::uint32_t, std::uint32_t, ResidueArray>;
 
 ConstRows cut(const PolyRows& rows, std::size_t first, std::span<const std::uint16_t> limbs) {
   const ConstRows all = rows.rows();
@@ -23,11 +23,11 @@ ConstRows cut(const PolyRows& rows, std::size_t first, std::span<const std::uint
 }
 
 /// A polynomial over Q limbs, cut into digits for a key switch to P and Q limbs.
-class Source {
+class SwitchArrays {
  public:
   /// extended: digits are given on all target limbs instead of being lifted by the kernel.
-  Source(const Ring& ring, const Array& x, const std::optional<Array>& rest, const std::vector<LimbList>& digits,
-         const LimbList& p, const LimbList& q, bool extended)
+  SwitchArrays(const Ring& ring, const ResidueArray& x, const std::optional<ResidueArray>& rest,
+               const std::vector<LimbList>& digits, const LimbList& p, const LimbList& q, bool extended)
       : ring_(ring), digit_limbs_(digits), limbs_(p), ntt_(load(ring, x, q)), coefficients_(load(ring, x, q)) {
     LimbList joined;
     for (const LimbList& digit : digits) joined.insert(joined.end(), digit.begin(), digit.end());
@@ -111,9 +111,9 @@ class Keys {
 };
 
 /// Results of two polys each.
-class Pairs {
+class ResultPairs {
  public:
-  Pairs(const Ring& ring, const LimbList& limbs, std::size_t count) : ring_(ring) {
+  ResultPairs(const Ring& ring, const LimbList& limbs, std::size_t count) : ring_(ring) {
     for (std::size_t i = 0; i < count; ++i) owners_.emplace_back(ring, limbs, 2);
     for (PolyRows& owner : owners_) views_.push_back(owner.rows());
   }
@@ -130,12 +130,12 @@ class Pairs {
   std::vector<Rows> views_;
 };
 
-std::vector<Result> run_key_switch(const Ring& ring, const Array& x, const std::optional<Array>& rest,
+std::vector<Result> run_key_switch(const Ring& ring, const ResidueArray& x, const std::optional<ResidueArray>& rest,
                                    const std::vector<LimbList>& digits, const LimbList& p, const LimbList& q,
                                    const std::vector<KeyArrays>& keys, bool extended) {
-  const Source source(ring, x, rest, digits, p, q, extended);
+  const SwitchArrays source(ring, x, rest, digits, p, q, extended);
   const Keys held(ring, keys, source.limbs(), digits.size());
-  const Pairs out(ring, source.limbs(), keys.size());
+  const ResultPairs out(ring, source.limbs(), keys.size());
   const Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source.view(), keys.size()));
   {
     const nb::gil_scoped_release release;
@@ -144,17 +144,17 @@ std::vector<Result> run_key_switch(const Ring& ring, const Array& x, const std::
   return out.arrays();
 }
 
-std::vector<Result> run_diag_sums(const Ring& ring, const Array& self, const std::vector<LimbList>& digits,
+std::vector<Result> run_diag_sums(const Ring& ring, const ResidueArray& self, const std::vector<LimbList>& digits,
                                   const LimbList& p, const LimbList& q, const std::vector<KeyArrays>& keys,
                                   const std::vector<TermArrays>& terms, std::size_t num_giants, bool extended) {
   const PolyRows both = load(ring, self, q);
   require(both.polys() == 2, ErrorKind::kShape, "diag_sums: self needs two polys");
   const Result halves = store(ring, both);
-  const Array c0(halves.data(), {1, q.size(), ring.degree()}),
+  const ResidueArray c0(halves.data(), {1, q.size(), ring.degree()}),
       c1(halves.data() + q.size() * ring.degree(), {1, q.size(), ring.degree()});
-  const Source source(ring, c1, c0, digits, p, q, extended);
+  const SwitchArrays source(ring, c1, c0, digits, p, q, extended);
   const Keys held(ring, keys, source.limbs(), digits.size());
-  const Pairs out(ring, source.limbs(), num_giants);
+  const ResultPairs out(ring, source.limbs(), num_giants);
   std::vector<PolyRows> plains;
   for (const auto& [baby, giant, plain] : terms) {
     require(baby <= keys.size() && giant < num_giants, ErrorKind::kValue, "diag_sums: there is no such baby or giant");
@@ -172,8 +172,8 @@ std::vector<Result> run_diag_sums(const Ring& ring, const Array& self, const std
   return out.arrays();
 }
 
-Result run_mod_down(const Ring& ring, const Array& x, const Array& removed, const std::vector<Word>& inverse,
-                    const LimbList& from, const LimbList& to) {
+Result run_mod_down(const Ring& ring, const ResidueArray& x, const ResidueArray& removed,
+                    const std::vector<Word>& inverse, const LimbList& from, const LimbList& to) {
   PolyRows value = load(ring, x, to);
   const PolyRows rest = load(ring, removed, from);
   require(rest.polys() == value.polys() && inverse.size() == to.size(), ErrorKind::kShape,

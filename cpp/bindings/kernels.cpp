@@ -55,7 +55,7 @@ std::uint32_t joint_polys(std::initializer_list<const PolyRows*> operands) {
 }
 
 template <auto kKernel>
-Result in_place(const Ring& ring, const Array& a, const LimbList& limbs) {
+Result in_place(const Ring& ring, const ResidueArray& a, const LimbList& limbs) {
   PolyRows x = load(ring, a, limbs);
   {
     const nb::gil_scoped_release release;
@@ -65,26 +65,27 @@ Result in_place(const Ring& ring, const Array& a, const LimbList& limbs) {
 }
 
 template <auto kKernel>
-Result binary(const Ring& ring, const Array& a, const Array& b, const LimbList& limbs) {
+Result binary(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const LimbList& limbs) {
   const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
   return compute(ring, limbs, joint_polys({&x, &y}),
                  [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), y.rows()); });
 }
 
 template <auto kKernel>
-Result with_scalars(const Ring& ring, const Array& a, const std::vector<Word>& scalars, const LimbList& limbs) {
+Result with_scalars(const Ring& ring, const ResidueArray& a, const std::vector<Word>& scalars, const LimbList& limbs) {
   const PolyRows x = load(ring, a, limbs);
   check_scalars(ring, limbs, scalars);
   return compute(ring, limbs, x.polys(),
                  [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), scalars); });
 }
 
-Result neg(const Ring& ring, const Array& a, const LimbList& limbs) {
+Result neg(const Ring& ring, const ResidueArray& a, const LimbList& limbs) {
   const PolyRows x = load(ring, a, limbs);
   return compute(ring, limbs, x.polys(), [&](Queue& queue, Rows out) { ring.kernels().neg(queue, out, x.rows()); });
 }
 
-Result mul_add(const Ring& ring, const Array& sum, const Array& a, const Array& b, const LimbList& limbs) {
+Result mul_add(const Ring& ring, const ResidueArray& sum, const ResidueArray& a, const ResidueArray& b,
+               const LimbList& limbs) {
   PolyRows out = load(ring, sum, limbs);
   const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
   require(joint_polys({&out, &x, &y}) == out.polys(), ErrorKind::kShape, "mul_add: the sum has fewer polys than a * b");
@@ -95,7 +96,7 @@ Result mul_add(const Ring& ring, const Array& sum, const Array& a, const Array& 
   return store(ring, out);
 }
 
-Result sub_scale(const Ring& ring, const Array& a, const Array& b, const std::vector<Word>& scalars,
+Result sub_scale(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const std::vector<Word>& scalars,
                  const LimbList& limbs) {
   const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
   check_scalars(ring, limbs, scalars);
@@ -103,14 +104,15 @@ Result sub_scale(const Ring& ring, const Array& a, const Array& b, const std::ve
                  [&](Queue& queue, Rows out) { ring.kernels().sub_scale(queue, out, x.rows(), y.rows(), scalars); });
 }
 
-Result run_dot(const Ring& ring, const std::vector<Array>& a, const std::vector<Array>& b, const LimbList& limbs) {
+Result run_dot(const Ring& ring, const std::vector<ResidueArray>& a, const std::vector<ResidueArray>& b,
+               const LimbList& limbs) {
   require(a.size() == b.size() && !a.empty(), ErrorKind::kShape,
           "dot: " + std::to_string(a.size()) + " factors against " + std::to_string(b.size()));
   std::vector<PolyRows> owners;
   std::vector<ConstRows> left, right;
   std::uint32_t polys = 1;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    for (const Array* array : {&a[i], &b[i]}) {
+    for (const ResidueArray* array : {&a[i], &b[i]}) {
       owners.push_back(load(ring, *array, limbs));
       polys = std::max(polys, owners.back().polys());
     }
@@ -124,7 +126,7 @@ Result run_dot(const Ring& ring, const std::vector<Array>& a, const std::vector<
   return compute(ring, limbs, polys, [&](Queue& queue, Rows out) { ring.kernels().dot(queue, out, left, right); });
 }
 
-Result automorphism(const Ring& ring, const Array& a, std::uint64_t galois_element, const LimbList& limbs) {
+Result automorphism(const Ring& ring, const ResidueArray& a, std::uint64_t galois_element, const LimbList& limbs) {
   require(galois_element % 2 == 1 && galois_element < 2 * ring.degree(), ErrorKind::kValue,
           "galois_element " + std::to_string(galois_element) + " is not odd and below 2N");
   const PolyRows x = load(ring, a, limbs);
@@ -132,7 +134,7 @@ Result automorphism(const Ring& ring, const Array& a, std::uint64_t galois_eleme
                  [&](Queue& queue, Rows out) { ring.kernels().automorphism(queue, out, x.rows(), galois_element); });
 }
 
-Result run_lift(const Ring& ring, const Array& a, const LimbList& from, const LimbList& to) {
+Result run_lift(const Ring& ring, const ResidueArray& a, const LimbList& from, const LimbList& to) {
   const PolyRows x = load(ring, a, from);
   check_limbs(ring, to);
   for (const std::uint16_t limb : from) {
@@ -159,7 +161,7 @@ Result import_residues(const Ring& ring, const nb::bytes& data, const std::vecto
   return store(ring, import_packed(ring, data.data(), data.size(), widths, limbs, polys));
 }
 
-nb::bytes export_residues(const Ring& ring, const Array& a, const std::vector<std::uint8_t>& widths,
+nb::bytes export_residues(const Ring& ring, const ResidueArray& a, const std::vector<std::uint8_t>& widths,
                           const LimbList& limbs) {
   const PolyRows x = load(ring, a, limbs);
   require(widths.size() == limbs.size(), ErrorKind::kShape,

@@ -38,7 +38,7 @@ void check_node(const lanes::Node& node, std::size_t number, std::size_t num_gro
   if (is_binary(node.code)) require(in_range(node.right, number), where + " reads node " + std::to_string(node.right));
 }
 
-void check_fixed(const lanes::Circuit& circuit) {
+void check_fixed(const lanes::ScalarCircuit& circuit) {
   std::vector<std::size_t> inputs(circuit.groups.size());
   for (const lanes::Node& node : circuit.nodes) {
     if (node.code == Code::kInput) ++inputs[node.group];
@@ -54,7 +54,7 @@ void check_fixed(const lanes::Circuit& circuit) {
   }
 }
 
-void init_circuit(lanes::Circuit* self, const Numbers& code, const Numbers& left, const Numbers& right,
+void init_circuit(lanes::ScalarCircuit* self, const Numbers& code, const Numbers& left, const Numbers& right,
                   const Numbers& group, const Numbers& packing, const std::vector<Numbers>& fixed, Numbers outputs,
                   Number width) {
   for (const auto& [name, entries] : {std::pair{"left", &left}, {"right", &right}, {"group", &group}}) {
@@ -62,7 +62,7 @@ void init_circuit(lanes::Circuit* self, const Numbers& code, const Numbers& left
                                                 " entries for " + std::to_string(code.size()) + " nodes");
   }
   require(fixed.size() == packing.size(), "packing and fixed differ in length");
-  lanes::Circuit circuit;
+  lanes::ScalarCircuit circuit;
   for (std::size_t i = 0; i < packing.size(); ++i) {
     require(in_range(packing[i], 3), "packing " + std::to_string(packing[i]));
     circuit.groups.push_back({static_cast<lanes::Packing>(packing[i]), fixed[i]});
@@ -80,7 +80,7 @@ void init_circuit(lanes::Circuit* self, const Numbers& code, const Numbers& left
           "width " + std::to_string(width) + " is not a power of two");
   circuit.width = width;
   check_fixed(circuit);
-  new (self) lanes::Circuit(std::move(circuit));
+  new (self) lanes::ScalarCircuit(std::move(circuit));
 }
 
 /// One number of each element.
@@ -93,64 +93,72 @@ Numbers column(const std::vector<T>& elements, const F& number) {
 }
 
 void bind_circuit(nb::module_& m) {
-  using lanes::Circuit;
   using lanes::Group;
   using lanes::Node;
-  nb::class_<Circuit>(m, "ScalarCircuit",
-                      "Code, left, right and group have one entry a node, packing and fixed one a group. ValueError "
-                      "unless operands come before their uses and every number is in range.")
+  using lanes::ScalarCircuit;
+  nb::class_<ScalarCircuit>(
+      m, "ScalarCircuit",
+      "Code, left, right and group have one entry a node, packing and fixed one a group. ValueError "
+      "unless operands come before their uses and every number is in range.")
       .def("__init__", &init_circuit, "code"_a, "left"_a, "right"_a, "group"_a, "packing"_a, "fixed"_a, "outputs"_a,
            "width"_a)
-      .def_prop_ro("code",
-                   [](const Circuit& self) { return column(self.nodes, [](const Node& node) { return node.code; }); })
-      .def_prop_ro("left",
-                   [](const Circuit& self) { return column(self.nodes, [](const Node& node) { return node.left; }); })
-      .def_prop_ro("right",
-                   [](const Circuit& self) { return column(self.nodes, [](const Node& node) { return node.right; }); })
-      .def_prop_ro("group",
-                   [](const Circuit& self) { return column(self.nodes, [](const Node& node) { return node.group; }); })
       .def_prop_ro(
-          "packing",
-          [](const Circuit& self) { return column(self.groups, [](const Group& group) { return group.packing; }); })
+          "code",
+          [](const ScalarCircuit& self) { return column(self.nodes, [](const Node& node) { return node.code; }); })
+      .def_prop_ro(
+          "left",
+          [](const ScalarCircuit& self) { return column(self.nodes, [](const Node& node) { return node.left; }); })
+      .def_prop_ro(
+          "right",
+          [](const ScalarCircuit& self) { return column(self.nodes, [](const Node& node) { return node.right; }); })
+      .def_prop_ro(
+          "group",
+          [](const ScalarCircuit& self) { return column(self.nodes, [](const Node& node) { return node.group; }); })
+      .def_prop_ro("packing",
+                   [](const ScalarCircuit& self) {
+                     return column(self.groups, [](const Group& group) { return group.packing; });
+                   })
       .def_prop_ro("fixed",
-                   [](const Circuit& self) {
+                   [](const ScalarCircuit& self) {
                      std::vector<Numbers> fixed;
                      for (const Group& group : self.groups) fixed.push_back(group.fixed);
                      return fixed;
                    })
-      .def_ro("outputs", &Circuit::outputs)
-      .def_ro("width", &Circuit::width)
+      .def_ro("outputs", &ScalarCircuit::outputs)
+      .def_ro("width", &ScalarCircuit::width)
       .def(nb::self == nb::self);
 }
 
 void bind_schedule(nb::module_& m) {
-  using lanes::Schedule;
-  nb::class_<Schedule>(m, "LaneSchedule",
-                       "Which operations share an instruction, in which lanes they are, and which of them read their "
-                       "operands in the other order.")
+  using lanes::LaneSchedule;
+  nb::class_<LaneSchedule>(
+      m, "LaneSchedule",
+      "Which operations share an instruction, in which lanes they are, and which of them read their "
+      "operands in the other order.")
       .def(
           "__init__",
-          [](Schedule* self, std::vector<std::pair<Number, Numbers>> packs, Numbers lane,
+          [](LaneSchedule* self, std::vector<std::pair<Number, Numbers>> packs, Numbers lane,
              const std::vector<bool>& exchanged) {
-            Schedule schedule{{}, std::move(lane), {exchanged.begin(), exchanged.end()}};
+            LaneSchedule schedule{{}, std::move(lane), {exchanged.begin(), exchanged.end()}};
             for (auto& [code, nodes] : packs) {
               require(in_range(code, lanes::kNumCodes), "code " + std::to_string(code));
               schedule.packs.push_back({static_cast<Code>(code), std::move(nodes)});
             }
-            new (self) Schedule(std::move(schedule));
+            new (self) LaneSchedule(std::move(schedule));
           },
           "packs"_a, "lane"_a, "exchanged"_a)
       .def_prop_ro("packs",
-                   [](const Schedule& self) {
+                   [](const LaneSchedule& self) {
                      std::vector<std::pair<Number, Numbers>> packs;
                      for (const lanes::Pack& pack : self.packs) {
                        packs.emplace_back(static_cast<Number>(pack.code), pack.nodes);
                      }
                      return packs;
                    })
-      .def_ro("lane", &Schedule::lane)
-      .def_prop_ro("exchanged",
-                   [](const Schedule& self) { return std::vector<bool>(self.exchanged.begin(), self.exchanged.end()); })
+      .def_ro("lane", &LaneSchedule::lane)
+      .def_prop_ro(
+          "exchanged",
+          [](const LaneSchedule& self) { return std::vector<bool>(self.exchanged.begin(), self.exchanged.end()); })
       .def(nb::self == nb::self);
   nb::class_<AnnealedSchedule>(m, "AnnealedSchedule", "A schedule of Coyote's search, its cost and the cost's history.")
       .def_ro("schedule", &AnnealedSchedule::schedule)
@@ -169,22 +177,23 @@ void bind_schedule(nb::module_& m) {
 }
 
 void bind_weights(nb::module_& m) {
-  using lanes::Weights;
-  nb::class_<Weights>(m, "InstructionWeights",
-                      "The price of one vector instruction of each kind, in any unit; level: the part by which every "
-                      "one becomes dearer for one more product in a row.")
+  using lanes::InstructionWeights;
+  nb::class_<InstructionWeights>(
+      m, "InstructionWeights",
+      "The price of one vector instruction of each kind, in any unit; level: the part by which every "
+      "one becomes dearer for one more product in a row.")
       .def(nb::init<double, double, double, double, double, double, double>(), "rotate"_a, "mul"_a, "mul_constant"_a,
            "add_constant"_a, "add"_a, "neg"_a, "level"_a = 0.0)
-      .def_ro("rotate", &Weights::rotate)
-      .def_ro("mul", &Weights::mul)
-      .def_ro("mul_constant", &Weights::mul_constant)
-      .def_ro("add_constant", &Weights::add_constant)
-      .def_ro("add", &Weights::add)
-      .def_ro("neg", &Weights::neg)
-      .def_ro("level", &Weights::level)
+      .def_ro("rotate", &InstructionWeights::rotate)
+      .def_ro("mul", &InstructionWeights::mul)
+      .def_ro("mul_constant", &InstructionWeights::mul_constant)
+      .def_ro("add_constant", &InstructionWeights::add_constant)
+      .def_ro("add", &InstructionWeights::add)
+      .def_ro("neg", &InstructionWeights::neg)
+      .def_ro("level", &InstructionWeights::level)
       .def(
           "of",
-          [](const Weights& self, Number code) {
+          [](const InstructionWeights& self, Number code) {
             require(in_range(code, lanes::kNumCodes), "code " + std::to_string(code));
             return self.of(static_cast<Code>(code));
           },
@@ -192,55 +201,55 @@ void bind_weights(nb::module_& m) {
 }
 
 void bind_instructions(nb::module_& m) {
-  using lanes::Counts;
-  using lanes::Instruction;
-  nb::class_<Instruction>(
+  using lanes::InstructionCounts;
+  using lanes::VectorInstruction;
+  nb::class_<VectorInstruction>(
       m, "VectorInstruction",
       "The registers it reads (left of an input: its group, right: which vector of that), table and "
       "computes as (lane, node or constant).")
       .def(
           "__init__",
-          [](Instruction* self, Number code, Number left, Number right, Number steps, std::vector<lanes::Entry> table,
-             std::vector<lanes::Entry> computes, Number stage, bool is_mask) {
+          [](VectorInstruction* self, Number code, Number left, Number right, Number steps,
+             std::vector<lanes::LaneEntry> table, std::vector<lanes::LaneEntry> computes, Number stage, bool is_mask) {
             require(in_range(code, lanes::kNumVectorCodes), "vector code " + std::to_string(code));
-            new (self) Instruction{static_cast<lanes::VectorCode>(code),
-                                   left,
-                                   right,
-                                   steps,
-                                   std::move(table),
-                                   std::move(computes),
-                                   stage,
-                                   is_mask};
+            new (self) VectorInstruction{static_cast<lanes::VectorCode>(code),
+                                         left,
+                                         right,
+                                         steps,
+                                         std::move(table),
+                                         std::move(computes),
+                                         stage,
+                                         is_mask};
           },
-          "code"_a, "left"_a = -1, "right"_a = -1, "steps"_a = 0, "table"_a = std::vector<lanes::Entry>(),
-          "computes"_a = std::vector<lanes::Entry>(), "stage"_a = -1, "is_mask"_a = false)
-      .def_prop_ro("code", [](const Instruction& self) { return static_cast<Number>(self.code); })
-      .def_ro("left", &Instruction::left)
-      .def_ro("right", &Instruction::right)
-      .def_ro("steps", &Instruction::steps)
-      .def_ro("table", &Instruction::table)
-      .def_ro("computes", &Instruction::computes)
-      .def_ro("stage", &Instruction::stage)
-      .def_ro("is_mask", &Instruction::is_mask)
+          "code"_a, "left"_a = -1, "right"_a = -1, "steps"_a = 0, "table"_a = std::vector<lanes::LaneEntry>(),
+          "computes"_a = std::vector<lanes::LaneEntry>(), "stage"_a = -1, "is_mask"_a = false)
+      .def_prop_ro("code", [](const VectorInstruction& self) { return static_cast<Number>(self.code); })
+      .def_ro("left", &VectorInstruction::left)
+      .def_ro("right", &VectorInstruction::right)
+      .def_ro("steps", &VectorInstruction::steps)
+      .def_ro("table", &VectorInstruction::table)
+      .def_ro("computes", &VectorInstruction::computes)
+      .def_ro("stage", &VectorInstruction::stage)
+      .def_ro("is_mask", &VectorInstruction::is_mask)
       .def(nb::self == nb::self);
-  nb::class_<Counts>(m, "InstructionCounts", "Instructions of a vector program by kind.")
+  nb::class_<InstructionCounts>(m, "InstructionCounts", "Instructions of a vector program by kind.")
       .def(nb::init<Number, Number, Number, Number, Number, Number, Number, Number, Number>(), "rotations"_a = 0,
            "blends"_a = 0, "masks"_a = 0, "muls"_a = 0, "mul_constants"_a = 0, "adds"_a = 0, "add_constants"_a = 0,
            "negs"_a = 0, "inputs"_a = 0)
-      .def_ro("rotations", &Counts::rotations)
-      .def_ro("blends", &Counts::blends)
-      .def_ro("masks", &Counts::masks)
-      .def_ro("muls", &Counts::muls)
-      .def_ro("mul_constants", &Counts::mul_constants)
-      .def_ro("adds", &Counts::adds)
-      .def_ro("add_constants", &Counts::add_constants)
-      .def_ro("negs", &Counts::negs)
-      .def_ro("inputs", &Counts::inputs)
+      .def_ro("rotations", &InstructionCounts::rotations)
+      .def_ro("blends", &InstructionCounts::blends)
+      .def_ro("masks", &InstructionCounts::masks)
+      .def_ro("muls", &InstructionCounts::muls)
+      .def_ro("mul_constants", &InstructionCounts::mul_constants)
+      .def_ro("adds", &InstructionCounts::adds)
+      .def_ro("add_constants", &InstructionCounts::add_constants)
+      .def_ro("negs", &InstructionCounts::negs)
+      .def_ro("inputs", &InstructionCounts::inputs)
       .def(nb::self == nb::self);
 }
 
 void bind_programs(nb::module_& m) {
-  using lanes::Found;
+  using lanes::FoundProgram;
   using lanes::VectorProgram;
   using Places = std::vector<std::pair<Number, Number>>;
   nb::class_<VectorProgram>(m, "VectorProgram",
@@ -248,13 +257,13 @@ void bind_programs(nb::module_& m) {
                             "products in a row, and the price.")
       .def(
           "__init__",
-          [](VectorProgram* self, std::vector<lanes::Instruction> code, const Places& outputs,
-             const lanes::Counts& counts, Number depth, double cost) {
+          [](VectorProgram* self, std::vector<lanes::VectorInstruction> code, const Places& outputs,
+             const lanes::InstructionCounts& counts, Number depth, double cost) {
             std::vector<lanes::Output> ends;
             for (const auto& [instruction, lane] : outputs) ends.push_back({instruction, lane});
             new (self) VectorProgram{std::move(code), std::move(ends), counts, depth, cost};
           },
-          "code"_a, "outputs"_a, "counts"_a = lanes::Counts(), "depth"_a = 0, "cost"_a = 0.0)
+          "code"_a, "outputs"_a, "counts"_a = lanes::InstructionCounts(), "depth"_a = 0, "cost"_a = 0.0)
       .def_prop_ro(
           "code", [](const VectorProgram& self) { return self.code; }, nb::rv_policy::copy)
       .def_prop_ro("outputs",
@@ -267,13 +276,14 @@ void bind_programs(nb::module_& m) {
       .def_ro("depth", &VectorProgram::depth)
       .def_ro("cost", &VectorProgram::cost)
       .def(nb::self == nb::self);
-  nb::class_<Found>(m, "FoundProgram",
-                    "The cheapest program of a search, which names nodes of the circuit that was given; the circuit "
-                    "that was searched, with the schedule of it; and how many schedules were tried.")
-      .def_ro("program", &Found::program)
-      .def_prop_ro("circuit", [](const Found& self) { return self.circuit.circuit; })
-      .def_ro("schedule", &Found::schedule)
-      .def_ro("tried", &Found::tried);
+  nb::class_<FoundProgram>(
+      m, "FoundProgram",
+      "The cheapest program of a search, which names nodes of the circuit that was given; the circuit "
+      "that was searched, with the schedule of it; and how many schedules were tried.")
+      .def_ro("program", &FoundProgram::program)
+      .def_prop_ro("circuit", [](const FoundProgram& self) { return self.circuit.circuit; })
+      .def_ro("schedule", &FoundProgram::schedule)
+      .def_ro("tried", &FoundProgram::tried);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace lw {
 
 /// A schedule of Coyote's search, and how it was found.
 struct AnnealedSchedule {
-  lanes::Schedule schedule;
+  lanes::LaneSchedule schedule;
   lanes::AnnealTrace trace;
 };
 

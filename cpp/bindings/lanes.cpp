@@ -24,36 +24,37 @@ using lanes::Number;
 
 // Input tables and computed lanes of a program name nodes through `origin`; -1: of no node of the first circuit.
 void name_nodes(lanes::VectorProgram& program, const std::vector<Number>& origin) {
-  for (lanes::Instruction& made : program.code) {
+  for (lanes::VectorInstruction& made : program.code) {
     if (made.code == lanes::VectorCode::kInput) {
-      for (lanes::Entry& entry : made.table) entry.second = origin[entry.second];
+      for (lanes::LaneEntry& entry : made.table) entry.second = origin[entry.second];
     }
-    for (lanes::Entry& entry : made.computes) entry.second = origin[entry.second];
+    for (lanes::LaneEntry& entry : made.computes) entry.second = origin[entry.second];
   }
 }
 
-lanes::Found vectorize(const lanes::Circuit& circuit, const lanes::Weights& weights, double work, std::uint64_t seed,
-                       bool copies, bool spread, bool joined, bool zero_lanes) {
+lanes::FoundProgram vectorize(const lanes::ScalarCircuit& circuit, const lanes::InstructionWeights& weights,
+                              double work, std::uint64_t seed, bool copies, bool spread, bool joined, bool zero_lanes) {
   lanes::SearchOptions options;
   options.work = work;
   options.seed = seed;
   options.copies = copies;
   options.movement = {spread, joined, zero_lanes};
   nb::gil_scoped_release released;
-  lanes::Found found = lanes::search(circuit, weights, options);
+  lanes::FoundProgram found = lanes::search(circuit, weights, options);
   name_nodes(found.program, found.circuit.origin);
   return found;
 }
 
-lanes::VectorProgram synthesize(const lanes::Circuit& circuit, const lanes::Schedule& schedule,
-                                const lanes::Weights& weights, bool spread, bool joined, bool zero_lanes) {
+lanes::VectorProgram synthesize(const lanes::ScalarCircuit& circuit, const lanes::LaneSchedule& schedule,
+                                const lanes::InstructionWeights& weights, bool spread, bool joined, bool zero_lanes) {
   return lanes::synthesize(circuit, lanes::Values(circuit), schedule, weights, {spread, joined, zero_lanes});
 }
 
 // A schedule after some moves at a fixed temperature, with the estimate as the moves changed it and as counted anew.
-std::tuple<lanes::Schedule, double, double> anneal_spans(const lanes::Circuit& circuit, const lanes::Schedule& schedule,
-                                                         const lanes::Weights& weights, int moves, std::uint64_t seed,
-                                                         double temperature) {
+std::tuple<lanes::LaneSchedule, double, double> anneal_spans(const lanes::ScalarCircuit& circuit,
+                                                             const lanes::LaneSchedule& schedule,
+                                                             const lanes::InstructionWeights& weights, int moves,
+                                                             std::uint64_t seed, double temperature) {
   lanes::SpanAnnealing annealing(circuit, schedule, weights);
   lanes::Random random(seed);
   for (; moves > 0; --moves) annealing.step(random, temperature);
@@ -67,14 +68,14 @@ lanes::Association to_association(const std::string& name) {
   throw Error(ErrorKind::kRange, "no association of sums: " + name);
 }
 
-std::pair<lanes::Circuit, std::vector<Number>> rewritten(const lanes::Circuit& circuit,
-                                                         const std::string& association) {
+std::pair<lanes::ScalarCircuit, std::vector<Number>> rewritten(const lanes::ScalarCircuit& circuit,
+                                                               const std::string& association) {
   lanes::Rewritten made = lanes::rewritten(circuit, to_association(association));
   return {std::move(made.circuit), std::move(made.origin)};
 }
 
-lanes::Schedule first_schedule(const lanes::Circuit& circuit) {
-  lanes::Schedule schedule{lanes::packs_of(circuit, lanes::PackOrder::kReady), {}, {}};
+lanes::LaneSchedule first_schedule(const lanes::ScalarCircuit& circuit) {
+  lanes::LaneSchedule schedule{lanes::packs_of(circuit, lanes::PackOrder::kReady), {}, {}};
   lanes::assign_lanes(circuit, schedule, lanes::LaneOrder::kTrees, false);
   lanes::place_inputs(circuit, schedule);
   return schedule;

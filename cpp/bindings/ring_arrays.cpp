@@ -50,7 +50,7 @@ void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>
   ring.kernels().export_residues(ring.queue(), {static_cast<std::byte*>(data), offsets, widths}, rows.rows());
 }
 
-PolyRows load(const Ring& ring, const Array& array, const LimbList& limbs) {
+PolyRows load(const Ring& ring, const ResidueArray& array, const LimbList& limbs) {
   require(array.shape(1) == limbs.size() && array.shape(2) == ring.degree(), ErrorKind::kShape,
           "an array has shape (" + std::to_string(array.shape(0)) + ", " + std::to_string(array.shape(1)) + ", " +
               std::to_string(array.shape(2)) + "); (polys, " + std::to_string(limbs.size()) + ", " +

@@ -15,7 +15,7 @@ namespace lw {
 
 namespace nb = nanobind;
 
-using Array = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using ResidueArray = nb::ndarray<const Word, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Result = nb::ndarray<nb::numpy, Word, nb::ndim<3>>;
 
 inline void require(bool condition, ErrorKind kind, const std::string& message) {
@@ -32,7 +32,7 @@ PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, co
 void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>& widths, const PolyRows& rows);
 
 /// An array of shape (polys, limbs, N) as rows, and back.
-PolyRows load(const Ring& ring, const Array& array, const LimbList& limbs);
+PolyRows load(const Ring& ring, const ResidueArray& array, const LimbList& limbs);
 Result store(const Ring& ring, const PolyRows& rows);
 
 template <class T>

@@ -79,12 +79,12 @@ std::vector<PyCiphertext> rotate_many(const PyEvaluator& self, const PyCiphertex
   return wrapped(self, unlocked([&] { return self.value.rotate_many(x.value, found); }));
 }
 
-using Term = std::tuple<std::uint32_t, std::uint32_t, PyPlaintext>;
+using ProductTerm = std::tuple<std::uint32_t, std::uint32_t, PyPlaintext>;
 
 /// x: a ciphertext, or its digits.
 template <typename X>
 std::vector<PyCiphertext> diag_sums(const PyEvaluator& self, const X& x, const std::vector<std::uint64_t>& elements,
-                                    const PyEvaluationKeys& keys, const std::vector<Term>& terms,
+                                    const PyEvaluationKeys& keys, const std::vector<ProductTerm>& terms,
                                     std::size_t num_giants) {
   Level level;
   if constexpr (std::is_same_v<X, PyDigits>) {

@@ -70,17 +70,17 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& 
 }
 
 std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs) {
-  Values args;
+  RegisterValues args;
   for (Input& input : inputs) {
     std::visit([&args](auto&& value) { args.emplace_back(std::move(value)); }, std::move(input));
   }
   inputs.clear();
   std::vector<Ciphertexts> outputs;
-  for (Value& value : run_block(0, std::move(args))) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
+  for (RegisterValue& value : run_block(0, std::move(args))) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
   return outputs;
 }
 
-Interpreter::Values Interpreter::run_block(std::uint32_t number, Values args) {
+Interpreter::RegisterValues Interpreter::run_block(std::uint32_t number, RegisterValues args) {
   const Block& block = plan_.blocks()[number];
   for (std::size_t i = 0; i < args.size(); ++i) define(block.args[i], std::move(args[i]));
   args.clear();
@@ -88,7 +88,7 @@ Interpreter::Values Interpreter::run_block(std::uint32_t number, Values args) {
     const Instruction& instruction = block.code[i];
     const std::uint64_t start_ns = observers_.on_event ? now_ns() : 0;
     call(observers_.tick);
-    Values results;
+    RegisterValues results;
     try {
       results = execute(instruction);
     } catch (const Error& error) {
@@ -101,12 +101,12 @@ Interpreter::Values Interpreter::run_block(std::uint32_t number, Values args) {
     release(instruction);
     if (observers_.on_event) report(number, i, start_ns);
   }
-  Values yielded = take(block.code.back(), 0);
+  RegisterValues yielded = take(block.code.back(), 0);
   release(block.code.back());
   return yielded;
 }
 
-void Interpreter::define(std::uint32_t reg, Value value) {
+void Interpreter::define(std::uint32_t reg, RegisterValue value) {
   registers_[reg] = std::move(value);
   if (is_watched_[reg] && observers_.on_watch) observers_.on_watch(reg, std::get<Ciphertexts>(registers_[reg]));
 }
@@ -128,8 +128,8 @@ void Interpreter::report(std::uint32_t block, std::uint32_t instruction, std::ui
   observers_.on_event({info(done.op).name, block, instruction, level, start_ns, now_ns()});
 }
 
-Interpreter::Values Interpreter::take(const Instruction& instruction, std::size_t from) {
-  Values values;
+Interpreter::RegisterValues Interpreter::take(const Instruction& instruction, std::size_t from) {
+  RegisterValues values;
   for (std::size_t i = from; i < instruction.in.size(); ++i) values.push_back(registers_[instruction.in[i].reg]);
   for (const Operand& operand : instruction.in) {
     if (operand.last_use) registers_[operand.reg] = std::monostate();
@@ -137,7 +137,7 @@ Interpreter::Values Interpreter::take(const Instruction& instruction, std::size_
   return values;
 }
 
-Interpreter::Values Interpreter::execute(const Instruction& instruction) {
+Interpreter::RegisterValues Interpreter::execute(const Instruction& instruction) {
   switch (instruction.op) {
     case Opcode::kFor:
       return run_for(instruction);
@@ -146,7 +146,7 @@ Interpreter::Values Interpreter::execute(const Instruction& instruction) {
     default:
       break;
   }
-  Values results;
+  RegisterValues results;
   if (instruction.op == Opcode::kDiagSums) {
     results = run_diag_sums(instruction);
   } else {
@@ -164,7 +164,7 @@ Interpreter::Values Interpreter::execute(const Instruction& instruction) {
   return results;
 }
 
-Interpreter::Values Interpreter::run_diag_sums(const Instruction& instruction) {
+Interpreter::RegisterValues Interpreter::run_diag_sums(const Instruction& instruction) {
   const std::vector<Operand>& in = instruction.in;
   const std::size_t num_keys = static_cast<std::size_t>(instruction.imm[0]);
   std::vector<const EvaluationKey*> keys;
@@ -182,7 +182,7 @@ Interpreter::Values Interpreter::run_diag_sums(const Instruction& instruction) {
     std::vector<Ciphertext> of_one = evaluator_.diag_sums(at<Digits>(in[0], v), keys, diagonals, num_sums);
     for (std::size_t g = 0; g < num_sums; ++g) sums[g].push_back(std::move(of_one[g]));
   }
-  Values results;
+  RegisterValues results;
   for (Ciphertexts& array : sums) results.emplace_back(std::move(array));
   return results;
 }
@@ -233,16 +233,16 @@ Ciphertexts Interpreter::dots(const Instruction& instruction) {
   return results;
 }
 
-Interpreter::Values Interpreter::run_for(const Instruction& instruction) {
+Interpreter::RegisterValues Interpreter::run_for(const Instruction& instruction) {
   const std::int64_t trip = index(instruction.in[0]), max_trip = instruction.imm[1];
   if (trip < 0 || trip > max_trip) {
     throw Error(ErrorKind::kRange,
                 "for: trip count " + std::to_string(trip) + " is not between 0 and " + std::to_string(max_trip));
   }
-  Values carried = take(instruction, 1);
+  RegisterValues carried = take(instruction, 1);
   for (std::int64_t i = 0; i < trip; ++i) {
     call(observers_.tick);
-    Values args(1);
+    RegisterValues args(1);
     args[0] = i;
     std::move(carried.begin(), carried.end(), std::back_inserter(args));
     carried = run_block(static_cast<std::uint32_t>(instruction.imm[0]), std::move(args));
@@ -250,12 +250,12 @@ Interpreter::Values Interpreter::run_for(const Instruction& instruction) {
   return carried;
 }
 
-Interpreter::Values Interpreter::run_if(const Instruction& instruction) {
+Interpreter::RegisterValues Interpreter::run_if(const Instruction& instruction) {
   const bool condition = index(instruction.in[0]) != 0;
   return run_block(static_cast<std::uint32_t>(instruction.imm[condition ? 0 : 1]), take(instruction, 1));
 }
 
-Interpreter::Value Interpreter::evaluate(const Instruction& instruction) {
+Interpreter::RegisterValue Interpreter::evaluate(const Instruction& instruction) {
   const ValueType& type = plan_.type(instruction.out[0]);
   switch (instruction.op) {
     case Opcode::kEncode:
@@ -266,7 +266,8 @@ Interpreter::Value Interpreter::evaluate(const Instruction& instruction) {
       return each(instruction,
                   [&](Ciphertext x, std::size_t) { return evaluator_.hoist(x, !is_read_once_[instruction.out[0]]); });
     default:
-      return type.kind == TypeKind::kIndex ? Value(evaluate_index(instruction)) : Value(evaluate_array(instruction));
+      return type.kind == TypeKind::kIndex ? RegisterValue(evaluate_index(instruction))
+                                           : RegisterValue(evaluate_array(instruction));
   }
 }
 

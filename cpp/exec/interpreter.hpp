@@ -18,22 +18,22 @@ class Interpreter {
 
  private:
   /// What a register holds; arrays of handles, so that a copy copies no rows.
-  using Value =
+  using RegisterValue =
       std::variant<std::monostate, std::int64_t, Ciphertexts, std::vector<Plaintext>, std::vector<Digits>, KeyLease>;
-  using Values = std::vector<Value>;
+  using RegisterValues = std::vector<RegisterValue>;
 
-  Values run_block(std::uint32_t block, Values args);
-  Values execute(const Instruction& instruction);
-  Values run_for(const Instruction& instruction);
-  Values run_if(const Instruction& instruction);
-  Values run_diag_sums(const Instruction& instruction);
-  Value evaluate(const Instruction& instruction);
+  RegisterValues run_block(std::uint32_t block, RegisterValues args);
+  RegisterValues execute(const Instruction& instruction);
+  RegisterValues run_for(const Instruction& instruction);
+  RegisterValues run_if(const Instruction& instruction);
+  RegisterValues run_diag_sums(const Instruction& instruction);
+  RegisterValue evaluate(const Instruction& instruction);
   Ciphertexts evaluate_array(const Instruction& instruction);
   Ciphertexts evaluate_key_switch(const Instruction& instruction);
   std::int64_t evaluate_index(const Instruction& instruction) const;
   /// The operands from place `from` on; the last uses among them leave their registers.
-  Values take(const Instruction& instruction, std::size_t from);
-  void define(std::uint32_t reg, Value value);
+  RegisterValues take(const Instruction& instruction, std::size_t from);
+  void define(std::uint32_t reg, RegisterValue value);
   void release(const Instruction& instruction);
   void report(std::uint32_t block, std::uint32_t instruction, std::uint64_t start_ns) const;
 
@@ -65,7 +65,7 @@ class Interpreter {
   const Observers& observers_;
   Evaluator evaluator_;
   std::unique_ptr<const Scheme> scheme_;
-  std::vector<Value> registers_;
+  std::vector<RegisterValue> registers_;
   std::vector<bool> is_watched_;
   std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
 };

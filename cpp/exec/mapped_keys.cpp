@@ -76,19 +76,19 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
   }
 
  private:
-  struct Entry {
+  struct HeldKey {
     Wanted wanted;
     std::size_t bytes;
     std::shared_ptr<const EvaluationKey> key;  // null while it is being read
     std::size_t leases = 0;
     bool is_awaited = false;  // prefetched, and not used yet
   };
-  using Place = std::list<Entry>::iterator;
+  using HeldKeyPlace = std::list<HeldKey>::iterator;
 
   /// An entry of this key that covers the level.
-  Place find(const Wanted& wanted) {
+  HeldKeyPlace find(const Wanted& wanted) {
     const Parameters& parameters = context_->parameters();
-    return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return std::find_if(entries_.begin(), entries_.end(), [&](const HeldKey& entry) {
       if (entry.wanted.key != wanted.key) return false;
       if (entry.wanted.level == wanted.level) return true;
       return !find_runs(parameters.basis(entry.wanted.level), parameters.basis(wanted.level)).empty();
@@ -99,14 +99,14 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
   struct Loan {
     std::shared_ptr<Store> store;
     std::shared_ptr<const EvaluationKey> key;
-    Place place;
+    HeldKeyPlace place;
     ~Loan() {
       key.reset();
       if (store->is_ours()) store->give_back(place);
     }
   };
 
-  KeyLease lease(Place place) {
+  KeyLease lease(HeldKeyPlace place) {
     const auto loan = std::make_shared<Loan>(shared_from_this(), place->key, place);
     ++place->leases;
     place->is_awaited = false;
@@ -114,7 +114,7 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
     return KeyLease(loan, loan->key.get());
   }
 
-  void give_back(Place place) noexcept {
+  void give_back(HeldKeyPlace place) noexcept {
     {
       const std::lock_guard lock(mutex_);
       --place->leases;
@@ -131,18 +131,18 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
   /// prefetched ones that wait for their use, the last to be used first. Whether they fit then.
   bool make_room(std::size_t bytes, bool even_awaited) noexcept {
     const auto fits = [&] { return bytes <= budget_bytes_ && resident_bytes_ <= budget_bytes_ - bytes; };
-    for (Place place = entries_.end(); !fits() && place != entries_.begin();) {
+    for (HeldKeyPlace place = entries_.end(); !fits() && place != entries_.begin();) {
       --place;
       if (is_idle(*place) && !place->is_awaited) place = forget(place);
     }
-    for (Place place = entries_.begin(); even_awaited && !fits() && place != entries_.end();) {
+    for (HeldKeyPlace place = entries_.begin(); even_awaited && !fits() && place != entries_.end();) {
       place = is_idle(*place) ? forget(place) : std::next(place);
     }
     return fits();
   }
 
-  static bool is_idle(const Entry& entry) noexcept { return entry.key != nullptr && entry.leases == 0; }
-  Place forget(Place place) noexcept {
+  static bool is_idle(const HeldKey& entry) noexcept { return entry.key != nullptr && entry.leases == 0; }
+  HeldKeyPlace forget(HeldKeyPlace place) noexcept {
     resident_bytes_ -= place->bytes;
     return entries_.erase(place);
   }
@@ -150,12 +150,12 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
   /// Whether the background thread reads a key, which takes room and cannot be let go of meanwhile.
   bool is_reading_ahead() const noexcept {
     return std::any_of(entries_.begin(), entries_.end(),
-                       [](const Entry& entry) { return entry.key == nullptr && entry.is_awaited; });
+                       [](const HeldKey& entry) { return entry.key == nullptr && entry.is_awaited; });
   }
 
   /// Reads a key, for which room was made, while the lock is open. Throws what reading throws, leaving no trace of it.
-  Place load(std::unique_lock<std::mutex>& lock, const Wanted& wanted, std::size_t bytes, bool in_background) {
-    const Place place = entries_.insert(entries_.begin(), {wanted, bytes, nullptr, 0, in_background});
+  HeldKeyPlace load(std::unique_lock<std::mutex>& lock, const Wanted& wanted, std::size_t bytes, bool in_background) {
+    const HeldKeyPlace place = entries_.insert(entries_.begin(), {wanted, bytes, nullptr, 0, in_background});
     resident_bytes_ += bytes;
     peak_bytes_ = std::max(peak_bytes_, resident_bytes_);
     lock.unlock();
@@ -215,8 +215,8 @@ class MappedKeys::Store : public std::enable_shared_from_this<Store> {
   const KeyReadObserver on_read_;
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
-  std::list<Entry> entries_;  // most recently used first
-  std::deque<Wanted> queue_;  // to be prefetched
+  std::list<HeldKey> entries_;  // most recently used first
+  std::deque<Wanted> queue_;    // to be prefetched
   std::size_t resident_bytes_ = 0, peak_bytes_ = 0;
   std::uint64_t loads_ = 0, prefetched_ = 0, waits_ = 0;
   bool closed_ = false;

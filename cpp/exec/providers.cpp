@@ -41,7 +41,7 @@ std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::o
   {
     const std::lock_guard lock(mutex_);
     if (const auto place = entries_.find(name); place != entries_.end()) {
-      Entry& entry = place->second;
+      CachedConstant& entry = place->second;
       if (!entry.lifted.empty()) {
         lifted_.splice(lifted_.begin(), lifted_, entry.recency);
         return entry.lifted;
@@ -90,7 +90,7 @@ void PlaintextProvider::keep(const Name& name, Vectors rounded, const std::vecto
   const std::lock_guard lock(mutex_);
   if (!entries_.contains(name) && !keep_rounded(name, std::move(rounded))) return;
   const auto place = entries_.find(name);
-  Entry& entry = place->second;
+  CachedConstant& entry = place->second;
   if (!entry.lifted.empty() || rounded_bytes_ + lifted_bytes_ + num_bytes(lifted) > budget_bytes_) return;
   entry.lifted = lifted;
   lifted_bytes_ += num_bytes(lifted);
@@ -119,7 +119,7 @@ bool PlaintextProvider::keep_rounded(const Name& name, Vectors rounded) {
   return true;
 }
 
-void PlaintextProvider::drop(Entry& entry) {
+void PlaintextProvider::drop(CachedConstant& entry) {
   lifted_bytes_ -= num_bytes(entry.lifted);
   entry.lifted.clear();
   lifted_.erase(entry.recency);

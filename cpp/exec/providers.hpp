@@ -90,7 +90,7 @@ class PlaintextProvider {
   using Name = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, std::uint32_t,
                           double, Basis, bool, std::uint32_t>;
   using Vectors = std::vector<std::shared_ptr<const Rounded>>;
-  struct Entry {
+  struct CachedConstant {
     Vectors rounded;
     std::vector<Plaintext> lifted;               // none: lifted anew when needed
     std::list<const Name*>::iterator recency{};  // among those with lifted ones
@@ -101,7 +101,7 @@ class PlaintextProvider {
   std::vector<Plaintext> lift(const Vectors& rounded, const ValueType& type) const;
   void keep(const Name& name, Vectors rounded, const std::vector<Plaintext>& lifted);
   bool keep_rounded(const Name& name, Vectors rounded);
-  void drop(Entry& entry);
+  void drop(CachedConstant& entry);
 
   std::shared_ptr<const Context> context_;
   std::unique_ptr<const Scheme> scheme_;
@@ -109,7 +109,7 @@ class PlaintextProvider {
   ProductSource products_;
   std::size_t budget_bytes_;
   mutable std::mutex mutex_;
-  std::map<Name, Entry> entries_;
+  std::map<Name, CachedConstant> entries_;
   std::list<const Name*> lifted_;                                          // most recently used first
   std::unordered_map<std::size_t, std::shared_ptr<const Rounded>> known_;  // by hash
   std::size_t rounded_bytes_ = 0, lifted_bytes_ = 0;

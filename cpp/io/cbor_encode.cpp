@@ -9,7 +9,7 @@
 namespace lw::cbor {
 namespace {
 
-class Encoder {
+class CborWriter {
  public:
   void value(const Value& v) {
     std::visit([this](const auto& x) { write(x); }, v.storage());
@@ -85,7 +85,7 @@ class Encoder {
 }  // namespace
 
 Bytes encode(const Value& value) {
-  Encoder encoder;
+  CborWriter encoder;
   encoder.value(value);
   return encoder.take();
 }

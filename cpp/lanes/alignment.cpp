@@ -11,7 +11,7 @@ namespace {
 
 class ListScheduler {
  public:
-  ListScheduler(const Circuit& circuit, const std::vector<Number>& epoch, const std::vector<Number>& lane)
+  ListScheduler(const ScalarCircuit& circuit, const std::vector<Number>& epoch, const std::vector<Number>& lane)
       : circuit_(circuit), epoch_(epoch), lane_(lane), path_(circuit.nodes.size(), 1), missing_(circuit.nodes.size()) {
     for (std::size_t node = circuit.nodes.size(); node-- > 0;) {
       if (epoch[node] < 0) continue;
@@ -67,7 +67,7 @@ class ListScheduler {
 
   bool precedes(Number a, Number b) const { return path_[a] != path_[b] ? path_[a] > path_[b] : a < b; }
 
-  const Circuit& circuit_;
+  const ScalarCircuit& circuit_;
   const std::vector<Number>& epoch_;
   const std::vector<Number>& lane_;
   std::vector<Number> path_;     // operations of the longest path to the end of the epoch
@@ -77,7 +77,7 @@ class ListScheduler {
 
 }  // namespace
 
-std::vector<Pack> list_schedule(const Circuit& circuit, const std::vector<Number>& epoch,
+std::vector<Pack> list_schedule(const ScalarCircuit& circuit, const std::vector<Number>& epoch,
                                 const std::vector<Number>& lane) {
   std::map<Number, std::vector<Number>> nodes_of;
   for (std::size_t node = 0; node < circuit.nodes.size(); ++node) {

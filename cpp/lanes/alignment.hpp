@@ -11,7 +11,7 @@ namespace lw::lanes {
 /// after the packs of its operands and after all packs of earlier epochs. The next pack is that of the code with the
 /// most lanes ready; a lane gives the operation with the longest path behind it in the epoch.
 /// `epoch` and `lane` of every node; -1 and unused for inputs. O(nodes * packs of an epoch).
-std::vector<Pack> list_schedule(const Circuit& circuit, const std::vector<Number>& epoch,
+std::vector<Pack> list_schedule(const ScalarCircuit& circuit, const std::vector<Number>& epoch,
                                 const std::vector<Number>& lane);
 
 }  // namespace lw::lanes

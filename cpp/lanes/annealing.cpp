@@ -5,16 +5,16 @@
 
 namespace lw::lanes {
 
-Schedule anneal(const Circuit& circuit, const AnnealOptions& options, AnnealTrace* trace) {
+LaneSchedule anneal(const ScalarCircuit& circuit, const AnnealOptions& options, AnnealTrace* trace) {
   AnnealTrace own;
   AnnealTrace& record = trace != nullptr ? *trace : own;
-  const Candidate best = best_candidate(circuit, options, record);
+  const PlacedQuotient best = best_quotient(circuit, options, record);
   record.cost = best.cost;
   record.rotations = best.rotations;
   record.height = best.epochs.height;
 
   const Number gates = best.epochs.num_gates();
-  Schedule schedule;
+  LaneSchedule schedule;
   schedule.lane.assign(circuit.nodes.size(), -1);
   schedule.exchanged.assign(circuit.nodes.size(), false);
   record.epoch.assign(circuit.nodes.size(), -1);

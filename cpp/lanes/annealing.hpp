@@ -18,7 +18,7 @@ struct AnnealOptions {
   };
   enum class Start { kEnumerated, kMatched };
 
-  Weights weights{.rotate = 1, .mul = 1, .mul_constant = 1, .add_constant = 0.1, .add = 0.1, .neg = 0.1};
+  InstructionWeights weights{.rotate = 1, .mul = 1, .mul_constant = 1, .add_constant = 0.1, .add = 0.1, .neg = 0.1};
   int rounds = 150;                                       // quotients that are placed, besides the first
   double work = std::numeric_limits<double>::infinity();  // arcs looked at, after which no more are placed
   Cooling cooling;
@@ -43,6 +43,6 @@ struct AnnealTrace {
 
 /// The cheapest schedule found. The same for the same arguments, on any number of threads and runs.
 /// `trace` may be null. Operands are in the order in which they are written (`exchanged` is false).
-Schedule anneal(const Circuit& circuit, const AnnealOptions& options, AnnealTrace* trace);
+LaneSchedule anneal(const ScalarCircuit& circuit, const AnnealOptions& options, AnnealTrace* trace);
 
 }  // namespace lw::lanes

@@ -8,17 +8,17 @@
 namespace lw::lanes {
 namespace {
 
-class Search {
+class QuotientSearch {
  public:
-  Search(const Circuit& circuit, const AnnealOptions& options)
+  QuotientSearch(const ScalarCircuit& circuit, const AnnealOptions& options)
       : circuit_(circuit), options_(options), random_(options.seed) {}
 
-  Candidate run(AnnealTrace& trace) {
+  PlacedQuotient run(AnnealTrace& trace) {
     seen_.insert(singletons(circuit_).vertex);
-    std::vector<Candidate> known;
+    std::vector<PlacedQuotient> known;
     std::set<std::pair<double, std::size_t>> open;  // cost and number of those with something left to try
     std::size_t best = 0;
-    const auto add = [&](Candidate candidate) {
+    const auto add = [&](PlacedQuotient candidate) {
       trace.tried.push_back(candidate.cost);
       if (known.empty() || candidate.cost < known[best].cost) best = known.size();
       open.insert({candidate.cost, known.size()});
@@ -39,8 +39,8 @@ class Search {
   }
 
  private:
-  Candidate place(Quotient quotient) {
-    Candidate result;
+  PlacedQuotient place(Quotient quotient) {
+    PlacedQuotient result;
     result.quotient = std::move(quotient);
     result.epochs = find_epochs(circuit_, result.quotient, options_.weights);
     std::vector<Number> first = options_.start == AnnealOptions::Start::kMatched
@@ -55,7 +55,7 @@ class Search {
   }
 
   /// What may be contracted: arcs between operations in different lanes. Loads stay by themselves.
-  void find_untried(Candidate& candidate) const {
+  void find_untried(PlacedQuotient& candidate) const {
     const Number gates = candidate.epochs.num_gates();
     std::map<std::pair<Number, Number>, std::size_t> class_of;  // by epoch that is read, and distance
     for (const auto& [source, target] : candidate.epochs.arcs) {
@@ -71,7 +71,7 @@ class Search {
   }
 
   /// A quotient not seen before, or nothing if all contractions have been tried.
-  std::optional<Quotient> contraction_of(Candidate& candidate) {
+  std::optional<Quotient> contraction_of(PlacedQuotient& candidate) {
     while (!candidate.untried.empty()) {
       std::swap(candidate.untried[random_.below(static_cast<std::uint32_t>(candidate.untried.size()))],
                 candidate.untried.back());
@@ -82,7 +82,7 @@ class Search {
     return std::nullopt;
   }
 
-  const Circuit& circuit_;
+  const ScalarCircuit& circuit_;
   const AnnealOptions& options_;
   Random random_;
   double work_ = 0;
@@ -91,8 +91,8 @@ class Search {
 
 }  // namespace
 
-Candidate best_candidate(const Circuit& circuit, const AnnealOptions& options, AnnealTrace& trace) {
-  return Search(circuit, options).run(trace);
+PlacedQuotient best_quotient(const ScalarCircuit& circuit, const AnnealOptions& options, AnnealTrace& trace) {
+  return QuotientSearch(circuit, options).run(trace);
 }
 
 }  // namespace lw::lanes

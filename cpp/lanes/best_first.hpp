@@ -6,7 +6,7 @@
 namespace lw::lanes {
 
 // A quotient with lanes.
-struct Candidate {
+struct PlacedQuotient {
   Quotient quotient;
   Epochs epochs;
   std::vector<Number> lane;  // of every place
@@ -18,6 +18,6 @@ struct Candidate {
 /// The cheapest of `options.rounds` + 1 candidates: the circuit itself, then each time the cheapest candidate known
 /// with one more contraction, chosen at random, that leads to a quotient not seen before.
 /// Appends the costs to `trace`.
-Candidate best_candidate(const Circuit& circuit, const AnnealOptions& options, AnnealTrace& trace);
+PlacedQuotient best_quotient(const ScalarCircuit& circuit, const AnnealOptions& options, AnnealTrace& trace);
 
 }  // namespace lw::lanes

@@ -32,10 +32,10 @@ VectorCode vector_code(Code code) {
 
 }  // namespace
 
-Builder::Builder(const Circuit& circuit, const Values& values, const Weights& weights)
+Builder::Builder(const ScalarCircuit& circuit, const Values& values, const InstructionWeights& weights)
     : circuit_(circuit), values_(values), weights_(weights), places_(circuit.nodes.size()) {}
 
-Number Builder::emit(Instruction instruction, Content content, double cost, bool is_offered) {
+Number Builder::emit(VectorInstruction instruction, Content content, double cost, bool is_offered) {
   const Number number = size();
   work_ += 4 + static_cast<double>(content.size());
   is_offered = is_offered && instruction.code != VectorCode::kRotate;
@@ -59,7 +59,7 @@ Number Builder::emit(Instruction instruction, Content content, double cost, bool
 
 Number Builder::input(Number group, Number vector, Content content) {
   ++program_.counts.inputs;
-  Instruction made{.code = VectorCode::kInput, .left = group, .right = vector};
+  VectorInstruction made{.code = VectorCode::kInput, .left = group, .right = vector};
   for (const Held& held : content) made.table.emplace_back(held.lane, held.value);
   return emit(std::move(made), std::move(content), 0);
 }
@@ -91,7 +91,7 @@ Number Builder::negate(Number operand) {
   return emit({.code = VectorCode::kNeg, .left = operand}, std::move(content), weights_.neg);
 }
 
-Number Builder::with_table(Code code, Number operand, std::vector<Entry> table) {
+Number Builder::with_table(Code code, Number operand, std::vector<LaneEntry> table) {
   const bool is_product = code == Code::kMulConstant;
   ++(is_product ? program_.counts.mul_constants : program_.counts.add_constants);
   Content content = with_constants(code, contents_[operand], table, values_);
@@ -101,7 +101,7 @@ Number Builder::with_table(Code code, Number operand, std::vector<Entry> table) 
 
 Number Builder::mask(Number operand, const std::vector<Number>& lanes) {
   ++program_.counts.masks;
-  Instruction made{.code = VectorCode::kMulConstant, .left = operand, .is_mask = true};
+  VectorInstruction made{.code = VectorCode::kMulConstant, .left = operand, .is_mask = true};
   for (const Number lane : lanes) made.table.emplace_back(lane, kOne);
   return emit(std::move(made), kept(contents_[operand], lanes), weights_.mul_constant);
 }
@@ -132,7 +132,7 @@ void Builder::restate(Number instruction, Number as, const std::vector<Number>& 
 
 void Builder::go_back(const Mark& mark) {
   while (program_.code.size() > mark.code) {
-    const Instruction& last = program_.code.back();
+    const VectorInstruction& last = program_.code.back();
     if (last.code == VectorCode::kRotate) rotations_.erase(key(last.left, last.steps));
     if (offered_.back() != 0) {
       for (const Held& held : contents_.back()) {

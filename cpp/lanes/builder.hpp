@@ -9,7 +9,7 @@
 
 namespace lw::lanes {
 
-struct Place {
+struct ValuePlace {
   Number instruction, lane;
 };
 
@@ -18,11 +18,11 @@ class Builder {
   // State to go back to, so that ways of doing something can be tried.
   struct Mark {
     std::size_t code;
-    Counts counts;
+    InstructionCounts counts;
     double cost;
   };
 
-  Builder(const Circuit& circuit, const Values& values, const Weights& weights);
+  Builder(const ScalarCircuit& circuit, const Values& values, const InstructionWeights& weights);
 
   Number input(Number group, Number vector, Content content);
   Number rotate(Number operand, Number steps);  // one instruction for each (operand, steps)
@@ -30,7 +30,7 @@ class Builder {
   // A result that is only a part of a sum is not offered as a place of what it holds.
   Number combine(Code code, Number left, Number right, bool is_partial = false);
   Number negate(Number operand);
-  Number with_table(Code code, Number operand, std::vector<Entry> table);
+  Number with_table(Code code, Number operand, std::vector<LaneEntry> table);
   Number mask(Number operand, const std::vector<Number>& lanes);
   // State that a register holds, in these lanes, what another one does.
   void restate(Number instruction, Number as, const std::vector<Number>& lanes);
@@ -40,30 +40,30 @@ class Builder {
   void go_back(const Mark& mark);
 
   const Content& content(Number instruction) const { return contents_[instruction]; }
-  const std::vector<Place>& places(Number value) const { return places_[value]; }
-  Instruction& instruction(Number number) { return program_.code[number]; }
+  const std::vector<ValuePlace>& places(Number value) const { return places_[value]; }
+  VectorInstruction& instruction(Number number) { return program_.code[number]; }
   Number size() const { return static_cast<Number>(program_.code.size()); }
   double cost() const { return program_.cost; }  // but for levels
   Number depth(Number instruction) const { return depths_[instruction]; }
   double work() const { return work_; }
-  const Circuit& circuit() const { return circuit_; }
-  const Weights& weights() const { return weights_; }
+  const ScalarCircuit& circuit() const { return circuit_; }
+  const InstructionWeights& weights() const { return weights_; }
   const Values& values() const { return values_; }
   void set_stage(Number stage) { stage_ = stage; }
   void add_work(double units) { work_ += units; }
   VectorProgram& program() { return program_; }
 
  private:
-  Number emit(Instruction instruction, Content content, double cost, bool is_offered = true);
+  Number emit(VectorInstruction instruction, Content content, double cost, bool is_offered = true);
 
-  const Circuit& circuit_;
+  const ScalarCircuit& circuit_;
   const Values& values_;
-  Weights weights_;
+  InstructionWeights weights_;
   VectorProgram program_;
   std::vector<Content> contents_;
-  std::vector<unsigned char> offered_;      // whether the values of a register are among the places
-  std::vector<Number> depths_;              // products in a row, by constants and masks too
-  std::vector<std::vector<Place>> places_;  // of every node, but for those in rotated registers
+  std::vector<unsigned char> offered_;           // whether the values of a register are among the places
+  std::vector<Number> depths_;                   // products in a row, by constants and masks too
+  std::vector<std::vector<ValuePlace>> places_;  // of every node, but for those in rotated registers
   std::unordered_map<std::uint64_t, Number> rotations_;
   Number stage_ = -1;
   double work_ = 0;  // lanes looked at: a measure of time that does not depend on the machine

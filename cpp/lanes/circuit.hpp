@@ -46,17 +46,17 @@ struct Group {
 };
 
 // Nodes are in topological order: operands have smaller numbers.
-struct Circuit {
+struct ScalarCircuit {
   std::vector<Node> nodes;
   std::vector<Group> groups;
   std::vector<Number> outputs;
   Number width;  // slots of a vector, a power of two; lanes and rotations count modulo it
 
-  bool operator==(const Circuit&) const = default;
+  bool operator==(const ScalarCircuit&) const = default;
 };
 
 // The price of one vector instruction of each kind, in any unit.
-struct Weights {
+struct InstructionWeights {
   double rotate, mul, mul_constant, add_constant, add, neg;
   double level = 0;  // the part by which every instruction becomes dearer for one more product in a row, masks included
 

@@ -12,7 +12,7 @@ std::uint64_t key(Code code, Number left, Number right) {
 
 }  // namespace
 
-Values::Values(const Circuit& circuit) {
+Values::Values(const ScalarCircuit& circuit) {
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {
     const Node& node = circuit.nodes[i];
     first_.push_back(static_cast<Number>(i));

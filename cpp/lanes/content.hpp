@@ -19,7 +19,7 @@ using Content = std::vector<Held>;  // lanes ascending; those that are not liste
 // Which node of a circuit an operation on two nodes is, if it is one.
 class Values {
  public:
-  explicit Values(const Circuit& circuit);
+  explicit Values(const ScalarCircuit& circuit);
   Number find(Code code, Number left, Number right) const;
   // The first node that computes the same as this one: what contents name.
   Number first(Number node) const { return node < 0 ? node : first_[node]; }

@@ -6,42 +6,42 @@
 namespace lw::lanes {
 namespace {
 
-bool fits(const Lanes& lanes, const Block& block, Number steps, Number width, bool keeps_zeros) {
-  for (const auto& [lane, node] : block.entries) {
+bool fits(const Lanes& lanes, const GroupRead& read, Number steps, Number width, bool keeps_zeros) {
+  for (const auto& [lane, node] : read.entries) {
     const auto found = lanes.find(modulo(lane + steps, width));
     if (found == lanes.end() || found->second == node) continue;
     if (found->second >= 0 || keeps_zeros) return false;
   }
   if (!keeps_zeros) return true;
-  for (const Number lane : block.cleared) {
+  for (const Number lane : read.cleared) {
     const auto found = lanes.find(modulo(lane + steps, width));
     if (found != lanes.end() && found->second >= 0) return false;
   }
   return true;
 }
 
-void put(Lanes& lanes, Block& block, Number vector, Number steps, Number width) {
-  block.vector = vector;
-  block.steps.assign(block.entries.size(), steps);
-  for (const auto& [lane, node] : block.entries) lanes[modulo(lane + steps, width)] = node;
-  for (const Number lane : block.cleared) lanes.emplace(modulo(lane + steps, width), kAnything);
+void put(Lanes& lanes, GroupRead& read, Number vector, Number steps, Number width) {
+  read.vector = vector;
+  read.steps.assign(read.entries.size(), steps);
+  for (const auto& [lane, node] : read.entries) lanes[modulo(lane + steps, width)] = node;
+  for (const Number lane : read.cleared) lanes.emplace(modulo(lane + steps, width), kAnything);
 }
 
-void put_free(std::vector<Lanes>& vectors, Block& block, Number width) {
+void put_free(std::vector<Lanes>& vectors, GroupRead& read, Number width) {
   for (std::size_t i = 0; i < vectors.size(); ++i) {
-    if (!fits(vectors[i], block, 0, width, true)) continue;
-    put(vectors[i], block, static_cast<Number>(i), 0, width);
+    if (!fits(vectors[i], read, 0, width, true)) continue;
+    put(vectors[i], read, static_cast<Number>(i), 0, width);
     return;
   }
   vectors.emplace_back();
-  put(vectors.back(), block, static_cast<Number>(vectors.size() - 1), 0, width);
+  put(vectors.back(), read, static_cast<Number>(vectors.size() - 1), 0, width);
 }
 
 // Every entry by itself: where its input lies already, or in the next lane that is free.
-bool put_pieces(Lanes& lanes, Block& block, Number width) {
-  block.vector = 0;
-  block.steps.clear();
-  for (const auto& [lane, node] : block.entries) {
+bool put_pieces(Lanes& lanes, GroupRead& read, Number width) {
+  read.vector = 0;
+  read.steps.clear();
+  for (const auto& [lane, node] : read.entries) {
     Number found = -1;
     for (const auto& [other, held] : lanes) {
       if (held == node) found = other;
@@ -53,44 +53,44 @@ bool put_pieces(Lanes& lanes, Block& block, Number width) {
     }
     if (found < 0) return false;
     lanes[found] = node;
-    block.steps.push_back(modulo(found - lane, width));
+    read.steps.push_back(modulo(found - lane, width));
   }
   return true;
 }
 
-bool put_replicated(Lanes& lanes, std::vector<Number>& shifts, Block& block, Number width) {
+bool put_replicated(Lanes& lanes, std::vector<Number>& shifts, GroupRead& read, Number width) {
   for (const bool keeps_zeros : {true, false}) {
     for (const Number steps : shifts) {
-      if (!fits(lanes, block, steps, width, keeps_zeros)) continue;
-      put(lanes, block, 0, steps, width);
+      if (!fits(lanes, read, steps, width, keeps_zeros)) continue;
+      put(lanes, read, 0, steps, width);
       return true;
     }
   }
   for (const bool keeps_zeros : {true, false}) {
     for (Number steps = 1; steps < width; ++steps) {
-      if (!fits(lanes, block, steps, width, keeps_zeros)) continue;
+      if (!fits(lanes, read, steps, width, keeps_zeros)) continue;
       shifts.push_back(steps);
-      put(lanes, block, 0, steps, width);
+      put(lanes, read, 0, steps, width);
       return true;
     }
   }
-  return put_pieces(lanes, block, width);
+  return put_pieces(lanes, read, width);
 }
 
 }  // namespace
 
-std::vector<std::vector<Lanes>> place_blocks(const Circuit& circuit, std::vector<Block>& blocks) {
+std::vector<std::vector<Lanes>> place_reads(const ScalarCircuit& circuit, std::vector<GroupRead>& reads) {
   std::vector<std::vector<Lanes>> vectors(circuit.groups.size());
   std::vector<std::vector<Number>> shifts(circuit.groups.size(), {0});
-  for (Block& block : blocks) {
-    std::vector<Lanes>& own = vectors[block.group];
-    if (circuit.groups[block.group].packing == Packing::kFree) {
-      put_free(own, block, circuit.width);
+  for (GroupRead& read : reads) {
+    std::vector<Lanes>& own = vectors[read.group];
+    if (circuit.groups[read.group].packing == Packing::kFree) {
+      put_free(own, read, circuit.width);
       continue;
     }
     if (own.empty()) own.emplace_back();
-    if (!put_replicated(own[0], shifts[block.group], block, circuit.width)) {
-      throw Error(ErrorKind::kRange, "the copies of replicated input group " + std::to_string(block.group) +
+    if (!put_replicated(own[0], shifts[read.group], read, circuit.width)) {
+      throw Error(ErrorKind::kRange, "the copies of replicated input group " + std::to_string(read.group) +
                                          " do not fit one vector of " + std::to_string(circuit.width) + " lanes");
     }
   }

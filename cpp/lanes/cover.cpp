@@ -117,7 +117,7 @@ std::vector<Part> cover(Builder& builder, const std::vector<Want>& wants) {
       offers.push_back({wants[i].source, wants[i].steps, want});
       continue;
     }
-    for (const Place& place : builder.places(wants[i].value)) {
+    for (const ValuePlace& place : builder.places(wants[i].value)) {
       offers.push_back({place.instruction, modulo(place.lane - wants[i].lane, width), want});
     }
   }

@@ -11,7 +11,7 @@ namespace lw::lanes {
 namespace {
 
 /// (vertex, input) pairs in which a vertex reads an input, in the order of the operations; each once.
-std::vector<std::pair<Number, Number>> uses_of_inputs(const Circuit& circuit, const Quotient& quotient) {
+std::vector<std::pair<Number, Number>> uses_of_inputs(const ScalarCircuit& circuit, const Quotient& quotient) {
   std::vector<std::pair<Number, Number>> uses;
   for (std::size_t node = 0; node < circuit.nodes.size(); ++node) {
     if (quotient.vertex[node] < 0) continue;
@@ -27,9 +27,9 @@ std::vector<std::pair<Number, Number>> uses_of_inputs(const Circuit& circuit, co
 
 class EpochBuilder {
  public:
-  EpochBuilder(const Circuit& circuit, const Quotient& quotient) : circuit_(circuit), quotient_(quotient) {}
+  EpochBuilder(const ScalarCircuit& circuit, const Quotient& quotient) : circuit_(circuit), quotient_(quotient) {}
 
-  Epochs build(const Weights& weights) {
+  Epochs build(const InstructionWeights& weights) {
     add_gates();
     add_vertices();
     find_columns();
@@ -158,7 +158,7 @@ class EpochBuilder {
     for (const Gate& gate : out_.gates) out_.num_columns = std::max(out_.num_columns, gate.lane + 1);
   }
 
-  void find_height(const Weights& weights) {
+  void find_height(const InstructionWeights& weights) {
     std::vector<std::array<Number, kNumCodes>> counts(quotient_.num_vertices);
     for (std::size_t node = 0; node < circuit_.nodes.size(); ++node) {
       const Number vertex = quotient_.vertex[node];
@@ -175,7 +175,7 @@ class EpochBuilder {
     }
   }
 
-  const Circuit& circuit_;
+  const ScalarCircuit& circuit_;
   const Quotient& quotient_;
   Epochs out_;
   std::map<Number, Number> gate_of_;                    // of inputs that have one gate
@@ -184,7 +184,7 @@ class EpochBuilder {
 
 }  // namespace
 
-Epochs find_epochs(const Circuit& circuit, const Quotient& quotient, const Weights& weights) {
+Epochs find_epochs(const ScalarCircuit& circuit, const Quotient& quotient, const InstructionWeights& weights) {
   return EpochBuilder(circuit, quotient).build(weights);
 }
 

@@ -31,6 +31,6 @@ struct Epochs {
 };
 
 /// Throws lw::Error(kValue) if the gates of a vector do not fit into the width.
-Epochs find_epochs(const Circuit& circuit, const Quotient& quotient, const Weights& weights);
+Epochs find_epochs(const ScalarCircuit& circuit, const Quotient& quotient, const InstructionWeights& weights);
 
 }  // namespace lw::lanes

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostMoved = 4096;  // operations that one move takes along
 
-std::vector<Number> pack_numbers(const Circuit& circuit, const Schedule& schedule) {
+std::vector<Number> pack_numbers(const ScalarCircuit& circuit, const LaneSchedule& schedule) {
   std::vector<Number> numbers(circuit.nodes.size(), -1);
   for (std::size_t i = 0; i < schedule.packs.size(); ++i) {
     for (const Number node : schedule.packs[i].nodes) numbers[node] = static_cast<Number>(i);
@@ -19,8 +19,8 @@ std::vector<Number> pack_numbers(const Circuit& circuit, const Schedule& schedul
 }
 
 // Give nodes other lanes; what lies there in the same pack takes the lane that becomes free.
-bool relocate(Schedule& schedule, const std::vector<Number>& pack_of, const std::vector<Number>& nodes, Number steps,
-              Number width) {
+bool relocate(LaneSchedule& schedule, const std::vector<Number>& pack_of, const std::vector<Number>& nodes,
+              Number steps, Number width) {
   std::map<Number, std::vector<Number>> by_pack;
   for (const Number node : nodes) by_pack[pack_of[node]].push_back(node);
   for (const auto& [pack, moved] : by_pack) {
@@ -52,7 +52,7 @@ bool relocate(Schedule& schedule, const std::vector<Number>& pack_of, const std:
 
 }  // namespace
 
-Moves::Moves(const Circuit& circuit)
+Moves::Moves(const ScalarCircuit& circuit)
     : circuit_(circuit), users_(circuit.nodes.size()), neighbours_(circuit.nodes.size()) {
   const auto has_lane = [&](Number node) {
     const Node& own = circuit.nodes[node];
@@ -79,7 +79,7 @@ Moves::Moves(const Circuit& circuit)
   }
 }
 
-bool Moves::change(Schedule& schedule, Random& random) const {
+bool Moves::change(LaneSchedule& schedule, Random& random) const {
   const int way = random.below(100);
   if (way < 45) return move_column(schedule, random);
   if (way < 60) return swap_lanes(schedule, random);
@@ -90,7 +90,7 @@ bool Moves::change(Schedule& schedule, Random& random) const {
 }
 
 // The lane in which a node and one of its neighbours are as far apart as some other two, or not at all.
-Number Moves::aligned_lane(const Schedule& schedule, Number node, Random& random) const {
+Number Moves::aligned_lane(const LaneSchedule& schedule, Number node, Random& random) const {
   if (neighbours_[node].empty()) return -1;
   const Number neighbour = neighbours_[node][random.below(neighbours_[node].size())];
   Number span = 0;
@@ -106,7 +106,7 @@ Number Moves::aligned_lane(const Schedule& schedule, Number node, Random& random
 }
 
 // An operation to another lane, with all that is connected to it within its lane or without.
-bool Moves::move_column(Schedule& schedule, Random& random) const {
+bool Moves::move_column(LaneSchedule& schedule, Random& random) const {
   if (operations_.empty()) return false;
   const Number node = operations_[random.below(operations_.size())];
   const Number lane = aligned_lane(schedule, node, random);
@@ -129,7 +129,7 @@ bool Moves::move_column(Schedule& schedule, Random& random) const {
 }
 
 // Two lanes change places in some of the packs.
-bool Moves::swap_lanes(Schedule& schedule, Random& random) const {
+bool Moves::swap_lanes(LaneSchedule& schedule, Random& random) const {
   if (operations_.size() < 2) return false;
   const Number a = schedule.lane[operations_[random.below(operations_.size())]];
   const Number b = schedule.lane[operations_[random.below(operations_.size())]];
@@ -145,7 +145,7 @@ bool Moves::swap_lanes(Schedule& schedule, Random& random) const {
   return true;
 }
 
-bool Moves::move_input(Schedule& schedule, Random& random) const {
+bool Moves::move_input(LaneSchedule& schedule, Random& random) const {
   if (inputs_.empty()) return false;
   const Number input = inputs_[random.below(inputs_.size())];
   const Number lane = aligned_lane(schedule, input, random);
@@ -159,13 +159,13 @@ bool Moves::move_input(Schedule& schedule, Random& random) const {
   return true;
 }
 
-bool Moves::exchange(Schedule& schedule, Random& random) const {
+bool Moves::exchange(LaneSchedule& schedule, Random& random) const {
   if (commutative_.empty()) return false;
   schedule.exchanged[commutative_[random.below(commutative_.size())]] ^= 1;
   return true;
 }
 
-bool Moves::shift_pack(Schedule& schedule, Random& random) const {
+bool Moves::shift_pack(LaneSchedule& schedule, Random& random) const {
   if (schedule.packs.empty()) return false;
   const Pack& pack = schedule.packs[random.below(schedule.packs.size())];
   const Number node = pack.nodes[random.below(pack.nodes.size())];
@@ -178,7 +178,7 @@ bool Moves::shift_pack(Schedule& schedule, Random& random) const {
 }
 
 // An operation to another pack of its kind, or all of a pack, or an operation to a pack of its own.
-bool Moves::change_pack(Schedule& schedule, Random& random) const {
+bool Moves::change_pack(LaneSchedule& schedule, Random& random) const {
   if (schedule.packs.empty()) return false;
   const std::vector<Number> pack_of = pack_numbers(circuit_, schedule);
   const Number from = random.below(schedule.packs.size());

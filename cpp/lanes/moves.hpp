@@ -10,25 +10,25 @@ namespace lw::lanes {
 
 class Moves {
  public:
-  explicit Moves(const Circuit& circuit);
+  explicit Moves(const ScalarCircuit& circuit);
 
   // Change `schedule` at random in one of several ways; false if the way that was drawn does not apply.
-  bool change(Schedule& schedule, Random& random) const;
+  bool change(LaneSchedule& schedule, Random& random) const;
 
  private:
   struct Arc {
     Number from, to;
   };
 
-  bool move_column(Schedule& schedule, Random& random) const;
-  bool swap_lanes(Schedule& schedule, Random& random) const;
-  bool move_input(Schedule& schedule, Random& random) const;
-  bool exchange(Schedule& schedule, Random& random) const;
-  bool shift_pack(Schedule& schedule, Random& random) const;
-  bool change_pack(Schedule& schedule, Random& random) const;
-  Number aligned_lane(const Schedule& schedule, Number node, Random& random) const;
+  bool move_column(LaneSchedule& schedule, Random& random) const;
+  bool swap_lanes(LaneSchedule& schedule, Random& random) const;
+  bool move_input(LaneSchedule& schedule, Random& random) const;
+  bool exchange(LaneSchedule& schedule, Random& random) const;
+  bool shift_pack(LaneSchedule& schedule, Random& random) const;
+  bool change_pack(LaneSchedule& schedule, Random& random) const;
+  Number aligned_lane(const LaneSchedule& schedule, Number node, Random& random) const;
 
-  const Circuit& circuit_;
+  const ScalarCircuit& circuit_;
   std::vector<std::vector<Number>> users_;
   std::vector<Number> operations_, inputs_, commutative_;
   std::vector<Arc> arcs_;  // between nodes that have lanes

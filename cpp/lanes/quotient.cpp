@@ -26,7 +26,7 @@ class Classes {
 };
 
 /// Operands of each vertex, by vertex.
-std::vector<std::vector<Number>> arcs_of(const Circuit& circuit, const std::vector<Number>& vertex,
+std::vector<std::vector<Number>> arcs_of(const ScalarCircuit& circuit, const std::vector<Number>& vertex,
                                          Number num_vertices) {
   std::vector<std::vector<Number>> arcs(num_vertices);
   for (std::size_t node = 0; node < circuit.nodes.size(); ++node) {
@@ -97,7 +97,7 @@ Quotient numbered(const std::vector<Number>& vertex, Classes& classes, Number nu
 
 }  // namespace
 
-Quotient singletons(const Circuit& circuit) {
+Quotient singletons(const ScalarCircuit& circuit) {
   Quotient result{std::vector<Number>(circuit.nodes.size(), -1)};
   for (std::size_t node = 0; node < circuit.nodes.size(); ++node) {
     if (circuit.nodes[node].code != Code::kInput) result.vertex[node] = result.num_vertices++;
@@ -105,7 +105,7 @@ Quotient singletons(const Circuit& circuit) {
   return result;
 }
 
-Quotient contract(const Circuit& circuit, const Quotient& quotient,
+Quotient contract(const ScalarCircuit& circuit, const Quotient& quotient,
                   const std::vector<std::pair<Number, Number>>& pairs) {
   Classes joined(quotient.num_vertices);
   for (const auto& [a, b] : pairs) joined.join(a, b);

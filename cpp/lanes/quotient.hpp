@@ -18,10 +18,10 @@ struct Quotient {
 };
 
 /// Every operation a vertex of its own.
-Quotient singletons(const Circuit& circuit);
+Quotient singletons(const ScalarCircuit& circuit);
 
 /// Each pair of vertices becomes one, and so does each cycle that comes of it. O(nodes).
-Quotient contract(const Circuit& circuit, const Quotient& quotient,
+Quotient contract(const ScalarCircuit& circuit, const Quotient& quotient,
                   const std::vector<std::pair<Number, Number>>& pairs);
 
 /// The operations that a node reads, inputs included; of one operand the second is -1.

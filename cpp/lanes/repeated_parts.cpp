@@ -25,14 +25,14 @@ class Components {
   std::vector<Number> parent_;
 };
 
-bool is_operation(const Circuit& circuit, Number node) { return circuit.nodes[node].code != Code::kInput; }
+bool is_operation(const ScalarCircuit& circuit, Number node) { return circuit.nodes[node].code != Code::kInput; }
 
 // The operations that some outputs need, operands first, and what they do in a form that does not name nodes.
 struct Traversal {
   std::vector<Number> operations, signature;
 };
 
-Traversal traversed(const Circuit& circuit, const std::vector<Number>& outputs) {
+Traversal traversed(const ScalarCircuit& circuit, const std::vector<Number>& outputs) {
   Traversal made;
   std::map<Number, Number> operations, inputs;  // node -> place in the order
   const auto reference = [&](Number node) {
@@ -76,7 +76,7 @@ Traversal traversed(const Circuit& circuit, const std::vector<Number>& outputs) 
 
 }  // namespace
 
-std::vector<Kernel> kernels_of(const Circuit& circuit) {
+std::vector<RepeatedPart> repeated_parts(const ScalarCircuit& circuit) {
   Components components(circuit.nodes.size());
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {
     const Node& node = circuit.nodes[i];
@@ -93,18 +93,18 @@ std::vector<Kernel> kernels_of(const Circuit& circuit) {
     outputs[found->second].push_back(output);
   }
   std::map<std::vector<Number>, std::size_t> known;
-  std::vector<Kernel> kernels;
+  std::vector<RepeatedPart> repeated;
   for (const std::vector<Number>& own : outputs) {
     Traversal made = traversed(circuit, own);
-    const auto [found, is_new] = known.emplace(std::move(made.signature), kernels.size());
-    if (is_new) kernels.emplace_back();
-    kernels[found->second].instances.push_back(std::move(made.operations));
+    const auto [found, is_new] = known.emplace(std::move(made.signature), repeated.size());
+    if (is_new) repeated.emplace_back();
+    repeated[found->second].instances.push_back(std::move(made.operations));
   }
-  return kernels;
+  return repeated;
 }
 
-PartOfCircuit part_of(const Circuit& circuit, const std::vector<Number>& operations) {
-  PartOfCircuit made;
+CircuitPart part_of(const ScalarCircuit& circuit, const std::vector<Number>& operations) {
+  CircuitPart made;
   made.circuit.groups = circuit.groups;
   made.circuit.width = circuit.width;
   for (Group& group : made.circuit.groups) group.fixed.clear();  // lanes of the whole circuit, not of this part
@@ -135,7 +135,7 @@ PartOfCircuit part_of(const Circuit& circuit, const std::vector<Number>& operati
 namespace {
 
 // Two sequences that do not depend on each other as one, with packs of one kind joined for the greatest saving.
-std::vector<Pack> joined(const std::vector<Pack>& a, const std::vector<Pack>& b, const Weights& weights) {
+std::vector<Pack> joined(const std::vector<Pack>& a, const std::vector<Pack>& b, const InstructionWeights& weights) {
   std::vector<std::vector<double>> saved(a.size() + 1, std::vector<double>(b.size() + 1, 0));
   for (std::size_t i = a.size(); i-- > 0;) {
     for (std::size_t j = b.size(); j-- > 0;) {
@@ -162,16 +162,16 @@ std::vector<Pack> joined(const std::vector<Pack>& a, const std::vector<Pack>& b,
 
 }  // namespace
 
-Schedule tiled(const Circuit& circuit, const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
-               Tiling tiling, const Weights& weights) {
-  Schedule whole;
+LaneSchedule tiled(const ScalarCircuit& circuit, const std::vector<RepeatedPart>& repeated,
+                   const std::vector<LaneSchedule>& schedules, Tiling tiling, const InstructionWeights& weights) {
+  LaneSchedule whole;
   whole.lane.assign(circuit.nodes.size(), -1);
   whole.exchanged.assign(circuit.nodes.size(), 0);
   Number first = 0;
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    const std::vector<std::vector<Number>>& instances = kernels[k].instances;
+  for (std::size_t k = 0; k < repeated.size(); ++k) {
+    const std::vector<std::vector<Number>>& instances = repeated[k].instances;
     const std::vector<Number>& model = instances[0];
-    const Schedule& own = schedules[k];
+    const LaneSchedule& own = schedules[k];
     const Number num_inputs = static_cast<Number>(own.lane.size() - model.size());
     Number lowest = circuit.width, highest = 0;
     for (std::size_t i = 0; i < model.size(); ++i) {

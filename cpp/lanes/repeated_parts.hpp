@@ -8,19 +8,19 @@
 namespace lw::lanes {
 
 // The same computation several times: each instance lists its operations, in one order for all of them.
-struct Kernel {
+struct RepeatedPart {
   std::vector<std::vector<Number>> instances;
 };
 
-// Every operation of the circuit that an output needs, in exactly one instance of one kernel. Inputs may be shared.
-std::vector<Kernel> kernels_of(const Circuit& circuit);
+// Every operation of the circuit that an output needs, in exactly one instance of one part. Inputs may be shared.
+std::vector<RepeatedPart> repeated_parts(const ScalarCircuit& circuit);
 
 // One instance as a circuit by itself: its inputs, then its operations in their order.
-struct PartOfCircuit {
-  Circuit circuit;
+struct CircuitPart {
+  ScalarCircuit circuit;
   std::vector<Number> nodes;  // of the whole circuit
 };
-PartOfCircuit part_of(const Circuit& circuit, const std::vector<Number>& operations);
+CircuitPart part_of(const ScalarCircuit& circuit, const std::vector<Number>& operations);
 
 // How instances lie beside each other.
 enum class Tiling {
@@ -29,10 +29,10 @@ enum class Tiling {
   kInterleaved  // their first lanes, their second lanes...
 };
 
-// A schedule of the whole circuit from one of each kernel (of `part_of` its first instance), with the operations of all
-// instances in one instruction; instructions of different kernels are joined where that saves most. Without packs if
+// A schedule of the whole circuit from one of each part (of `part_of` its first instance), with the operations of all
+// instances in one instruction; instructions of different parts are joined where that saves most. Without packs if
 // the lanes do not suffice. Grouped inputs have no lanes yet.
-Schedule tiled(const Circuit& circuit, const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
-               Tiling tiling, const Weights& weights);
+LaneSchedule tiled(const ScalarCircuit& circuit, const std::vector<RepeatedPart>& repeated,
+                   const std::vector<LaneSchedule>& schedules, Tiling tiling, const InstructionWeights& weights);
 
 }  // namespace lw::lanes

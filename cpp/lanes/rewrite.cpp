@@ -40,7 +40,7 @@ Rewritten needed_of(const Rewritten& all) {
 
 class Rewriter {
  public:
-  Rewriter(const Circuit& circuit, Association association) : from_(circuit), association_(association) {
+  Rewriter(const ScalarCircuit& circuit, Association association) : from_(circuit), association_(association) {
     made_.circuit.groups = circuit.groups;
     for (Group& group : made_.circuit.groups) {
       if (!group.fixed.empty()) group.packing = Packing::kGrouped;  // every element lies where it is said to
@@ -95,14 +95,14 @@ class Rewriter {
     const Node& node = from_.nodes[number];
     if (node.code == Code::kInput) return add(node, number);
     if (is_reassociated() && (is_sum(node.code) || node.code == Code::kMul)) {
-      std::vector<Term> terms;
+      std::vector<SumTerm> terms;
       if (association_ == Association::kRows && is_sum(node.code)) {
         terms = rows_of(number);
       } else {
         collect(number, {}, terms);
       }
       std::vector<Number> plus, minus;
-      for (const Term& term : terms) (term.is_negative ? minus : plus).push_back(term.node);
+      for (const SumTerm& term : terms) (term.is_negative ? minus : plus).push_back(term.node);
       const Code code = node.code == Code::kMul ? Code::kMul : Code::kAdd;
       if (plus.empty()) {  // only of differences of differences: leave them as they are
         return add({node.code, becomes_[node.left], becomes_[node.right]}, number);
@@ -119,13 +119,13 @@ class Rewriter {
   }
 
   // The terms of a sum, in rows where that may be; sums times a public number are terms times it there.
-  std::vector<Term> rows_of(Number number) {
-    std::vector<Term> terms, scaled;
+  std::vector<SumTerm> rows_of(Number number) {
+    std::vector<SumTerm> terms, scaled;
     collect(number, {}, terms);
-    if (std::all_of(terms.begin(), terms.end(), [](const Term& term) { return term.is_negative; })) return terms;
+    if (std::all_of(terms.begin(), terms.end(), [](const SumTerm& term) { return term.is_negative; })) return terms;
     collect(number, {.is_scaled = true}, scaled);
     const MakeNode make = [this](Node made) { return add(made, -1); };
-    std::vector<Term> rows = in_rows(scaled, made_.circuit.nodes, kinds_, make);
+    std::vector<SumTerm> rows = in_rows(scaled, made_.circuit.nodes, kinds_, make);
     return rows.size() < scaled.size() ? rows : terms;
   }
 
@@ -135,7 +135,7 @@ class Rewriter {
     Number constant = -1;    // that every term is multiplied by
   };
 
-  void collect(Number number, Collecting how, std::vector<Term>& terms) {
+  void collect(Number number, Collecting how, std::vector<SumTerm>& terms) {
     const Node& node = from_.nodes[number];
     for (const bool is_right : {false, true}) {
       const Number operand = is_right ? node.right : node.left;
@@ -179,7 +179,7 @@ class Rewriter {
     return static_cast<Number>(made_.circuit.nodes.size()) - 1;
   }
 
-  const Circuit& from_;
+  const ScalarCircuit& from_;
   Association association_;
   Kinds kinds_;
   Rewritten made_;
@@ -252,6 +252,8 @@ Rewritten unshared(const Rewritten& shared, std::size_t most) {
   return copier.run();
 }
 
-Rewritten rewritten(const Circuit& circuit, Association association) { return Rewriter(circuit, association).run(); }
+Rewritten rewritten(const ScalarCircuit& circuit, Association association) {
+  return Rewriter(circuit, association).run();
+}
 
 }  // namespace lw::lanes

@@ -8,7 +8,7 @@
 namespace lw::lanes {
 
 struct Rewritten {
-  Circuit circuit;
+  ScalarCircuit circuit;
   std::vector<Number> origin;  // of every node, the node of the first circuit that it is equal to, or -1
 };
 
@@ -21,7 +21,7 @@ enum class Association {
 };
 
 // Equal operations once, and what no output needs left out.
-Rewritten rewritten(const Circuit& circuit, Association association);
+Rewritten rewritten(const ScalarCircuit& circuit, Association association);
 
 // The same with every operation once for each use of it, so that each may lie where it is read: computing copies of it
 // in other lanes of the same instructions is free where its inputs may lie there. No nodes if nothing has several uses,

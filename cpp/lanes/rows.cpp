@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostVisited = 64;  // nodes of a term that are looked at for the inputs it reads
 constexpr std::size_t kMostReaders = 16;  // terms of a kind that read an input which still tells them apart
 
-using Terms = std::vector<Term>;
+using Terms = std::vector<SumTerm>;
 using Shares = std::vector<std::vector<std::pair<std::size_t, int>>>;
 
 std::set<Number> inputs_of(Number node, const std::vector<Node>& nodes) {
@@ -33,9 +33,9 @@ std::set<Number> inputs_of(Number node, const std::vector<Node>& nodes) {
 }
 
 // Adds kind after kind to rows.
-class Rows {
+class KindRows {
  public:
-  Rows(Terms rows, const std::vector<Node>& nodes, const MakeNode& make)
+  KindRows(Terms rows, const std::vector<Node>& nodes, const MakeNode& make)
       : rows_(std::move(rows)), nodes_(nodes), make_(make) {}
 
   void add(const Terms& terms) {
@@ -57,7 +57,7 @@ class Rows {
       rows_[best->first] = sum(before[best->first], terms[i]);
     }
     std::size_t row = 0;
-    for (const Term& term : rest) {
+    for (const SumTerm& term : rest) {
       while (is_taken[row] != 0) ++row;
       is_taken[row] = 1;
       rows_[row] = sum(before[row], term);
@@ -67,7 +67,7 @@ class Rows {
   Terms rows() && { return std::move(rows_); }
 
  private:
-  Term sum(Term a, Term b) const {
+  SumTerm sum(SumTerm a, SumTerm b) const {
     if (a.is_negative == b.is_negative) return {make_({Code::kAdd, a.node, b.node}), a.is_negative};
     if (a.is_negative) std::swap(a, b);
     return {make_({Code::kSub, a.node, b.node}), false};
@@ -111,10 +111,10 @@ class Rows {
     return true;
   }
 
-  Term total(const Terms& terms, std::size_t first, std::size_t last) const {
+  SumTerm total(const Terms& terms, std::size_t first, std::size_t last) const {
     if (last - first == 1) return terms[first];
     const std::size_t middle = first + std::bit_floor(last - first - 1);
-    const Term left = total(terms, first, middle);
+    const SumTerm left = total(terms, first, middle);
     return sum(left, total(terms, middle, last));
   }
 
@@ -147,12 +147,12 @@ Number Kinds::of(const std::vector<Node>& nodes, Number node) {
   return kinds_[node];
 }
 
-std::vector<Term> in_rows(const std::vector<Term>& terms, const std::vector<Node>& nodes, Kinds& kinds,
-                          const MakeNode& make) {
+std::vector<SumTerm> in_rows(const std::vector<SumTerm>& terms, const std::vector<Node>& nodes, Kinds& kinds,
+                             const MakeNode& make) {
   std::map<std::pair<Number, bool>, std::size_t> numbers;
   std::vector<Terms> parts;  // by kind and sign, in the order in which they appear
   std::set<Number> frequent;
-  for (const Term& term : terms) {
+  for (const SumTerm& term : terms) {
     const Number kind = kinds.of(nodes, term.node);
     const auto [found, is_new] = numbers.emplace(std::make_pair(kind, term.is_negative), parts.size());
     if (is_new) parts.emplace_back();
@@ -166,7 +166,7 @@ std::vector<Term> in_rows(const std::vector<Term>& terms, const std::vector<Node
   };
   std::stable_sort(parts.begin(), parts.end(), [&](const Terms& a, const Terms& b) { return order(a) > order(b); });
   Terms alone;  // left to the last sum: in a row they would set it apart from the others
-  Rows rows(parts[0], nodes, make);
+  KindRows rows(parts[0], nodes, make);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (parts[i].size() > 1) {
       rows.add(parts[i]);

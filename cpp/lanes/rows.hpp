@@ -12,7 +12,7 @@
 namespace lw::lanes {
 
 // Part of a sum.
-struct Term {
+struct SumTerm {
   Number node;
   bool is_negative;
 };
@@ -34,7 +34,7 @@ using MakeNode = std::function<Number(Node)>;
 // Terms fewer than these, whose sum is the same: where several kinds have several terms each, the most frequent kind
 // is added up to as many sums as the next one has terms, and each of these goes to the sum that reads the same inputs.
 // Terms as they are where there are no two such kinds.
-std::vector<Term> in_rows(const std::vector<Term>& terms, const std::vector<Node>& nodes, Kinds& kinds,
-                          const MakeNode& make);
+std::vector<SumTerm> in_rows(const std::vector<SumTerm>& terms, const std::vector<Node>& nodes, Kinds& kinds,
+                             const MakeNode& make);
 
 }  // namespace lw::lanes

@@ -17,12 +17,12 @@ struct Pack {
 
 // Packs are in an order in which every operand comes before its use. Inputs of free and replicated groups lie where
 // they are used, so they have no lane here (`copies.hpp` lays them out).
-struct Schedule {
+struct LaneSchedule {
   std::vector<Pack> packs;
   std::vector<Number> lane;              // of every operation, and of every input of a grouped vector; else -1
   std::vector<unsigned char> exchanged;  // whether a commutative operation reads its operands in the other order
 
-  bool operator==(const Schedule&) const = default;
+  bool operator==(const LaneSchedule&) const = default;
 };
 
 }  // namespace lw::lanes

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "lanes/annealing.hpp"
-#include "lanes/repeated_parts.hpp"
 #include "lanes/moves.hpp"
+#include "lanes/repeated_parts.hpp"
 #include "lanes/spans.hpp"
 #include "lanes/starts.hpp"
 #include "lanes/stencils.hpp"
@@ -16,7 +16,7 @@
 namespace lw::lanes {
 namespace {
 
-constexpr double kKernels = 0.3;   // of the work goes into kernels by themselves, where a circuit has several
+constexpr double kRepeated = 0.3;  // of the work goes into repeated parts by themselves, where a circuit has several
 constexpr double kSettled = 3000;  // schedules of one annealing after which a small circuit gains nothing more
 constexpr double kMostRounds = 24, kLast = 0.3;  // the best one found is annealed again with this part of the work
 constexpr std::size_t kMostCopies = 1000;        // operations of a circuit in which none is shared
@@ -27,15 +27,15 @@ constexpr double kQuotients = 0.2, kArcs = 10;   // of the work; arcs that are l
 constexpr std::size_t kMostQuotiented = 512;     // nodes of a circuit for which that is of use
 constexpr double kStarts = 0.3;                  // of the work, at most, goes into first schedules
 
-struct Candidate {
+struct PricedSchedule {
   const Rewritten* circuit;
   const Values* values;
-  Schedule schedule;
+  LaneSchedule schedule;
   double cost;
   bool is_quotient = false;  // annealed further in any case
 };
 
-void check_groups(const Circuit& circuit) {
+void check_groups(const ScalarCircuit& circuit) {
   std::vector<Number> inputs(circuit.groups.size(), 0);
   for (const Node& node : circuit.nodes) {
     if (node.code == Code::kInput) ++inputs[node.group];
@@ -48,7 +48,7 @@ void check_groups(const Circuit& circuit) {
 }
 
 // Whether some inputs may lie in several lanes.
-bool has_copies(const Circuit& circuit) {
+bool has_copies(const ScalarCircuit& circuit) {
   return std::any_of(circuit.groups.begin(), circuit.groups.end(),
                      [](const Group& group) { return group.packing != Packing::kGrouped && group.fixed.empty(); });
 }
@@ -62,16 +62,16 @@ Rewritten without_copies(const Rewritten& rewritten) {
   return made;
 }
 
-class Search {
+class ProgramSearch {
  public:
   // One or more forms of the circuit, each with its values, of which the first is the most promising.
   using Forms = std::vector<std::pair<const Rewritten*, const Values*>>;
 
-  Search(const Weights& weights, const SearchOptions& options)
+  ProgramSearch(const InstructionWeights& weights, const SearchOptions& options)
       : weights_(weights), options_(options), random_(options.seed) {}
 
   // Infinite if the copies of inputs do not fit, or where it exceeds the limit.
-  double price(const Candidate& candidate, double limit) {
+  double price(const PricedSchedule& candidate, double limit) {
     ++tried_;
     SynthesisBudget budget{.limit = limit};
     try {
@@ -93,7 +93,7 @@ class Search {
         for (const LaneOrder lanes : {LaneOrder::kTrees, LaneOrder::kPadded, LaneOrder::kPositions}) {
           for (const auto& [form, values] : forms) {
             if (is_spent()) return;
-            Candidate made{form, values, {}, 0};
+            PricedSchedule made{form, values, {}, 0};
             made.schedule.packs = packs_of(form->circuit, packs);
             assign_lanes(form->circuit, made.schedule, lanes, is_right);
             place_inputs(form->circuit, made.schedule);
@@ -107,7 +107,7 @@ class Search {
 
   void start_from_stencils(const Forms& forms) {
     for (const auto& [form, values] : forms) {
-      Candidate made{form, values, stencil_schedule(form->circuit), 0};
+      PricedSchedule made{form, values, stencil_schedule(form->circuit), 0};
       if (!made.schedule.packs.empty()) consider(std::move(made));
     }
   }
@@ -129,7 +129,7 @@ class Search {
       options.start = AnnealOptions::Start::kMatched;
       options.seed = options_.seed;
       AnnealTrace trace;
-      Candidate made{form, values, lanes::anneal(form->circuit, options, &trace), 0, true};
+      PricedSchedule made{form, values, lanes::anneal(form->circuit, options, &trace), 0, true};
       work_ += trace.work / kArcs;
       consider(std::move(made));
     }
@@ -141,7 +141,7 @@ class Search {
     const std::size_t count = std::min(options_.annealed, found_.size());
     const double budget = kEstimates * options_.work / static_cast<double>(count);
     for (std::size_t i = 0; i < count; ++i) {
-      Candidate made = found_[i];
+      PricedSchedule made = found_[i];
       SpanAnnealing annealing(made.circuit->circuit, made.schedule, weights_);
       const double before = annealing.cost();
       const double first = options_.hot * weights_.rotate, last = options_.cold * weights_.rotate;
@@ -157,24 +157,24 @@ class Search {
   }
 
   // Schedules put together from those of the circuit's separate parts, each computation solved once.
-  void start_from_kernels(const Rewritten& rewritten, const Values& values) {
-    const Circuit& circuit = rewritten.circuit;
-    const std::vector<Kernel> kernels = kernels_of(circuit);
+  void start_from_parts(const Rewritten& rewritten, const Values& values) {
+    const ScalarCircuit& circuit = rewritten.circuit;
+    const std::vector<RepeatedPart> repeated = repeated_parts(circuit);
     std::size_t instances = 0, operations = 0;
-    for (const Kernel& kernel : kernels) {
-      instances += kernel.instances.size();
-      operations += kernel.instances[0].size();
+    for (const RepeatedPart& one : repeated) {
+      instances += one.instances.size();
+      operations += one.instances[0].size();
     }
     if (instances < 2) return;
-    std::vector<Schedule> schedules;
-    for (const Kernel& kernel : kernels) {
-      const PartOfCircuit part = part_of(circuit, kernel.instances[0]);
+    std::vector<LaneSchedule> schedules;
+    for (const RepeatedPart& one : repeated) {
+      const CircuitPart part = part_of(circuit, one.instances[0]);
       const Rewritten own{part.circuit, {}};
       const Values own_values(part.circuit);
       SearchOptions options = options_;
       options.work =
-          kKernels * options_.work * static_cast<double>(kernel.instances[0].size()) / static_cast<double>(operations);
-      Search search(weights_, options);
+          kRepeated * options_.work * static_cast<double>(one.instances[0].size()) / static_cast<double>(operations);
+      ProgramSearch search(weights_, options);
       search.start({{&own, &own_values}});
       if (!search.has_found()) return;
       search.run();
@@ -183,7 +183,7 @@ class Search {
       schedules.push_back(search.best().schedule);
     }
     for (const Tiling tiling : {Tiling::kTight, Tiling::kPadded, Tiling::kInterleaved}) {
-      Candidate made{&rewritten, &values, tiled(circuit, kernels, schedules, tiling, weights_), 0};
+      PricedSchedule made{&rewritten, &values, tiled(circuit, repeated, schedules, tiling, weights_), 0};
       if (made.schedule.packs.empty()) continue;
       split(circuit, made.schedule);
       place_inputs(circuit, made.schedule);
@@ -192,10 +192,10 @@ class Search {
   }
 
   // Anneal a candidate within a budget of work.
-  void anneal(Candidate candidate, double budget, double warm) {
+  void anneal(PricedSchedule candidate, double budget, double warm) {
     const Moves moves(candidate.circuit->circuit);
     const double begun = work_, first = warm * weights_.rotate, last = options_.cold * weights_.rotate;
-    Candidate best = candidate, next = candidate;
+    PricedSchedule best = candidate, next = candidate;
     while (work_ - begun < budget) {
       const double done = (work_ - begun) / budget;
       const double temperature = first * std::pow(last / first, done);
@@ -216,7 +216,7 @@ class Search {
   void run() {
     estimate();
     sort_found();
-    std::vector<Candidate> starts(
+    std::vector<PricedSchedule> starts(
         found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(std::min(options_.annealed, found_.size())));
     for (std::size_t i = starts.size(); i < found_.size(); ++i) {
       if (found_[i].is_quotient) starts.push_back(found_[i]);
@@ -233,13 +233,13 @@ class Search {
     if (left > 0) anneal(best(), left * kLast, options_.warm);
   }
 
-  const Candidate& best() const {
+  const PricedSchedule& best() const {
     return *std::min_element(found_.begin(), found_.end(),
-                             [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+                             [](const PricedSchedule& a, const PricedSchedule& b) { return a.cost < b.cost; });
   }
 
-  Found finished() const {
-    const Candidate& chosen = best();
+  FoundProgram finished() const {
+    const PricedSchedule& chosen = best();
     return {*chosen.circuit, chosen.schedule,
             synthesize(chosen.circuit->circuit, *chosen.values, chosen.schedule, weights_, options_.movement), tried_};
   }
@@ -248,7 +248,7 @@ class Search {
   bool is_spent() const { return !found_.empty() && work_ >= options_.work * kStarts; }
 
   // Packs of more operations than there are lanes become several.
-  static void split(const Circuit& circuit, Schedule& schedule) {
+  static void split(const ScalarCircuit& circuit, LaneSchedule& schedule) {
     const auto width = static_cast<std::ptrdiff_t>(circuit.width);
     std::vector<Pack> packs;
     for (const Pack& pack : schedule.packs) {
@@ -262,24 +262,24 @@ class Search {
 
   void sort_found() {
     std::stable_sort(found_.begin(), found_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+                     [](const PricedSchedule& a, const PricedSchedule& b) { return a.cost < b.cost; });
   }
 
-  void consider(Candidate candidate) {
+  void consider(PricedSchedule candidate) {
     candidate.cost = price(candidate, found_.empty() ? std::numeric_limits<double>::infinity() : kFar * lowest_);
     lowest_ = found_.empty() ? candidate.cost : std::min(lowest_, candidate.cost);
     if (!std::isfinite(candidate.cost)) return;
-    const bool is_new = std::none_of(found_.begin(), found_.end(), [&](const Candidate& other) {
+    const bool is_new = std::none_of(found_.begin(), found_.end(), [&](const PricedSchedule& other) {
       return other.circuit == candidate.circuit && other.cost == candidate.cost &&
              other.schedule.lane == candidate.schedule.lane;
     });
     if (is_new) found_.push_back(std::move(candidate));
   }
 
-  Weights weights_;
+  InstructionWeights weights_;
   SearchOptions options_;
   Random random_;
-  std::vector<Candidate> found_;
+  std::vector<PricedSchedule> found_;
   double lowest_ = 0;  // cost of the candidates
   double work_ = 0;
   std::int64_t tried_ = 0;
@@ -287,7 +287,7 @@ class Search {
 
 }  // namespace
 
-Found search(const Circuit& circuit, const Weights& weights, const SearchOptions& options) {
+FoundProgram search(const ScalarCircuit& circuit, const InstructionWeights& weights, const SearchOptions& options) {
   check_groups(circuit);
   const Rewritten plain = rewritten(circuit, Association::kAsWritten);
   const Rewritten trees = rewritten(circuit, Association::kTrees), rows = rewritten(circuit, Association::kRows);
@@ -298,8 +298,8 @@ Found search(const Circuit& circuit, const Weights& weights, const SearchOptions
   const Rewritten single = without_copies(regular);
   const Rewritten copies = options.copies && has_copies(circuit) ? unshared(regular, kMostCopies) : Rewritten{};
   const Values copy_values(copies.circuit);
-  Search search(weights, options);
-  Search::Forms forms = {{&trees, &tree_values}, {&plain, &plain_values}};
+  ProgramSearch search(weights, options);
+  ProgramSearch::Forms forms = {{&trees, &tree_values}, {&plain, &plain_values}};
   if (has_rows) forms.insert(forms.begin(), {&rows, &row_values});
   if (!copies.circuit.nodes.empty()) forms.insert(forms.begin(), {&copies, &copy_values});
   // Copies of replicated inputs may not fit where operations hardly do.
@@ -308,7 +308,7 @@ Found search(const Circuit& circuit, const Weights& weights, const SearchOptions
   search.start(forms);
   search.start_from_scalars(forms);
   search.start_from_quotients(forms);
-  search.start_from_kernels(regular, regular_values);
+  search.start_from_parts(regular, regular_values);
   if (!search.has_found()) {
     throw Error(ErrorKind::kRange, "no schedule of " + std::to_string(circuit.nodes.size()) + " operations fits " +
                                        std::to_string(circuit.width) + " lanes");

@@ -19,15 +19,15 @@ struct SearchOptions {
   MovementOptions movement;
 };
 
-struct Found {
+struct FoundProgram {
   Rewritten circuit;  // the circuit that the schedule is one of: sums may be in other trees
-  Schedule schedule;
+  LaneSchedule schedule;
   VectorProgram program;
   std::int64_t tried = 0;  // schedules
 };
 
 // The cheapest program found: from regular first schedules, and the scalar one, by annealing on the true cost of the
 // code. Deterministic for the same circuit, weights and options.
-Found search(const Circuit& circuit, const Weights& weights, const SearchOptions& options);
+FoundProgram search(const ScalarCircuit& circuit, const InstructionWeights& weights, const SearchOptions& options);
 
 }  // namespace lw::lanes

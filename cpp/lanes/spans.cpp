@@ -16,7 +16,8 @@ std::uint64_t triple_key(std::uint64_t operand, std::uint64_t source, std::uint6
 
 }  // namespace
 
-SpanAnnealing::SpanAnnealing(const Circuit& circuit, const Schedule& schedule, const Weights& weights)
+SpanAnnealing::SpanAnnealing(const ScalarCircuit& circuit, const LaneSchedule& schedule,
+                             const InstructionWeights& weights)
     : circuit_(circuit),
       schedule_(schedule),
       weights_(weights),
@@ -54,19 +55,19 @@ SpanAnnealing::SpanAnnealing(const Circuit& circuit, const Schedule& schedule, c
       arcs_.push_back({operand, number, is_right});
     }
   }
-  for (const Arc& arc : arcs_) count(arc, 1);
+  for (const OperandArc& arc : arcs_) count(arc, 1);
 }
 
-Number SpanAnnealing::span(const Arc& arc) const {
+Number SpanAnnealing::span(const OperandArc& arc) const {
   return modulo(schedule_.lane[arc.from] - schedule_.lane[arc.to], circuit_.width);
 }
 
-std::uint64_t SpanAnnealing::side(const Arc& arc) const {
+std::uint64_t SpanAnnealing::side(const OperandArc& arc) const {
   const bool is_right = arc.is_right != (schedule_.exchanged[arc.to] != 0 && is_binary(circuit_.nodes[arc.to].code));
   return 2 * static_cast<std::uint64_t>(source_[arc.to]) + is_right;
 }
 
-void SpanAnnealing::count(const Arc& arc, int sign) {
+void SpanAnnealing::count(const OperandArc& arc, int sign) {
   const std::uint64_t own = static_cast<std::uint64_t>(span(arc)),
                       source = static_cast<std::uint64_t>(source_[arc.from]);
   const auto tally = [&](Counter& counter, std::uint64_t key, double price) {
@@ -84,7 +85,7 @@ void SpanAnnealing::count(const Arc& arc, int sign) {
 
 double SpanAnnealing::recount() const {
   Counter rotations, reads;
-  for (const Arc& arc : arcs_) {
+  for (const OperandArc& arc : arcs_) {
     const std::uint64_t own = static_cast<std::uint64_t>(span(arc)),
                         source = static_cast<std::uint64_t>(source_[arc.from]);
     if (own != 0) ++rotations[pair_key(source, own)];
@@ -98,7 +99,7 @@ double SpanAnnealing::recount() const {
 bool SpanAnnealing::propose(Random& random, std::vector<std::pair<Number, Number>>& moved) const {
   const Number node = movable_[random.below(movable_.size())];
   if (arcs_of_[node].empty()) return false;
-  const Arc& arc = arcs_[arcs_of_[node][random.below(arcs_of_[node].size())]];
+  const OperandArc& arc = arcs_[arcs_of_[node][random.below(arcs_of_[node].size())]];
   Number steps = 0;
   if (random.below(2) == 0) steps = span(arcs_[random.below(arcs_.size())]);
   const Number lane = arc.from == node ? modulo(schedule_.lane[arc.to] + steps, circuit_.width)

@@ -13,9 +13,9 @@ namespace {
 
 using Users = std::vector<std::vector<Number>>;
 
-bool is_operation(const Circuit& circuit, Number node) { return circuit.nodes[node].code != Code::kInput; }
+bool is_operation(const ScalarCircuit& circuit, Number node) { return circuit.nodes[node].code != Code::kInput; }
 
-Users users_of(const Circuit& circuit) {
+Users users_of(const ScalarCircuit& circuit) {
   Users users(circuit.nodes.size());
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {
     const Node& node = circuit.nodes[i];
@@ -26,7 +26,7 @@ Users users_of(const Circuit& circuit) {
   return users;
 }
 
-std::vector<Pack> by_level(const Circuit& circuit, const std::vector<Number>& level) {
+std::vector<Pack> by_level(const ScalarCircuit& circuit, const std::vector<Number>& level) {
   std::map<std::pair<Number, Code>, Pack> packs;
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {
     const Node& node = circuit.nodes[i];
@@ -40,7 +40,7 @@ std::vector<Pack> by_level(const Circuit& circuit, const std::vector<Number>& le
   return result;
 }
 
-std::vector<Pack> by_readiness(const Circuit& circuit) {
+std::vector<Pack> by_readiness(const ScalarCircuit& circuit) {
   const Users users = users_of(circuit);
   std::vector<Number> missing(circuit.nodes.size(), 0);
   std::array<std::vector<Number>, kNumCodes> ready;
@@ -71,7 +71,7 @@ std::vector<Pack> by_readiness(const Circuit& circuit) {
 
 }  // namespace
 
-std::vector<Pack> packs_of(const Circuit& circuit, PackOrder order) {
+std::vector<Pack> packs_of(const ScalarCircuit& circuit, PackOrder order) {
   if (order == PackOrder::kReady) return by_readiness(circuit);
   const std::size_t count = circuit.nodes.size();
   std::vector<Number> level(count, 0);
@@ -96,7 +96,7 @@ namespace {
 
 class LaneWalk {
  public:
-  LaneWalk(const Circuit& circuit, Schedule& schedule, bool is_right)
+  LaneWalk(const ScalarCircuit& circuit, LaneSchedule& schedule, bool is_right)
       : circuit_(circuit),
         schedule_(schedule),
         is_right_(is_right),
@@ -180,8 +180,8 @@ class LaneWalk {
     schedule_.lane[node] = lane;
   }
 
-  const Circuit& circuit_;
-  Schedule& schedule_;
+  const ScalarCircuit& circuit_;
+  LaneSchedule& schedule_;
   bool is_right_;
   std::vector<Number> pack_;
   std::vector<std::set<Number>> taken_;  // lanes of each pack
@@ -190,7 +190,7 @@ class LaneWalk {
 
 }  // namespace
 
-void assign_lanes(const Circuit& circuit, Schedule& schedule, LaneOrder order, bool is_right) {
+void assign_lanes(const ScalarCircuit& circuit, LaneSchedule& schedule, LaneOrder order, bool is_right) {
   schedule.lane.assign(circuit.nodes.size(), -1);
   schedule.exchanged.assign(circuit.nodes.size(), 0);
   LaneWalk walk(circuit, schedule, is_right);
@@ -231,7 +231,7 @@ std::vector<Number> most_frequent(const std::map<Number, int>& steps) {
 
 }  // namespace
 
-void place_inputs(const Circuit& circuit, Schedule& schedule) {
+void place_inputs(const ScalarCircuit& circuit, LaneSchedule& schedule) {
   const Users users = users_of(circuit);
   std::vector<std::vector<Number>> inputs(circuit.groups.size());
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {
@@ -288,8 +288,8 @@ void place_inputs(const Circuit& circuit, Schedule& schedule) {
   }
 }
 
-Schedule scalar_schedule(const Circuit& circuit) {
-  Schedule schedule;
+LaneSchedule scalar_schedule(const ScalarCircuit& circuit) {
+  LaneSchedule schedule;
   schedule.lane.assign(circuit.nodes.size(), -1);
   schedule.exchanged.assign(circuit.nodes.size(), 0);
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {

@@ -14,7 +14,7 @@ enum class PackOrder {
 };
 
 // Which operations share an instruction: as few instructions as the order gives.
-std::vector<Pack> packs_of(const Circuit& circuit, PackOrder order);
+std::vector<Pack> packs_of(const ScalarCircuit& circuit, PackOrder order);
 
 enum class LaneOrder {
   kTrees,     // the leaves of one output after the other
@@ -24,12 +24,12 @@ enum class LaneOrder {
 
 // Lanes in which most operations lie beside their first operands, outputs alike.
 // is_right  an operation with two computed operands lies where its right one does
-void assign_lanes(const Circuit& circuit, Schedule& schedule, LaneOrder order, bool is_right);
+void assign_lanes(const ScalarCircuit& circuit, LaneSchedule& schedule, LaneOrder order, bool is_right);
 
 // Lanes of the inputs of grouped vectors, so that few different rotations bring them to their uses.
-void place_inputs(const Circuit& circuit, Schedule& schedule);
+void place_inputs(const ScalarCircuit& circuit, LaneSchedule& schedule);
 
 // Every operation an instruction of its own, all in lane 0.
-Schedule scalar_schedule(const Circuit& circuit);
+LaneSchedule scalar_schedule(const ScalarCircuit& circuit);
 
 }  // namespace lw::lanes

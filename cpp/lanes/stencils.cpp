@@ -16,13 +16,13 @@ using Likeness = std::pair<Number, Number>;
 
 class Stencil {
  public:
-  explicit Stencil(const Circuit& circuit) : circuit_(circuit), pack_(circuit.nodes.size(), -1) {
+  explicit Stencil(const ScalarCircuit& circuit) : circuit_(circuit), pack_(circuit.nodes.size(), -1) {
     schedule_.lane.assign(circuit.nodes.size(), -1);
     schedule_.exchanged.assign(circuit.nodes.size(), false);
     is_anchor_.assign(circuit.nodes.size(), false);
   }
 
-  Schedule run() {
+  LaneSchedule run() {
     place_inputs();
     for (std::size_t i = 0; i < circuit_.nodes.size(); ++i) {
       if (circuit_.nodes[i].code == Code::kInput) continue;
@@ -92,8 +92,8 @@ class Stencil {
     return {kind, schedule_.lane[operand] < 0 ? 0 : schedule_.lane[operand] - lane};
   }
 
-  const Circuit& circuit_;
-  Schedule schedule_;
+  const ScalarCircuit& circuit_;
+  LaneSchedule schedule_;
   std::vector<Number> pack_;     // of every operation
   std::vector<bool> is_anchor_;  // whether a node is, or reads, an input of the largest packed group
   std::map<std::tuple<Code, Likeness, Likeness, Number>, std::size_t> packs_;
@@ -102,6 +102,6 @@ class Stencil {
 
 }  // namespace
 
-Schedule stencil_schedule(const Circuit& circuit) { return Stencil(circuit).run(); }
+LaneSchedule stencil_schedule(const ScalarCircuit& circuit) { return Stencil(circuit).run(); }
 
 }  // namespace lw::lanes

@@ -9,6 +9,6 @@ namespace lw::lanes {
 // Operations whose operands are alike and lie equally far away share an instruction, so that every different distance
 // is one rotation. No packs if some operation reads no packed input,
 // or if nearly all are different.
-Schedule stencil_schedule(const Circuit& circuit);
+LaneSchedule stencil_schedule(const ScalarCircuit& circuit);
 
 }  // namespace lw::lanes

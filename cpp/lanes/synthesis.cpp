@@ -13,8 +13,8 @@ namespace {
 
 class Synthesis {
  public:
-  Synthesis(const Circuit& circuit, const Values& values, const Schedule& schedule, const Weights& weights,
-            const MovementOptions& options)
+  Synthesis(const ScalarCircuit& circuit, const Values& values, const LaneSchedule& schedule,
+            const InstructionWeights& weights, const MovementOptions& options)
       : circuit_(circuit), schedule_(schedule), options_(options), builder_(circuit, values, weights) {}
 
   VectorProgram run(double limit) {
@@ -36,13 +36,13 @@ class Synthesis {
   double work() const { return builder_.work(); }
 
  private:
-  struct Operand {
+  struct OperandWants {
     std::vector<Want> wants;
-    std::map<Number, std::size_t> blocks;  // group -> number of the block that it reads
+    std::map<Number, std::size_t> reads;  // group -> number of the read that it reads
   };
 
-  Operand operand(const Pack& pack, bool is_right) {
-    Operand made;
+  OperandWants operand(const Pack& pack, bool is_right) {
+    OperandWants made;
     for (const Number node : pack.nodes) {
       const Node& own = circuit_.nodes[node];
       const bool crosses = is_binary(own.code) && schedule_.exchanged[node] != 0;
@@ -68,22 +68,22 @@ class Synthesis {
     const Pack& pack = schedule_.packs[number];
     for (const bool is_right : {false, true}) {
       if (is_right && !is_binary(pack.code)) break;
-      Operand made = operand(pack, is_right);
-      std::map<Number, Block> own;
+      OperandWants made = operand(pack, is_right);
+      std::map<Number, GroupRead> own;
       for (const Want& want : made.wants) {
         if (!is_placed_by_use(want.value)) continue;
         const Number group = circuit_.nodes[want.value].group;
         own[group].group = group;
         own[group].entries.emplace_back(want.lane, want.value);
       }
-      for (auto& [group, block] : own) {
+      for (auto& [group, read] : own) {
         for (const Want& want : made.wants) {
           if (circuit_.nodes[want.value].code != Code::kInput || circuit_.nodes[want.value].group != group) {
-            block.cleared.push_back(want.lane);
+            read.cleared.push_back(want.lane);
           }
         }
-        made.blocks[group] = blocks_.size();
-        blocks_.push_back(std::move(block));
+        made.reads[group] = reads_.size();
+        reads_.push_back(std::move(read));
       }
       operands_.push_back(std::move(made));
     }
@@ -93,10 +93,10 @@ class Synthesis {
     // Outputs that are inputs are read from the vectors of inputs: they want some lane, whichever.
     for (const Number output : circuit_.outputs) {
       if (!is_placed_by_use(output)) continue;
-      Block block{.group = circuit_.nodes[output].group, .entries = {{0, output}}, .cleared = {}};
-      blocks_.push_back(std::move(block));
+      GroupRead read{.group = circuit_.nodes[output].group, .entries = {{0, output}}, .cleared = {}};
+      reads_.push_back(std::move(read));
     }
-    const std::vector<std::vector<Lanes>> vectors = place_blocks(circuit_, blocks_);
+    const std::vector<std::vector<Lanes>> vectors = place_reads(circuit_, reads_);
     registers_.resize(circuit_.groups.size());
     std::vector<std::map<Number, Number>> grouped(circuit_.groups.size());
     for (std::size_t i = 0; i < circuit_.nodes.size(); ++i) {
@@ -113,14 +113,14 @@ class Synthesis {
       for (std::size_t i = 0; i < vectors[group].size(); ++i)
         make_input(number, static_cast<Number>(i), vectors[group][i]);
     }
-    for (Operand& operand : operands_) {
-      std::map<Number, std::size_t> next;  // entry of each group's block: wants are in the order of their lanes, too
+    for (OperandWants& operand : operands_) {
+      std::map<Number, std::size_t> next;  // entry of each group's read: wants are in the order of their lanes, too
       for (Want& want : operand.wants) {
         if (!is_placed_by_use(want.value)) continue;
         const Number group = circuit_.nodes[want.value].group;
-        const Block& block = blocks_[operand.blocks.at(group)];
-        want.source = registers_[group][block.vector];
-        want.steps = block.steps[next[group]++];
+        const GroupRead& read = reads_[operand.reads.at(group)];
+        want.source = registers_[group][read.vector];
+        want.steps = read.steps[next[group]++];
       }
     }
   }
@@ -153,26 +153,26 @@ class Synthesis {
       if (pack.code == Code::kNeg) {
         made = builder_.negate(operand);
       } else {
-        std::vector<Entry> table;
+        std::vector<LaneEntry> table;
         for (const Number node : pack.nodes) table.emplace_back(schedule_.lane[node], circuit_.nodes[node].right);
         std::sort(table.begin(), table.end());
         made = builder_.with_table(pack.code, operand, std::move(table));
       }
     }
-    std::vector<Entry>& computes = builder_.instruction(made).computes;
+    std::vector<LaneEntry>& computes = builder_.instruction(made).computes;
     for (const Number node : pack.nodes) computes.emplace_back(schedule_.lane[node], node);
     std::sort(computes.begin(), computes.end());
     check(made);
   }
 
-  bool rotates(const Operand& operand) {
+  bool rotates(const OperandWants& operand) {
     for (const Want& want : operand.wants) {
       if (want.source >= 0) {
         if (want.steps != 0) return true;
         continue;
       }
       bool is_there = false;
-      for (const Place& place : builder_.places(want.value)) is_there = is_there || place.lane == want.lane;
+      for (const ValuePlace& place : builder_.places(want.value)) is_there = is_there || place.lane == want.lane;
       if (!is_there) return true;
     }
     return false;
@@ -192,27 +192,27 @@ class Synthesis {
   }
 
   Number find_output(Number output) {
-    const std::vector<Place>& places = builder_.places(builder_.values().first(output));
+    const std::vector<ValuePlace>& places = builder_.places(builder_.values().first(output));
     if (places.empty())
       throw Error(ErrorKind::kValue, "schedule: output " + std::to_string(output) + " is not computed");
     builder_.program().outputs.push_back({places[0].instruction, places[0].lane});
     return places[0].instruction;
   }
 
-  const Circuit& circuit_;
-  const Schedule& schedule_;
+  const ScalarCircuit& circuit_;
+  const LaneSchedule& schedule_;
   const MovementOptions& options_;
   Builder builder_;
-  std::vector<Operand> operands_;
-  std::vector<Block> blocks_;
+  std::vector<OperandWants> operands_;
+  std::vector<GroupRead> reads_;
   std::vector<std::vector<Number>> registers_;
   std::size_t next_ = 0;
 };
 
 }  // namespace
 
-VectorProgram synthesize(const Circuit& circuit, const Values& values, const Schedule& schedule, const Weights& weights,
-                         const MovementOptions& options, SynthesisBudget* budget) {
+VectorProgram synthesize(const ScalarCircuit& circuit, const Values& values, const LaneSchedule& schedule,
+                         const InstructionWeights& weights, const MovementOptions& options, SynthesisBudget* budget) {
   SynthesisBudget none;
   if (budget == nullptr) budget = &none;
   Synthesis synthesis(circuit, values, schedule, weights, options);

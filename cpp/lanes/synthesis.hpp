@@ -17,7 +17,8 @@ struct SynthesisBudget {
 
 // The vector program that computes every pack of a schedule in its lanes. Throws kValue for a schedule that is not one
 // of the circuit, kRange where the copies of inputs do not fit.
-VectorProgram synthesize(const Circuit& circuit, const Values& values, const Schedule& schedule, const Weights& weights,
-                         const MovementOptions& options, SynthesisBudget* budget = nullptr);
+VectorProgram synthesize(const ScalarCircuit& circuit, const Values& values, const LaneSchedule& schedule,
+                         const InstructionWeights& weights, const MovementOptions& options,
+                         SynthesisBudget* budget = nullptr);
 
 }  // namespace lw::lanes

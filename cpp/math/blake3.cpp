@@ -17,19 +17,19 @@ constexpr std::uint32_t kChunkStart = 1, kChunkEnd = 2, kParent = 4, kRoot = 8, 
 constexpr ChainingValue kIv = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
-using Schedule = std::array<std::array<std::uint8_t, 16>, 7>;
+using MessageSchedule = std::array<std::array<std::uint8_t, 16>, 7>;
 
 /// Which message word each of the sixteen places of each round uses.
-constexpr Schedule make_schedule() {
+constexpr MessageSchedule make_schedule() {
   constexpr std::uint8_t kPermutation[16] = {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8};
-  Schedule schedule{};
+  MessageSchedule schedule{};
   for (std::uint8_t i = 0; i < 16; ++i) schedule[0][i] = i;
   for (std::size_t round = 1; round < 7; ++round) {
     for (std::size_t i = 0; i < 16; ++i) schedule[round][i] = schedule[round - 1][kPermutation[i]];
   }
   return schedule;
 }
-constexpr Schedule kSchedule = make_schedule();
+constexpr MessageSchedule kSchedule = make_schedule();
 
 template <typename Word>
 inline void mix(Word& a, Word& b, Word& c, Word& d, Word x, Word y) noexcept {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kStreamBlockBytes = 64;
 constexpr std::size_t kStepBytes = kStreamBlockBytes * kWords;
 
-using State = std::array<Words4, 16>;
+using ChaChaState = std::array<Words4, 16>;
 
 void quarter_round(Words4& a, Words4& b, Words4& c, Words4& d) noexcept {
   a += b;
@@ -28,8 +28,8 @@ void quarter_round(Words4& a, Words4& b, Words4& c, Words4& d) noexcept {
   b = rotate_right<25>(b ^ c);
 }
 
-State initial_state(std::span<const std::uint8_t, 32> key, std::uint32_t counter) noexcept {
-  State state{};
+ChaChaState initial_state(std::span<const std::uint8_t, 32> key, std::uint32_t counter) noexcept {
+  ChaChaState state{};
   constexpr std::uint32_t kSigma[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};  // "expand 32-byte k"
   for (std::size_t i = 0; i < 4; ++i) state[i] = broadcast(kSigma[i]);
   for (std::size_t i = 0; i < 8; ++i) {
@@ -42,8 +42,8 @@ State initial_state(std::span<const std::uint8_t, 32> key, std::uint32_t counter
 }
 
 /// Four consecutive blocks, word i of each vector being of block state[12][i].
-void four_blocks(const State& state, std::uint8_t* out) noexcept {
-  State x = state;
+void four_blocks(const ChaChaState& state, std::uint8_t* out) noexcept {
+  ChaChaState x = state;
   for (int round = 0; round < 10; ++round) {
     for (std::size_t i = 0; i < 4; ++i) quarter_round(x[i], x[4 + i], x[8 + i], x[12 + i]);
     for (std::size_t i = 0; i < 4; ++i) {
@@ -82,7 +82,7 @@ std::span<const WideStep> wide_steps_here() noexcept {
 }
 
 /// As many whole wide steps as fit; returns what is left. The counter of `state` moves on.
-std::span<std::uint8_t> wide_steps(State& state, std::span<std::uint8_t> out) noexcept {
+std::span<std::uint8_t> wide_steps(ChaChaState& state, std::span<std::uint8_t> out) noexcept {
   if (out.size() < 8 * kStreamBlockBytes) return out;
   std::array<std::uint32_t, 16> words;
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = state[i][0];
@@ -106,7 +106,7 @@ void chacha20_keystream(std::span<const std::uint8_t, 32> key, std::uint32_t cou
     throw Error(ErrorKind::kValue, "chacha20: " + std::to_string(out.size()) + " bytes from block " +
                                        std::to_string(counter) + " pass the end of the stream; use another key");
   }
-  State state = initial_state(key, counter);
+  ChaChaState state = initial_state(key, counter);
   out = wide_steps(state, out);
   while (out.size() >= kStepBytes) {
     four_blocks(state, out.data());

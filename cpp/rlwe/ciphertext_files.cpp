@@ -177,7 +177,7 @@ CiphertextReader::CiphertextReader(const Source& source, const Context& context)
 
 void CiphertextReader::add_item(cbor::Field field, std::size_t section) {
   require_keys(field, "name", "seed", "object");
-  Item item{std::string(field["name"].as_text()), {}, 0, section, 0, 1};
+  StoredCiphertext item{std::string(field["name"].as_text()), {}, 0, section, 0, 1};
   item.value = read_description(field, context_, item.degree);
   if (field.find("seed")) item.value.seed = SeedRef{read_hash(field["seed"]), field["object"].as_unsigned()};
   item.value.key_set = key_set_;

@@ -47,7 +47,7 @@ class CiphertextReader {
   std::uint64_t touched_bytes() const noexcept { return reader_.touched_bytes(); }
 
  private:
-  struct Item {
+  struct StoredCiphertext {
     std::string name;
     Ciphertext value;  // without rows
     std::uint32_t degree;
@@ -60,7 +60,7 @@ class CiphertextReader {
   const Context& context_;
   Reader reader_;
   KeySetId key_set_{};
-  std::vector<Item> items_;
+  std::vector<StoredCiphertext> items_;
 };
 
 }  // namespace lw

@@ -4,8 +4,8 @@
 
 namespace lw {
 
-std::vector<Run> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted) {
-  std::vector<Run> runs;
+std::vector<LimbRun> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted) {
+  std::vector<LimbRun> runs;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto place = std::find(held.begin(), held.end(), wanted[i]);
     if (place == held.end()) return {};

@@ -14,13 +14,13 @@ enum class Basis : std::uint8_t { kQ = 0, kQP = 1 };
 
 /// A stretch of rows that two limb lists share: rows [first_in, first_in + count) of the one
 /// are rows [first_out, first_out + count) of the other.
-struct Run {
+struct LimbRun {
   std::size_t first_in, first_out, count;
 };
 
 /// Where the limbs of `wanted` lie in `held`, as maximal runs (one run if `wanted` is a prefix).
 /// Empty if a wanted limb is not held.
-std::vector<Run> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted);
+std::vector<LimbRun> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted);
 
 /// Owns the ring. Safe to share between threads.
 class Context {

@@ -178,7 +178,7 @@ std::optional<std::size_t> EvaluationKeyFile::find(const KeySpec& spec) const {
   const Parameters& parameters = context_.parameters();
   const LimbList wanted = parameters.basis(spec.level);
   for (std::size_t i = 0; i < keys_.size(); ++i) {
-    const Entry& key = keys_[i];
+    const StoredKey& key = keys_[i];
     if (key.spec.kind != spec.kind || key.spec.galois_element != spec.galois_element) continue;
     if (!find_runs(key.shape.limbs, wanted).empty()) return i;
   }
@@ -201,7 +201,7 @@ std::size_t EvaluationKeyFile::bytes_in_memory(std::size_t i, Level level) const
 
 EvaluationKey EvaluationKeyFile::read(std::size_t i, Level level) const {
   const Parameters& parameters = context_.parameters();
-  const Entry& stored = keys_.at(i);
+  const StoredKey& stored = keys_.at(i);
   const KeyShape part = shape_at(i, level);
   EvaluationKey key{stored.spec, id_, stored.seed, part.digit_numbers(), nullptr, nullptr};
   key.spec.level = level;

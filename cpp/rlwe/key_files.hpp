@@ -45,7 +45,7 @@ class EvaluationKeyFile {
   std::uint64_t touched_bytes() const noexcept { return reader_.touched_bytes(); }
 
  private:
-  struct Entry {
+  struct StoredKey {
     KeySpec spec;
     SeedRef seed;
     KeyShape shape;
@@ -55,7 +55,7 @@ class EvaluationKeyFile {
   const Context& context_;
   Reader reader_;
   KeySetId id_;
-  std::vector<Entry> keys_;
+  std::vector<StoredKey> keys_;
 };
 
 }  // namespace lw

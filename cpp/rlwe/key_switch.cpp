@@ -87,7 +87,7 @@ class Pairs {
 }  // namespace
 
 void copy_limbs(const Ring& ring, PolyRows& to, std::uint32_t to_poly, const PolyRows& from, std::uint32_t from_poly) {
-  for (const Run& run : find_runs(from.limbs(), to.limbs())) {
+  for (const LimbRun& run : find_runs(from.limbs(), to.limbs())) {
     copy_rows(ring, to.rows(to_poly, 1, run.first_out, run.count), from.rows(from_poly, 1, run.first_in, run.count));
   }
 }
@@ -197,7 +197,7 @@ PolyRows mod_down(const Ring& ring, const PolyRows& x, const LimbList& to) {
   for (std::uint32_t p = 0; p < x.polys(); ++p) copy_limbs(ring, removed, p, x, p);
   ring.kernels().intt(ring.queue(), removed.rows());
   const std::vector<Word> inverse = ring.inverse_product_mod(from, to);
-  for (const Run& run : find_runs(x.limbs(), to)) {  // one, but where `to` skips limbs of x
+  for (const LimbRun& run : find_runs(x.limbs(), to)) {  // one, but where `to` skips limbs of x
     const Rows part = out.rows(0, x.polys(), run.first_out, run.count);
     const LiftTable& table = ring.lift_table(from, part.limbs);
     const Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), x.polys(), table));

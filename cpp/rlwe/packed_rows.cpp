@@ -40,7 +40,7 @@ PolyRows PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t 
   std::vector<std::size_t> rows, offsets;
   std::vector<std::uint8_t> widths;
   for (const std::uint32_t poly : polys) {
-    for (const Run& run : find_runs(limbs_, limbs)) {
+    for (const LimbRun& run : find_runs(limbs_, limbs)) {
       for (std::size_t j = 0; j < run.count; ++j) rows.push_back(poly * limbs_.size() + run.first_in + j);
     }
   }

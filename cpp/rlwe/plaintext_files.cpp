@@ -155,7 +155,7 @@ PlaintextReader::PlaintextReader(const Source& source, const Context& context)
   for (std::size_t i = 0; i < items.size(); ++i) {
     const cbor::Field field = items[i];
     field.require_keys({"name", "track", "index", "basis", "scale", "slots", "bits"});
-    Item item{
+    StoredPlaintext item{
         std::string(field["name"].as_text()), {}, static_cast<std::uint32_t>(field["bits"].as_unsigned(kMostBits))};
     Plaintext& x = item.value;
     x.parameters = context.parameters().fingerprint();
@@ -194,7 +194,7 @@ PolyRows PlaintextReader::from_integers(std::size_t i, const LimbList& limbs, co
 }
 
 Plaintext PlaintextReader::read(std::size_t i, Level to) const {
-  const Item& item = items_.at(i);
+  const StoredPlaintext& item = items_.at(i);
   const std::string what = reader_.name() + ": plaintext " + item.name;
   require_readable(item.value.level, to, context_.parameters(), what);
   const LimbList limbs = context_.limbs(to, item.value.basis);

@@ -39,7 +39,7 @@ class PlaintextReader {
   std::uint64_t touched_bytes() const noexcept { return reader_.touched_bytes(); }
 
  private:
-  struct Item {
+  struct StoredPlaintext {
     std::string name;
     Plaintext value;  // without rows
     std::uint32_t bits;
@@ -48,7 +48,7 @@ class PlaintextReader {
 
   const Context& context_;
   Reader reader_;
-  std::vector<Item> items_;
+  std::vector<StoredPlaintext> items_;
 };
 
 }  // namespace lw

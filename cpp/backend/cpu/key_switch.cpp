@@ -41,10 +41,10 @@ std::size_t part_rows(const SwitchSource& source) noexcept {
 }
 
 /// The digits of a source, and what a target limb makes of them.
-class Digits {
+class SourceDigits {
  public:
   /// Splits all digits: part_rows(source) rows of scratch.
-  Digits(CpuQueue& queue, const SwitchSource& source, Word* scratch) noexcept
+  SourceDigits(CpuQueue& queue, const SwitchSource& source, Word* scratch) noexcept
       : queue_(queue), source_(source), parts_(scratch) {
     const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
     queue.pool.parallel_for(source.digits.size() * tiles,
@@ -187,7 +187,7 @@ std::size_t key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t
 void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
                 std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  const Digits digits(queue, source, scratch.data());
+  const SourceDigits digits(queue, source, scratch.data());
   const std::size_t count = source.digits.size(), stride = row_stride(queue);
   Word* rooms = scratch.data() + part_rows(source) * stride;
   const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree);
@@ -214,7 +214,7 @@ std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t 
 void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, ConstRows self,
                std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  const Digits digits(queue, source, scratch.data());
+  const SourceDigits digits(queue, source, scratch.data());
   const std::size_t count = source.digits.size(), stride = row_stride(queue), babies = keys.size() + 1;
   const std::size_t digit_words = digit_rooms(queue, source) * stride;
   const std::size_t a_slot = digit_words + 2 * babies * stride + out.size();

@@ -9,8 +9,8 @@ from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 
 from latticework.circuit.record import recorded, scalar_counts
 from latticework.plan.arguments import Argument, Branch, Link, Result
-from latticework.plan.circuits import Way
-from latticework.plan.placing import Conversion, Ending, Placing, Step
+from latticework.plan.circuits import CircuitWay
+from latticework.plan.placing import ConversionRecord, Ending, Placing, PlacingStep
 from latticework.plan.schema import Approximation, Scores, SourceLocation, TensorValue
 
 # Script in two ways, a terminal's colour and title, text turned around, a forged line, markup of rich, no Unicode.
@@ -41,12 +41,12 @@ def full_plan():
     circuit, graph, result = schedule_cases.two_products()
     made = recorded(
         graph, result, method="found", names=circuit.names, groups=["x"], outputs=["y"],
-        written=scalar_counts(graph.code), ways=[Way("found", 1.0, True), Way("other", 2.0, False)],
+        written=scalar_counts(graph.code), ways=[CircuitWay("found", 1.0, True), CircuitWay("other", 2.0, False)],
     )  # fmt: skip
     steps = (*made.steps[:-1], dataclasses.replace(made.steps[-1], op=HOSTILE))
     pack, elements = line(), tuple(range(SLOTS))
-    moved = Conversion("x", ("a", "b"), ("roll",), 0.5)
-    step = Step("x", "input", 0, pack, "box", 1.0, 1, (moved,), "c", -1.0)
+    moved = ConversionRecord("x", ("a", "b"), ("roll",), 0.5)
+    step = PlacingStep("x", "input", 0, pack, "box", 1.0, 1, (moved,), "c", -1.0)
     client = dataclasses.replace(
         plan.client,
         arguments=(Argument("u", (SLOTS,), 0, elements, -1.0, 1.0, Link("before", "out", "00")),),

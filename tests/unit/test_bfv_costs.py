@@ -7,7 +7,7 @@ from vec_cases import SLOTS, Vectors, small_chain
 
 from latticework import _core
 from latticework.cost import CostModel, Shape, bfv_weights, ckks_weights, estimate, work
-from latticework.machine.operations import Chain
+from latticework.machine.operations import MeasuredChain
 from latticework.machine.operations_bfv import BfvOperations
 from latticework.packing.constants import slot_vectors
 from latticework.params.bfv_chain import chain_for_depth, chain_transforms, extension_primes, plain_prime
@@ -66,7 +66,7 @@ def test_a_plan_is_priced_and_counted():
 
 @pytest.mark.parametrize("limbs", [(2, 1), (3, 2)])
 def test_what_is_measured_is_what_is_priced(limbs):
-    operations = BfvOperations(Chain(1 << 10, *limbs), "ref", 1)
+    operations = BfvOperations(MeasuredChain(1 << 10, *limbs), "ref", 1)
     assert [op for op, _, _ in operations.calls()] == [
         "bfv.mul",
         "bfv.square",

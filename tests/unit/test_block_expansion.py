@@ -13,11 +13,11 @@ from latticework.analysis.simulate import simulate
 from latticework.ir import interpret
 from latticework.levels import manage_levels
 from latticework.packing.constants import Diagonal, LinearMap, splat
-from latticework.packing.loop_nests.baby_giant import ROTOM, TYPICAL, Prices, choose, places
+from latticework.packing.loop_nests.baby_giant import ROTOM, TYPICAL, BlockMapPrices, choose, places
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.techniques import Techniques
 
-CHEAP_SWITCHES = Prices(0, 1, 1, 0.1, 0.1, 5, 0, 0)  # then packing is always worth it
+CHEAP_SWITCHES = BlockMapPrices(0, 1, 1, 0.1, 0.1, 5, 0, 0)  # then packing is always worth it
 
 
 def program(linear_map, sources):

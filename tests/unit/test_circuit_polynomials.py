@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.circuit.graph import MUL, MUL_CONSTANT, Constant, GraphBuilder, Group, evaluate
+from latticework.circuit.graph import MUL, MUL_CONSTANT, Constant, GraphBuilder, InputGroup, evaluate
 from latticework.circuit.polynomials import shortened
 
 SIZE = 20
 
 
 def graph_of(compute):
-    builder = GraphBuilder([Group("x", "grouped", (), tuple(f"x[{i}]" for i in range(SIZE)))])
+    builder = GraphBuilder([InputGroup("x", "grouped", (), tuple(f"x[{i}]" for i in range(SIZE)))])
     outputs = compute(builder, [builder.input(0, i) for i in range(SIZE)])
     return builder.finished(outputs if isinstance(outputs, list) else [outputs])
 
@@ -127,7 +127,7 @@ def test_any_circuit_keeps_its_outputs_and_gets_no_deeper(seed):
 
 
 def test_whole_numbers_that_are_floats():
-    builder = GraphBuilder([Group("x", "grouped", (), ("x[0]",))])
+    builder = GraphBuilder([InputGroup("x", "grouped", (), ("x[0]",))])
     x = builder.input(0, 0)
     assert builder.mul(x, Constant(1.0)) == x and builder.mul(x, Constant(0.0)) == Constant(0)
 

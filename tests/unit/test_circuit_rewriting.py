@@ -12,7 +12,7 @@ from latticework.circuit.graph import (
     SUB,
     Constant,
     GraphBuilder,
-    Group,
+    InputGroup,
     evaluate,
 )
 from latticework.circuit.ranges import bits_that_hold, intervals, overflowing
@@ -24,7 +24,7 @@ ONE = Constant(1)
 
 def graph_of(compute, size=5):
     """The graph of a function of a builder and its inputs."""
-    builder = GraphBuilder([Group("x", "grouped", (), tuple(f"x[{i}]" for i in range(size)))])
+    builder = GraphBuilder([InputGroup("x", "grouped", (), tuple(f"x[{i}]" for i in range(size)))])
     outputs = compute(builder, [builder.input(0, i) for i in range(size)])
     return builder.finished(outputs if isinstance(outputs, list) else [outputs])
 

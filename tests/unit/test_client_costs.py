@@ -10,7 +10,7 @@ import latticework as lw
 from latticework import cli
 from latticework.cost import CostModel, Shape, client_costs, work
 from latticework.cost.client import message_limbs
-from latticework.machine.operations import Chain, Operations
+from latticework.machine.operations import MeasuredChain, Operations
 from latticework.report import build_client_report
 
 CKKS = {"precision_bits": 10, "ring_degree": 4096, "insecure": True}
@@ -94,7 +94,7 @@ def test_messages_are_read_from_as_many_limbs_as_they_need():
 
 
 def test_calibration_measures_a_client():
-    operations = Operations(Chain(1 << 12, 3, 1), "ref", 1)
+    operations = Operations(MeasuredChain(1 << 12, 3, 1), "ref", 1)
     calls = {
         op: (shape, call) for op, shape, call in operations.calls() if op in ("generate_key", "encrypt", "decrypt")
     }

@@ -13,7 +13,7 @@ from latticework.cli import app
 from latticework.commands.benchmarks import suites
 from latticework.cost import UNITS, CostModel, parse_table
 from latticework.machine import Extent, default_place, measure_machine, table_text, write_table
-from latticework.machine.operations import Chain, Operations
+from latticework.machine.operations import MeasuredChain, Operations
 
 suites()  # puts the source tree on the path
 from bench.micro.cycles import Cycles  # noqa: E402
@@ -58,7 +58,7 @@ def test_written_tables_are_read_back(measured, tmp_path):
         if row.ring_degree == 1 << 10:  # chains differ in everything: the price of each is what was measured
             assert model.seconds(row.op, row.shape) == pytest.approx(row.seconds)
     for op in _core.opcodes():
-        assert model.seconds(op, Operations(Chain(1 << 10, 4, 2), "ref", 1).shape) >= 0
+        assert model.seconds(op, Operations(MeasuredChain(1 << 10, 4, 2), "ref", 1).shape) >= 0
 
 
 def test_unmeasured_shapes_take_the_overhead_of_the_nearest(measured):
@@ -66,7 +66,7 @@ def test_unmeasured_shapes_take_the_overhead_of_the_nearest(measured):
     rows = [{"op": "rotate", "ring_degree": 1024, "q_limbs": q, "p_limbs": p, "digits": 2} for q, p in ((2, 1), (4, 2))]
     table = content | {"ops": []}
     bare = CostModel(parse_table(json.dumps(table | {"overhead": {}})))
-    shapes = [Operations(Chain(1024, q, p), "ref", 1).shape for q, p in ((2, 1), (4, 2), (3, 1))]
+    shapes = [Operations(MeasuredChain(1024, q, p), "ref", 1).shape for q, p in ((2, 1), (4, 2), (3, 1))]
     for row, shape, factor in zip(rows, shapes, (2.0, 4.0), strict=False):
         row["seconds"] = factor * bare.kernel_seconds("rotate", shape)
     model = CostModel(parse_table(json.dumps(table | {"ops": rows})))

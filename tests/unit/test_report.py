@@ -18,7 +18,7 @@ from latticework import _core
 from latticework.cost import CostModel, default_table, estimate
 from latticework.errors import FormatError
 from latticework.packing.pack import REPEAT, PackDim, PackMap
-from latticework.plan.placing import INPUT, Conversion, Ending, Placing, Step
+from latticework.plan.placing import INPUT, ConversionRecord, Ending, Placing, PlacingStep
 from latticework.plan.schema import SourceLocation
 from latticework.plan.serialise import write_client, write_plan
 from latticework.report import Report, build_client_report, build_report, explain_file
@@ -67,9 +67,9 @@ def nasty_plan():
     inputs = tuple(replace(i, name=NASTY * 5) for i in client.inputs)
     outputs = tuple(replace(o, name=NASTY * 5) for o in client.outputs)
     approximations = tuple(replace(a, function=NASTY * 8) for a in plan.approximations)
-    moved = Conversion(NASTY, (NASTY, NASTY * 9), (NASTY,), 0.5)
+    moved = ConversionRecord(NASTY, (NASTY, NASTY * 9), (NASTY,), 0.5)
     steps = tuple(
-        Step(NASTY, operation, 0, PACK, NASTY, 1.0, 1, (moved,), NASTY, behind)
+        PlacingStep(NASTY, operation, 0, PACK, NASTY, 1.0, 1, (moved,), NASTY, behind)
         for operation, behind in ((INPUT, 0.0), (NASTY, -1.0), ("mul", 1e-3))
     )
     placing = Placing(3, 1e9, steps, (Ending(1.0, 2, 3, True),))

@@ -9,8 +9,8 @@ from gather_cases import conv, matmul, matvec, random_gather
 from latticework.packing.constants import ConstRef, Diagonal, LinearMap, splat
 from latticework.packing.loop_nests.baby_giant import (
     ROTOM,
+    BlockMapPrices,
     Choice,
-    Prices,
     Split,
     blocks,
     choose,
@@ -102,7 +102,7 @@ def test_the_choice_is_the_cheapest_of_all_widths(seed):
     rng = np.random.default_rng(seed)
     steps = rng.choice(64, int(rng.integers(2, 40)), replace=False)
     where = places(LinearMap(64, explicit=tuple(Diagonal(int(s), splat(1.0, 64)) for s in steps)))
-    prices = Prices(*rng.uniform(0.1, 10, 9))
+    prices = BlockMapPrices(*rng.uniform(0.1, 10, 9))
     cheapest = min(count(where, Split(w, c)).price(prices) for w in range(1, 65) for c in (False, True))
     unit = np.gcd.reduce([64, *steps])
     widest = 4 * int(np.sqrt(64 // unit)) + 4
@@ -124,7 +124,7 @@ def test_pairs_of_diagonals_cover_each_once(seed):
 
 
 def test_packing_is_for_maps_without_conjugates_and_without_double_diagonals():
-    free = Prices(0, 1, 1, 0, 0, 1, 0, 0)
+    free = BlockMapPrices(0, 1, 1, 0, 0, 1, 0, 0)
     both = tuple(Diagonal(s % 16, splat(1.0, 16), False, s // 16) for s in range(32))
     turned = (*both[:-1], replace(both[-1], conj=True))
     for diagonals, is_packed in ((both, True), (turned, False), ((*both, both[3]), False)):

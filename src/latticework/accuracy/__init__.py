@@ -19,12 +19,12 @@ from latticework.accuracy.degrees import chosen
 from latticework.accuracy.effects import Effects, with_polynomials
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
-from latticework.accuracy.uses import Approximated, Fitted, FloatArray, Use, uses_of
+from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, Use, uses_of
 from latticework.accuracy.words import loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
-__all__ = ["SHARE", "Approximated", "Fitted", "approximated", "loss", "scores_of"]
+__all__ = ["SHARE", "ApproximatedProgram", "Fitted", "approximated", "loss", "scores_of"]
 
 SHARE = 0.75
 ATTEMPTS = 6
@@ -34,7 +34,7 @@ VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no re
 
 def approximated(
     module: Module, samples: Sequence[Sample], precision_bits: float, most_levels: int | None = None
-) -> Approximated:
+) -> ApproximatedProgram:
     """Replace every function by a polynomial, of the degree that was given or of the lowest that is precise enough.
 
     module       calibrated: every function has an interval
@@ -44,7 +44,7 @@ def approximated(
     uses = uses_of(module)
     if not uses:
         nothing = np.zeros(len(module.outputs))
-        return Approximated(module, [], nothing, nothing, nothing, is_lossy=False)
+        return ApproximatedProgram(module, [], nothing, nothing, nothing, is_lossy=False)
     found = Effects(module, uses, samples)
     seen = [value.origin.max_abs if value.origin else None for value in module.body.terminator.operands]
     magnitudes = np.maximum(found.magnitudes, [size or 0.0 for size in seen])
@@ -82,7 +82,7 @@ def approximated(
         Fitted(use.function.name, use.op.loc, use.interval, degree, error, use.given is not None, least)
         for use, degree, error, least in zip(uses, degrees, errors.tolist(), needed, strict=True)
     ]
-    return Approximated(made, fitted, shifts, effects, magnitudes, is_lossy)
+    return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy)
 
 
 def _needed(uses: Sequence[Use], parts: FloatArray) -> Sequence[int | None]:

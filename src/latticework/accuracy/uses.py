@@ -91,7 +91,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Approximated:
+class ApproximatedProgram:
     """A program whose functions are polynomials.
 
     fitted      one record per function, in program order

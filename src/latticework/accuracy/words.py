@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy.degrees import part_taken
-from latticework.accuracy.uses import Approximated, Fitted, Use
+from latticework.accuracy.uses import ApproximatedProgram, Fitted, Use
 from latticework.approx.chebyshev import interpolate
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.errors import PrecisionError
@@ -80,7 +80,7 @@ def too_deep(uses: Sequence[Use], degrees: Sequence[int], levels: int, most: int
     )
 
 
-def loss(found: Approximated, precision_bits: float, share: float, scores: Scores | None) -> str:
+def loss(found: ApproximatedProgram, precision_bits: float, share: float, scores: Scores | None) -> str:
     """That degrees which the user gave lose more than precision_bits allows, by how much, and what would do.
 
     share  of the budget for errors, that functions may take

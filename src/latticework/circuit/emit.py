@@ -69,10 +69,10 @@ def emit_vectors(
     modulus  of integers: constants are its representatives nearest to 0
     dirty    groups whose vectors may hold anything beside their elements, and are cleared first
     """
-    return _Emitter(graph, program, width, modulus, dirty).emitted()
+    return _CircuitEmitter(graph, program, width, modulus, dirty).emitted()
 
 
-class _Emitter:
+class _CircuitEmitter:
     def __init__(
         self, graph: Graph, program: _core.lanes.VectorProgram, width: int, modulus: int | None, dirty: frozenset[int]
     ) -> None:

@@ -45,7 +45,7 @@ Operand = int | Constant
 
 
 @dataclass(frozen=True)
-class Group:
+class InputGroup:
     """An input group: its name, packing ("free", "grouped", "replicated"), fixed lanes or (), elements by name."""
 
     name: str
@@ -65,7 +65,7 @@ class Graph:
 
     nodes: tuple[Node, ...]
     constants: tuple[Public, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[InputGroup, ...]
     outputs: tuple[Operand, ...]
     lines: tuple[Loc, ...]
 
@@ -133,7 +133,7 @@ class Graph:
 class GraphBuilder:
     """Makes nodes, each once, with public numbers folded."""
 
-    def __init__(self, groups: Sequence[Group]) -> None:
+    def __init__(self, groups: Sequence[InputGroup]) -> None:
         self.groups = tuple(groups)
         self.nodes: list[Node] = []
         self.constants: list[Public] = []
@@ -285,7 +285,7 @@ def graph_of(module: Module) -> Graph:
         kind = value.type
         assert isinstance(kind, GroupType)
         labels = tuple(found.get(i, f"{name}[{i}]") for i in range(kind.count))
-        groups.append(Group(name, kind.packing, kind.lanes, labels))
+        groups.append(InputGroup(name, kind.packing, kind.lanes, labels))
     builder = GraphBuilder(groups)
     made: dict[Value, Operand] = {}
     for op in module.body.ops[:-1]:

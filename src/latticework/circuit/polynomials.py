@@ -26,7 +26,7 @@ from latticework.circuit.graph import (
     Constant,
     Graph,
     GraphBuilder,
-    Group,
+    InputGroup,
     Operand,
     Public,
     copied,
@@ -39,7 +39,7 @@ Coefficient = Mapping[int, Public]  # by node; at -1 the public part
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class NodePolynomial:
     """sum over k of coefficients[k] * base^k."""
 
     base: int
@@ -55,7 +55,7 @@ class Polynomial:
         """Whether no coefficient is encrypted."""
         return all(set(c) <= {-1} for c in self.coefficients.values())
 
-    def plus(self, other: Mapping[int, Coefficient], factor: Public = 1) -> Polynomial:
+    def plus(self, other: Mapping[int, Coefficient], factor: Public = 1) -> NodePolynomial:
         """With other coefficients, times a factor, added."""
         found = {k: dict(c) for k, c in self.coefficients.items()}
         for k, coefficient in other.items():
@@ -64,7 +64,7 @@ class Polynomial:
                 own[node] = own.get(node, 0) + factor * value
         return _polynomial(self.base, found)
 
-    def times(self, other: Polynomial) -> Polynomial | None:
+    def times(self, other: NodePolynomial) -> NodePolynomial | None:
         """The product, where one side is public and no two terms meet."""
         one, two = (self, other) if other.is_public else (other, self)
         powers = [a + b for a in one.coefficients for b in two.coefficients]
@@ -84,8 +84,8 @@ def shortened(graph: Graph) -> Graph:
     if not found:
         return graph
     depths = graph.depths((MUL,))
-    ways: dict[tuple[object, ...], Way | None] = {}
-    chosen: dict[int, tuple[Polynomial, Way]] = {}
+    ways: dict[tuple[object, ...], PolynomialWay | None] = {}
+    chosen: dict[int, tuple[NodePolynomial, PolynomialWay]] = {}
     for polynomials in found.values():
         shape = _shape(polynomials, depths)
         if shape not in ways:
@@ -117,27 +117,27 @@ class _Finder:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.reads = Counter(i for n, node in enumerate(graph.nodes) if node.code == MUL for i in graph.operands(n))
-        self.polynomials: list[Polynomial | None] = []
+        self.polynomials: list[NodePolynomial | None] = []
         self.used = set(graph.ends)
 
-    def found(self) -> dict[int, dict[int, Polynomial]]:
+    def found(self) -> dict[int, dict[int, NodePolynomial]]:
         """By base, all polynomials of some degree that something else needs."""
         for number in range(len(self.graph.nodes)):
             self.polynomials.append(self._of(number))
-        by_base: dict[int, dict[int, Polynomial]] = defaultdict(dict)
+        by_base: dict[int, dict[int, NodePolynomial]] = defaultdict(dict)
         for node in sorted(self.used):
             polynomial = self.polynomials[node]
             if polynomial is not None and polynomial.degree >= LEAST_DEGREE:
                 by_base[polynomial.base][node] = polynomial
         return by_base
 
-    def _of(self, number: int) -> Polynomial | None:
+    def _of(self, number: int) -> NodePolynomial | None:
         code, left, right = self.graph.nodes[number]
         is_base = self.reads[number] > 1 and (code == INPUT or not self._is_inner(number))
         if code == INPUT or is_base:
             self.used |= set(self.graph.operands(number))
-            return Polynomial(number, {1: {-1: 1}}) if is_base else None
-        found: Polynomial | None
+            return NodePolynomial(number, {1: {-1: 1}}) if is_base else None
+        found: NodePolynomial | None
         one = self.polynomials[left]
         if code in (NEG, MUL_CONSTANT, ADD_CONSTANT):
             constant = -1 if code == NEG else self.graph.constants[right]
@@ -161,7 +161,7 @@ class _Finder:
         other = self.polynomials[right]
         return other is not None and other.base == one.base and one.times(other) is not None
 
-    def _product(self, left: int, right: int) -> Polynomial | None:
+    def _product(self, left: int, right: int) -> NodePolynomial | None:
         one, other = self.polynomials[left], self.polynomials[right]
         if one is not None and other is not None and one.base == other.base:
             return one.times(other)
@@ -171,7 +171,7 @@ class _Finder:
                 continue
             self.used.add(factor)
             ((k, coefficient),) = own.coefficients.items()
-            return Polynomial(own.base, {k: {factor: coefficient[-1]}})
+            return NodePolynomial(own.base, {k: {factor: coefficient[-1]}})
         return None
 
     def _yields(self, factor: int, base: int) -> bool:
@@ -179,7 +179,7 @@ class _Finder:
         own = self.polynomials[factor]
         return own is None or (own.base == factor and self.reads[factor] < self.reads[base])
 
-    def _sum(self, left: int, right: int, sign: int) -> Polynomial | None:
+    def _sum(self, left: int, right: int, sign: int) -> NodePolynomial | None:
         one, other = self.polynomials[left], self.polynomials[right]
         if one is not None and other is not None and one.base == other.base:
             return one.plus(other.coefficients, sign)
@@ -192,21 +192,21 @@ class _Finder:
         return None
 
 
-def _polynomial(base: int, coefficients: Mapping[int, Coefficient]) -> Polynomial:
+def _polynomial(base: int, coefficients: Mapping[int, Coefficient]) -> NodePolynomial:
     """Without what is zero."""
     kept = {k: {node: value for node, value in c.items() if value} for k, c in coefficients.items()}
-    return Polynomial(base, {k: c for k, c in kept.items() if c})
+    return NodePolynomial(base, {k: c for k, c in kept.items() if c})
 
 
-def _scaled(polynomial: Polynomial, factor: Public) -> Polynomial:
-    return Polynomial(polynomial.base, {}).plus(polynomial.coefficients, factor)
+def _scaled(polynomial: NodePolynomial, factor: Public) -> NodePolynomial:
+    return NodePolynomial(polynomial.base, {}).plus(polynomial.coefficients, factor)
 
 
 # -- evaluation ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Way:
+class PolynomialWay:
     """How polynomials of one base are evaluated: blocks of so many coefficients, joined two and two or one by one."""
 
     block: int
@@ -214,7 +214,10 @@ class Way:
 
 
 def _evaluated(
-    builder: GraphBuilder, polynomial: Polynomial, made: Mapping[int, Operand] | Sequence[Operand], way: Way
+    builder: GraphBuilder,
+    polynomial: NodePolynomial,
+    made: Mapping[int, Operand] | Sequence[Operand],
+    way: PolynomialWay,
 ) -> Operand:
     """A polynomial by sums of a few powers, and by powers that are further apart."""
     powers: dict[int, Operand] = {1: made[polynomial.base]}
@@ -253,21 +256,21 @@ def _coefficient(
     return total
 
 
-def _way(graph: Graph, polynomials: Mapping[int, Polynomial], depths: Sequence[int]) -> Way | None:
+def _way(graph: Graph, polynomials: Mapping[int, NodePolynomial], depths: Sequence[int]) -> PolynomialWay | None:
     """The way of fewest products in a row, then fewest products at all; None if what is there is as good."""
     best = (max(depths[node] for node in polynomials), _num_products(graph, polynomials), 0, 0)
     found = None
     most = max(polynomial.degree for polynomial in polynomials.values())
     for size in range(1, min(most, MOST_BLOCK) + 1):
         for is_binary in (False, True):
-            way = Way(size, is_binary)
+            way = PolynomialWay(size, is_binary)
             price = _price(polynomials, depths, way)
             if price < best:
                 best, found = price, way
     return found
 
 
-def _num_products(graph: Graph, polynomials: Mapping[int, Polynomial]) -> int:
+def _num_products(graph: Graph, polynomials: Mapping[int, NodePolynomial]) -> int:
     """Products between a base and the polynomials of it."""
     (base,) = {polynomial.base for polynomial in polynomials.values()}
     outside = {n for p in polynomials.values() for c in p.coefficients.values() for n in c} | {base}
@@ -281,14 +284,16 @@ def _num_products(graph: Graph, polynomials: Mapping[int, Polynomial]) -> int:
     return sum(graph.nodes[node].code == MUL for node in seen)
 
 
-def _price(polynomials: Mapping[int, Polynomial], depths: Sequence[int], way: Way) -> tuple[int, int, int, int]:
+def _price(
+    polynomials: Mapping[int, NodePolynomial], depths: Sequence[int], way: PolynomialWay
+) -> tuple[int, int, int, int]:
     """Of all polynomials of one base evaluated so.
 
     returns  products in a row, products, both kinds of products in a row, products with public numbers
     """
     inputs = sorted({n for p in polynomials.values() for c in p.coefficients.values() for n in c if n >= 0})
     inputs += sorted({polynomial.base for polynomial in polynomials.values()} - set(inputs))
-    builder = GraphBuilder([Group("x", "free", (), tuple(map(str, inputs)))])
+    builder = GraphBuilder([InputGroup("x", "free", (), tuple(map(str, inputs)))])
     made: dict[int, Operand] = {node: builder.input(0, i) for i, node in enumerate(inputs)}
     ends = [_evaluated(builder, p, made, way) for p in polynomials.values()]
 
@@ -303,7 +308,7 @@ def _price(polynomials: Mapping[int, Polynomial], depths: Sequence[int], way: Wa
     return depth((MUL,)), codes.count(MUL), depth((MUL, MUL_CONSTANT)), codes.count(MUL_CONSTANT)
 
 
-def _shape(polynomials: Mapping[int, Polynomial], depths: Sequence[int]) -> tuple[object, ...]:
+def _shape(polynomials: Mapping[int, NodePolynomial], depths: Sequence[int]) -> tuple[object, ...]:
     """Equal for polynomials for which the same way is best."""
     names: dict[int, int] = {-1: -1}
 

@@ -14,11 +14,11 @@ from latticework.plan.circuits import (
     MAX_LABEL,
     MAX_LANES,
     MAX_STEPS,
-    Circuit,
+    CircuitRecord,
+    CircuitWay,
     LaneStep,
     ScalarCounts,
     VectorCounts,
-    Way,
 )
 
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)  # of scalar nodes
@@ -46,8 +46,8 @@ def recorded(
     groups: Sequence[str],
     outputs: Sequence[str],
     written: ScalarCounts,
-    ways: Sequence[Way] = (),
-) -> Circuit:
+    ways: Sequence[CircuitWay] = (),
+) -> CircuitRecord:
     """The record of a vector program.
 
     names    of input nodes, such as a[0, 1];  groups  of input groups;  outputs  of the circuit's outputs
@@ -78,18 +78,24 @@ def recorded(
             )
         )  # fmt: skip
     named = tuple((name, register, lane) for name, (register, lane) in zip(outputs, ends, strict=True))
-    return Circuit(
+    return CircuitRecord(
         method, width, written, scalar_counts(circuit.code), _vector_counts(ops, program.counts.blends),
         tuple(labels), tuple(steps), len(ops), len(in_use), named, (), tuple(ways),
     )  # fmt: skip
 
 
 def recorded_tensors(
-    circuit: _core.lanes.ScalarCircuit, *, formulas: Sequence[str], written: ScalarCounts, ways: Sequence[Way] = ()
-) -> Circuit:
+    circuit: _core.lanes.ScalarCircuit,
+    *,
+    formulas: Sequence[str],
+    written: ScalarCounts,
+    ways: Sequence[CircuitWay] = (),
+) -> CircuitRecord:
     """The record of a circuit that was recognised as tensors."""
     needed = scalar_counts(circuit.code)
-    return Circuit("tensors", circuit.width, written, needed, None, (), (), 0, 0, (), tuple(formulas), tuple(ways))
+    return CircuitRecord(
+        "tensors", circuit.width, written, needed, None, (), (), 0, 0, (), tuple(formulas), tuple(ways)
+    )
 
 
 def _signed(steps: int, width: int) -> int:

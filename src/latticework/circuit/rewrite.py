@@ -26,7 +26,7 @@ from latticework.circuit.graph import (
     finished,
 )
 from latticework.circuit.rules import RULES, SUMS, Match, Rule
-from latticework.circuit.squares import Sum, completed
+from latticework.circuit.squares import SumOfSquares, completed
 
 ADD_HEIGHT, MUL_HEIGHT = 1, 10  # of one operation, where sums are joined: products take about ten times as long
 
@@ -92,7 +92,7 @@ def balanced(graph: Graph) -> Graph:
     return finished(builder, graph, made)
 
 
-def _sum_of(builder: GraphBuilder, made: list[Operand], found: Sum, joined: Callable[..., Operand]) -> Operand:
+def _sum_of(builder: GraphBuilder, made: list[Operand], found: SumOfSquares, joined: Callable[..., Operand]) -> Operand:
     """Squares and other terms, those that are subtracted apart."""
     signed: dict[bool, list[Operand]] = {True: [], False: []}
     for square in found.squares:

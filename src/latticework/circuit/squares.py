@@ -26,7 +26,7 @@ class Square:
 
 
 @dataclass(frozen=True)
-class Sum:
+class SumOfSquares:
     """A sum of squares, other nodes with their coefficients, and a public number."""
 
     squares: tuple[Square, ...]
@@ -34,7 +34,7 @@ class Sum:
     constant: Public
 
 
-def completed(graph: Graph, uses: Sequence[int], number: int) -> Sum | None:
+def completed(graph: Graph, uses: Sequence[int], number: int) -> SumOfSquares | None:
     """The sum that a node is, with squares completed; None where there are none.
 
     uses  how often each node is read
@@ -57,7 +57,7 @@ def completed(graph: Graph, uses: Sequence[int], number: int) -> Sum | None:
     rest = tuple(term for place, term in enumerate(terms) if place not in gone)
     if not squares or any(abs(c) > MOST for c in (constant, *(c for _, c in rest), *(s.coefficient for s in squares))):
         return None
-    return Sum(tuple(squares), rest, constant)
+    return SumOfSquares(tuple(squares), rest, constant)
 
 
 def _terms(graph: Graph, uses: Sequence[int], number: int) -> tuple[list[tuple[int, Public]], Public]:

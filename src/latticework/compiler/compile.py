@@ -15,7 +15,7 @@ from latticework.compiler.circuits.compile import check_lane_options, compile_bf
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collected_seldom
 from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
-from latticework.compiler.precision import Search
+from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stages import Vectors
 from latticework.cost import CostModel
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError, TraceError, UserError
@@ -139,12 +139,14 @@ def compile(
     if traced.is_lossy:
         warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
 
-    def placed(*, scarce_levels: bool) -> tuple[Vectors, Search]:
+    def placed(*, scarce_levels: bool) -> tuple[Vectors, PrecisionSearch]:
         vectors = to_vectors(
             traced.module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second,
             techniques=techniques, scarce_levels=scarce_levels,
         )  # fmt: skip
-        return vectors, Search(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
+        return vectors, PrecisionSearch(
+            program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques
+        )
 
     vectors, search = placed(scarce_levels=False)
     try:

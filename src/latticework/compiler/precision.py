@@ -70,7 +70,7 @@ class Sizes:
 
 
 @dataclass
-class Search:
+class PrecisionSearch:
     """Builds plans of one program for different scales and measures their modelled error.
 
     is_shared  other circuits go on with the results, and need room for theirs

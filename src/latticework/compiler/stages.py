@@ -13,7 +13,7 @@ from latticework.packing.keys import KeyManifest
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.pack import PackMap
 from latticework.plan.arguments import Argument, Result
-from latticework.plan.circuits import Circuit
+from latticework.plan.circuits import CircuitRecord
 from latticework.plan.placing import Placing
 from latticework.plan.schema import Scores
 
@@ -49,7 +49,7 @@ class CircuitFacts:
 
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
-    record: Circuit | None
+    record: CircuitRecord | None
     line: Loc
 
 

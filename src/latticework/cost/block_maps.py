@@ -8,7 +8,7 @@ from latticework.cost.model import CostModel
 from latticework.cost.shapes import digit_limbs, q_limbs
 from latticework.cost.work import Shape
 from latticework.instructions.kinds import CipherKind
-from latticework.packing.loop_nests.baby_giant import Prices
+from latticework.packing.loop_nests.baby_giant import BlockMapPrices
 from latticework.params import ModulusChain
 
 KEY_SHARE = (
@@ -16,7 +16,7 @@ KEY_SHARE = (
 )
 
 
-def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int = 0) -> Prices:
+def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int = 0) -> BlockMapPrices:
     """Seconds of the parts of a map of vectors at `level` to vectors one level below; of BFV, at the same level.
 
     A price of encoding is not among them: constants are encoded once, and kept.
@@ -30,7 +30,7 @@ def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int =
     baby = model.seconds("diag_sums", replace(upper, keys=2, sums=1, terms=1)) - model.seconds(
         "diag_sums", replace(upper, keys=1, sums=1, terms=1)
     )
-    return Prices(
+    return BlockMapPrices(
         hoist=hoist,
         baby=baby,
         giant=divided + hoist + switched,

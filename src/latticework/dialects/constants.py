@@ -12,10 +12,10 @@ from latticework.packing.constants import (
     Gather,
     LinearMap,
     MapSums,
+    MapWay,
     Part,
     Polynomial,
     Split,
-    Way,
 )
 from latticework.packing.pack import PackDim, PackMap
 
@@ -30,7 +30,7 @@ for _name, _class in {
     "map_part": Part,
     "linear_map": LinearMap,
     "map_split": Split,
-    "map_way": Way,
+    "map_way": MapWay,
     "map_sums": MapSums,
     "polynomial": Polynomial,
 }.items():

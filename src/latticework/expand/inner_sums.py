@@ -11,7 +11,7 @@ from itertools import groupby
 
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
-from latticework.packing.constants import Diagonal, LinearMap, MapSums, Split, Way
+from latticework.packing.constants import Diagonal, LinearMap, MapSums, MapWay, Split
 from latticework.packing.loop_nests.map_sums import Products
 from latticework.packing.loop_nests.terms import SELF, Baby
 
@@ -85,7 +85,7 @@ def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -
     )
     slots = sums.map.slots
     unturned = LinearMap(slots, explicit=diagonals, count_in=len(places), count_out=len(products.groups))
-    parts = _of_block(p, p.concat(arrays), MapSums(unturned, Way(Split(slots))), plain_scale)
+    parts = _of_block(p, p.concat(arrays), MapSums(unturned, MapWay(Split(slots))), plain_scale)
     return _split(p, parts[0][2], products)
 
 

@@ -17,7 +17,7 @@ from latticework.dialects.rlwe import CipherType
 from latticework.expand.inner_sums import Part, inner_sums
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
-from latticework.packing.constants import LinearMap, MapSums, Way
+from latticework.packing.constants import LinearMap, MapSums, MapWay
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 
@@ -40,7 +40,7 @@ def expand_linear_transform(
         x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, linear_map, choice.apart)
     if choice.packing == "inputs":
         x = _with_next(p, x, read_inputs(linear_map))
-    sums = MapSums(linear_map, Way(choice.split, choice.packing, choice.apart))
+    sums = MapSums(linear_map, MapWay(choice.split, choice.packing, choice.apart))
     parts = inner_sums(p, x, sums, plain_scale, hoisting=hoisting)
     made = _turned_and_added(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
     if choice.packing in ("inputs", "diagonals"):

@@ -8,11 +8,21 @@ from latticework.dialects.rlwe import Level
 from latticework.expand.primitives import cipher
 from latticework.ir import Module, Op
 from latticework.packing.constants import LinearMap
-from latticework.packing.loop_nests.baby_giant import ROTOM, TYPICAL, Choice, Mode, Prices, Split, choose, count, places
+from latticework.packing.loop_nests.baby_giant import (
+    ROTOM,
+    TYPICAL,
+    BlockMapPrices,
+    Choice,
+    Mode,
+    Split,
+    choose,
+    count,
+    places,
+)
 from latticework.techniques import UNPACKED, Techniques
 
 LINEAR = ("ckks.linear_transform", "bfv.linear_transform")
-LevelPrices = Callable[[Level], Prices]  # of the parts of a linear map whose operand is at a level
+LevelPrices = Callable[[Level], BlockMapPrices]  # of the parts of a linear map whose operand is at a level
 
 
 def choose_ways(
@@ -33,7 +43,7 @@ def choose_ways(
 
 
 def choose_way(
-    linear_map: LinearMap, techniques: Techniques = UNPACKED, prices: Prices = TYPICAL, *, real: bool = False
+    linear_map: LinearMap, techniques: Techniques = UNPACKED, prices: BlockMapPrices = TYPICAL, *, real: bool = False
 ) -> Choice | None:
     """The cheapest way for one map; None if it has no diagonals.
 

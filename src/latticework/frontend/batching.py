@@ -33,7 +33,7 @@ def batch_of(module: Module) -> Batch | None:
     mixed: dict[str, str] = {}
     batch = Batch()
     for names in _candidates(module):
-        walk = _Walk(module)
+        walk = _RowWalk(module)
         found = walk.outputs(names)
         if found is not None:
             rows = next(shape_of(v)[0] for n, v in zip(module.input_names, module.inputs, strict=True) if n in names)
@@ -47,7 +47,7 @@ def batch_of(module: Module) -> Batch | None:
 
 def _reason(module: Module, name: str, batch: Batch) -> str:
     """Why an input does not hold rows although others do."""
-    walk = _Walk(module)
+    walk = _RowWalk(module)
     return walk.reason if walk.outputs((name,)) is None else f"the rows are those of {' and '.join(batch.inputs)}"
 
 
@@ -115,7 +115,7 @@ class _Mixed(Exception):
 
 
 @dataclass
-class _Walk:
+class _RowWalk:
     """Follows rows through a module once."""
 
     module: Module

@@ -20,9 +20,9 @@ from latticework.frontend.annotations import Parameter, parameters_of
 from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
 from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
 from latticework.frontend.integers.arithmetic import Arithmetic
-from latticework.frontend.integers.digits import Digits
+from latticework.frontend.integers.digits import BinaryDigits
 from latticework.frontend.integers.facts import Facts
-from latticework.frontend.integers.operations import Operations
+from latticework.frontend.integers.operations import IntegerOperations
 from latticework.frontend.integers.words import Word
 from latticework.frontend.program import weights_of
 from latticework.ir.core import Value
@@ -163,7 +163,7 @@ def trace_circuit(
     module = Module()
     tracer = CircuitTracer(module, circuit.name, dtype, share=share, max_operations=max_operations)
     if arithmetic is not None:
-        tracer.operations = Operations(tracer, arithmetic)
+        tracer.operations = IntegerOperations(tracer, arithmetic)
         tracer.facts = Facts(arithmetic.modulus // 2)
     given: dict[str, Any] = dict(weights_of(circuit, weights, "circuit", "lw.vector(length)"))
     for parameter in circuit.weights:
@@ -230,7 +230,7 @@ def _words(tracer: CircuitTracer, digits: Any) -> Any:
     """Numbers from their digits along the last axis."""
     made = np.empty(digits.shape[:-1], dtype=object)
     for position in np.ndindex(made.shape):
-        made[position] = Word(tracer, partial(Digits, tuple(digits[position])))
+        made[position] = Word(tracer, partial(BinaryDigits, tuple(digits[position])))
     return made
 
 

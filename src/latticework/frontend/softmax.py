@@ -43,7 +43,7 @@ _TOLERANCE = 2.0**-14  # at which ways are compared
 
 
 @dataclass(slots=True)
-class _Seen:
+class _SeenLogits:
     """Values of an operand, and logarithms of the sums of exp(x / 2^k) along the axis, for every k."""
 
     lo: float = inf
@@ -59,7 +59,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SoftmaxWay:
     """How a softmax is computed.
 
     squarings  k
@@ -98,7 +98,7 @@ def expand_softmax(module: Module, samples: Sequence[Sample], *, assumed: bool =
     return made
 
 
-def best_way(interval: Interval, sums: Sequence[Interval], count: int) -> Way:
+def best_way(interval: Interval, sums: Sequence[Interval], count: int) -> SoftmaxWay:
     """The way of the fewest levels.
 
     interval  of the operand;  sums  logarithms of the sums of exp(x / 2^k) of `count` elements, for every k
@@ -106,7 +106,7 @@ def best_way(interval: Interval, sums: Sequence[Interval], count: int) -> Way:
     return min((_way(interval, sums[k], count, k) for k in range(len(sums))), key=lambda way: way.levels)
 
 
-def _way(interval: Interval, sums: Interval, count: int, k: int) -> Way:
+def _way(interval: Interval, sums: Interval, count: int, k: int) -> SoftmaxWay:
     wide = MARGIN * max(sums[1] - sums[0], 0.1)
     shift = sums[1] + wide
     exponents = interval[0] / 2**k - shift, interval[1] / 2**k - shift
@@ -117,7 +117,7 @@ def _way(interval: Interval, sums: Interval, count: int, k: int) -> Way:
         1,
         k * (2 + _depth("reciprocal", (1.0 / count, 1.0), 1.0)),
     ]
-    return Way(k, shift, exponents, range_of_sums, sum(depth))
+    return SoftmaxWay(k, shift, exponents, range_of_sums, sum(depth))
 
 
 def _depth(name: str, interval: Interval, size: float) -> int:
@@ -125,9 +125,9 @@ def _depth(name: str, interval: Interval, size: float) -> int:
     return ceil(log2(degree + 1)) if isfinite(degree) else 1 << 20
 
 
-def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assumed: bool) -> dict[Op, Way]:
+def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assumed: bool) -> dict[Op, SoftmaxWay]:
     operands = {op.operands[0]: op for op in found}
-    seen = {op: _Seen() for op in found}
+    seen = {op: _SeenLogits() for op in found}
 
     def note(value: Value, array: npt.NDArray[np.float64]) -> None:
         if value in operands and np.isfinite(array).all():
@@ -142,7 +142,7 @@ def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assume
     return {op: _chosen(op, seen[op], assumed) for op in found}
 
 
-def _chosen(op: Op, seen: _Seen, assumed: bool) -> Way:
+def _chosen(op: Op, seen: _SeenLogits, assumed: bool) -> SoftmaxWay:
     count = shape_of(op.operands[0])[op.attrs["axis"]]
     given: Interval | None = op.attrs["interval"]
     if given is None:
@@ -166,7 +166,7 @@ def _chosen(op: Op, seen: _Seen, assumed: bool) -> Way:
     return best_way(given, sums, count)
 
 
-def _apart(sources: Module, builder: Builder, x: Value, op: Op, way: Way) -> Value:
+def _apart(sources: Module, builder: Builder, x: Value, op: Op, way: SoftmaxWay) -> Value:
     axis, degree = op.attrs["axis"], op.attrs["degree"]
     count = shape_of(x)[axis]
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import product
 
 from latticework.layout.assign import Placement
-from latticework.layout.canonical import Form, turning_order
+from latticework.layout.canonical import CanonicalForm, turning_order
 from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.derive import with_axis, without_copies
 from latticework.layout.forms import sorted_vectors
@@ -92,7 +92,7 @@ def _lies(lying: Layout, wanted: Layout) -> bool:
     return have == want or (turn is not None and turn.place is None)
 
 
-def _facing_vectors(a: Form, b: Form) -> Iterator[Facing]:
+def _facing_vectors(a: CanonicalForm, b: CanonicalForm) -> Iterator[Facing]:
     """Ways in which vector dims face each other: equal ones of loops do; repetitions that roll choose."""
     same: Facing = [
         (i, j)
@@ -118,7 +118,7 @@ def _facing_vectors(a: Form, b: Form) -> Iterator[Facing]:
             yield pairs + [(None, j) for j in alone[1] if j not in taken]
 
 
-def _joint(a: Form, b: Form, vectors: Facing) -> Layout | None:
+def _joint(a: CanonicalForm, b: CanonicalForm, vectors: Facing) -> Layout | None:
     """Both written as one, if the rules allow it."""
     facing: Facing = [
         *vectors,
@@ -142,7 +142,7 @@ def _joint(a: Form, b: Form, vectors: Facing) -> Layout | None:
         turns.append(next(iter(rows), ()))
     if turning_order(tuple(turns)) is None:
         return None
-    return sorted_vectors(layout_of(Form(tuple(dims), len(vectors), tuple(turns))))
+    return sorted_vectors(layout_of(CanonicalForm(tuple(dims), len(vectors), tuple(turns))))
 
 
 def _faced(met: list[PackDim]) -> PackDim | None:

@@ -24,7 +24,7 @@ Turns = tuple[tuple[tuple[int, int], ...], ...]  # of each dimension: (by which 
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CanonicalForm:
     """Dimensions as written, the first `vectors` of which number the vectors, and the turns of each."""
 
     dims: tuple[PackDim, ...]
@@ -58,13 +58,13 @@ class Form:
         extents = tuple(d.extent for d in self.dims[: self.vectors])
         return np.indices(extents, dtype=np.int64).reshape(self.vectors, self.count)
 
-    def split(self, place: int, inner: int) -> Form:
+    def split(self, place: int, inner: int) -> CanonicalForm:
         """A dimension that nothing turns as two, the faster one of `inner` steps."""
         dim = self.dims[place]
         slower = PackDim(dim.axis, dim.extent // inner, dim.stride * inner if dim.axis >= 0 else 1)
         return self.with_dims(place, 1, (slower, PackDim(dim.axis, inner, dim.stride)), (inner, 1))
 
-    def with_dims(self, first: int, removed: int, added: tuple[PackDim, ...], seen: tuple[int, ...]) -> Form:
+    def with_dims(self, first: int, removed: int, added: tuple[PackDim, ...], seen: tuple[int, ...]) -> CanonicalForm:
         """Dimensions [first, first + removed) replaced.
 
         seen  how many times a step along each new one counts in turns by those replaced; a turn by several of them
@@ -87,11 +87,11 @@ class Form:
         ]
         turns[first : first + removed] = [()] * len(added)
         dims = (*self.dims[:first], *added, *self.dims[first + removed :])
-        return Form(dims, self.vectors + (moved if first < self.vectors else 0), tuple(turns))
+        return CanonicalForm(dims, self.vectors + (moved if first < self.vectors else 0), tuple(turns))
 
-    def with_turns(self, place: int, row: tuple[tuple[int, int], ...]) -> Form:
+    def with_turns(self, place: int, row: tuple[tuple[int, int], ...]) -> CanonicalForm:
         """One dimension's turns replaced."""
-        return Form(self.dims, self.vectors, (*self.turns[:place], row, *self.turns[place + 1 :]))
+        return CanonicalForm(self.dims, self.vectors, (*self.turns[:place], row, *self.turns[place + 1 :]))
 
 
 @lru_cache(maxsize=4096)
@@ -103,7 +103,7 @@ def canonical(dims: tuple[PackDim, ...], vector_dims: tuple[PackDim, ...], rolls
     if turns is None:
         form, rolls = _as_written(every, len(vector_dims), rolls)
     else:
-        form = _tidy(Form(every, len(vector_dims), turns))
+        form = _tidy(CanonicalForm(every, len(vector_dims), turns))
         if any(form.turns):
             form = min(_ways_to_write(form), key=_preference)
         rolls = form.rolls
@@ -123,10 +123,12 @@ def _effective(dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> tuple[Roll
 
 
 @lru_cache(maxsize=4096)
-def forms(dims: tuple[PackDim, ...], vector_dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> tuple[Form, ...]:
+def forms(
+    dims: tuple[PackDim, ...], vector_dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]
+) -> tuple[CanonicalForm, ...]:
     """All ways to write a canonical layout, the canonical one first; none where its rolls are no turns."""
     turns = _turns((*vector_dims, *dims), rolls)
-    return () if turns is None else tuple(_ways_to_write(Form((*vector_dims, *dims), len(vector_dims), turns)))
+    return () if turns is None else tuple(_ways_to_write(CanonicalForm((*vector_dims, *dims), len(vector_dims), turns)))
 
 
 def _turns(dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> Turns | None:
@@ -161,7 +163,7 @@ def turning_order(turns: Turns) -> list[int] | None:
     return order
 
 
-def _tidy(form: Form) -> Form:
+def _tidy(form: CanonicalForm) -> CanonicalForm:
     """Without extents of 1; split where a turn is a multiple; neighbours joined; the leading gap as wide as it goes."""
     for place in reversed(range(len(form.dims))):
         if form.dims[place].extent == 1:
@@ -182,7 +184,7 @@ def _tidy(form: Form) -> Form:
     return _wide_gap(form)
 
 
-def _joined(form: Form, place: int) -> Form | None:
+def _joined(form: CanonicalForm, place: int) -> CanonicalForm | None:
     """A dimension joined with its right neighbour, or None where they cannot be."""
     a, b = form.dims[place], form.dims[place + 1]
     if a.axis != b.axis or place + 1 == form.vectors or form.turns[place] or form.turns[place + 1]:
@@ -196,7 +198,7 @@ def _joined(form: Form, place: int) -> Form | None:
     return form.with_dims(place, 2, (PackDim(a.axis, a.extent * b.extent, b.stride),), (1,))
 
 
-def _wide_gap(form: Form) -> Form:
+def _wide_gap(form: CanonicalForm) -> CanonicalForm:
     """A gap before all other slots takes as many steps as fit in the vector, which is a power of two long."""
     slot_dims = form.dims[form.vectors :]
     if not slot_dims or slot_dims[0].axis != GAP:
@@ -204,7 +206,7 @@ def _wide_gap(form: Form) -> Form:
     rest = prod(d.extent for d in slot_dims[1:])
     extent = vector_slots(slot_dims) // rest
     dims = (*form.dims[: form.vectors], PackDim(GAP, extent), *slot_dims[1:])
-    return Form(dims, form.vectors, form.turns)
+    return CanonicalForm(dims, form.vectors, form.turns)
 
 
 def vector_slots(dims: tuple[PackDim, ...]) -> int:
@@ -212,7 +214,7 @@ def vector_slots(dims: tuple[PackDim, ...]) -> int:
     return 1 << (prod(d.extent for d in dims) - 1).bit_length()
 
 
-def _ways_to_write(form: Form) -> list[Form]:
+def _ways_to_write(form: CanonicalForm) -> list[CanonicalForm]:
     """All forms that differ in which of a dimension and a repetition that it is rolled by is called the repetition."""
     found = [form]
     for known in found:
@@ -224,7 +226,7 @@ def _ways_to_write(form: Form) -> list[Form]:
     return found
 
 
-def _exchanged(form: Form, place: int, by: int) -> Form | None:
+def _exchanged(form: CanonicalForm, place: int, by: int) -> CanonicalForm | None:
     """The dimension at `place` walking along the repetition that turns it, the sum being the same; None if not so."""
     extent = form.dims[place].extent
     if form.dims[by].axis != REPEAT or form.dims[by].extent % extent:
@@ -238,17 +240,19 @@ def _exchanged(form: Form, place: int, by: int) -> Form | None:
     row = tuple(sorted((place, 1) if turn == (by, 1) else turn for turn in form.turns[place]))
     dims = list(form.dims)
     dims[place], dims[by] = dims[by], dims[place]
-    form = Form(tuple(dims), form.vectors, form.turns).with_turns(place, ()).with_turns(by, row)
+    form = CanonicalForm(tuple(dims), form.vectors, form.turns).with_turns(place, ()).with_turns(by, row)
     return _tidy(form) if turning_order(form.turns) is not None else None
 
 
-def _preference(form: Form) -> tuple[object, ...]:
+def _preference(form: CanonicalForm) -> tuple[object, ...]:
     """Few dimensions, few turns, repetition to the left."""
     turns = sum(count for row in form.turns for _, count in row)
     return len(form.dims), turns, [(d.axis, d.extent, d.stride) for d in form.dims], form.vectors, form.turns
 
 
-def _as_written(dims: tuple[PackDim, ...], vectors: int, rolls: tuple[Roll, ...]) -> tuple[Form, tuple[Roll, ...]]:
+def _as_written(
+    dims: tuple[PackDim, ...], vectors: int, rolls: tuple[Roll, ...]
+) -> tuple[CanonicalForm, tuple[Roll, ...]]:
     """Rolls that are no turns, independent ones in order; the dimensions that have a part in them stay as they are."""
     kept, ordered = list(rolls), []
     while kept:
@@ -257,7 +261,7 @@ def _as_written(dims: tuple[PackDim, ...], vectors: int, rolls: tuple[Roll, ...]
         ordered.append(free)
     # Marked as turned by themselves, dimensions are neither joined nor split.
     used = {place for roll in ordered for place in roll}
-    form = _tidy(Form(dims, vectors, tuple(((i, 1),) if i in used else () for i in range(len(dims)))))
+    form = _tidy(CanonicalForm(dims, vectors, tuple(((i, 1),) if i in used else () for i in range(len(dims)))))
     places = [i for i, row in enumerate(form.turns) if row]
     renumbered = dict(zip(sorted(used), places, strict=True))
     return form, tuple((renumbered[i], renumbered[j]) for i, j in ordered)

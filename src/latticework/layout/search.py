@@ -92,7 +92,7 @@ class Decisions:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _SearchState:
     """layouts and spent levels of the values that live; what it took; the decisions that led here, newest first.
 
     sent  ciphertexts of the client
@@ -108,10 +108,10 @@ class _State:
     def having(
         self, value: Value, layout: Layout, spent: int, price: Price, what: object, how: object,
         moves: Sequence[Move] = (), sent: int = 0,
-    ) -> _State:  # fmt: skip
+    ) -> _SearchState:  # fmt: skip
         """The state with one more value placed, its operands moved or the client having sent it."""
         total = self.seconds + sum(move.seconds for move in moves) + price.seconds
-        return _State(
+        return _SearchState(
             {**self.layouts, value: layout},
             {**self.spent, value: spent},
             total,
@@ -126,7 +126,7 @@ class _State:
 
 
 @dataclass
-class Search:
+class LayoutSearch:
     """One search.
 
     choices  the placements of an operation
@@ -151,7 +151,7 @@ class Search:
         raises  LayoutError of an operation that fits nowhere
         """
         self._number(module.body)
-        end = self._block(module.body, [_State({}, {})], keep=False)
+        end = self._block(module.body, [_SearchState({}, {})], keep=False)
         best = min(end, key=lambda state: (state.rank(self.scarce_levels), state.seconds, state.sent))
         inputs: dict[Value, Layout] = {}
         placed: dict[Op, Placement] = {}
@@ -187,7 +187,7 @@ class Search:
             for region in op.regions:
                 self._number(region.block)
 
-    def _block(self, block: Block, states: list[_State], keep: bool) -> list[_State]:
+    def _block(self, block: Block, states: list[_SearchState], keep: bool) -> list[_SearchState]:
         """States after a block. keep: values from outside live on."""
         ending: dict[int, set[Value]] = {}
         for value, until in last_uses(block).items():
@@ -207,14 +207,14 @@ class Search:
             states = self._pruned(states, ending.get(place, set()) - (outside if keep else set()))
         return states
 
-    def _finished(self, op: Op, state: _State) -> _State:
+    def _finished(self, op: Op, state: _SearchState) -> _SearchState:
         for value in op.operands:
             if not (_is_tensor(value) and value.is_secret):
                 continue
             if value not in state.layouts:
                 state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
             lying = state.layouts[value]
-            state = _State(
+            state = _SearchState(
                 state.layouts,
                 state.spent,
                 state.seconds + self.prices.sent(lying),
@@ -224,18 +224,18 @@ class Search:
             )
         return state
 
-    def _pruned(self, states: list[_State], gone: set[Value]) -> list[_State]:
+    def _pruned(self, states: list[_SearchState], gone: set[Value]) -> list[_SearchState]:
         """Without dead values; the best of those that leave the same in the same places; the cheapest of all."""
-        groups: dict[object, list[_State]] = {}
+        groups: dict[object, list[_SearchState]] = {}
         for state in states:
             layouts = {v: lay for v, lay in state.layouts.items() if v not in gone}
             spent = {v: n for v, n in state.spent.items() if v in layouts}
-            live = _State(layouts, spent, state.seconds, state.deepest, state.sent, state.trail)
+            live = _SearchState(layouts, spent, state.seconds, state.deepest, state.sent, state.trail)
             key = tuple(sorted((self._numbers[v], str(lay)) for v, lay in layouts.items()))
             groups.setdefault(key, []).append(live)
         kept = []
         for group in sorted(groups, key=str):
-            best: list[_State] = []
+            best: list[_SearchState] = []
             for state in sorted(groups[group], key=lambda s: (s.seconds, s.deepest, s.sent)):
                 if all(self._cheaper_somewhere(state, other) for other in best):
                     best.append(state)
@@ -243,7 +243,7 @@ class Search:
         return sorted(kept, key=lambda s: s.rank(self.scarce_levels))[: self.beam]
 
     @staticmethod
-    def _cheaper_somewhere(state: _State, other: _State) -> bool:
+    def _cheaper_somewhere(state: _SearchState, other: _SearchState) -> bool:
         """Whether a dearer state spends fewer levels on some value that lives, or in all, or fewer ciphertexts."""
         if state.deepest < other.deepest or state.sent < other.sent:
             return True
@@ -251,12 +251,12 @@ class Search:
 
     # -- operations --------------------------------------------------------------------------
 
-    def _closed(self, state: _State, value: Value, layout: Layout) -> _State:
+    def _closed(self, state: _SearchState, value: Value, layout: Layout) -> _SearchState:
         """An input gets its layout."""
         price = Price(self.prices.sent(layout))
         return state.having(value, layout, 0, price, value, layout, sent=layout.count)
 
-    def _placed(self, op: Op, state: _State) -> Iterator[_State]:
+    def _placed(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
         secret = [v for v in op.operands if _is_tensor(v) and v.is_secret]
         is_open = list(dict.fromkeys(v for v in secret if v not in state.layouts))
         pools = [self._open(v.type.shape) for v in is_open]  # type: ignore[attr-defined]
@@ -298,10 +298,10 @@ class Search:
     def _with(
         self,
         op: Op,
-        state: _State,
+        state: _SearchState,
         placement: Placement,
         sent: Mapping[Value, Layout],
-    ) -> _State:
+    ) -> _SearchState:
         """The state after an operation in one placement, some operands just sent."""
         self.explored += 1
         for value, layout in sent.items():
@@ -341,7 +341,7 @@ class Search:
     def _seconds(self, value: Value, old: Layout, new: Layout) -> float:
         return self.prices.conversion(value.type.shape, old, new, 0).seconds  # type: ignore[attr-defined]
 
-    def _nested(self, op: Op, state: _State) -> Iterator[_State]:
+    def _nested(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
         """A loop: its carried values lie at the end of the body as at the head."""
         static = op.attrs.get("static_trip")
         trips = UNKNOWN_TRIPS if static is None else int(static)
@@ -356,7 +356,7 @@ class Search:
             if _is_tensor(head):
                 layouts[head] = state.layouts.get(value) or self.room.row_major(head.type.shape)  # type: ignore[attr-defined]
                 spent[head] = state.spent.get(value, 0)
-        inner = _State(layouts, spent, 0.0, state.deepest, state.sent, state.trail)
+        inner = _SearchState(layouts, spent, 0.0, state.deepest, state.sent, state.trail)
         for end in self._block(block, [inner], keep=True)[: max(1, self.beam // 4)]:
             seconds = end.seconds
             for head, value in zip(heads, block.terminator.operands, strict=True):
@@ -366,7 +366,7 @@ class Search:
                     seconds += price.seconds
             results = {r: layouts[h] for r, h in zip(op.results, heads, strict=True) if h in layouts}
             drop = {r: state.spent.get(v, 0) for r, v in zip(op.results, inits, strict=True) if r in results}
-            yield _State(
+            yield _SearchState(
                 {**state.layouts, **results},
                 {**state.spent, **drop},
                 state.seconds + trips * seconds,

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from latticework.layout.canonical import Form, forms
+from latticework.layout.canonical import CanonicalForm, forms
 from latticework.layout.layout import Layout
 from latticework.packing.pack import GAP, REPEAT, IntArray, PackDim
 
@@ -71,29 +71,29 @@ def turning(source: Layout, target: Layout) -> Turning | None:
     return min(found, key=_preference, default=None)
 
 
-def forms_of(layout: Layout) -> tuple[Form, ...]:
+def forms_of(layout: Layout) -> tuple[CanonicalForm, ...]:
     """All ways to write a layout, the canonical one first; none where its rolls are no turns."""
     return forms(layout.dims, layout.vector_dims, layout.rolls)
 
 
-def layout_of(form: Form) -> Layout:
+def layout_of(form: CanonicalForm) -> Layout:
     """The layout that is written so."""
     return Layout(form.slot_dims, form.dims[: form.vectors], form.rolls)
 
 
-def with_gaps(form: Form, places: Sequence[int]) -> Layout:
+def with_gaps(form: CanonicalForm, places: Sequence[int]) -> Layout:
     """The layout with slot dimensions, by which nothing is turned, made gaps."""
     dims = list(form.dims)
     for place in places:
         dims[form.vectors + place] = PackDim(GAP, dims[form.vectors + place].extent)
-    return layout_of(Form(tuple(dims), form.vectors, form.turns))
+    return layout_of(CanonicalForm(tuple(dims), form.vectors, form.turns))
 
 
 def _preference(turn: Turning) -> tuple[object, ...]:
     return bool(turn.by), not turn.cyclic, sum(a != 0 for a in turn.amounts), turn.taken, turn.amounts, turn.place or 0
 
 
-def cut_alike(a: Form, b: Form) -> tuple[Form, Form] | None:
+def cut_alike(a: CanonicalForm, b: CanonicalForm) -> tuple[CanonicalForm, CanonicalForm] | None:
     """Both with slot dimensions of the same extents, longer ones split where they can be; None where they cannot."""
     place = 1  # from the right
     while place <= min(len(a.slot_dims), len(b.slot_dims)):
@@ -108,7 +108,7 @@ def cut_alike(a: Form, b: Form) -> tuple[Form, Form] | None:
     return (a, b) if len(a.slot_dims) == len(b.slot_dims) else None
 
 
-def _between(a: Form, b: Form, alike: str | None, slots: int) -> Turning | None:
+def _between(a: CanonicalForm, b: CanonicalForm, alike: str | None, slots: int) -> Turning | None:
     """The turning from a to b.
 
     alike  whether vectors of b are those of a at the same index of repetition, or turned as far; else the first of a
@@ -155,7 +155,7 @@ def _serves(a: PackDim, b: PackDim) -> bool:
     return a == b or (b.axis == GAP and a.axis == REPEAT)
 
 
-def _by_vectors(form: Form, place: int) -> IntArray:
+def _by_vectors(form: CanonicalForm, place: int) -> IntArray:
     """How far a slot dimension is turned in each vector."""
     total = np.zeros(form.count, dtype=np.int64)
     index = form.vector_index()
@@ -165,11 +165,11 @@ def _by_vectors(form: Form, place: int) -> IntArray:
     return total
 
 
-def _by_slots(form: Form, place: int) -> dict[int, int]:
+def _by_slots(form: CanonicalForm, place: int) -> dict[int, int]:
     return {by - form.vectors: count for by, count in form.turns[form.vectors + place] if by >= form.vectors}
 
 
-def _taken(a: Form, b: Form, alike: str | None) -> tuple[int, ...] | None:
+def _taken(a: CanonicalForm, b: CanonicalForm, alike: str | None) -> tuple[int, ...] | None:
     """For each vector of b the one of a that holds the same part of the tensor; None if there is none."""
     if any(by >= form.vectors for form in (a, b) for row in form.turns[: form.vectors] for by, _ in row):
         return None
@@ -183,13 +183,13 @@ def _taken(a: Form, b: Form, alike: str | None) -> tuple[int, ...] | None:
     return None if -1 in found else found
 
 
-def _vector_turns(form: Form) -> list[tuple[int, ...]]:
+def _vector_turns(form: CanonicalForm) -> list[tuple[int, ...]]:
     """How far each slot dimension is turned in each vector."""
     turns = [_by_vectors(form, place) % dim.extent for place, dim in enumerate(form.slot_dims)]
     return list(map(tuple, np.array(turns).reshape(-1, form.count).T.tolist()))
 
 
-def vector_parts(form: Form, keep: bool = False) -> list[Part | None]:
+def vector_parts(form: CanonicalForm, keep: bool = False) -> list[Part | None]:
     """Where along each axis, as (axis, index) where that is not 0, each vector begins; None for unused ones.
 
     keep  also which repetition it is, as if that were an axis

@@ -8,12 +8,12 @@ from latticework.layout.layout import Layout
 from latticework.layout.search import Decisions
 from latticework.ops.base import shape_of
 from latticework.packing.pack import PackMap
-from latticework.plan.placing import INPUT, Conversion, Placing, Step
+from latticework.plan.placing import INPUT, ConversionRecord, Placing, PlacingStep
 
 
 def explained(module: Module, decisions: Decisions, bits_a_second: float) -> tuple[Placing, tuple[Loc, ...]]:
     """The decisions in program order, and the lines that their locations number."""
-    steps: list[Step] = []
+    steps: list[PlacingStep] = []
     lines: dict[Loc, int] = {}
 
     def number(loc: Loc) -> int:
@@ -24,7 +24,7 @@ def explained(module: Module, decisions: Decisions, bits_a_second: float) -> tup
             loc = Loc.unknown() if value.origin is None else value.origin.loc
             took, where = decisions.taken.get(value), _pack(value, decisions.inputs[value])
             steps.append(
-                Step(_name(value), INPUT, number(loc), where, "", took.seconds if took else 0.0, 0, (), "", 0.0)
+                PlacingStep(_name(value), INPUT, number(loc), where, "", took.seconds if took else 0.0, 0, (), "", 0.0)
             )
     for op in module.walk():
         placement = decisions.placed.get(op)
@@ -32,7 +32,7 @@ def explained(module: Module, decisions: Decisions, bits_a_second: float) -> tup
             continue
         took, other = decisions.taken[op], decisions.others.get(op)
         moves = tuple(
-            Conversion(
+            ConversionRecord(
                 _name(move.operand),
                 (str(move.old), *(str(step.target) for step in way)),
                 tuple(step.name for step in way),
@@ -43,7 +43,7 @@ def explained(module: Module, decisions: Decisions, bits_a_second: float) -> tup
         )
         kind = op.name.removeprefix("tensor.")
         steps.append(
-            Step(
+            PlacingStep(
                 _name(op.result), kind, number(op.loc), _pack(op.result, placement.result),
                 "" if placement.box is None else str(placement.box), took.seconds, took.levels, moves,
                 "" if other is None else str(other.layout), 0.0 if other is None else other.behind,

@@ -12,7 +12,7 @@ from latticework.ir import Loc, Module
 from latticework.layout import Room
 from latticework.layout.forms import padded, seeds, skewed
 from latticework.layout.layout import Layout, Shape
-from latticework.layout.search import Decisions, Search
+from latticework.layout.search import Decisions, LayoutSearch
 from latticework.layout_cost.prices import LAN_BITS_A_SECOND, LAN_PRICE, Counted, LoweringPrices, Seconds, VectorCosts
 from latticework.ops.base import shape_of
 from latticework.ops.choices import choices
@@ -37,7 +37,7 @@ def find_layouts(
     def sent(shape: Shape) -> Sequence[Layout]:
         return seeds(shape, slots, fill) if room.asked else (room.sent(shape),)
 
-    return Search(room, offered, prices, sent, scarce_levels=scarce_levels).run(module)
+    return LayoutSearch(room, offered, prices, sent, scarce_levels=scarce_levels).run(module)
 
 
 def vector_costs(

@@ -9,7 +9,16 @@ from math import sqrt
 import numpy as np
 
 from latticework.packing.constants import MOST_LISTED, Gather, LinearMap, at_most
-from latticework.packing.loop_nests.baby_giant import ROTOM, Counts, Mode, Places, Prices, options, places, signed
+from latticework.packing.loop_nests.baby_giant import (
+    ROTOM,
+    BlockMapPrices,
+    Counts,
+    Mode,
+    Places,
+    options,
+    places,
+    signed,
+)
 from latticework.packing.loop_nests.diagonals import reached, structure
 from latticework.packing.loop_nests.nest import distinct
 from latticework.packing.pack import IntArray
@@ -19,7 +28,7 @@ MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a se
 MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
 
 
-def cheapest(linear_map: LinearMap, parts: Prices, real: bool, may: Techniques) -> float:
+def cheapest(linear_map: LinearMap, parts: BlockMapPrices, real: bool, may: Techniques) -> float:
     """The price of the cheapest way to carry a map out."""
     found = _counted(linear_map, real and may.complex_packing, may.baby_steps)
     if isinstance(found, Rough):
@@ -38,7 +47,7 @@ class Rough:
     count_in: int
     count_out: int
 
-    def price(self, parts: Prices, stepped: bool = True) -> float:
+    def price(self, parts: BlockMapPrices, stepped: bool = True) -> float:
         """Steps shared out evenly between babies and giants, if there are to be giants (`stepped`)."""
         babies = sqrt(self.steps * self.count_out * parts.giant / (self.count_in * parts.baby))
         babies = min(max(babies, 1.0), float(self.steps)) if stepped else float(self.steps)
@@ -61,9 +70,9 @@ class Exact:
     made: int = 1
     vectors: int = 1
 
-    def each(self, parts: Prices) -> Prices:
+    def each(self, parts: BlockMapPrices) -> BlockMapPrices:
         """What parts cost that are there as many times."""
-        return Prices(
+        return BlockMapPrices(
             hoist=parts.hoist * self.read,
             baby=parts.baby * self.read,
             giant=parts.giant * self.made,

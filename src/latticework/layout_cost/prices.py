@@ -26,7 +26,7 @@ from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target
 from latticework.packing.constants import LinearMap
-from latticework.packing.loop_nests.baby_giant import ROTOM, Prices
+from latticework.packing.loop_nests.baby_giant import ROTOM, BlockMapPrices
 from latticework.techniques import ALL, Techniques
 
 BITS_A_LIMB = 45
@@ -72,7 +72,7 @@ class Seconds:
     techniques: Techniques = ALL
     bits_a_second: float = LAN_BITS_A_SECOND
     _linear: dict[object, float] = field(default_factory=dict)
-    _parts: dict[int, Prices] = field(default_factory=dict)
+    _parts: dict[int, BlockMapPrices] = field(default_factory=dict)
     _prices: dict[object, float] = field(default_factory=dict)
 
     def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> WorkShape:
@@ -91,7 +91,7 @@ class Seconds:
             self._prices[key] = self.model.seconds(op, self.shape(spent, **options))
         return self._prices[key]
 
-    def parts(self, spent: int) -> Prices:
+    def parts(self, spent: int) -> BlockMapPrices:
         """What the parts of a block map cost."""
         if spent not in self._parts:
             over_p = self.shape(spent)
@@ -99,7 +99,7 @@ class Seconds:
             mac = self.model.unit_seconds("plain_mac", self.ring_degree)
             hoist, product = self._price("hoist", spent), self._price("key_product", spent)
             down = self.model.seconds("mod_down", self.shape(spent, dropped=0))
-            self._parts[spent] = Prices(
+            self._parts[spent] = BlockMapPrices(
                 hoist=hoist,
                 baby=product,
                 giant=down + hoist + product,

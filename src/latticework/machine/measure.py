@@ -16,7 +16,7 @@ from latticework.cost import CostModel, parse_table
 from latticework.cost.work import Shape
 from latticework.errors import UserError
 from latticework.machine.describe import commit, default_backend, describe_machine
-from latticework.machine.operations import Chain, operation_times
+from latticework.machine.operations import MeasuredChain, operation_times
 from latticework.machine.operations_bfv import bfv_times
 from latticework.machine.timing import REPEATS, keep_memory
 from latticework.machine.units import UnitTimes
@@ -95,7 +95,7 @@ def measure_machine(
                 found = kernels[-1].units()
                 units += [{"unit": u, "ring_degree": 1 << log2_degree, "seconds": short(s)} for u, s in found.items()]
             else:
-                chain = Chain(1 << log2_degree, *limbs)
+                chain = MeasuredChain(1 << log2_degree, *limbs)
                 times += operation_times(chain, backend, count, extent.rounds)
                 times += bfv_times(chain, backend, count, extent.rounds)
             done += 1

@@ -19,7 +19,7 @@ SCALE = 2.0**PRIME_BITS
 
 
 @dataclass(frozen=True)
-class Chain:
+class MeasuredChain:
     """A modulus chain: Q limbs, and P limbs, as many as a key-switching digit has."""
 
     ring_degree: int
@@ -30,7 +30,7 @@ class Chain:
 class Operations:
     """Every operation at the top level of one chain."""
 
-    def __init__(self, chain: Chain, backend: str, threads: int) -> None:
+    def __init__(self, chain: MeasuredChain, backend: str, threads: int) -> None:
         degree, num_q, num_p = chain.ring_degree, chain.num_q, chain.num_p
         primes = _core.primes_near(SCALE, 2 * degree, num_q + num_p)
         digits = [list(range(a, min(a + num_p, num_q))) for a in range(0, num_q, num_p)]
@@ -99,7 +99,9 @@ class Operations:
 Calls = list[tuple[str, Shape, Callable[[], Any]]]
 
 
-def operation_times(chain: Chain, backend: str, threads: int, rounds: int) -> Iterator[tuple[str, Shape, float]]:
+def operation_times(
+    chain: MeasuredChain, backend: str, threads: int, rounds: int
+) -> Iterator[tuple[str, Shape, float]]:
     """(operation, shape, seconds) of every operation on a chain."""
     return best_times(Operations(chain, backend, threads).calls(), rounds)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework import _core
 from latticework.cost import Shape
-from latticework.machine.operations import Calls, Chain, best_times
+from latticework.machine.operations import Calls, MeasuredChain, best_times
 from latticework.machine.units import PRIME_BITS
 from latticework.params.bfv_chain import plain_prime
 
@@ -18,7 +18,7 @@ PLAIN_BITS = 20  # of the plaintext modulus, on which no price depends
 class BfvOperations:
     """The operations at the top level of one chain, with as many primes as given."""
 
-    def __init__(self, chain: Chain, backend: str, threads: int) -> None:
+    def __init__(self, chain: MeasuredChain, backend: str, threads: int) -> None:
         degree, num_q, num_p = chain.ring_degree, chain.num_q, chain.num_p
         plain = plain_prime(degree, PLAIN_BITS, None)
         primes = _core.primes_near(2.0**PRIME_BITS, 2 * degree, num_q + num_p)
@@ -57,6 +57,6 @@ class BfvOperations:
         ]
 
 
-def bfv_times(chain: Chain, backend: str, threads: int, rounds: int) -> Iterator[tuple[str, Shape, float]]:
+def bfv_times(chain: MeasuredChain, backend: str, threads: int, rounds: int) -> Iterator[tuple[str, Shape, float]]:
     """(operation, shape, seconds) of every operation on a chain."""
     return best_times(BfvOperations(chain, backend, threads).calls(), rounds)

@@ -11,7 +11,7 @@ import numpy as np
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.packing.constants import (
     MOST_LISTED,
@@ -67,9 +67,9 @@ class Target:
         return self.layout.pack_map(self.shape)
 
     @property
-    def emit(self) -> Emitter:
+    def emit(self) -> VectorEmitter:
         """What recipes of several vector operations are written in."""
-        return Emitter(self.builder, self.layout.slots)
+        return VectorEmitter(self.builder, self.layout.slots)
 
     def build(self, name: str, *operands: Value, **attrs: object) -> Value:
         """A vec operation."""

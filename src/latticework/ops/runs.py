@@ -9,7 +9,7 @@ Ints = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Block:
+class RegularBlock:
     """Element t of run u is at place + u * place_by_run + t, and is number start + u * by_run + t * by_step.
 
     Numbers may have several components (start, by_run and by_step are vectors).
@@ -24,14 +24,14 @@ class Block:
     by_run: Ints = ()
 
 
-def blocks_of(lists: tuple[Ints, ...]) -> list[Block]:
+def blocks_of(lists: tuple[Ints, ...]) -> list[RegularBlock]:
     """The blocks, found greedily, of numbers whose components are given as equally long lists."""
     numbers = list(zip(*lists, strict=True))
-    runs: list[Block] = []
+    runs: list[RegularBlock] = []
     place = 0
     while place < len(numbers):
         length, step = _progression(numbers[place:])
-        runs.append(Block(place, numbers[place], step, length))
+        runs.append(RegularBlock(place, numbers[place], step, length))
         place += length
     return _joined(runs, (0,) * len(lists))
 
@@ -47,9 +47,9 @@ def _progression(vectors: Sequence[Ints]) -> tuple[int, Ints]:
     return length, step
 
 
-def _joined(runs: list[Block], still: Ints) -> list[Block]:
+def _joined(runs: list[RegularBlock], still: Ints) -> list[RegularBlock]:
     """Runs of one length and step whose starts have equal differences, as one block each."""
-    blocks: list[Block] = []
+    blocks: list[RegularBlock] = []
     first = 0
     while first < len(runs):
         head = runs[first]
@@ -57,7 +57,9 @@ def _joined(runs: list[Block], still: Ints) -> list[Block]:
         while alike < len(runs) and (runs[alike].length, runs[alike].by_step) == (head.length, head.by_step):
             alike += 1
         count, by_run = _progression([run.start for run in runs[first:alike]])
-        blocks.append(Block(head.place, head.start, head.by_step, head.length, count, head.length, by_run or still))
+        blocks.append(
+            RegularBlock(head.place, head.start, head.by_step, head.length, count, head.length, by_run or still)
+        )
         first += count
     return blocks
 

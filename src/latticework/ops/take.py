@@ -13,7 +13,7 @@ from latticework.ops import matmul, reshape, row_rules, transpose
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, linear
-from latticework.ops.runs import Block, blocks_of
+from latticework.ops.runs import RegularBlock, blocks_of
 from latticework.packing.constants import Access
 
 Ints = tuple[int, ...]
@@ -116,7 +116,7 @@ def lower(target: Target, a: Operand, axes: Ints, indices: tuple[Ints, ...], at:
     return total
 
 
-def _block(target: Target, a: Operand, axes: Ints, at: int, block: Block) -> Value:
+def _block(target: Target, a: Operand, axes: Ints, at: int, block: RegularBlock) -> Value:
     """out[..., place(u, t), ...] = in[..., number(u, t), ...]: loops over the other axes, runs u, and t in a run."""
     kept = _kept_axes(len(a.shape), axes, at)
     loops = len(target.shape) + 1

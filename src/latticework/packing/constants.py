@@ -18,7 +18,7 @@ from latticework.packing.loop_nests.diagonals import MOST_LISTED, at_most
 from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, Part, num_diagonals
 from latticework.packing.loop_nests.map_sums import MapSums
 from latticework.packing.loop_nests.nest import Access, Gather
-from latticework.packing.loop_nests.terms import Way
+from latticework.packing.loop_nests.terms import MapWay
 from latticework.packing.loop_nests.whole import whole_rotations
 from latticework.packing.pack import FloatArray
 
@@ -30,10 +30,10 @@ __all__ = [
     "Gather",
     "LinearMap",
     "MapSums",
+    "MapWay",
     "Part",
     "Polynomial",
     "Split",
-    "Way",
     "at_most",
     "num_diagonals",
     "slot_vectors",

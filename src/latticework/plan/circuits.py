@@ -62,7 +62,7 @@ class LaneStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CircuitWay:
     """One way to compute the circuit, and its predicted seconds, of which `sending` is what goes in and comes out."""
 
     name: str
@@ -72,7 +72,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Circuit:
+class CircuitRecord:
     """A circuit of scalar operations and what became of it.
 
     method     how lanes were found: search, annealing, scalar, apart (scalar, of numbers sent one by one); or tensors,
@@ -98,7 +98,7 @@ class Circuit:
     num_lanes: int
     outputs: tuple[tuple[str, int, int], ...]
     formulas: tuple[str, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[CircuitWay, ...]
 
     def holds_together(self) -> bool:
         """Whether all numbers point to what is there."""

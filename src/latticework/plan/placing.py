@@ -38,7 +38,7 @@ def pareto(endings: Iterable[Ending]) -> tuple[Ending, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversion:
+class ConversionRecord:
     """An operand brought to where an operation wants it.
 
     way      layouts from the one it has to the one it gets
@@ -52,7 +52,7 @@ class Conversion:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlacingStep:
     """Where one tensor lies: an encrypted input, or the result of an operation.
 
     operation  what makes it; INPUT for one that is sent
@@ -71,7 +71,7 @@ class Step:
     box: str
     seconds: float
     levels: int
-    conversions: tuple[Conversion, ...]
+    conversions: tuple[ConversionRecord, ...]
     other: str
     behind: float
 
@@ -87,5 +87,5 @@ class Placing:
 
     explored: int
     bits_a_second: float
-    steps: tuple[Step, ...]
+    steps: tuple[PlacingStep, ...]
     endings: tuple[Ending, ...]

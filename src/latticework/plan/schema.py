@@ -20,7 +20,7 @@ from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.batch import Batch
-from latticework.plan.circuits import Circuit
+from latticework.plan.circuits import CircuitRecord
 from latticework.plan.placing import Placing
 from latticework.words.escaping import plain_text
 from latticework.words.shown import counted, of_program, shown
@@ -223,7 +223,7 @@ class Plan:
     approximations: tuple[Approximation, ...] = ()
     layouts: tuple[tuple[str, str, str], ...] = field(default=())  # (tensor, shape, layout) for the report
     placing: Placing | None = None
-    circuit: Circuit | None = None
+    circuit: CircuitRecord | None = None
     factors: Mapping[int, float] = field(default_factory=dict)
     loss: str = ""
     scores: Scores | None = None

@@ -24,7 +24,7 @@ from latticework.plan.check import (
     check_references,
 )
 from latticework.plan.check_exact import check_exact
-from latticework.plan.circuits import Circuit
+from latticework.plan.circuits import CircuitRecord
 from latticework.plan.code import decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
 from latticework.plan.placing import Placing
@@ -124,7 +124,7 @@ def read_plan(source: Path | bytes) -> Plan:
         from_data(tuple[Approximation, ...], _field(debug, "approximations"), "approximations"),
         from_data(tuple[tuple[str, str, str], ...], _field(debug, "layouts"), "layouts"),
         from_data(Placing | None, debug.get("placing"), "placing"),
-        from_data(Circuit | None, debug.get("circuit"), "circuit"),
+        from_data(CircuitRecord | None, debug.get("circuit"), "circuit"),
         dict(from_data(tuple[tuple[int, float], ...], debug.get("factors", []), "factors")),
     )  # fmt: skip
     check_references(plan)

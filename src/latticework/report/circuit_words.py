@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from latticework.plan.circuits import Circuit, LaneStep
+from latticework.plan.circuits import CircuitRecord, LaneStep
 from latticework.report.quantities import count, share
 
 METHODS = {
@@ -17,7 +17,7 @@ METHODS = {
 _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 
 
-def method_text(circuit: Circuit) -> str:
+def method_text(circuit: CircuitRecord) -> str:
     """How the circuit is computed, and on how many lanes."""
     said = METHODS.get(circuit.method, circuit.method)
     if circuit.vector is None:
@@ -45,7 +45,7 @@ def step_text(number: int, step: LaneStep) -> str:
     return f"v{number} = {said}"
 
 
-def count_rows(circuit: Circuit) -> list[list[str]]:
+def count_rows(circuit: CircuitRecord) -> list[list[str]]:
     """(kind, scalar as written, scalar needed, vector) of every kind of operation that occurs."""
     written, needed, vector = circuit.written, circuit.needed, circuit.vector
     kinds = (
@@ -74,7 +74,7 @@ def _made(vector: object, field: str) -> str:
     return "" if vector is None else count(getattr(vector, field))
 
 
-def way_rows(circuit: Circuit) -> list[list[str]]:
+def way_rows(circuit: CircuitRecord) -> list[list[str]]:
     """(way, time compared with the chosen one, share of sending, chosen) of every priced way, fastest first."""
     ways = sorted(circuit.ways, key=lambda way: way.seconds)
     chosen = next((way.seconds for way in ways if way.chosen), 0.0)
@@ -115,7 +115,7 @@ def holdings(named: Sequence[tuple[int, str]]) -> str:
     return "; ".join(f"{runs(at)}: {' '.join(texts)}" for at, texts in parts)
 
 
-def input_rows(circuit: Circuit) -> list[tuple[str, str]]:
+def input_rows(circuit: CircuitRecord) -> list[tuple[str, str]]:
     """(vector, what lies in its lanes) of the inputs that are kept."""
     return [
         (
@@ -127,7 +127,7 @@ def input_rows(circuit: Circuit) -> list[tuple[str, str]]:
     ]
 
 
-def output_rows(circuit: Circuit) -> list[tuple[str, str]]:
+def output_rows(circuit: CircuitRecord) -> list[tuple[str, str]]:
     """(vector, what lies in its lanes) of the outputs."""
     registers: dict[int, list[tuple[int, str]]] = {}
     for name, register, lane in circuit.outputs:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from latticework.cost import ClientCosts, Estimate
 from latticework.packing.pack import PackMap
-from latticework.plan.circuits import Circuit
+from latticework.plan.circuits import CircuitRecord
 from latticework.plan.schema import Scores
 
 
@@ -258,7 +258,7 @@ class Execution:
     approximations: tuple[ApproximationRow, ...]
     layouts: tuple[LayoutGroup, ...]
     choice: LayoutChoice | None
-    circuit: Circuit | None
+    circuit: CircuitRecord | None
     lines: tuple[Line, ...]
     timeline: tuple[Moment, ...]
     instructions: int

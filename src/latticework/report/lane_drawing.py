@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from latticework.plan.circuits import Circuit, LaneStep
+from latticework.plan.circuits import CircuitRecord, LaneStep
 from latticework.report.circuit_words import step_text
 from latticework.words.escaping import html_text
 
@@ -66,7 +66,7 @@ class _Columns:
         return len(text) * CHARACTER + 4 <= NARROWEST / self.count
 
 
-def drawing(circuit: Circuit, first: int, last: int) -> str:
+def drawing(circuit: CircuitRecord, first: int, last: int) -> str:
     """HTML with two SVGs of the instructions from `first` to before `last`: what they say, and their lanes."""
     lanes = _in_order(circuit)
     columns = _Columns({lane: i for i, lane in enumerate(lanes)})
@@ -99,14 +99,14 @@ def drawing(circuit: Circuit, first: int, last: int) -> str:
     )
 
 
-def _in_order(circuit: Circuit) -> list[int]:
+def _in_order(circuit: CircuitRecord) -> list[int]:
     """Lanes in use; those at the end stand before the first ones if all lie in one half, as rotations go round."""
     lanes = sorted({lane for step in circuit.steps for lane, _ in step.lanes})
     gap, after = max(((b - a, i) for i, (a, b) in enumerate(pairwise(lanes), start=1)), default=(0, 0))
     return lanes[after:] + lanes[:after] if 2 * gap >= circuit.width else lanes
 
 
-def _lane_pixels(circuit: Circuit) -> int:
+def _lane_pixels(circuit: CircuitRecord) -> int:
     """Pixels of a lane on a wide page: room for the names of inputs and outputs."""
     names = [name for name, _, _ in circuit.outputs]
     names += [circuit.labels[label] for step in circuit.steps if step.op == "input" for _, label in step.lanes]
@@ -130,7 +130,7 @@ def _said(text: str, y: int) -> str:
     return f'<text class="said" x="0" y="{y + 12}"><title>{html_text(text)}</title>{html_text(shown)}</text>'
 
 
-def _cells(circuit: Circuit, step: LaneStep, columns: _Columns, y: int) -> list[str]:
+def _cells(circuit: CircuitRecord, step: LaneStep, columns: _Columns, y: int) -> list[str]:
     ours = {n for n, _ in circuit.steps[step.left].lanes} if step.op == "merge" and step.left >= 0 else set()
     colour = KINDS.get(step.op, ("b-other", ""))[0].replace("b-", "f-", 1)
     found = []
@@ -153,7 +153,7 @@ def _cell(columns: _Columns, lane: int, y: int, classes: str, shown: str, text: 
     )
 
 
-def _arrows(circuit: Circuit, step: LaneStep, columns: _Columns, y: int) -> list[str]:
+def _arrows(circuit: CircuitRecord, step: LaneStep, columns: _Columns, y: int) -> list[str]:
     """From the lanes that values come from to those they go to; heads are drawn, as markers need names."""
     found = []
     for lane, _ in step.lanes:
@@ -169,7 +169,7 @@ def _arrows(circuit: Circuit, step: LaneStep, columns: _Columns, y: int) -> list
     return found
 
 
-def _ends(circuit: Circuit) -> dict[int, list[tuple[int, str]]]:
+def _ends(circuit: CircuitRecord) -> dict[int, list[tuple[int, str]]]:
     registers: dict[int, list[tuple[int, str]]] = {}
     for name, register, lane in circuit.outputs:
         registers.setdefault(register, []).append((lane, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.plan.circuits import MAX_LANES, Circuit
+from latticework.plan.circuits import MAX_LANES, CircuitRecord
 from latticework.report.circuit_words import WAY_HEADS, count_rows, input_rows, method_text, output_rows, way_rows
 from latticework.report.lane_drawing import KINDS, drawing
 from latticework.report.markup import code, section, table, whole
@@ -13,7 +13,7 @@ FIRST_STEPS = 60  # the rest is folded away
 MAX_LISTED = 40
 
 
-def lanes(circuit: Circuit) -> str:
+def lanes(circuit: CircuitRecord) -> str:
     """Counts, the drawing, and where inputs and outputs lie."""
     rows = [[html_text(name), *numbers] for name, *numbers in count_rows(circuit)]
     heads: tuple[str, ...] = ("operation", "scalar, as written", "scalar, shared", "vector")
@@ -32,21 +32,21 @@ def lanes(circuit: Circuit) -> str:
     return "".join(parts)
 
 
-def _ways(circuit: Circuit) -> str:
+def _ways(circuit: CircuitRecord) -> str:
     if len(circuit.ways) < 2:
         return ""
     rows = [[html_text(name), *numbers, whole(chosen)] for name, *numbers, chosen in way_rows(circuit)]
     return "<br>" + table(WAY_HEADS, rows, numbers=(1, 2), narrow=True, stacked=True)
 
 
-def _formulas(circuit: Circuit) -> str:
+def _formulas(circuit: CircuitRecord) -> str:
     if not circuit.formulas:
         return ""
     shown = "<br>".join(code(line) for line in circuit.formulas[:MAX_LISTED])
     return f'<p style="margin-top:14px">{shown}{_more(len(circuit.formulas) - MAX_LISTED, "lines")}</p>'
 
 
-def _schedule(circuit: Circuit) -> str:
+def _schedule(circuit: CircuitRecord) -> str:
     first = drawing(circuit, 0, min(FIRST_STEPS, len(circuit.steps)))
     rest = ""
     if len(circuit.steps) > FIRST_STEPS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from latticework.plan.circuits import Circuit
+from latticework.plan.circuits import CircuitRecord
 from latticework.report.circuit_words import (
     WAY_HEADS,
     count_rows,
@@ -23,7 +23,7 @@ MAX_FORMULAS = 20
 _COLUMNS = 34  # of an instruction; its lanes follow
 
 
-def lanes_text(circuit: Circuit, width: int) -> list[str]:
+def lanes_text(circuit: CircuitRecord, width: int) -> list[str]:
     """Counts, instructions with their lanes, and where inputs and outputs lie."""
     lines = ["", f"Circuit ({method_text(circuit)})"]
     rows = count_rows(circuit)

@@ -23,7 +23,7 @@ _PARTS = 1000  # of a rotation, in which the solver counts
 
 
 @dataclass(frozen=True)
-class Placement:
+class ExactPlacement:
     """A schedule and what it is proved to be worth.
 
     cost, bound       of all instructions, masks included; no placement of these packs on as many lanes is below `bound`
@@ -53,7 +53,7 @@ def place(
     num_lanes: int = 0,
     effort: float = 10.0,
     seed: int = 0,
-) -> Placement | None:
+) -> ExactPlacement | None:
     """The best placement that the solver finds with `effort` units of work (about seconds).
 
     packs      those of `start` if there is one, else `asap_packs`
@@ -84,7 +84,7 @@ def place(
     merges = sum(len(side) - 1 for side in merged)
     price = sum(map(mul, prices, (len(rotations), masks, merges)))  # less than the answer if that holds idle rotations
     computed, unit = sum(weights.of(code) for code, _ in packs), weights.rotate / _PARTS
-    return Placement(
+    return ExactPlacement(
         schedule,
         cost=computed + unit * price,
         bound=computed + unit * min(price, answer.bound),

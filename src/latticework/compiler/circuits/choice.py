@@ -16,7 +16,7 @@ from latticework.circuit.record import scalar_counts
 from latticework.compiler.circuits.pipeline import LaneOptions, Scalars
 from latticework.compiler.stages import Vectors
 from latticework.errors import EffortWarning
-from latticework.plan.circuits import Circuit, Way
+from latticework.plan.circuits import CircuitRecord, CircuitWay
 from latticework.plan.schema import Plan
 from latticework.user.lines import warn
 
@@ -118,17 +118,17 @@ def chosen(found: Sequence[Candidate], arrays: Candidate | None = None) -> Candi
         if isfinite(candidate.seconds):
             by_method[method] = min(candidate, by_method.get(method, candidate), key=lambda c: c.seconds)
     own = record_of(best.vectors).method
-    ways = tuple(Way(method, c.seconds, method == own, c.sending) for method, c in by_method.items())
+    ways = tuple(CircuitWay(method, c.seconds, method == own, c.sending) for method, c in by_method.items())
     return _with_record(best, replace(record_of(best.vectors), ways=ways if len(ways) > 1 else ()))
 
 
-def record_of(vectors: Vectors) -> Circuit:
+def record_of(vectors: Vectors) -> CircuitRecord:
     """How the circuit was vectorised."""
     assert vectors.circuit is not None and vectors.circuit.record is not None
     return vectors.circuit.record
 
 
-def _with_record(candidate: Candidate, record: Circuit) -> Candidate:
+def _with_record(candidate: Candidate, record: CircuitRecord) -> Candidate:
     assert candidate.vectors.circuit is not None
     vectors = replace(candidate.vectors, circuit=replace(candidate.vectors.circuit, record=record))
     plan = None if candidate.plan is None else replace(candidate.plan, circuit=record)

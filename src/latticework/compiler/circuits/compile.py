@@ -26,7 +26,7 @@ from latticework.compiler.circuits.pipeline import (
 )
 from latticework.compiler.circuits.samples import circuit_samples, with_ranges
 from latticework.compiler.pipeline import to_bfv_plan
-from latticework.compiler.precision import Search
+from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stages import Traced, Vectors
 from latticework.cost import estimate
 from latticework.errors import LevelError, RangeWarning, UserError
@@ -66,7 +66,7 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     nothing = [0.0] * len(vectors.placed.outputs)
     traced = Traced(vectors.placed, [], nothing, nothing)
     bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
-    search = Search(
+    search = PrecisionSearch(
         circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,
         is_shared=bool(options.spare_levels),
     )  # fmt: skip

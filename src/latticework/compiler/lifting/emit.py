@@ -27,7 +27,7 @@ LAST = 1 << 30  # after every loop
 
 
 @dataclass
-class Emitter:
+class TensorEmitter:
     """Writes tensor IR; what its operations are traced with.
 
     formulas  what was written, a line a stage

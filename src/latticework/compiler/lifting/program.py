@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from latticework.circuit.graph import Graph
 from latticework.circuit.lift import Lifted, lifted
 from latticework.compiler.lifting.check import agrees
-from latticework.compiler.lifting.emit import Emitter
+from latticework.compiler.lifting.emit import TensorEmitter
 from latticework.compiler.lifting.formulas import LETTERS
 from latticework.errors import UserError
 from latticework.ir import Loc, Module
@@ -37,7 +37,7 @@ def lift(
     found = lifted(graph, arguments, results)
     if found is None or not _pays(found, graph):
         return None
-    emitter = Emitter(at or Loc.unknown())
+    emitter = TensorEmitter(at or Loc.unknown())
     try:
         module = emitter.program(found, results)
     except UserError:  # an array that cannot be, such as one too large

@@ -14,7 +14,7 @@ from latticework.frontend.integers.arithmetic import Operand, inverse, minus, pl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Digits:
+class BinaryDigits:
     """A whole number, digit by digit.
 
     digits  0 or 1, encrypted or not, that of the units first
@@ -39,25 +39,25 @@ class Digits:
         terms = [times(digit, 1 << i) for i, digit in enumerate(self.digits)]
         return minus(total(terms), times(self.sign, 1 << len(self.digits)))
 
-    def shifted(self, steps: int) -> Digits:
+    def shifted(self, steps: int) -> BinaryDigits:
         """Times 2^steps, or divided by 2^-steps and rounded down."""
         if steps >= 0:
-            return Digits((0,) * steps + self.digits, self.sign)
-        return Digits(self.digits[-steps:], self.sign)
+            return BinaryDigits((0,) * steps + self.digits, self.sign)
+        return BinaryDigits(self.digits[-steps:], self.sign)
 
-    def low(self, count: int) -> Digits:
+    def low(self, count: int) -> BinaryDigits:
         """Modulo 2^count."""
-        return Digits(tuple((self.digits + (self.sign,) * count)[:count]))
+        return BinaryDigits(tuple((self.digits + (self.sign,) * count)[:count]))
 
-    def inverted(self) -> Digits:
+    def inverted(self) -> BinaryDigits:
         """~x, which is -x - 1."""
-        return Digits(tuple(map(inverse, self.digits)), inverse(self.sign))
+        return BinaryDigits(tuple(map(inverse, self.digits)), inverse(self.sign))
 
 
-def digits_of(number: int) -> Digits:
+def digits_of(number: int) -> BinaryDigits:
     """Of a public number."""
     sign = int(number < 0)
-    return Digits(tuple((number >> i) & 1 for i in range((~number if sign else number).bit_length())), sign)
+    return BinaryDigits(tuple((number >> i) & 1 for i in range((~number if sign else number).bit_length())), sign)
 
 
 def both(a: Operand, b: Operand) -> Operand:
@@ -85,24 +85,24 @@ def chosen(bit: Operand, if_one: Operand, if_zero: Operand) -> Operand:
     return within(plus(if_zero, times(bit, minus(if_one, if_zero))), 0, 1)
 
 
-def digitwise(function: Callable[[Operand, Operand], Operand], a: Digits, b: Digits) -> Digits:
+def digitwise(function: Callable[[Operand, Operand], Operand], a: BinaryDigits, b: BinaryDigits) -> BinaryDigits:
     """A function of two digits, of all digits of two numbers."""
-    return Digits(tuple(function(x, y) for x, y in _aligned(a, b)), function(a.sign, b.sign))
+    return BinaryDigits(tuple(function(x, y) for x, y in _aligned(a, b)), function(a.sign, b.sign))
 
 
-def _aligned(a: Digits, b: Digits) -> list[tuple[Operand, Operand]]:
+def _aligned(a: BinaryDigits, b: BinaryDigits) -> list[tuple[Operand, Operand]]:
     """Digits of the same weight, as far as one of the two has any."""
     pairs = zip_longest(a.digits, b.digits, fillvalue=None)
     return [(a.sign if x is None else x, b.sign if y is None else y) for x, y in pairs]
 
 
-def equal(a: Digits, b: Digits) -> Operand:
+def equal(a: BinaryDigits, b: BinaryDigits) -> Operand:
     """Whether two numbers are equal: all their digits are, a tree of products."""
     pairs = [*_aligned(a, b), (a.sign, b.sign)]
     return within(product([inverse(differ(x, y)) for x, y in pairs]), 0, 1)
 
 
-def less(a: Digits, b: Digits) -> Operand:
+def less(a: BinaryDigits, b: BinaryDigits) -> Operand:
     """Whether a < b, by a tree in which each half says whether it is less and whether it is equal.
 
     The sign is the first digit that differs, and there 1 is the smaller one.

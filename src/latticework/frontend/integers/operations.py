@@ -30,7 +30,7 @@ from latticework.frontend.integers.arithmetic import (
     total,
     within,
 )
-from latticework.frontend.integers.digits import Digits
+from latticework.frontend.integers.digits import BinaryDigits
 from latticework.frontend.integers.tables import (
     MAX_DEGREE,
     depth_of_degree,
@@ -56,7 +56,7 @@ _NARROWER = (
 
 
 @dataclass(frozen=True)
-class Way:
+class IntegerWay:
     """One way to compute something.
 
     depth, products  in a row to the result, and encrypted ones in all
@@ -67,7 +67,7 @@ class Way:
     make: Callable[[], Operand]
 
 
-class Operations:
+class IntegerOperations:
     """What the operators of a tracer's numbers do beyond + - *."""
 
     def __init__(self, tracer: CircuitTracer, arithmetic: Arithmetic) -> None:
@@ -120,11 +120,13 @@ class Operations:
                 values = (1, *(0,) * degree)
                 return self._modular(evaluated(times(difference, difference), interpolated(squares, values, modulus)))
 
-            ways.append(Way(below + 1 + depth_of_degree(degree), 1 + products_of_degree(degree), even))
+            ways.append(IntegerWay(below + 1 + depth_of_degree(degree), 1 + products_of_degree(degree), even))
         if most < modulus:
             bits = (modulus - 2).bit_length()
             count = bits + (modulus - 1).bit_count() - 1
-            ways.append(Way(below + bits, count, lambda: self._modular(inverse(power(minus(a, b), modulus - 1)))))
+            ways.append(
+                IntegerWay(below + bits, count, lambda: self._modular(inverse(power(minus(a, b), modulus - 1))))
+            )
         found = self._cheapest(ways)
         if found is None:
             bits = (modulus - 2).bit_length()
@@ -156,7 +158,7 @@ class Operations:
                 return self._modular(plus(times(x, evaluated(times(x, x), quotient)), (modulus + 1) // 2))
 
             depth = depth_of(a, b) + 2 + depth_of_degree(count - 1)
-            ways.append(Way(depth, 2 + products_of_degree(count - 1), odd))
+            ways.append(IntegerWay(depth, 2 + products_of_degree(count - 1), odd))
         found = self._cheapest(ways)
         if found is None:
             raise self._refused("<", low, high)
@@ -207,17 +209,19 @@ class Operations:
         weight = 1 << len(digits.digits)
         return (0 if isinstance(digits.sign, int) and not digits.sign else -weight), weight - 1
 
-    def _by_digits(self, function: Callable[[Digits, Digits], Operand], a: Operand, b: Operand) -> list[Way]:
+    def _by_digits(
+        self, function: Callable[[BinaryDigits, BinaryDigits], Operand], a: Operand, b: Operand
+    ) -> list[IntegerWay]:
         one, other = known_digits(a), known_digits(b)
         if one is None or other is None:
             return []
         width = max(one.width, other.width, 1)
         depth = depth_of(*one.operands, *other.operands) + 1 + (width - 1).bit_length()
-        return [Way(depth, 3 * width - 2, lambda: function(one, other))]
+        return [IntegerWay(depth, 3 * width - 2, lambda: function(one, other))]
 
     # -- tables ------------------------------------------------------------------------------
 
-    def _table(self, x: Operand, low: float, high: float, function: Callable[[int], int]) -> Way:
+    def _table(self, x: Operand, low: float, high: float, function: Callable[[int], int]) -> IntegerWay:
         """A function of a number between low and high, of which there are few."""
         points = tuple(range(int(low), int(high) + 1))
         degree = len(points) - 1
@@ -228,7 +232,7 @@ class Operations:
             self._tracer.is_modular = True
             return standing_for(evaluated(x, coefficients), min(values), max(values))
 
-        return Way(depth_of(x) + depth_of_degree(degree), products_of_degree(degree), make)
+        return IntegerWay(depth_of(x) + depth_of_degree(degree), products_of_degree(degree), make)
 
     def table(self, what: str, x: Operand, function: Callable[[int], int]) -> Operand:
         """Any function of a number that takes few values.
@@ -263,7 +267,7 @@ class Operations:
 
     # -- bits --------------------------------------------------------------------------------
 
-    def digits(self, what: str, x: Operand) -> Digits:
+    def digits(self, what: str, x: Operand) -> BinaryDigits:
         """The digits of a number: its own, or by tables where it takes few values."""
         found = known_digits(x)
         if found is not None:
@@ -273,7 +277,7 @@ class Operations:
             raise self._many(what, low, high)
         width = max(int(high), ~int(low), 0).bit_length()
         made = tuple(self.table(what, x, lambda v, i=i: (v >> i) & 1) for i in range(width))  # type: ignore[misc]
-        return Digits(made, self.table(what, x, lambda v: int(v < 0)) if low < 0 else 0)
+        return BinaryDigits(made, self.table(what, x, lambda v: int(v < 0)) if low < 0 else 0)
 
     def _of_bits(self, symbol: str, a: Operand, b: Operand) -> Operand:
         for one, other in ((a, b), (b, a)):
@@ -331,7 +335,7 @@ class Operations:
 
     # -- ways --------------------------------------------------------------------------------
 
-    def _cheapest(self, ways: list[Way]) -> Operand | None:
+    def _cheapest(self, ways: list[IntegerWay]) -> Operand | None:
         """What the cheapest way gives, or None if no ring holds any."""
         priced = [(self._arithmetic.price(way.depth, way.products), n) for n, way in enumerate(ways)]
         price, number = min(priced, default=((inf, inf), 0))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from latticework.frontend.circuit_values import CircuitTracer, Number
 from latticework.frontend.integers.arithmetic import Operand, range_of
-from latticework.frontend.integers.digits import Digits, digits_of
+from latticework.frontend.integers.digits import BinaryDigits, digits_of
 from latticework.ir.core import Value
 
 
@@ -20,16 +20,16 @@ class Word(Number):
     __slots__ = ("_digits", "_make_digits", "_make_number", "_sum")
 
     def __init__(
-        self, tracer: CircuitTracer, digits: Callable[[], Digits], number: Callable[[], Operand] | None = None
+        self, tracer: CircuitTracer, digits: Callable[[], BinaryDigits], number: Callable[[], Operand] | None = None
     ) -> None:
         self._tracer = tracer
         self._make_digits = digits
         self._make_number = number
-        self._digits: Digits | None = None
+        self._digits: BinaryDigits | None = None
         self._sum: Value | None = None
 
     @property
-    def digits(self) -> Digits:
+    def digits(self) -> BinaryDigits:
         """Its digits."""
         if self._digits is None:
             self._digits = self._make_digits()
@@ -44,26 +44,26 @@ class Word(Number):
         return self._sum
 
 
-def word(tracer: CircuitTracer, digits: Digits) -> Operand:
+def word(tracer: CircuitTracer, digits: BinaryDigits) -> Operand:
     """The number that has these digits: a public one, a single digit, or a word."""
     kept = list(digits.digits)
     while kept and kept[-1] is digits.sign:
         kept.pop()  # it goes on like that by itself
     if all(isinstance(d, int) for d in (*kept, digits.sign)):
-        number = Digits(tuple(kept), digits.sign).number()
+        number = BinaryDigits(tuple(kept), digits.sign).number()
         assert isinstance(number, int)
         return number
     if len(kept) == 1 and digits.sign == 0 and isinstance(digits.sign, int):
         return kept[0]
-    found = Digits(tuple(kept), digits.sign)
+    found = BinaryDigits(tuple(kept), digits.sign)
     return Word(tracer, lambda: found)
 
 
-def known_digits(number: Operand) -> Digits | None:
+def known_digits(number: Operand) -> BinaryDigits | None:
     """The digits of a public number, of a word, or of a number that is 0 or 1; None of others."""
     if isinstance(number, int):
         return digits_of(number)
     if isinstance(number, Word):
         return number.digits
     low, high = range_of(number)
-    return Digits((number,)) if low >= 0 and high <= 1 else None
+    return BinaryDigits((number,)) if low >= 0 and high <= 1 else None

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Value
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.packing.constants import Access, Gather
 from latticework.packing.pack import REPEAT, PackDim, PackMap
@@ -17,7 +17,7 @@ from latticework.packing.pack import REPEAT, PackDim, PackMap
 class Recipe(Protocol):
     """How vectors of one layout become vectors of another."""
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """The vectors, converted."""
 
 
@@ -36,7 +36,7 @@ class Conversion:
 
     def lower(self, builder: Builder, x: Value) -> Value:
         """The conversion in vec operations; none where nothing moves."""
-        emit = Emitter(builder, self.target.slots)
+        emit = VectorEmitter(builder, self.target.slots)
         for recipe in self.recipes:
             x = recipe.run(emit, x)
         return x

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from latticework.ir.core import Value
 from latticework.layout.conversions.base import Conversion, moved
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import turning
 from latticework.packing.constants import Gather
@@ -28,7 +28,7 @@ class Moved:
         """From where it lies to where it is to lie."""
         return Moved(moved(shape, source, target))
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """One linear transform."""
         return emit.transform(x, self.gather)
 

@@ -13,9 +13,9 @@ from itertools import product
 from math import prod
 
 from latticework.ir.core import Value
-from latticework.layout.canonical import Form
+from latticework.layout.canonical import CanonicalForm
 from latticework.layout.conversions.base import Conversion, box_mask
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import cut_alike, forms_of, vector_parts
 from latticework.packing.constants import Gather
@@ -32,7 +32,7 @@ class Compact:
     mask: Gather
     parts: tuple[tuple[int, tuple[int, ...]], ...]
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Vectors that turn alike together."""
         wanted = sorted({vector for _, taken in self.parts for vector in taken})
         cleared = emit.masked(emit.take(x, wanted), self.mask)
@@ -63,7 +63,7 @@ def compact(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
     return (Conversion("compact", shape, source, target, (Compact(mask, parts),)),)
 
 
-def _parts(a: Form, b: Form, filled: list[int]) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
+def _parts(a: CanonicalForm, b: CanonicalForm, filled: list[int]) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
     """What goes where, or None if the source has no vector that holds some of it."""
     numbers: dict[tuple[tuple[int, int], ...], int] = {}
     for number, part in enumerate(vector_parts(a)):

@@ -11,7 +11,7 @@ from latticework.packing.constants import ConstRef, Gather, LinearMap, whole_rot
 
 
 @dataclass(frozen=True, slots=True)
-class Emitter:
+class VectorEmitter:
     """Emits vec operations, none where nothing has to be done."""
 
     builder: Builder

@@ -14,7 +14,7 @@ from math import prod
 
 from latticework.ir.core import Value
 from latticework.layout.conversions.base import Conversion, moved
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.conversions.replicate import Copied, copied, free_copies
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, with_gaps
@@ -30,7 +30,7 @@ class Permute:
     gather: Gather
     copies: Copied
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """A linear transform and rotations."""
         return self.copies.run(emit, emit.transform(x, self.gather, clear=True))
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import prod
 
 from latticework.ir.core import Value
-from latticework.layout.canonical import Form
+from latticework.layout.canonical import CanonicalForm
 from latticework.layout.conversions.base import Conversion, box_mask
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, cut_alike, forms_of, turning, with_gaps
 from latticework.packing.constants import Gather
@@ -27,7 +27,7 @@ class Copied:
 
     along: tuple[tuple[int, int], ...]
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Along one after the other."""
         for step, copies in self.along:
             x = emit.copied(x, step, copies)
@@ -42,7 +42,7 @@ class Replicate:
     copies: Copied
     turn: Turning
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Each vector of the source once."""
         wanted = sorted(set(self.turn.taken))
         x = self.copies.run(emit, emit.masked(emit.take(x, wanted), self.mask))
@@ -65,7 +65,7 @@ def replicate(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion,
     return ()
 
 
-def free_copies(form: Form) -> list[int]:
+def free_copies(form: CanonicalForm) -> list[int]:
     """Slot dimensions that repeat a power of two times, and by which nothing is turned."""
     return [
         place
@@ -74,7 +74,7 @@ def free_copies(form: Form) -> list[int]:
     ]
 
 
-def copied(form: Form, places: Sequence[int]) -> Copied:
+def copied(form: CanonicalForm, places: Sequence[int]) -> Copied:
     """Copies along slot dimensions."""
     dims = form.slot_dims
     return Copied(tuple((prod(d.extent for d in dims[place + 1 :]), dims[place].extent) for place in places))

@@ -17,7 +17,7 @@ from math import gcd, prod
 
 from latticework.ir.core import Value
 from latticework.layout.conversions.base import Conversion, box_mask
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, turning
 from latticework.packing.constants import Gather
@@ -30,7 +30,7 @@ class Roll:
     turn: Turning
     slots: int
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Those that turn alike together."""
         pairs = list(zip(self.turn.amounts, self.turn.taken, strict=True))
         wanted = sorted(set(pairs))
@@ -40,7 +40,7 @@ class Roll:
             parts.append(self._by_places(emit, taken, amount) if self.turn.by else self._by(emit, taken, amount))
         return emit.take(emit.concat(parts), [wanted.index(pair) for pair in pairs])
 
-    def _by(self, emit: Emitter, x: Value, amount: int) -> Value:
+    def _by(self, emit: VectorEmitter, x: Value, amount: int) -> Value:
         """All turned by one amount."""
         if amount == 0:
             return x
@@ -52,7 +52,7 @@ class Roll:
             ahead = emit.masked(x, self._mask(range(amount, extent)))
         return emit.add(self._turned(emit, ahead, amount), self._turned(emit, around, amount - extent))
 
-    def _by_places(self, emit: Emitter, x: Value, amount: int) -> Value:
+    def _by_places(self, emit: VectorEmitter, x: Value, amount: int) -> Value:
         """Turned by an amount that differs from place to place along another slot dimension."""
         extent = self.turn.extent
         ((by, times),) = self.turn.by
@@ -70,7 +70,7 @@ class Roll:
         assert self.turn.place is not None
         return box_mask(self.turn.dims, self.slots, {self.turn.place: held, **(others or {})})
 
-    def _turned(self, emit: Emitter, x: Value, amount: int) -> Value:
+    def _turned(self, emit: VectorEmitter, x: Value, amount: int) -> Value:
         return emit.rotate(x, amount * self.turn.step)
 
 
@@ -82,7 +82,7 @@ def _alike(start: int, times: int, extent: int, length: int) -> list[tuple[int, 
     )
 
 
-def _total(emit: Emitter, parts: Sequence[Value]) -> Value:
+def _total(emit: VectorEmitter, parts: Sequence[Value]) -> Value:
     total = parts[0]
     for part in parts[1:]:
         total = emit.add(total, part)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from latticework.ir.core import Value
 from latticework.layout.conversions.base import Conversion
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, turning
 
@@ -23,7 +23,7 @@ class RotRoll:
 
     turn: Turning
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Rotations and takes."""
         turns = zip(self.turn.taken, self.turn.amounts, strict=True)
         return emit.turned(x, [(vector, amount * self.turn.step) for vector, amount in turns])

@@ -9,7 +9,7 @@ from math import lcm
 import numpy as np
 
 from latticework.ir.core import Value
-from latticework.layout.conversions.emitter import Emitter
+from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.forms import vector_order
 from latticework.layout.layout import Layout
 from latticework.packing.pack import REPEAT, PackDim
@@ -21,7 +21,7 @@ class Take:
 
     vectors: tuple[int, ...]
 
-    def run(self, emit: Emitter, x: Value) -> Value:
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
         """One take."""
         return emit.take(x, self.vectors)
 

@@ -29,7 +29,7 @@ Mode = Literal["cost", "counts", "rotations"]
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class BlockMapPrices:
     """What the parts of a block map cost, in seconds or any one unit.
 
     hoist        decomposition of an input
@@ -51,15 +51,15 @@ class Prices:
     finish: float = 0.0
     key: float = 0.0
 
-    def without_hoisting(self) -> Prices:
+    def without_hoisting(self) -> BlockMapPrices:
         """Where every step is a rotation by itself, of values over Q."""
         return replace(self, hoist=0.0, baby=self.rotation, giant=self.rotation)
 
 
 # In NTTs of one row at typical digit counts; products do not depend on the width.
-TYPICAL = Prices()
+TYPICAL = BlockMapPrices()
 # As Rotom prices operations (its paper, section 5): nothing is hoisted.
-ROTOM = Prices(0.0, 4.0, 4.0, 4.0, 4.0, 10.0, 0.5, 0.0)
+ROTOM = BlockMapPrices(0.0, 4.0, 4.0, 4.0, 4.0, 10.0, 0.5, 0.0)
 
 
 class Places(NamedTuple):
@@ -116,7 +116,7 @@ class Counts:
         """Products with a key."""
         return self.babies + self.giants + self.rotations + self.conjugations
 
-    def price(self, prices: Prices) -> float:
+    def price(self, prices: BlockMapPrices) -> float:
         """What all of it costs."""
         return (
             prices.hoist * self.hoists
@@ -166,7 +166,7 @@ def count(where: Places, split: Split) -> Counts:
     return _count(*_turned(where), split, where.slots)
 
 
-def choose(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mode: Mode = "cost") -> Choice:
+def choose(where: Places, prices: BlockMapPrices = TYPICAL, *, packing: bool = False, mode: Mode = "cost") -> Choice:
     """The cheapest way.
 
     packing  whether complex packing may be used: the map and what it is applied to are real
@@ -176,7 +176,9 @@ def choose(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mo
     return min(options(where, prices, packing=packing, mode=mode), key=lambda choice: choice.counts.price(prices))
 
 
-def options(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, mode: Mode = "cost") -> Iterator[Choice]:
+def options(
+    where: Places, prices: BlockMapPrices = TYPICAL, *, packing: bool = False, mode: Mode = "cost"
+) -> Iterator[Choice]:
     """All ways that are tried; prices say how finely, where `mode` is "cost"."""
     ways: list[tuple[Packing, int]] = [("none", 0)]
     is_simple = distinct(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
@@ -188,14 +190,14 @@ def options(where: Places, prices: Prices = TYPICAL, *, packing: bool = False, m
         yield from _packed(where, prices, kind, apart, mode)
 
 
-class Block(NamedTuple):
+class DiagonalBlock(NamedTuple):
     """Pairs (out, in), rows, that have the same diagonals: at `steps`, in [0, slots), ascending."""
 
     pairs: IntArray
     steps: IntArray
 
 
-def blocks(where: Places) -> list[Block]:
+def blocks(where: Places) -> list[DiagonalBlock]:
     """The pairs of vectors that a map links, put together where they have the same diagonals."""
     number = where.out * (int(where.in_.max(initial=0)) + 1) + where.in_
     order = np.lexsort((where.steps % where.slots, number))
@@ -204,10 +206,10 @@ def blocks(where: Places) -> list[Block]:
         steps = distinct(where.steps[part] % where.slots)
         pairs = found.setdefault(steps.tobytes(), (steps, []))[1]
         pairs.append((int(where.out[part[0]]), int(where.in_[part[0]])))
-    return [Block(np.array(pairs, dtype=np.int64), steps) for steps, pairs in found.values()]
+    return [DiagonalBlock(np.array(pairs, dtype=np.int64), steps) for steps, pairs in found.values()]
 
 
-def paired(of: list[Block], slots: int, split: Split, apart: int) -> IntArray:
+def paired(of: list[DiagonalBlock], slots: int, split: Split, apart: int) -> IntArray:
     """For "diagonals": rows (out, in, steps, members): diagonals `steps` and `apart` further are one product.
 
     members  1 if it is of the first, 2 of the second, 3 of both
@@ -310,7 +312,7 @@ def _count(
     )  # fmt: skip
 
 
-def _packed(where: Places, prices: Prices, packing: Packing, apart: int, mode: Mode) -> Iterator[Choice]:
+def _packed(where: Places, prices: BlockMapPrices, packing: Packing, apart: int, mode: Mode) -> Iterator[Choice]:
     folded = where
     pairs = 0
     if packing == "outputs":
@@ -338,7 +340,7 @@ def _turned(where: Places) -> tuple[_Turned, _Turned, int]:
     return _inputs(where), _outputs(where), products
 
 
-def _splits(where: Places, prices: Prices, mode: Mode) -> Iterator[Split]:
+def _splits(where: Places, prices: BlockMapPrices, mode: Mode) -> Iterator[Split]:
     """Widths to try: multiples of the steps' common divisor, and none at all."""
     if mode == "rotations":
         yield Split(where.slots)

@@ -81,7 +81,7 @@ def num_diagonals(gather: Gather) -> int:
     return structure(gather).size
 
 
-class _Seen:
+class _SeenCodes:
     """A set of codes (v * count_in + u) * slots + steps."""
 
     def __init__(self, gather: Gather) -> None:
@@ -110,7 +110,7 @@ class _Seen:
 def _walked(gather: Gather) -> IntArray:
     """Diagonals by visiting every term: for small nests, and packings that fit no pattern."""
     assert gather.in_pack is not None and gather.in_access is not None
-    seen, slots = _Seen(gather), gather.slots
+    seen, slots = _SeenCodes(gather), gather.slots
     places = gather.out_pack.slots_of_element()
     for counters in walk(gather.domain, max(1, CHUNK // places.shape[1])):
         out_element, valid = gather.out_access.flat(counters)
@@ -336,7 +336,7 @@ def _summed(gather: Gather, moved: _Moves) -> tuple[IntArray, IntArray]:
             total = _sums(gather, total, found)
         else:
             vectors = _sums(gather, vectors, found)
-    seen, nearest_copy = _Seen(gather), _nearest_turns(gather.slots, moved.offsets)
+    seen, nearest_copy = _SeenCodes(gather), _nearest_turns(gather.slots, moved.offsets)
     if chosen is None:
         seen.add(_settled(gather, total[:, None], nearest_copy))
         return seen.all(), vectors
@@ -364,7 +364,7 @@ def _sums(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
     """All sums of a move of each."""
     if a.size == 1 and not a[0]:
         return b
-    seen = _Seen(gather)
+    seen = _SeenCodes(gather)
     share = max(1, CHUNK // max(1, b.size))
     for start in range(0, a.size, share):
         seen.add(_plus(gather, a[start : start + share, None], b[None, :]).reshape(-1))
@@ -414,7 +414,7 @@ def _moves(gather: Gather, part: _Part) -> IntArray:
     extents = [gather.domain[j] for j in part.loops] + [gather.out_pack.all_dims[i].extent for i in part.free[0]]
     if prod(extents) > JOINT and (shared := _shared_loops(gather, part)) is not None:
         return _moves_apart(gather, part, shared)
-    seen = _Seen(gather)
+    seen = _SeenCodes(gather)
     for rows in _walked_rows(gather, part):
         seen.add(rows[:, 0])
     return seen.all()
@@ -462,7 +462,7 @@ def _moves_apart(gather: Gather, part: _Part, shared: list[int]) -> IntArray:
         rows, kind = np.unique(np.sort(np.where(valid, code, -1), axis=1), axis=0, return_inverse=True)
         sides.append((start, rows, kind.reshape(-1)))
     (start_out, rows_out, kind_out), (start_in, rows_in, kind_in) = sides
-    seen = _Seen(gather)
+    seen = _SeenCodes(gather)
     for pair in distinct(kind_out * len(rows_in) + kind_in).tolist():
         of_out, of_in = divmod(pair, len(rows_in))
         at = (kind_out == of_out) & (kind_in == of_in)

@@ -14,7 +14,7 @@ import numpy as np
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.loop_nests.const_ref import ConstRef
 from latticework.packing.loop_nests.linear_map import LinearMap
-from latticework.packing.loop_nests.terms import SELF, Baby, Way, terms_of
+from latticework.packing.loop_nests.terms import SELF, Baby, MapWay, terms_of
 from latticework.packing.pack import IntArray
 
 
@@ -43,7 +43,7 @@ class MapSums:
     """sum over inputs u and babies b of diagonal[v, u, g + b] rotated by -g, times baby_b(x[u]); for each (g, v)."""
 
     map: LinearMap
-    way: Way
+    way: MapWay
 
     @cached_property
     def products(self) -> Products:

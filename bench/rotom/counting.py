@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import Any
 
-from latticework.compiler.pipeline import to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
+from latticework.compiler.pipeline import to_levels, to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
 from latticework.cost import CostModel
 from latticework.frontend.samples import samples_of
 from latticework.params import ModulusChain, Need, select_chain
@@ -27,5 +27,5 @@ def counted(given: dict[str, Any], like: ModulusChain) -> Plan:
     vectors = to_vectors(traced.module, costs=costs, ring_degree=degree, techniques=techniques)
     scale_bits = round(log2(like.main.scales[-1]))
     chain = select_chain(Need(vectors.depth, vectors.slots, scale_bits, HEADROOM_BITS), ring_degree=degree)
-    lowered = to_primitives(vectors, chain, costs=costs, techniques=techniques)
+    lowered = to_primitives(to_levels(vectors, techniques), chain, costs=costs, techniques=techniques)
     return to_plan(program.name, traced, vectors, lowered, samples, given["precision_bits"], set())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_lowering import LOWERED, Fixed, lying_anyhow, masks, module_of
 
-from latticework.compiler.pipeline import VECTOR_PASSES, to_plan, to_primitives
+from latticework.compiler.pipeline import VECTOR_PASSES, to_levels, to_plan, to_primitives
 from latticework.compiler.stages import Traced, Vectors
 from latticework.ir import run_passes
 from latticework.layout import Room, assign_layouts
@@ -52,7 +52,7 @@ def planned(module, arrays, decisions, slots):
     samples = [dict(zip(module.input_names, arrays, strict=True))]
     nothing = [0.0] * len(module.outputs)
     traced = Traced(module, [], nothing, nothing)
-    return to_plan("case", traced, vectors, to_primitives(vectors, chain), samples, 12.0, set())
+    return to_plan("case", traced, vectors, to_primitives(to_levels(vectors), chain), samples, 12.0, set())
 
 
 @pytest.mark.parametrize("seed", range(CASES))

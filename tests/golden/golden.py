@@ -20,9 +20,11 @@ from latticework.expand import choose_ways, expanding
 from latticework.ir import Module, Pass, parse_module, print_module, run_passes, verify
 from latticework.layout import assign_layouts
 from latticework.layout_cost import CodeCost, Counted, find_layouts
-from latticework.levels import constants, unroll
+from latticework.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
+from latticework.levels.text import print_levels
 from latticework.ops import ALL_OPS
 from latticework.params import bootstrap_chain, build_chain
+from latticework.params.bfv_chain import chain_for_depth, plain_prime
 from latticework.params.select import Need
 from latticework.passes import (
     cse,
@@ -39,7 +41,9 @@ HERE = Path(__file__).parent
 ARROW = "\n// =>\n"
 COST = CodeCost(Counted(), 10.0)  # Rotom's prices; a level costs a product
 CHAIN = build_chain(1024, Need(3, 16, 40, 12), 2, insecure=True)
+BFV = chain_for_depth(2, 2048, plain_prime(2048, 20, None), insecure=True)
 BOOTSTRAP = bootstrap_chain("T11")
+AT_ONCE = Techniques(lazy_relinearization=False, lazy_rescaling=False)
 VECTOR_SLOTS = 16
 PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, fold_splats.PASS, merge_maps.PASS, normalize_polynomials.PASS, share_inputs.PASS,
@@ -67,6 +71,12 @@ def outlined(module: Module) -> str:
     )
 
 
+def levelled(plan: LevelPlan) -> str:
+    """What is decided about levels; below what is written from it."""
+    made = write_levels(plan, CHAIN if plan.scheme == "ckks" else BFV)
+    return "\n".join(f"// {line}" for line in print_levels(plan).splitlines()) + "\n" + printed(made)
+
+
 def laid_out(module: Module) -> str:
     """What the search decides on vectors of 16 slots; layouts in their notation first."""
     placed = assign_layouts(module, find_layouts(module, VECTOR_SLOTS, COST.vectors))
@@ -81,6 +91,9 @@ STEPS: Mapping[str, Callable[[Module], str]] = {
     "expand": expanded,
     "expand-without-hoisting": lambda module: expanded(module, Techniques(complex_packing=False, hoisting=False)),
     "bootstrap-outline": outlined,
+    "levels": lambda module: levelled(decide_levels(module)),
+    "levels-at-once": lambda module: levelled(decide_levels(module, AT_ONCE)),
+    "levels-bfv": lambda module: levelled(decide_levels_bfv(module)),
     "assign-layouts": laid_out,
 }
 assert ALL_OPS  # defines what tensor operations mean

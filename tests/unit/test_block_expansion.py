@@ -11,7 +11,7 @@ from vec_cases import Vectors, counted, expanded, plan_of, small_chain
 from latticework.analysis.bounds import Magnitude, predict
 from latticework.analysis.simulate import simulate
 from latticework.ir import interpret
-from latticework.levels import manage_levels
+from latticework.levels import decide_levels, write_levels
 from latticework.packing.constants import Diagonal, LinearMap, splat
 from latticework.packing.loop_nests.baby_giant import ROTOM, TYPICAL, BlockMapPrices, choose, places
 from latticework.plan.serialise import read_plan, write_plan
@@ -122,7 +122,7 @@ def test_complex_vectors_are_not_packed():
     module = v.done(v.op("linear_transform", x, map=LinearMap.of(matvec(16, 16, 16))))
     module.sources["w"] = np.ones((16, 16))
     chain = small_chain(2)
-    for op in manage_levels(module, chain).walk():
+    for op in write_levels(decide_levels(module), chain).walk():
         if op.name == "ckks.linear_transform":
             assert op.attrs.get("real") is None
 

@@ -9,7 +9,7 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, Level, PlainType
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Builder, Module, interpret, parse_module, print_module, run_passes, verify
-from latticework.levels import manage_bfv
+from latticework.levels import decide_levels_bfv, write_levels
 from latticework.packing.constants import splat
 from latticework.packing.keys import KeySpec
 from latticework.params.bfv_chain import chain_for_depth, plain_prime
@@ -72,7 +72,7 @@ def test_meanings_are_kept_down_to_primitives():
     module = program()
     inputs = [np.arange(SLOTS) - 5.0, 9.0 - np.arange(SLOTS)]
     wanted = interpret(module, inputs)
-    managed = manage_bfv(module, CHAIN)
+    managed = write_levels(decide_levels_bfv(module), CHAIN)
     expanded = run_passes(primitives_of(managed, CHAIN), (cse.PASS, dce.PASS))
     for stage in (managed, expanded):
         verify(stage)
@@ -83,6 +83,6 @@ def test_meanings_are_kept_down_to_primitives():
 
 
 def test_everything_stays_at_the_top_at_scale_1():
-    for op in manage_bfv(program(), CHAIN).walk():
+    for op in write_levels(decide_levels_bfv(program()), CHAIN).walk():
         for value in op.results:
             assert value.type.level == Level(0, CHAIN.main.top) and value.type.scale == 1.0

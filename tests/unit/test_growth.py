@@ -13,7 +13,7 @@ import pytest
 import latticework as lw
 from bench.growth import PROGRAMS
 from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
-from latticework.compiler.pipeline import to_primitives
+from latticework.compiler.pipeline import to_levels, to_primitives
 from latticework.params import Need, build_chain
 
 MOST = 7  # times as much for four times as many statements: 4 where it is linear, 16 where it is quadratic
@@ -57,7 +57,7 @@ def one_by_one(name, n):
     """A circuit as code for one number at a time, with levels and keys."""
     scalars = to_scalars(PROGRAMS[name][0](n)["program"], (), exact=False)
     vectors = to_lanes(scalars, 1024, LaneOptions("scalar", "normal", 0, ()))
-    to_primitives(vectors, build_chain(2048, Need(vectors.depth, 1024, 30, 10), 1, 128, insecure=True))
+    to_primitives(to_levels(vectors), build_chain(2048, Need(vectors.depth, 1024, 30, 10), 1, 128, insecure=True))
 
 
 CASES = [(whole, "products", 8), (whole, "additions", 8), (whole, "statements", 6), (one_by_one, "layers", 16)]

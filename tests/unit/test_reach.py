@@ -12,7 +12,7 @@ from latticework.compiler.compile import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.frontend.samples import samples_of
 from latticework.ir import interpret
-from latticework.levels import manage_levels, program_depth
+from latticework.levels import decide_levels, program_depth, write_levels
 from latticework.levels.extremes import Extremes, extremes
 from latticework.levels.held import are_apart, exactly, is_within, united
 from latticework.levels.reach import reach
@@ -51,7 +51,7 @@ def reached(function, limits=(), most=None):
     data = {"x": RNG.uniform(LOW, HIGH, (20, 6)), **dict(limits)}
     vectors = to_vectors(to_polynomials(module, samples_of(program, module, data), precision_bits=12).module)
     chain = small_chain(program_depth(vectors.module))
-    managed = manage_levels(vectors.module, chain)
+    managed = write_levels(decide_levels(vectors.module), chain)
     pack = vectors.placed.inputs[0].type.layout.pack_map((6,))
     ends = pack.pack(np.full(6, LOW)), pack.pack(np.full(6, HIGH))
     found = reach(

@@ -13,7 +13,7 @@ from latticework.dialects import ckks, key, loop, rlwe, vec  # noqa: F401  (defi
 from latticework.expand import LevelPrices, choose_ways, expanding
 from latticework.ir import INDEX, Block, Builder, Module, Region, Value, run_passes, verify
 from latticework.keys import manifest, planned_keys
-from latticework.levels import manage_levels, program_depth
+from latticework.levels import decide_levels, program_depth, write_levels
 from latticework.packing.constants import Access, ConstRef, Gather, LinearMap, Polynomial
 from latticework.packing.pack import PackDim, PackMap
 from latticework.params import ModulusChain, Need, build_chain
@@ -112,7 +112,7 @@ def map_of(matrix: np.ndarray, module: Module) -> LinearMap:
 
 def managed(module: Module, chain: ModulusChain | None = None) -> Module:
     """The module with levels and scales, on a chain just long enough if none is given."""
-    result = manage_levels(module, chain or small_chain(program_depth(module)))
+    result = write_levels(decide_levels(module), chain or small_chain(program_depth(module)))
     verify(result)
     return result
 

@@ -33,7 +33,16 @@ from latticework.layout_cost import (
     slots_needed,
     vector_costs,
 )
-from latticework.levels import constants, keep_whole_origins, manage_bfv, manage_levels, program_depth, unroll
+from latticework.levels import (
+    LevelPlan,
+    constants,
+    decide_levels,
+    decide_levels_bfv,
+    keep_whole_origins,
+    program_depth,
+    unroll,
+    write_levels,
+)
 from latticework.ops.lower import lower_to_vectors
 from latticework.params import MAX_SLOTS, ModulusChain
 from latticework.params.bfv_noise import Noise
@@ -42,7 +51,7 @@ from latticework.passes import cse, dce, fold_splats, merge_maps, normalize_poly
 from latticework.plan.schema import Plan
 from latticework.techniques import ALL, UNPACKED, Techniques
 
-__all__ = ["to_bfv_plan", "to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
+__all__ = ["to_bfv_plan", "to_levels", "to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
 
 TENSOR_PASSES = (cse.PASS, dce.PASS)
 _TIDY = (cse.PASS, dce.PASS)
@@ -169,8 +178,7 @@ def with_small_outputs(vectors: Vectors, sizes: Sequence[float], on_event: OnEve
     if not any(0.0 < size < constants.SMALL for size in sizes):
         return vectors
     flat = to_copies(vectors.module, on_event, sizes)
-    before = program_depth(vectors.flat or vectors.module)
-    return replace(vectors, flat=flat, depth=vectors.depth + program_depth(flat) - before)
+    return replace(vectors, flat=flat, depth=program_depth(flat))
 
 
 def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
@@ -179,29 +187,34 @@ def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
     return tuple(k.layout.pack_map(k.shape) if isinstance(k, TensorType) else None for k in kinds)
 
 
+def to_levels(vectors: Vectors, techniques: Techniques = UNPACKED) -> LevelPlan:
+    """What is decided about levels, for any chain: how many it has to have follows from that."""
+    return decide_levels(vectors.flat or vectors.module, techniques, vectors.starts)
+
+
 def to_primitives(
-    vectors: Vectors,
+    levels: LevelPlan,
     chain: ModulusChain,
     on_event: OnEvent | None = None,
     *,
     costs: CostModel | None = None,
     techniques: Techniques = UNPACKED,
 ) -> Lowered:
-    """Levels, scales, primitives and keys for one chain.
+    """Scales, primitives and keys for one chain.
 
     costs       by which linear maps are carried out in the cheapest way; typical ones if not given
     techniques  what expansion may use
     """
-    if chain.main.top < vectors.depth:
-        raise LevelError(f"the program spends {vectors.depth} levels, the chain has {chain.main.top}")
-    managed = manage_levels(vectors.flat or vectors.module, chain, techniques, vectors.starts)
-    return _to_code(managed, chain, on_event, costs, techniques)
+    if chain.main.top < levels.depth:
+        raise LevelError(f"the program spends {levels.depth} levels, the chain has {chain.main.top}")
+    return _to_code(levels, chain, on_event, costs, techniques)
 
 
 def _to_code(
-    managed: Module, chain: ModulusChain, on_event: OnEvent | None, costs: CostModel | None, techniques: Techniques
+    levels: LevelPlan, chain: ModulusChain, on_event: OnEvent | None, costs: CostModel | None, techniques: Techniques
 ) -> Lowered:
-    """Primitives, keys and code of a module in which every value has its level, of any scheme."""
+    """Primitives, keys and code of a level plan, of any scheme."""
+    managed = write_levels(levels, chain)
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
     made = generate(managed, chain, prices=prices, techniques=techniques, on_event=on_event)
     return Lowered(managed, made.module, made.code, manifest(made.module, made.keys, chain), made.choices)
@@ -209,8 +222,6 @@ def _to_code(
 
 def with_squares(module: Module, count: int) -> Module:
     """The module with every output squared so many times: what going on computing with them would take."""
-    if not count:
-        return module
     deeper = module.clone()
     end = deeper.body.terminator
     builder = Builder(deeper.body, end.loc).before(end)
@@ -246,22 +257,22 @@ def to_bfv_plan(
     insecure     allow a ring_degree that is too small for security_bits
     spare_products  in a row, for which outputs keep room
     chain        the parameters, if they are given;  noises  then: of inputs that are no fresh encryptions, by number
-    raises       as `manage_bfv` for what BFV has not; LevelError where no ring has room for the noise
+    raises       as `decide_levels_bfv` for what BFV has not; LevelError where no ring has room for the noise
     """
     verify(vectors.module)
+    levels = decide_levels_bfv(vectors.module, techniques)
 
     def lowered(chain: ModulusChain) -> Lowered:
-        return _to_code(manage_bfv(vectors.module, chain, techniques), chain, on_event, costs, techniques)
+        return _to_code(levels, chain, on_event, costs, techniques)
 
     if chain is not None:
         code = lowered(chain)
         check_noise(name, NoisyCode(code.code), chain, noises)
         return to_exact_plan(name, vectors, code, ranges)
-    deeper = replace(vectors, module=with_squares(vectors.module, spare_products))
+    deeper = decide_levels_bfv(with_squares(vectors.module, spare_products), techniques) if spare_products else levels
 
     def of_deeper(chain: ModulusChain) -> NoisyCode:
-        managed = manage_bfv(deeper.module, chain, techniques)
-        return NoisyCode(_to_code(managed, chain, on_event, costs, techniques).code)
+        return NoisyCode(_to_code(deeper, chain, on_event, costs, techniques).code)
 
     chain = select_bfv(
         of_deeper, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from latticework.accuracy import SHARE, VANISHING
 from latticework.compiler.assemble import accepted_ranges
 from latticework.compiler.measure import Measure, Measured
-from latticework.compiler.pipeline import OnEvent, to_plan, to_primitives, with_small_outputs
+from latticework.compiler.pipeline import OnEvent, to_levels, to_plan, to_primitives, with_small_outputs
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.compiler.stages import Lowered, Traced, Vectors
 from latticework.compiler.too_deep import too_deep
@@ -31,6 +31,7 @@ from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import Sample
 from latticework.instructions.kinds import CipherKind
+from latticework.levels import LevelPlan
 from latticework.levels.held import Held
 from latticework.levels.reach import Reach, reach
 from latticework.packing.pack import PackMap
@@ -73,7 +74,7 @@ class Sizes:
 class PrecisionSearch:
     """Builds plans of one program for different scales and measures their modelled error.
 
-    is_shared  other circuits go on with the results, and need room for theirs
+    spare_levels  for other circuits, which go on with the results
     """
 
     program: Program | Circuit
@@ -84,12 +85,22 @@ class PrecisionSearch:
     on_event: OnEvent | None
     costs: CostModel | None = None
     techniques: Techniques = ALL
-    is_shared: bool = False
+    spare_levels: int = 0
 
     @cached_property
     def measure(self) -> Measure:
         """The simulations by which plans are measured."""
         return Measure(self.vectors, self.samples)
+
+    @cached_property
+    def levels(self) -> LevelPlan:
+        """What is decided about levels; chains are chosen by how many that takes."""
+        return to_levels(self.vectors, self.techniques)
+
+    @property
+    def depth(self) -> int:
+        """Levels that a chain has to have."""
+        return self.levels.depth + self.spare_levels
 
     def best(self, ring_degree: int | None, security_bits: int, insecure: bool, *, enlarging: bool = True) -> Plan:
         """The plan with the smallest scale that reaches the precision, on the smallest ring that holds it.
@@ -109,7 +120,7 @@ class PrecisionSearch:
     def _best(self, ring_degree: int | None, security_bits: int, insecure: bool, *, enlarging: bool) -> Plan:
         @cache
         def chain_for(scale_bits: int, headroom_bits: int) -> ModulusChain:
-            need = Need(self.vectors.depth, self.vectors.slots, scale_bits, headroom_bits)
+            need = Need(self.depth, self.vectors.slots, scale_bits, headroom_bits)
             try:
                 return select_chain(need, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
             except TooDeepError:
@@ -124,7 +135,7 @@ class PrecisionSearch:
                     return replace(self, vectors=vectors).best(ring_degree, security_bits, insecure, enlarging=False)
         chain_for(0, 0)  # depth and width that fit at no scale are refused before any plan is built
         degree = max(ring_degree or 1 << 14, 2 * self.vectors.slots)
-        probe = Need(self.vectors.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
+        probe = Need(self.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
         plan, found = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
         sizes = Sizes(plan)
         measured = self.measure.measured(plan, sizes.note)
@@ -185,7 +196,7 @@ class PrecisionSearch:
         """
         chain = chain_for(scale_bits, usual)
         proved = max(2, ceil(log2(max(PROVED_MARGIN * size, 1.0))) + 1) if isfinite(size) else MAX_HEADROOM_BITS
-        proved = max(proved, usual) if self.is_shared else proved
+        proved = max(proved, usual) if self.spare_levels else proved
 
         def with_room(bits: int) -> ModulusChain | None:
             try:
@@ -232,7 +243,7 @@ class PrecisionSearch:
 
     def plan(self, chain: ModulusChain) -> tuple[Plan, Reach]:
         """The plan for a chain, without error bounds, and what its values can be."""
-        lowered = to_primitives(self.vectors, chain, self.on_event, costs=self.costs, techniques=self.techniques)
+        lowered = to_primitives(self.levels, chain, self.on_event, costs=self.costs, techniques=self.techniques)
         found = self.reach(lowered, chain)
         plan = to_plan(
             self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, found.leaving

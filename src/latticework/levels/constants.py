@@ -45,7 +45,7 @@ def _placed(module: Module, sizes: Sequence[float]) -> Module:
     emitter = placer.scaling.emitter(body)
     for value in module.inputs:
         new = body.add_arg(value.type, value.origin)
-        placer.scaling.levels[new] = 0
+        placer.scaling.levels.of[new] = 0
         placer.note(value, 1.0, new)
     placer.block(module.body, emitter)
     terminator = module.body.terminator
@@ -195,7 +195,7 @@ class _Placer:
         inside = self.scaling.emitter(Block())
         for old, start in zip(region.block.args, operands[1:], strict=True):
             new = inside.block.add_arg(old.type, old.origin)
-            self.scaling.levels[new] = self.scaling.level(start)
+            self.scaling.levels.of[new] = self.scaling.level(start)
             self.note(old, 1.0, new)
         self.block(region.block, inside)
         terminator = region.block.terminator

@@ -1,95 +1,27 @@
-"""How many levels values cost, and what that makes of loops.
+"""How many levels values spend, and what that makes of loops: the analysis that level plans are decided by.
 
-Levels are counted downwards from 0 at the inputs: a value at -3 has had three
-rescales. A loop whose carried values settle keeps being a loop; one that
-spends levels in every iteration becomes copies, because no type could be
-carried round it without a bootstrap.
+Levels are counted downwards from 0 at the inputs: a value at -3 has had three rescales once it is settled. A loop whose
+carried values settle keeps being a loop; one that spends levels in every iteration becomes copies, because no type
+could be carried round it without a bootstrap.
+Cost: O(ops), times the iterations of loops until carried levels settle, and the copies of those that do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil, log2
 
 from latticework.errors import LevelError
 from latticework.ir import Block, Module, Op, Value
+from latticework.packing.constants import ConstRef
 
 Env = dict[Value, int | None]  # level of each value; None = public
 
 MAX_FREE_FACTOR = 1 << 16
 
 
-def program_depth(module: Module, starts: Sequence[int] | None = None) -> int:
-    """Levels that a `vec` module spends on its longest path.
-
-    starts  level of each input, 0 for all if not given
-    raises  LevelError for a run-time loop that spends levels without `at_most`
-    """
-    arguments = module.body.args
-    env: Env = dict(zip(arguments, starts or [0] * len(arguments), strict=True))
-    outputs = block_levels(module.body, env)
-    return -min((level for level in outputs + list(env.values()) if level is not None), default=0)
-
-
-def input_levels(module: Module) -> list[int]:
-    """The lowest level at which each input can start without making the program deeper: fewer limbs to send.
-
-    An input that first meets others further down starts there.
-    """
-    depth = program_depth(module)
-    if not any(op.regions for op in module.body.ops):
-        return _least_levels(module, depth)
-    starts = [0] * len(module.body.args)
-    for i in range(len(starts)):
-        lowest, highest = -depth, 0  # deeper starts only make programs deeper, so halving finds the last that does not
-        while lowest < highest:
-            middle = (lowest + highest) // 2
-            starts[i] = middle
-            if program_depth(module, starts) == depth:
-                highest = middle
-            else:
-                lowest = middle + 1
-        starts[i] = highest
-    return starts
-
-
-def _least_levels(module: Module, depth: int) -> list[int]:
-    """The same of a module without loops: what reads a value says how low it may be, from the outputs backwards."""
-    env: Env = dict.fromkeys(module.body.args, 0)
-    block_levels(module.body, env)
-    least: dict[Value, int] = {}
-    for op in reversed(module.body.ops[:-1]):
-        if is_public(op) and all(env[v] is None for v in op.results):
-            continue
-        needed = max(least.get(v, -depth) for v in op.results) + _cost(op, env)
-        for value in op.operands:
-            if env[value] is not None:
-                least[value] = max(least.get(value, -depth), needed)
-    return [least.get(value, -depth) for value in module.body.args]
-
-
-def block_levels(block: Block, env: Env) -> list[int | None]:
-    """Fill `env` with the level of every value of a block; returns the levels of what it yields."""
-    for op in block.ops:
-        if op.name == "loop.yield":
-            return [env[v] for v in op.operands]
-        for result, level in zip(op.results, levels_of(op, env), strict=True):
-            env[result] = level
-    raise AssertionError("block without loop.yield")
-
-
-def is_free_factor(factor: complex) -> bool:
-    """Whether multiplying by this constant costs no level: small integers."""
-    return complex(factor).imag == 0 and float(complex(factor).real).is_integer() and abs(factor) <= MAX_FREE_FACTOR
-
-
-def polynomial_depth(degree: int) -> int:
-    """Levels of a polynomial on [-1, 1] at optimal depth."""
-    return ceil(log2(degree + 1))
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LoopPlan:
     """What becomes of one loop.
 
@@ -105,86 +37,238 @@ class LoopPlan:
     guarded: bool = False
 
 
-def plan_loop(op: Op, env: Mapping[Value, int | None]) -> LoopPlan:
-    """Decide between loop and copies, from the levels of the initial values.
+@dataclass
+class Levels:
+    """Settled levels, filled in operation by operation.
 
-    raises  LevelError if a run-time trip count meets a body that spends levels and there is no `at_most`
+    of     of each value seen so far, nested ones too; those in loops as in the last iteration, or copy
+    loops  what becomes of each
     """
-    static_trip, at_most = op.attrs.get("static_trip"), op.attrs.get("at_most")
-    inits = op.operands if static_trip is not None else op.operands[1:]
-    start = tuple(0 if env[v] is None else env[v] or 0 for v in inits)
-    carried = start
-    for _ in range(len(carried) + 1):
-        after = _body_levels(op, env, carried)
-        lowered = tuple(min(a, b) for a, b in zip(carried, after, strict=True))
-        if lowered == carried:
-            return LoopPlan(carried, carried)
-        carried = lowered
-    copies = static_trip if static_trip is not None else at_most
-    if copies is None:
-        spent = max(a - b for a, b in zip(carried, _body_levels(op, env, carried), strict=True))
-        raise LevelError(
-            f"for_loop: the trip count is known only at run time and each iteration spends {spent} "
-            f"level{'s' if spent != 1 else ''}, so no chain of fixed length fits; pass at_most=K (K copies are "
-            "compiled, each run only if needed), or give the trip count as a plain int",
-            at=op.loc,
-        )
-    levels = start
-    for _ in range(copies):
-        after = _body_levels(op, env, levels)
-        # A skipped copy must leave the same types as one that ran.
-        levels = tuple(min(a, b) for a, b in zip(levels, after, strict=True)) if static_trip is None else after
-    return LoopPlan(start, levels, copies, guarded=static_trip is None)
+
+    of: Env = field(default_factory=dict)
+    loops: dict[Op, LoopPlan] = field(default_factory=dict)
+
+    def block(self, block: Block) -> list[int | None]:
+        """All operations of a block whose arguments have levels; returns the levels of what it yields.
+
+        raises  LevelError for a run-time loop that spends levels without `at_most`
+        """
+        for op in block.ops[:-1]:
+            self.add(op)
+        return [self.of[v] for v in block.terminator.operands]
+
+    def add(self, op: Op) -> None:
+        """One operation whose operands have levels."""
+        of = self.of
+        if op.name == "loop.for":
+            self.loops[op] = plan = self._loop(op)
+            of.update(zip(op.results, plan.results, strict=True))
+        elif op.name == "loop.if":
+            of.update(zip(op.results, self._branch(op), strict=True))
+        else:
+            levels = [level for v in op.operands if (level := of[v]) is not None]
+            if not levels and is_public(op):
+                of.update(dict.fromkeys(op.results))
+            else:
+                of[op.result] = min(levels, default=0) - spent_by(op)
+
+    def _loop(self, op: Op) -> LoopPlan:
+        """Decide between loop and copies."""
+        static_trip, at_most = op.attrs.get("static_trip"), op.attrs.get("at_most")
+        start = tuple(self.of[v] or 0 for v in carried_operands(op))
+        carried = start
+        for _ in range(len(carried) + 1):
+            lowered = tuple(map(min, carried, self._body(op, carried)))
+            if lowered == carried:
+                return LoopPlan(carried, carried)
+            carried = lowered
+        copies = static_trip if static_trip is not None else at_most
+        if copies is None:
+            spent = max(a - b for a, b in zip(carried, self._body(op, carried), strict=True))
+            raise LevelError(
+                f"for_loop: the trip count is known only at run time and each iteration spends {spent} "
+                f"level{'s' if spent != 1 else ''}, so no chain of fixed length fits; pass at_most=K (K copies are "
+                "compiled, each run only if needed), or give the trip count as a plain int",
+                at=op.loc,
+            )
+        levels = start
+        for _ in range(copies):
+            after = self._body(op, levels)
+            # A skipped copy must leave the same types as one that ran.
+            levels = tuple(map(min, levels, after)) if static_trip is None else after
+        return LoopPlan(start, levels, copies, guarded=static_trip is None)
+
+    def _body(self, op: Op, carried: tuple[int, ...]) -> tuple[int, ...]:
+        """Levels after one iteration."""
+        block = op.regions[0].block
+        self.of.update(zip(block.args, (None, *carried), strict=True))
+        yielded = self.block(block)
+        return tuple(before if after is None else after for before, after in zip(carried, yielded, strict=True))
+
+    def _branch(self, op: Op) -> list[int]:
+        """The lower of what both sides of a condition yield; public values are encrypted at the top."""
+        sides = []
+        for region in op.regions:
+            self.of.update((arg, self.of[v] or 0) for arg, v in zip(region.block.args, op.operands[1:], strict=True))
+            sides.append([level or 0 for level in self.block(region.block)])
+        return [min(both) for both in zip(*sides, strict=True)]
 
 
-def _body_levels(op: Op, env: Mapping[Value, int | None], carried: tuple[int, ...]) -> tuple[int, ...]:
-    block = op.regions[0].block
-    inner: Env = dict(env)
-    inner[block.args[0]] = None
-    for arg, level in zip(block.args[1:], carried, strict=True):
-        inner[arg] = level
-    yielded = block_levels(block, inner)
-    return tuple(before if after is None else after for before, after in zip(carried, yielded, strict=True))
+def levels_of(module: Module, starts: Sequence[int] | None = None) -> Levels:
+    """The levels of a `vec` module.
+
+    starts  level of each input, 0 for all if not given
+    raises  LevelError for a run-time loop that spends levels without `at_most`
+    """
+    arguments = module.body.args
+    levels = Levels(dict(zip(arguments, starts or [0] * len(arguments), strict=True)))
+    levels.block(module.body)
+    return levels
 
 
-def levels_of(op: Op, env: Env) -> list[int | None]:
-    """Levels of an operation's results, from those of its operands and, in nested regions, of all around."""
-    if op.name == "loop.for":
-        return list(plan_loop(op, env).results)
-    if op.name == "loop.if":
-        return _branch_levels(op, env)
-    levels = [level for v in op.operands if (level := env[v]) is not None]
-    if not levels and is_public(op):
-        return [None] * len(op.results)
-    return [min(levels, default=0) - _cost(op, env)]
+def outer_values(module: Module) -> Iterator[Value]:
+    """The values of a module that are in no loop and no branch, in order."""
+    yield from module.body.args
+    for op in module.body.ops:
+        yield from op.results
 
 
-def _branch_levels(op: Op, env: Env) -> list[int | None]:
-    """The lower of what both sides of a condition yield; public values are encrypted at the top."""
-    carried = [env[v] or 0 for v in op.operands[1:]]
-    sides = []
-    for region in op.regions:
-        inner: Env = {**env, **dict(zip(region.block.args, carried, strict=True))}
-        sides.append([level or 0 for level in block_levels(region.block, inner)])
-    return [min(both) for both in zip(*sides, strict=True)]
+def program_depth(module: Module, starts: Sequence[int] | None = None) -> int:
+    """Levels that a `vec` module spends on its longest path; arguments and errors as of `levels_of`."""
+    return depth_of(module, levels_of(module, starts))
 
 
-def _cost(op: Op, env: Env) -> int:
+def depth_of(module: Module, levels: Levels) -> int:
+    """`program_depth` of a module with known levels."""
+    return -min((level for v in _planned(module.body, levels.loops) if (level := levels.of[v]) is not None), default=0)
+
+
+def _planned(block: Block, loops: Mapping[Op, LoopPlan]) -> Iterator[Value]:
+    """The values of a block, with those nested in it but for loops that become copies, whose results stand for them."""
+    yield from block.args
+    for op in block.ops:
+        yield from op.results
+        if op.regions and (op not in loops or loops[op].copies is None):
+            for region in op.regions:
+                yield from _planned(region.block, loops)
+
+
+def input_levels(module: Module) -> list[int]:
+    """The lowest level at which each input can start without making the program deeper: fewer limbs to send.
+
+    An input that first meets others further down starts there. The module has no loops that spend levels.
+    """
+    return lowest_starts(module, levels_of(module))
+
+
+def lowest_starts(module: Module, levels: Levels) -> list[int]:
+    """`input_levels` of a module with known levels: what reads a value says how low it may be, from the outputs up."""
+    needs = _Needs(levels, depth_of(module, levels))
+    needs.block(module.body, [-needs.depth] * len(module.body.terminator.operands))
+    return [needs.of(v) for v in module.body.args]
+
+
+class _Needs:
+    """How low values may lie, from what reads them."""
+
+    def __init__(self, levels: Levels, depth: int) -> None:
+        self.levels = levels
+        self.depth = depth
+        self.least: dict[Value, int] = {}
+
+    def of(self, value: Value) -> int:
+        """The lowest level that a value may have."""
+        return self.least.get(value, -self.depth)
+
+    def raise_to(self, value: Value, level: int) -> None:
+        """A reader wants no less."""
+        if self.levels.of[value] is not None and level > self.of(value):
+            self.least[value] = level
+
+    def block(self, block: Block, wanted: Sequence[int]) -> None:
+        """All operations of a block that has to yield values at these levels at least."""
+        for value, level in zip(block.terminator.operands, wanted, strict=True):
+            self.raise_to(value, level)
+        for op in reversed(block.ops[:-1]):
+            results = [self.of(v) for v in op.results]
+            if op.name == "loop.for":
+                self.loop(op, results)
+            elif op.name == "loop.if":
+                for region in op.regions:
+                    self.block(region.block, results)
+                    self.around(region.block.args, op.operands[1:])
+            elif any(self.levels.of[v] is not None for v in op.results):
+                level = max(results) + spent_by(op)
+                for value in op.operands:
+                    self.raise_to(value, level)
+
+    def loop(self, op: Op, results: list[int]) -> None:
+        """A loop that stays: what the head has to have is what the end of the body has to leave."""
+        assert self.levels.loops[op].copies is None, "loops that spend levels are copies already"
+        block = op.regions[0].block
+        arguments = block.args[1:]
+        head = results
+        while True:
+            self.block(block, head)
+            raised = [max(level, self.of(v)) for v, level in zip(arguments, head, strict=True)]
+            if raised == head:
+                break
+            head = raised
+        for value, level in zip(carried_operands(op), head, strict=True):
+            self.raise_to(value, level)
+
+    def around(self, arguments: Sequence[Value], values: Sequence[Value]) -> None:
+        """What goes into a block lies as high as what it becomes there."""
+        for argument, value in zip(arguments, values, strict=True):
+            self.raise_to(value, self.of(argument))
+
+
+def carried_operands(loop: Op) -> Sequence[Value]:
+    """The initial values of what a loop carries, without the trip count."""
+    return loop.operands if loop.attrs.get("static_trip") is not None else loop.operands[1:]
+
+
+def spent_by(op: Op) -> int:
+    """Levels between the lowest operand of an operation and its result."""
     if op.name == "vec.linear_transform":
         return 1
     if op.name == "vec.polynomial":
         return polynomial_depth(op.attrs["polynomial"].degree)
     if op.name == "vec.mul":
-        factors = [v.owner.attrs["value"] for v in op.operands if isinstance(v.owner, Op) and is_splat(v)]
-        return 0 if factors and is_free_factor(factors[0]) else 1
+        factor = public_operand(op)
+        return 0 if factor is not None and not isinstance(factor, ConstRef) and is_free_factor(factor) else 1
     return 0
+
+
+def public_operand(op: Op) -> ConstRef | float | None:
+    """The public one of an operation's two operands; of two the one that is not encrypted for it."""
+    a, b = (public_value(v) for v in op.operands)
+    if a is not None and b is not None:
+        return b if op.operands[0].is_secret else a
+    return b if a is None else a
+
+
+def public_value(value: Value) -> ConstRef | float | None:
+    """The number in every slot, or the constant, that a value is; also in the form of a secret one."""
+    owner = value.owner
+    while isinstance(owner, Op) and owner.name == "vec.trivial":
+        owner = owner.operands[0].owner
+    if not isinstance(owner, Op) or owner.name not in ("vec.splat", "vec.constant"):
+        return None
+    known: ConstRef | float = owner.attrs["value"]
+    return known
+
+
+def is_free_factor(factor: complex) -> bool:
+    """Whether multiplying by this constant costs no level: small integers."""
+    return complex(factor).imag == 0 and float(complex(factor).real).is_integer() and abs(factor) <= MAX_FREE_FACTOR
+
+
+def polynomial_depth(degree: int) -> int:
+    """Levels of a polynomial on [-1, 1] at optimal depth."""
+    return ceil(log2(degree + 1))
 
 
 def is_public(op: Op) -> bool:
     """Whether an op without encrypted operands needs no ciphertext; `vec.trivial` is encrypted where it is used."""
     return op.name == "vec.trivial" or not any(v.is_secret for v in op.results)
-
-
-def is_splat(value: Value) -> bool:
-    """Whether a value is one public number in every slot."""
-    return isinstance(value.owner, Op) and value.owner.name == "vec.splat"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from latticework.ir import Block, Builder, Loc, Op, OpSpec, Origin, Region, Value
-from latticework.levels.depth import Env, is_free_factor, levels_of
+from latticework.levels.depth import Levels, is_free_factor
 from latticework.packing.constants import ConstRef
 
 MOST_LOOKED_AT = 24  # operations before a vector that a factor may go back to
@@ -36,7 +36,7 @@ class Emitter:
     """Appends operations to a block, whose results then have levels."""
 
     block: Block
-    levels: Env
+    levels: Levels
     builder: Builder
 
     def create(
@@ -49,7 +49,7 @@ class Emitter:
     ) -> Op:
         """An operation, at the builder's location if none is given."""
         op = self.builder.create(spec, operands, attrs, regions, loc=loc)
-        self.levels.update(zip(op.results, levels_of(op, self.levels), strict=True))
+        self.levels.add(op)
         return op
 
     def build(self, name: str, operands: Sequence[Value], **attrs: Any) -> Value:
@@ -71,12 +71,12 @@ class Emitter:
 class Scaling:
     """What is known of new values.
 
-    levels   of each, counted down from the inputs; None: public
+    levels   of each
     waiting  how many readers of each are still to be emitted
     gone     operations that scaled ones have replaced
     """
 
-    levels: Env = field(default_factory=dict)
+    levels: Levels = field(default_factory=Levels)
     waiting: dict[Value, int] = field(default_factory=dict)
     gone: set[Op] = field(default_factory=set)
     _emitters: dict[Block, Emitter] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Scaling:
 
     def level(self, value: Value) -> int:
         """The level of a value that is not public."""
-        return self.levels[value] or 0
+        return self.levels.of[value] or 0
 
     def whole(self, value: Value, number: float, emitter: Emitter) -> Value:
         """A value times a number, by the best way."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from latticework.ir import Loc, Module, Op, Value
-from latticework.levels.depth import Env, block_levels, plan_loop
+from latticework.levels.depth import Env, levels_of, outer_values
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,8 @@ class LoopSpending:
 
 def spending(module: Module) -> list[Spent]:
     """Levels by line on a longest path of a `vec` module, those that spend most first."""
-    env: Env = dict.fromkeys(module.body.args, 0)
-    block_levels(module.body, env)
-    lowest = min((value for value, level in env.items() if level is not None), key=lambda v: env[v] or 0, default=None)
+    env = levels_of(module).of
+    lowest = min((v for v in outer_values(module) if env[v] is not None), key=lambda v: env[v] or 0, default=None)
     lines: dict[Loc, list[tuple[Op, int]]] = {}
     for op, spent in () if lowest is None else _path(lowest, env):
         lines.setdefault(Loc(op.loc.file, op.loc.line, op.loc.text), []).append((op, spent))
@@ -55,14 +54,12 @@ def loop_spending(module: Module, lines: Sequence[Spent]) -> list[LoopSpending]:
 
     lines  by which `spending` explains the module without such loops
     """
-    env: Env = dict.fromkeys(module.body.args, 0)
-    block_levels(module.body, env)
     found = []
-    for op in module.body.ops:
-        if op.name == "loop.for" and (copies := plan_loop(op, env).copies):
+    for op, plan in levels_of(module).loops.items():
+        if plan.copies and op.block is module.body:
             inside = {(inner.loc.file, inner.loc.line) for inner in _inside(op)}
             spent = sum(s.levels for s in lines if (s.loc.file, s.loc.line) in inside)
-            found.append(LoopSpending(op.loc, spent, copies))
+            found.append(LoopSpending(op.loc, spent, plan.copies))
     return sorted(found, key=lambda loop: -loop.levels)
 
 
@@ -75,15 +72,14 @@ def _inside(op: Op) -> Iterator[Op]:
 
 def _path(value: Value, env: Env) -> Iterator[tuple[Op, int]]:
     """Operations that spend levels on the way to a value, the last first, each with how many."""
-    outside: dict[Value, tuple[Value, Env]] = {}  # of arguments of branches, with the levels around them
+    outside: dict[Value, Value] = {}  # what goes into arguments of branches
     while True:
-        if value in outside:
-            value, env = outside[value]
+        value = outside.get(value, value)
         op = value.owner
         if not isinstance(op, Op):
             return
         if op.name == "loop.if":
-            value, env = _branch(op, value, env, outside)
+            value = _in_branch(op, value, env, outside)
             continue
         operands = [v for v in op.operands if env[v] is not None]
         lowest = min(operands, key=lambda v: env[v] or 0, default=None)
@@ -95,14 +91,9 @@ def _path(value: Value, env: Env) -> Iterator[tuple[Op, int]]:
         value = lowest
 
 
-def _branch(op: Op, result: Value, env: Env, outside: dict[Value, tuple[Value, Env]]) -> tuple[Value, Env]:
-    """What the branch that spends more levels yields as a result of a condition, and the levels there."""
-    sides = []
+def _in_branch(op: Op, result: Value, env: Env, outside: dict[Value, Value]) -> Value:
+    """What the branch that spends more levels yields as a result of a condition."""
     for region in op.regions:
-        block = region.block
-        carried = [env[v] or 0 for v in op.operands[1:]]
-        inner: Env = {**env, **dict(zip(block.args, carried, strict=True))}
-        block_levels(block, inner)
-        outside.update({arg: (v, env) for arg, v in zip(block.args, op.operands[1:], strict=True)})
-        sides.append((block.terminator.operands[op.results.index(result)], inner))
-    return min(sides, key=lambda side: side[1][side[0]] or 0)
+        outside.update(zip(region.block.args, op.operands[1:], strict=True))
+    number = op.results.index(result)
+    return min((region.block.terminator.operands[number] for region in op.regions), key=lambda v: env[v] or 0)

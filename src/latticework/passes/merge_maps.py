@@ -18,7 +18,7 @@ import numpy as np
 
 from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
-from latticework.levels.depth import Env, block_levels
+from latticework.levels.depth import levels_of
 from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, splat
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 from latticework.passes.linear_forms import Form, base_form
@@ -67,9 +67,7 @@ class Group:
 
 def run(module: Module, cost: Cost) -> Module:
     """The module with linear operations merged. No value lies on a lower level than before."""
-    env: Env = dict.fromkeys(module.inputs, 0)
-    block_levels(module.body, env)
-    spent = {value: -level for value, level in env.items() if level is not None}
+    spent = {value: -level for value, level in levels_of(module).of.items() if level is not None}
     made: dict[Value, Group] = {}
     lines: dict[Value, Loc] = {}
     for region in regions(module.body):

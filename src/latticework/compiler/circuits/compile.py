@@ -61,14 +61,12 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     vectors = with_ranges(vectors, scalars, given)
     if shared.chain is not None:
         vectors = shared.placed(vectors, circuit)
-    else:
-        vectors = replace(vectors, depth=vectors.depth + options.spare_levels)
     nothing = [0.0] * len(vectors.placed.outputs)
     traced = Traced(vectors.placed, [], nothing, nothing)
     bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
     search = PrecisionSearch(
         circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,
-        is_shared=bool(options.spare_levels),
+        spare_levels=options.spare_levels,
     )  # fmt: skip
     if shared.chain is not None:
         plan = search.on(shared.chain)

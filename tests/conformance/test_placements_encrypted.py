@@ -8,7 +8,7 @@ import pytest
 from test_lowering import LOWERED, Fixed, lying_anyhow, masks, module_of
 
 from latticework.compiler.pipeline import VECTOR_PASSES, to_levels, to_plan, to_primitives
-from latticework.compiler.stages import Traced, Vectors
+from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.ir import run_passes
 from latticework.layout import Room, assign_layouts
 from latticework.layout_cost import slots_needed
@@ -51,7 +51,7 @@ def planned(module, arrays, decisions, slots):
     chain = build_chain(RING_DEGREE, need, 2, insecure=True)
     samples = [dict(zip(module.input_names, arrays, strict=True))]
     nothing = [0.0] * len(module.outputs)
-    traced = Traced(module, [], nothing, nothing)
+    traced = TracedProgram(module, [], nothing, nothing)
     return to_plan("case", traced, vectors, to_primitives(to_levels(vectors), chain), samples, 12.0, set())
 
 

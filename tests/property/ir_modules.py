@@ -9,7 +9,7 @@ from latticework.dialects import loop, vec
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.tensor import TensorType
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Origin, Region, define
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 
 SLOTS = 4
 REAL = vec.VecType(1, SLOTS, "real", True)
@@ -54,7 +54,7 @@ _leaves = st.one_of(
     texts,
     types,
     st.builds(Level, st.integers(), st.integers()),
-    st.builds(Polynomial, st.lists(st.floats(allow_nan=False)).map(tuple), st.just((-1.0, 1.0))),
+    st.builds(IntervalPolynomial, st.lists(st.floats(allow_nan=False)).map(tuple), st.just((-1.0, 1.0))),
 )
 attributes = st.recursive(_leaves, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=6)
 attribute_dicts = st.dictionaries(st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True), attributes, max_size=3)

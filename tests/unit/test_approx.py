@@ -10,7 +10,7 @@ from latticework.approx.curve import Curve
 from latticework.approx.functions import FUNCTIONS, gelu, relu, sigmoid
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 
 
 def by_angles(polynomial, x):
@@ -45,14 +45,14 @@ def test_error_of_exp_falls_as_the_remainder_bound():
 
 
 def test_max_error_sees_a_kink_at_zero():
-    line = Polynomial((0.5, 0.5), (-1.0, 1.0))  # (1 + t) / 2, which is 1/2 at the kink of relu
+    line = IntervalPolynomial((0.5, 0.5), (-1.0, 1.0))  # (1 + t) / 2, which is 1/2 at the kink of relu
     assert max_error(line, relu) == pytest.approx(0.5, abs=1e-15)
-    skewed = Polynomial((0.4,), (-math.pi, 0.1))
+    skewed = IntervalPolynomial((0.4,), (-math.pi, 0.1))
     assert max_error(skewed, relu) == pytest.approx(0.4, abs=1e-15)
 
 
 def test_power_basis_converts_to_chebyshev():
-    power = Polynomial((1.0, -3.0, 0.0, 2.0), (-1.0, 1.0), "power")
+    power = IntervalPolynomial((1.0, -3.0, 0.0, 2.0), (-1.0, 1.0), "power")
     x = np.linspace(-4.0, 7.0, 101)
     converted = to_chebyshev(power, (-4.0, 7.0))
     assert converted.basis == "chebyshev" and converted.interval == (-4.0, 7.0)
@@ -105,7 +105,7 @@ def test_the_largest_error_is_nearly_the_least_possible(name, interval, degree):
 
 def test_kinks_anywhere_are_seen():
     for kink in (0.123456, -2.7182):
-        line = Polynomial((0.0,), (-3.0, 1.0))
+        line = IntervalPolynomial((0.0,), (-3.0, 1.0))
         assert max_error(line, lambda x: 1.0 - np.abs(x - kink)) >= 1.0 - 1e-6
         error = max_error(minimax(lambda x: np.abs(x - kink), (-3.0, 1.0), 15), lambda x: np.abs(x - kink))
         assert error < 0.045  # 0.28 * 2 / 15 for a kink in the middle (Bernstein)

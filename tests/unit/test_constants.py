@@ -11,8 +11,8 @@ from latticework.packing.constants import (
     ConstRef,
     Diagonal,
     Gather,
+    IntervalPolynomial,
     LinearMap,
-    Polynomial,
     splat,
     whole_rotations,
 )
@@ -160,6 +160,8 @@ def test_identity_is_recognised_only_where_nothing_moves():
 def test_polynomials_are_numpys(degree):
     c = tuple(RNG.normal(size=degree + 1))
     x = np.linspace(-1, 3, 11)
-    np.testing.assert_allclose(Polynomial(c, (-1, 3), "power")(x), np.polynomial.Polynomial(c)(x), rtol=1e-12)
-    np.testing.assert_allclose(Polynomial(c, (-1, 3))(x), np.polynomial.Chebyshev(c, domain=(-1, 3))(x), atol=1e-12)
-    assert Polynomial(c, (-1, 3)).degree == degree
+    np.testing.assert_allclose(IntervalPolynomial(c, (-1, 3), "power")(x), np.polynomial.Polynomial(c)(x), rtol=1e-12)
+    np.testing.assert_allclose(
+        IntervalPolynomial(c, (-1, 3))(x), np.polynomial.Chebyshev(c, domain=(-1, 3))(x), atol=1e-12
+    )
+    assert IntervalPolynomial(c, (-1, 3)).degree == degree

@@ -8,7 +8,7 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, DigitsType, Level, PlainType
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
+from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, IntervalPolynomial, LinearMap
 from latticework.packing.keys import KeySpec, conjugation_element, galois_action, galois_element
 from latticework.packing.pack import PackDim, PackMap
 
@@ -220,7 +220,7 @@ def test_symbolic_maps(rng):
     got, type_ = run([C], lambda b, p: b.build(ckks.LINEAR_TRANSFORM, [p], map=shift, **placed), [x])
     np.testing.assert_array_equal(got, np.roll(x, -2))
     assert type_ is C.replace(**placed)
-    cube = Polynomial((0.0, 0.0, 0.0, 1.0), (-1.0, 1.0), "power")
+    cube = IntervalPolynomial((0.0, 0.0, 0.0, 1.0), (-1.0, 1.0), "power")
     got, type_ = run([C], lambda b, p: b.build(ckks.POLYNOMIAL, [p], polynomial=cube, **placed), [x])
     np.testing.assert_allclose(got, x**3, rtol=1e-14)
     assert type_ is C.replace(**placed)
@@ -274,7 +274,13 @@ SLOW = KeyType(galois(1, level=2))
         (ckks.MUL, [C, C.replace(slots=16)], {}, ShapeError, "1 x 8 slots and 1 x 16"),
         (ckks.SQUARE, [C.replace(scheme="bfv")], {}, IrError, "needs ckks"),
         (ckks.LINEAR_TRANSFORM, [C], {"map": LinearMap(4), "level": Level(0, 2), "scale": 1.0}, ShapeError, "4 slots"),
-        (ckks.POLYNOMIAL, [C.replace(degree=2)], {"polynomial": Polynomial((1.0,), (0.0, 1.0))}, IrError, "degree 1"),
+        (
+            ckks.POLYNOMIAL,
+            [C.replace(degree=2)],
+            {"polynomial": IntervalPolynomial((1.0,), (0.0, 1.0))},
+            IrError,
+            "degree 1",
+        ),
         (key.DEMAND, [], {}, IrError, "attribute spec is missing"),
         (key.DEMAND, [C], {"spec": RELIN}, IrError, "takes no operands"),
     ],

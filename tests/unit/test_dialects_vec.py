@@ -6,7 +6,7 @@ import pytest
 from latticework.dialects import loop, scalar, vec
 from latticework.errors import DtypeError, IrError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, Polynomial
+from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, IntervalPolynomial, LinearMap
 from latticework.packing.pack import PackDim, PackMap
 
 SLOTS = 8
@@ -114,7 +114,7 @@ def test_a_real_map_keeps_real_vectors_real(rng):
 
 def test_polynomial(rng):
     x = rng.uniform(-2, 2, SLOTS)
-    polynomial = Polynomial((1.0, -2.0, 0.5), (-2.0, 2.0), "power")
+    polynomial = IntervalPolynomial((1.0, -2.0, 0.5), (-2.0, 2.0), "power")
     got, _ = run([REAL], lambda b, p: b.build(vec.POLYNOMIAL, [p], polynomial=polynomial), [x])
     np.testing.assert_allclose(got, 1 - 2 * x + 0.5 * x * x, rtol=1e-14)
 

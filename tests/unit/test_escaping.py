@@ -96,7 +96,7 @@ def objects(plan, owner, encrypted):
         "plan.schema.ClientSpec": plan.client,
         "ir.location.Loc": loc,
         "frontend.functions.Approximated": named(HOSTILE),
-        "accuracy.uses.Use": use_of(named(HOSTILE)),
+        "accuracy.uses.FunctionUse": use_of(named(HOSTILE)),
         "errors.MissingKeyError": errors.MissingKeyError(HOSTILE, at=loc),
         **traced(loc),
     }

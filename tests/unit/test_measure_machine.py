@@ -12,14 +12,14 @@ from latticework import _core
 from latticework.cli import app
 from latticework.commands.benchmarks import suites
 from latticework.cost import UNITS, CostModel, parse_table
-from latticework.machine import Extent, default_place, measure_machine, table_text, write_table
+from latticework.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
 from latticework.machine.operations import MeasuredChain, Operations
 
 suites()  # puts the source tree on the path
 from bench.micro.cycles import Cycles  # noqa: E402
 from bench.micro.kernels import kernel_rows, references  # noqa: E402
 
-TINY = Extent((10, 11), {10: ((2, 1), (4, 2)), 11: ((3, 1),)}, repeats=1, rounds=1)
+TINY = MeasuredExtent((10, 11), {10: ((2, 1), (4, 2)), 11: ((3, 1),)}, repeats=1, rounds=1)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_unmeasured_shapes_take_the_overhead_of_the_nearest(measured):
 
 
 def test_a_quick_table_from_the_command_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("latticework.commands.measure.QUICK", Extent((10,), {10: ((2, 1),)}, 1, 1))
+    monkeypatch.setattr("latticework.commands.measure.QUICK", MeasuredExtent((10,), {10: ((2, 1),)}, 1, 1))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = CliRunner().invoke(app, ["measure", "--quick"])
     assert found.exit_code == 0, found.output

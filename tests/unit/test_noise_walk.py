@@ -11,7 +11,7 @@ from latticework import _core
 from latticework.analysis.noise import noise_of_outputs
 from latticework.errors import LayoutError, LevelError, RangeError
 from latticework.params.bfv_chain import ChainShape
-from latticework.params.bfv_noise import NoiseModel
+from latticework.params.bfv_noise import ShapeNoiseModel
 from latticework.runtime import Client, Server
 
 MATRIX = np.random.default_rng(2).integers(-9, 10, (SLOTS, SLOTS)).astype(float)
@@ -43,7 +43,7 @@ def variance(build, secrets=2, **options):
     plan = plan_of(one(build, secrets, **options))
     chain = plan_of(power(3)).chain
     (noise,) = noise_of_outputs(plan, chain)
-    return NoiseModel(ChainShape(chain)).variance(noise)
+    return ShapeNoiseModel(ChainShape(chain)).variance(noise)
 
 
 def test_the_same_value_twice_adds_up_coherently_and_other_values_do_not():
@@ -84,7 +84,7 @@ def test_budgets_are_no_smaller_than_predicted(name):
     plan = plan_of(one(PROGRAMS[name]))
     predicted = {}
     outputs = noise_of_outputs(plan, plan.chain, public_key=False, on_noise=predicted.__setitem__)
-    model = NoiseModel(ChainShape(plan.chain))
+    model = ShapeNoiseModel(ChainShape(plan.chain))
     client = Client(plan.client, threads=1, allow_insecure=True)
     server = Server(plan, client.keygen().public(), threads=1)
     decryptor = _core.BfvDecryptor(client.context, client._secret)

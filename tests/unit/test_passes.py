@@ -8,7 +8,7 @@ from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.ir import interpret, print_module, run_passes, verify
 from latticework.levels import program_depth
 from latticework.levels.depth import input_levels
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 
 RNG = np.random.default_rng(8)
@@ -116,7 +116,7 @@ def test_every_polynomial_becomes_one_on_the_unit_interval(basis, interval, c):
     v = Vectors(1)
     low, high = interval
     inside = v.op("add", v.op("mul", v.x[0], v.splat((high - low) / 2)), v.splat((high + low) / 2))
-    module = v.done(v.op("polynomial", inside, polynomial=Polynomial(c, interval, basis)))
+    module = v.done(v.op("polynomial", inside, polynomial=IntervalPolynomial(c, interval, basis)))
     result = agrees(module, normalize_polynomials.PASS, dce.PASS, tolerance=1e-10)
     for op in result.walk():
         if op.name == "vec.polynomial":
@@ -128,7 +128,7 @@ def test_every_polynomial_becomes_one_on_the_unit_interval(basis, interval, c):
 def test_the_scaling_of_an_argument_moves_into_the_map_before_it():
     v = Vectors(1)
     y = v.op("add", v.matrix(v.x[0], MATRIX), v.constant(MATRIX[0]))
-    module = v.done(v.op("polynomial", y, polynomial=Polynomial((0.1, 0.2, 0.3, 0.4), (-4.0, 6.0))))
+    module = v.done(v.op("polynomial", y, polynomial=IntervalPolynomial((0.1, 0.2, 0.3, 0.4), (-4.0, 6.0))))
     result = agrees(module, normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS, tolerance=1e-10)
     assert program_depth(result) == 3  # the map, and two for the cubic
 

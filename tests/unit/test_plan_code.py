@@ -8,7 +8,7 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
 from latticework.errors import FormatError
-from latticework.instructions.code import Instruction, Operand
+from latticework.instructions.code import Instruction, RegisterOperand
 from latticework.instructions.kinds import CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
 from latticework.levels import program_depth
 from latticework.packing.keys import KeySpec
@@ -142,7 +142,7 @@ def test_the_core_refuses_a_wrong_scale_level_or_register():
         with pytest.raises(FormatError):
             _core.Plan(parameters, encode_code(replace(case, kinds=kinds)))
     body = case.blocks[0]
-    beyond = Instruction("neg", 0, (Operand(len(case.registers)),), body.code[0].results)
+    beyond = Instruction("neg", 0, (RegisterOperand(len(case.registers)),), body.code[0].results)
     with pytest.raises(FormatError):
         blocks = (replace(body, code=(beyond, *body.code[1:])),)
         _core.Plan(parameters, encode_code(replace(case, blocks=blocks)))

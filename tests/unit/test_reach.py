@@ -16,7 +16,7 @@ from latticework.levels import decide_levels, program_depth, write_levels
 from latticework.levels.extremes import Extremes, extremes
 from latticework.levels.held import are_apart, exactly, is_within, united
 from latticework.levels.reach import reach
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 from latticework.params.noise import secret_shares, tail_deviations
 
 RNG = np.random.default_rng(3)
@@ -115,7 +115,7 @@ def test_a_long_loop_that_settles_is_followed_and_one_that_grows_is_not():
 @pytest.mark.parametrize("largest", [1.0, 1.3])
 def test_extremes_bound_values_and_slopes(degree, largest):
     rng = np.random.default_rng(degree)
-    polynomial = Polynomial(tuple(rng.normal(size=degree + 1)), (-1.0, 1.0))
+    polynomial = IntervalPolynomial(tuple(rng.normal(size=degree + 1)), (-1.0, 1.0))
     values, slopes = extremes(polynomial, largest)
     low = rng.uniform(-largest, largest, 40)
     high = np.minimum(low + rng.exponential(0.1, 40), largest)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.instructions.code import Instruction, Operand, PlanBlock
+from latticework.instructions.code import Instruction, PlanBlock, RegisterOperand
 from latticework.instructions.kinds import CipherKind, IndexKind, KeyKind, PlainKind
 from latticework.packing.constants import Access, ConstRef, Gather
 from latticework.packing.keys import KeyManifest, KeySpec, KeyUse, galois_element
@@ -43,7 +43,7 @@ LOCATIONS = (
 
 
 def reads(*registers):
-    return tuple(Operand(r) for r in registers)
+    return tuple(RegisterOperand(r) for r in registers)
 
 
 def make_plan(registers, blocks, inputs=None, *, name="tiny", chain=CHAIN, tensors=("x", "h"), locations=LOCATIONS):

@@ -14,7 +14,7 @@ from latticework.expand import LevelPrices, choose_ways, expanding
 from latticework.ir import INDEX, Block, Builder, Module, Region, Value, run_passes, verify
 from latticework.keys import manifest, planned_keys
 from latticework.levels import decide_levels, program_depth, write_levels
-from latticework.packing.constants import Access, ConstRef, Gather, LinearMap, Polynomial
+from latticework.packing.constants import Access, ConstRef, Gather, IntervalPolynomial, LinearMap
 from latticework.packing.pack import PackDim, PackMap
 from latticework.params import ModulusChain, Need, build_chain
 from latticework.passes import cse, dce
@@ -68,7 +68,7 @@ class Vectors:
         return self.op("linear_transform", x, map=map_of(matrix, self.module))
 
     def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
-        return self.op("polynomial", x, polynomial=Polynomial(tuple(map(float, coefficients)), (-1.0, 1.0)))
+        return self.op("polynomial", x, polynomial=IntervalPolynomial(tuple(map(float, coefficients)), (-1.0, 1.0)))
 
     def loop(
         self,

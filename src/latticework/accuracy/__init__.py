@@ -19,7 +19,7 @@ from latticework.accuracy.degrees import chosen
 from latticework.accuracy.effects import Effects, with_polynomials
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
-from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, Use, uses_of
+from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, uses_of
 from latticework.accuracy.words import loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
@@ -85,6 +85,6 @@ def approximated(
     return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy)
 
 
-def _needed(uses: Sequence[Use], parts: FloatArray) -> Sequence[int | None]:
+def _needed(uses: Sequence[FunctionUse], parts: FloatArray) -> Sequence[int | None]:
     """The degrees that would be chosen if none were given."""
     return chosen([use.free() for use in uses], parts) or [None] * len(uses)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from latticework.accuracy.uses import Use
+from latticework.accuracy.uses import FunctionUse
 from latticework.approx.degrees import MAX_DEGREE
 
 FloatArray = npt.NDArray[np.float64]
@@ -24,7 +24,7 @@ STEPS = 8  # in which the common measure is found
 _KINK_CLASS = 4  # from which on errors of functions with kinks are told to fall by no more than a constant a class
 
 
-def chosen(uses: Sequence[Use], parts: FloatArray) -> list[int] | None:
+def chosen(uses: Sequence[FunctionUse], parts: FloatArray) -> list[int] | None:
     """A degree for every use, those that are given as they are; None if no degrees of up to MAX_DEGREE do.
 
     parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes
@@ -32,13 +32,13 @@ def chosen(uses: Sequence[Use], parts: FloatArray) -> list[int] | None:
     return _Choice(uses, parts).degrees()
 
 
-def part_taken(uses: Sequence[Use], parts: FloatArray, degrees: Sequence[int]) -> FloatArray:
+def part_taken(uses: Sequence[FunctionUse], parts: FloatArray, degrees: Sequence[int]) -> FloatArray:
     """The part of each output's budget that functions of these degrees take, one by one: (outputs, uses)."""
     return np.asarray(parts * np.array([use.estimate(degree) for use, degree in zip(uses, degrees, strict=True)]))
 
 
 class _Choice:
-    def __init__(self, uses: Sequence[Use], parts: FloatArray) -> None:
+    def __init__(self, uses: Sequence[FunctionUse], parts: FloatArray) -> None:
         self.uses = uses
         given = [n for n, use in enumerate(uses) if use.given is not None]
         self.free = [n for n, use in enumerate(uses) if use.given is None]

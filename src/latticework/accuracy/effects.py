@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from latticework.accuracy.uses import Use
+from latticework.accuracy.uses import FunctionUse
 from latticework.approx.chebyshev import to_unit
 from latticework.dialects.tensor import TensorType
 from latticework.frontend.samples import Sample, affordable_samples
@@ -29,7 +29,7 @@ from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.ops.apply import APPLY
 from latticework.ops.base import shape_of
 from latticework.ops.polynomial import POLYNOMIAL
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Effects:
     rooms       by how much the argument of every function may be moved
     """
 
-    def __init__(self, module: Module, uses: Sequence[Use], samples: Sequence[Sample]) -> None:
+    def __init__(self, module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample]) -> None:
         self.module, self.uses, self.all_samples = module, uses, samples
         self.amplitudes = [0.0] * len(uses)
         self.pattern: Pattern = np.zeros_like
@@ -116,7 +116,7 @@ class Effects:
             outputs = interpret(self.disturbed, sample)
         return [*outputs, *(np.concatenate(seen) for seen in self.arguments)]
 
-    def _room(self, use: Use, arguments: Sequence[FloatArray]) -> float:
+    def _room(self, use: FunctionUse, arguments: Sequence[FloatArray]) -> float:
         lo, hi = use.interval
         seen = np.concatenate(arguments)
         room = min(float(np.min(seen, initial=hi)) - lo, hi - float(np.max(seen, initial=lo)))
@@ -168,7 +168,7 @@ def _pooled(module: Module, uses: int) -> int:
     return max(LEAST_POOLED, min(MOST_POOLED, POOLED_ELEMENTS // each))
 
 
-def with_polynomials(module: Module, polynomials: Sequence[Polynomial]) -> Module:
+def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial]) -> Module:
     """A copy of a module whose functions, in order, are these polynomials."""
     left = iter(polynomials)
 

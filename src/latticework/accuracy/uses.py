@@ -14,7 +14,7 @@ from latticework.approx.functions import Function, function_of
 from latticework.errors import RangeError
 from latticework.ir import Loc, Module, Op
 from latticework.ops.apply import APPLY
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 from latticework.words.escaping import plain_text
 
 FloatArray = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Use:
+class FunctionUse:
     """One place at which a program applies a function.
 
     given  the degree that the user gave, if any
@@ -64,7 +64,7 @@ class Use:
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
         return Curve(self.function.finite, self.interval, made, smooth=self.function.smooth)
 
-    def polynomial(self, degree: int) -> Polynomial:
+    def polynomial(self, degree: int) -> IntervalPolynomial:
         """The one of this degree: as given, or chosen."""
         return self._curve.polynomial(degree)
 
@@ -76,7 +76,7 @@ class Use:
         """About the same, for choosing among degrees."""
         return self._curve.estimate(degree)
 
-    def free(self) -> Use:
+    def free(self) -> FunctionUse:
         """The same as if no degree were given."""
         made = replace(self, given=None)
         made.__dict__["curve"] = self.curve  # with the polynomials that are known
@@ -109,7 +109,7 @@ class ApproximatedProgram:
     is_lossy: bool
 
 
-def uses_of(module: Module) -> list[Use]:
+def uses_of(module: Module) -> list[FunctionUse]:
     """All of a calibrated module, in order.
 
     raises  RangeError if a range is missing: neither range= nor calibration data were given
@@ -117,7 +117,7 @@ def uses_of(module: Module) -> list[Use]:
     return [_use(op) for op in module.walk() if op.spec is APPLY.spec]
 
 
-def _use(op: Op) -> Use:
+def _use(op: Op) -> FunctionUse:
     function = function_of(op.attrs["function"])
     if op.attrs["interval"] is None:
         raise RangeError(
@@ -125,4 +125,4 @@ def _use(op: Op) -> Use:
             f"or give it here: {function.written()}",
             at=op.loc,
         )
-    return Use(op, function, op.attrs["interval"], op.attrs["degree"])
+    return FunctionUse(op, function, op.attrs["interval"], op.attrs["degree"])

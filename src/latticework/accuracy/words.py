@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy.degrees import part_taken
-from latticework.accuracy.uses import ApproximatedProgram, Fitted, Use
+from latticework.accuracy.uses import ApproximatedProgram, Fitted, FunctionUse
 from latticework.approx.chebyshev import interpolate
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.errors import PrecisionError
@@ -25,7 +25,7 @@ MAX_LISTED = 3  # functions
 USUAL = 63  # degrees that are advised where there is a choice
 
 
-def refusal(uses: Sequence[Use], parts: FloatArray, precision_bits: float) -> PrecisionError:
+def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: float) -> PrecisionError:
     """No affordable degrees fit the budget: what each degree would give, and cost.
 
     parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes
@@ -68,7 +68,9 @@ def _remedy(reached: dict[int, float]) -> str:
     return (less or "Either ") + rest + "outliers, or scale the argument down"
 
 
-def too_deep(uses: Sequence[Use], degrees: Sequence[int], levels: int, most: int, bits: float) -> PrecisionError:
+def too_deep(
+    uses: Sequence[FunctionUse], degrees: Sequence[int], levels: int, most: int, bits: float
+) -> PrecisionError:
     """The chosen degrees take more levels than any ring has."""
     listed = ", ".join(f"{use.function.name} of degree {degree}" for use, degree in zip(uses, degrees, strict=True))
     deepest = max(range(len(uses)), key=lambda number: degrees[number])

@@ -25,7 +25,7 @@ from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec, galois_action
 from latticework.params import ModulusChain
 from latticework.params.bfv_chain import ChainShape
-from latticework.params.bfv_noise import Noise, NoiseModel, log_sum
+from latticework.params.bfv_noise import Noise, ShapeNoiseModel, log_sum
 from latticework.plan.schema import Plan
 
 MAX_SOURCES = 2048  # of one value; more are taken for one that is as large as if all were the same
@@ -55,7 +55,7 @@ def noise_of_outputs(
 
 def output_budgets(plan: Plan, *, public_key: bool = True) -> list[float]:
     """The noise budget in bits to be expected of each output: that of the noisiest of its ciphertexts."""
-    model = NoiseModel(ChainShape(plan.chain))
+    model = ShapeNoiseModel(ChainShape(plan.chain))
     left = [model.budget(noise) for noise in noise_of_outputs(plan, plan.chain, public_key=public_key)]
     counts = [output.pack.count for output in plan.client.outputs]
     starts = [sum(counts[:i]) for i in range(len(counts))]
@@ -63,7 +63,7 @@ def output_budgets(plan: Plan, *, public_key: bool = True) -> list[float]:
 
 
 @dataclass(slots=True, eq=False)
-class Held:
+class HeldNoise:
     """What one ciphertext holds.
 
     terms  log2 of the factor with which each source stands in it;  phase  a number, equal where phases are nearly so
@@ -76,11 +76,11 @@ class Held:
 
 
 class _Noise(Domain):
-    """Noise as a domain: a tuple of `Held` for each register, None for a plaintext."""
+    """Noise as a domain: a tuple of `HeldNoise` for each register, None for a plaintext."""
 
     def __init__(self, code: Executable, chain: ModulusChain, on_noise: OnNoise | None) -> None:
         self.code = code
-        self.model = NoiseModel(ChainShape(chain))
+        self.model = ShapeNoiseModel(ChainShape(chain))
         self.on_noise = on_noise
         self.walk = Walk(code, chain, self)
         body = code.blocks[0]
@@ -125,28 +125,28 @@ class _Noise(Domain):
         if self.on_noise is not None and isinstance(kind, CipherKind) and kind.basis == 0:
             self.on_noise(register, self.noises(register, value))
 
-    def noises(self, register: int, array: tuple[Held, ...]) -> tuple[Noise, ...]:
+    def noises(self, register: int, array: tuple[HeldNoise, ...]) -> tuple[Noise, ...]:
         """What a register holds, as noise."""
         kind = self.code.kinds[self.code.registers[register]]
         return tuple([self.noise(held, kind) for held in array])
 
     # -- values as sums of sources -----------------------------------------------------------
 
-    def source(self, noise: Noise, phase: int | None = None) -> Held:
+    def source(self, noise: Noise, phase: int | None = None) -> HeldNoise:
         """A value of which a new source is all there is; its phase is new too, unless it is given."""
         self.sources.append(noise)
         return self.held({(len(self.sources) - 1, 0): 0.0}, phase)
 
-    def held(self, terms: Terms, phase: int | None = None) -> Held:
+    def held(self, terms: Terms, phase: int | None = None) -> HeldNoise:
         """A value, of a phase of its own unless that is given."""
-        return Held(terms, next(self.unused_phases) if phase is None else phase)
+        return HeldNoise(terms, next(self.unused_phases) if phase is None else phase)
 
     def level(self, kind: Any) -> int:
         """The level of a register, in the chain that the noise is for."""
         level: int = kind.level + self.shift
         return level
 
-    def noise(self, held: Held, kind: Any) -> Noise:
+    def noise(self, held: HeldNoise, kind: Any) -> Noise:
         """All of a value's sources together."""
         found = [(self.sources[number], factor) for (number, _), factor in held.terms.items()]
         length = max((len(noise.variances) for noise, _ in found), default=1)
@@ -156,7 +156,9 @@ class _Noise(Domain):
         )
         return Noise(self.level(kind), variances, log_sum(*(n.worst + factor for n, factor in found)))
 
-    def with_source(self, a: Held, noise: Noise, terms: Terms | None = None, phase: int | None = None) -> Held:
+    def with_source(
+        self, a: HeldNoise, noise: Noise, terms: Terms | None = None, phase: int | None = None
+    ) -> HeldNoise:
         """A value, or these terms of it, and a new source on top."""
         self.sources.append(noise)
         more = {(len(self.sources) - 1, 0): 0.0}
@@ -183,7 +185,7 @@ class _Noise(Domain):
 
     # -- what rules of errors ask for --------------------------------------------------------
 
-    def zero(self) -> Held:
+    def zero(self) -> HeldNoise:
         """An empty sum."""
         return self.held({})
 
@@ -191,43 +193,43 @@ class _Noise(Domain):
         """Plaintexts have no noise."""
         return (None,) * constant.count
 
-    def trivial(self, use: Use, _plain: None) -> Held:
+    def trivial(self, use: Use, _plain: None) -> HeldNoise:
         """With the rounding of Q / t."""
         return self.source(self.model.add_plain(nothing(self.level(use.stated))))
 
-    def plus(self, a: Held, b: Held) -> Held:
+    def plus(self, a: HeldNoise, b: HeldNoise) -> HeldNoise:
         """A sum."""
         return self.held(self.joined(a.terms, b.terms))
 
-    def add(self, _use: Use, a: Held, b: Held) -> Held:
+    def add(self, _use: Use, a: HeldNoise, b: HeldNoise) -> HeldNoise:
         """A sum; all scales are 1."""
         return self.plus(a, b)
 
-    def add_integer(self, use: Use, a: Held) -> Held:
+    def add_integer(self, use: Use, a: HeldNoise) -> HeldNoise:
         """A public number leaves the phase nearly as it is."""
         return self.with_source(a, self.model.add_plain(nothing(self.level(use.operands[0]))), phase=a.phase)
 
-    def add_plain(self, use: Use, a: Held, _plain: None) -> Held:
+    def add_plain(self, use: Use, a: HeldNoise, _plain: None) -> HeldNoise:
         """So does a public vector."""
         return self.add_integer(use, a)
 
-    def mul_integer(self, use: Use, a: Held) -> Held:
+    def mul_integer(self, use: Use, a: HeldNoise) -> HeldNoise:
         """A value times a number."""
         factor = abs(use.immediate[0])
         terms = {source: before + log2(factor) for source, before in a.terms.items()} if factor else {}
         return self.held(terms, a.phase)
 
-    def reread(self, _use: Use, a: Held) -> Held:
+    def reread(self, _use: Use, a: HeldNoise) -> HeldNoise:
         """All scales are 1."""
         return a
 
-    def mul_plain(self, use: Use, a: Held, _plain: None) -> Held:
+    def mul_plain(self, use: Use, a: HeldNoise, _plain: None) -> HeldNoise:
         """As if each product were with another plaintext."""
         if a.masked is None:
             a.masked = self.model.mul_plain(self.noise(a, use.operands[0]))
         return self.source(a.masked)
 
-    def mul(self, use: Use, a: Held, b: Held, *, relinearized: bool = False) -> Held:
+    def mul(self, use: Use, a: HeldNoise, b: HeldNoise, *, relinearized: bool = False) -> HeldNoise:
         """A product: of two phases, the source that an earlier one of them is, as often as the noise says."""
         first, second = self.noise(a, use.operands[0]), self.noise(b, use.operands[0])
         if a.terms.keys().isdisjoint(b.terms.keys()):
@@ -242,11 +244,11 @@ class _Noise(Domain):
         more = (self.model.variance(noise) - self.model.variance(self.sources[number])) / 2
         return self.held({(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)})
 
-    def mul_relinearize(self, use: Use, a: Held, b: Held) -> Held:
+    def mul_relinearize(self, use: Use, a: HeldNoise, b: HeldNoise) -> HeldNoise:
         """A product with the noise of a key switch."""
         return self.mul(use, a, b, relinearized=True)
 
-    def key_switch(self, use: Use, a: Held, key: KeySpec) -> Held:
+    def key_switch(self, use: Use, a: HeldNoise, key: KeySpec) -> HeldNoise:
         """Turned, and with the noise of a key switch."""
         held, terms = use.operands[0], a.terms
         if key.kind == "galois":
@@ -259,7 +261,7 @@ class _Noise(Domain):
 
     key_product = key_switch
 
-    def mod_down(self, use: Use, a: Held) -> Held:
+    def mod_down(self, use: Use, a: HeldNoise) -> HeldNoise:
         """Divided, and rounded."""
         level, lower = self.level(use.operands[0]), self.level(use.stated)
         divided = self.model.parameters.log2_q(lower) - self.model.parameters.log2_q(level)

@@ -15,7 +15,7 @@ from numpy.polynomial import Polynomial as PowerSeries
 from numpy.polynomial import chebyshev as series
 
 from latticework.errors import RangeError
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 
 FloatArray = npt.NDArray[np.float64]
 RealFunction = Callable[[FloatArray], FloatArray]
@@ -35,7 +35,7 @@ def check_interval(interval: Interval) -> Interval:
     return lo, hi
 
 
-def interpolate(function: RealFunction, interval: Interval, degree: int) -> Polynomial:
+def interpolate(function: RealFunction, interval: Interval, degree: int) -> IntervalPolynomial:
     """Interpolate at the degree + 1 Chebyshev points of the first kind.
 
     The error is within a factor of about 2 + (2/pi) log(degree) of the best possible,
@@ -61,7 +61,7 @@ def fit(
     degree: int,
     samples: FloatArray | None = None,
     sample_weight: float = 0.75,
-) -> Polynomial:
+) -> IntervalPolynomial:
     """Least squares on Chebyshev points of the interval, drawn towards where the data are.
 
     samples        values the argument takes (any shape); `sample_weight` in [0, 1) of the total weight is theirs,
@@ -83,7 +83,7 @@ def fit(
     return _polynomial(coefficients, (lo, hi))
 
 
-def max_error(polynomial: Polynomial, function: RealFunction, beyond: float = 0.0) -> float:
+def max_error(polynomial: IntervalPolynomial, function: RealFunction, beyond: float = 0.0) -> float:
     """Largest |polynomial - function| on the interval, and up to `beyond` times half its length outside.
 
     It is looked for at 32 Chebyshev points a degree (at least 10,001) and at 0 if that is inside, then ever closer
@@ -117,7 +117,7 @@ def max_error(polynomial: Polynomial, function: RealFunction, beyond: float = 0.
     return largest
 
 
-def to_chebyshev(polynomial: Polynomial, interval: Interval | None = None) -> Polynomial:
+def to_chebyshev(polynomial: IntervalPolynomial, interval: Interval | None = None) -> IntervalPolynomial:
     """The same polynomial in the Chebyshev basis of `interval` (its own if not given)."""
     lo, hi = check_interval(polynomial.interval if interval is None else interval)
     given: PowerSeries | Chebyshev = PowerSeries(polynomial.coefficients)
@@ -127,12 +127,12 @@ def to_chebyshev(polynomial: Polynomial, interval: Interval | None = None) -> Po
     return _polynomial(np.asarray(converted.coef, dtype=np.float64), (lo, hi))
 
 
-def to_power(polynomial: Polynomial) -> Polynomial:
+def to_power(polynomial: IntervalPolynomial) -> IntervalPolynomial:
     """The same polynomial in powers of its argument."""
     if polynomial.basis == "power":
         return polynomial
     powers = Chebyshev(polynomial.coefficients, domain=polynomial.interval).convert(kind=PowerSeries)
-    return Polynomial(tuple(float(c) for c in powers.convert().coef), polynomial.interval, "power")
+    return IntervalPolynomial(tuple(float(c) for c in powers.convert().coef), polynomial.interval, "power")
 
 
 def on_interval(t: FloatArray, interval: Interval) -> FloatArray:
@@ -147,7 +147,7 @@ def to_unit(x: FloatArray, interval: Interval) -> FloatArray:
     return (2.0 * x - (lo + hi)) / (hi - lo)
 
 
-def _polynomial(coefficients: FloatArray, interval: Interval) -> Polynomial:
+def _polynomial(coefficients: FloatArray, interval: Interval) -> IntervalPolynomial:
     largest = float(np.max(np.abs(coefficients)))
     kept = np.where(np.abs(coefficients) > _NEGLIGIBLE * largest, coefficients, 0.0)
-    return Polynomial(tuple(float(c) for c in kept), interval, "chebyshev")
+    return IntervalPolynomial(tuple(float(c) for c in kept), interval, "chebyshev")

@@ -11,7 +11,7 @@ import numpy as np
 from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, max_error
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 
 BEYOND = 1e-8  # of half the interval: arguments at its ends may leave it by rounding
 BETWEEN = 1.01  # times the largest error that is seen, for those between the points that are looked at
@@ -31,15 +31,15 @@ class Curve:
         self,
         function: RealFunction,
         interval: Interval,
-        given: Callable[[int], Polynomial] | None = None,
+        given: Callable[[int], IntervalPolynomial] | None = None,
         *,
         smooth: bool = True,
     ) -> None:
         self.function, self.interval, self.smooth = function, interval, smooth
         self._made = given or (lambda degree: minimax(function, interval, degree))
-        self._polynomials: dict[int, tuple[Polynomial, float]] = {}
+        self._polynomials: dict[int, tuple[IntervalPolynomial, float]] = {}
 
-    def polynomial(self, degree: int) -> Polynomial:
+    def polynomial(self, degree: int) -> IntervalPolynomial:
         """The polynomial of a degree; its `error` is the largest on the interval and a hair beyond."""
         return self._at(degree)[0]
 
@@ -59,7 +59,7 @@ class Curve:
         fall = whole / half if half else 1.0
         return self.error(known) * float(fall ** log2(degree / known))
 
-    def _at(self, degree: int) -> tuple[Polynomial, float]:
+    def _at(self, degree: int) -> tuple[IntervalPolynomial, float]:
         if degree not in self._polynomials:
             made = self._made(degree)
             self._polynomials[degree] = made, BETWEEN * max_error(made, self._beyond, BEYOND)

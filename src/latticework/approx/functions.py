@@ -13,7 +13,7 @@ import numpy as np
 from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, check_interval, fit
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError, UnsupportedError
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 from latticework.words.figures import apart
 
 OWN = frozenset(("relu", "gelu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "reciprocal"))
@@ -85,7 +85,7 @@ class Function:
         example = (0.1, 10) if low == 0.0 else (-8, 8) if low == -inf else (-0.5, 0.5)
         return f"{call}, range={example})"
 
-    def approximate(self, interval: Interval, degree: int, samples: FloatArray | None = None) -> Polynomial:
+    def approximate(self, interval: Interval, degree: int, samples: FloatArray | None = None) -> IntervalPolynomial:
         """A polynomial of that degree close to the function on the interval.
 
         raises  RangeError where the function has no finite value

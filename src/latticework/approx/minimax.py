@@ -22,7 +22,7 @@ from latticework.approx.chebyshev import (
     on_interval,
     to_unit,
 )
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 
 MAX_STEPS = 20
 NEAR = 1.01  # times the least possible distance, which is good enough
@@ -31,7 +31,7 @@ ROWS = 1024  # of a table of distances at a time
 _SYMMETRIC = 1e-12  # part of the largest coefficient, below which those of one parity are taken to be absent
 
 
-def minimax(function: RealFunction, interval: Interval, degree: int) -> Polynomial:
+def minimax(function: RealFunction, interval: Interval, degree: int) -> IntervalPolynomial:
     """A polynomial of at most this degree, nearly as close to the function as any: interpolation where that is closer.
 
     Of a function that is odd or even about the middle of the interval, but for a constant or x times one (sigmoid,
@@ -56,11 +56,11 @@ def minimax(function: RealFunction, interval: Interval, degree: int) -> Polynomi
     if kept is not None:
         coefficients[3 - kept :: 2] = 0.0
         coefficients[1 - kept] *= series.coefficients[1 - kept] != 0.0
-    found = Polynomial(tuple(float(c) for c in coefficients), (lo, hi))
+    found = IntervalPolynomial(tuple(float(c) for c in coefficients), (lo, hi))
     return min((found, plain), key=lambda p: max_error(p, function))
 
 
-def _parity(series: Polynomial) -> int | None:
+def _parity(series: IntervalPolynomial) -> int | None:
     """0 for an even function, 1 for an odd one, beside a constant and x times one; None for others."""
     sizes = np.abs(series.coefficients)
     for parity in (0, 1):

@@ -15,7 +15,7 @@ from latticework.params.bfv_chain import (
     plain_prime,
     transform_counts,
 )
-from latticework.params.bfv_noise import NoiseModel as ShapeNoiseModel
+from latticework.params.bfv_noise import ShapeNoiseModel
 from latticework.params.select import MAX_RING_LOG2, MIN_RING_LOG2
 from latticework.rlwe.checks import fail, located, whole
 from latticework.rlwe.parameters import ChainParameters, need_parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
-from latticework.ckks.planned import Operation, Place
+from latticework.ckks.planned import Place, PlannedOperation
 from latticework.codegen import bootstraps as bootstrapping
 from latticework.codegen.bootstraps import Precision
 from latticework.dialects.rlwe import Level
@@ -19,7 +19,7 @@ from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
 from latticework.rlwe.checks import fail, needs, whole
 
 
-class Bootstrapper(Operation):
+class Bootstrapper(PlannedOperation):
     """Slots in [-1, 1] (both parts) at the floor of a bootstrapping chain, or above, to a higher level.
 
     parameters    a set by name ("A14", "A17", ..: `Bootstrapper.sets()`), one's own, or Parameters made from one

@@ -21,7 +21,7 @@ from latticework.ckks.encryption import Encoder
 from latticework.ckks.evaluator import Evaluator
 from latticework.ckks.exact import PlainOperand
 from latticework.ckks.parameters import Parameters
-from latticework.ckks.planned import Operation, Place
+from latticework.ckks.planned import Place, PlannedOperation
 from latticework.errors import RangeError, ShapeError, UnsupportedError, UserError
 from latticework.packing.keys import KeySpec, galois_action
 from latticework.rlwe.checks import fail, whole
@@ -116,7 +116,7 @@ class Estimator(Evaluator):
         """The estimate of a ciphertext whose bound is known otherwise, such as that of a bootstrap's result."""
         return self._out(replace(self._shape("stated", ciphertext, level, scale, slots), bound=bound))
 
-    def run(self, operation: Operation, x: Ciphertext) -> Estimate:
+    def run(self, operation: PlannedOperation, x: Ciphertext) -> Estimate:
         """Follow the plan of an operation. UnsupportedError for a bootstrap: see `Bootstrapper.predicted_precision`."""
         operation._check(self._own(operation.name, x))
         plan = operation._compiled(self.parameters, Place(x.slots, x.level, x.scale))

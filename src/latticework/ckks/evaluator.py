@@ -14,7 +14,7 @@ from latticework.ckks.exact import ExactOperations, Operand
 from latticework.ckks.keys import EvaluationKeys
 from latticework.ckks.linear import Diagonals, InnerSum, LinearTransform
 from latticework.ckks.parameters import Parameters
-from latticework.ckks.planned import Compiled, Operation, Place
+from latticework.ckks.planned import Compiled, Place, PlannedOperation
 from latticework.ckks.polynomials import Polynomial
 from latticework.errors import LevelError, MissingKeyError
 from latticework.rlwe.batches import batched
@@ -43,7 +43,7 @@ class Evaluator(ExactOperations):
         super().__init__(parameters, keys, align=align)
         self._constant_bytes = constant_bytes
         self._sums: dict[tuple[int, int], InnerSum] = {}
-        self._executors: WeakKeyDictionary[Operation, dict[Place, _core.Executor]] = WeakKeyDictionary()
+        self._executors: WeakKeyDictionary[PlannedOperation, dict[Place, _core.Executor]] = WeakKeyDictionary()
 
     # -- automatic alignment -----------------------------------------------------------------
 
@@ -159,9 +159,11 @@ class Evaluator(ExactOperations):
         return self.run(self._sums[key], x)
 
     @located
-    def run(self, operation: Operation, x: Ciphertext) -> Ciphertext:
+    def run(self, operation: PlannedOperation, x: Ciphertext) -> Ciphertext:
         """Apply a planned operation: a LinearTransform, a Polynomial or a Bootstrapper."""
-        needs("run: the operation", operation, Operation, "give a ckks.LinearTransform, Polynomial or Bootstrapper")
+        needs(
+            "run: the operation", operation, PlannedOperation, "give a ckks.LinearTransform, Polynomial or Bootstrapper"
+        )
         operation._check(self._own(operation.name, x))
         place = Place(x.slots, x.level, x.scale)
         executors = self._executors.setdefault(operation, {})

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.ckks.checks import ComplexArray, slot_values
-from latticework.ckks.planned import Operation
+from latticework.ckks.planned import PlannedOperation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.expand.primitives import Primitives, cipher
@@ -22,7 +22,7 @@ from latticework.user.arrays import as_array, forgotten
 Diagonals = Mapping[int, npt.ArrayLike]
 
 
-class LinearTransform(Operation):
+class LinearTransform(PlannedOperation):
     """y = sum_k d_k * rotate(x, k), by baby steps and giant steps with hoisted rotations; one level.
 
     matrix               (rows, cols) array, padded with zeros to (slots, slots): y = matrix @ x; or a mapping of steps
@@ -150,7 +150,7 @@ def _square(matrix: Any, slots: int) -> ComplexArray:
     return square
 
 
-class InnerSum(Operation):
+class InnerSum(PlannedOperation):
     """y = sum of rotate(x, j * stride) over j < count, by doubling: about log2(count) rotations, no level."""
 
     name = "inner_sum"

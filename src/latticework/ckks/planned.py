@@ -62,7 +62,7 @@ class Compiled:
         return self.constants[number].evaluate(self.sources).astype(np.complex128)
 
 
-class Operation(ABC):
+class PlannedOperation(ABC):
     """Something that takes one ciphertext of degree 1 to another and is planned once for each place it starts from."""
 
     name = "operation"
@@ -131,7 +131,7 @@ class Operation(ABC):
         return self._plans[key]
 
 
-def _compile(operation: Operation, chain: ModulusChain, place: Place) -> Compiled:
+def _compile(operation: PlannedOperation, chain: ModulusChain, place: Place) -> Compiled:
     body = Block()
     module = Module(body, ["x"], ["y"])
     x = body.add_arg(CipherType("ckks", 1, place.slots, Level(0, place.level), place.scale))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from latticework.approx.chebyshev import interpolate, max_error, to_chebyshev
 from latticework.ckks.checks import MAX_COEFFICIENT, scale_text
-from latticework.ckks.planned import Operation
+from latticework.ckks.planned import PlannedOperation
 from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.expand.primitives import Primitives, cipher
@@ -23,7 +23,7 @@ MAX_DEGREE = 4095
 MAX_FREE_FACTOR = 1 << 16
 
 
-class Polynomial(Operation):
+class Polynomial(PlannedOperation):
     """A polynomial with real coefficients in every slot, by Paterson-Stockmeyer in the Chebyshev basis.
 
     coefficients  lowest first: of powers of x, or with `basis="chebyshev"` of the Chebyshev polynomials of `interval`
@@ -53,7 +53,7 @@ class Polynomial(Operation):
         lo, hi = _bounds("Polynomial: interval", interval)
         if basis not in ("power", "chebyshev"):
             fail(UserError, f"Polynomial: basis={basis!r}; choose 'power' or 'chebyshev'")
-        given = constants.Polynomial(tuple(float(c) for c in values), (lo, hi), basis)
+        given = constants.IntervalPolynomial(tuple(float(c) for c in values), (lo, hi), basis)
         self.series = to_chebyshev(given) if basis == "power" else given
         self.max_error = 0.0
 
@@ -104,7 +104,7 @@ class Polynomial(Operation):
             )
         if middle:
             x = p.builder.build("rlwe.add_int", [x], addend=middle)
-        unit = constants.Polynomial(self.series.coefficients[: self.degree + 1], (-1.0, 1.0), "chebyshev")
+        unit = constants.IntervalPolynomial(self.series.coefficients[: self.degree + 1], (-1.0, 1.0), "chebyshev")
         level = cipher(x).level.index - self.degree.bit_length()
         target = Level(0, level)
         return p.builder.build("ckks.polynomial", [x], polynomial=unit, level=target, scale=scales[level])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from latticework.dialects.bfv import AddendType
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, DigitsType, PlainType
-from latticework.instructions.code import Instruction, Operand, PlanBlock
+from latticework.instructions.code import Instruction, PlanBlock, RegisterOperand
 from latticework.instructions.kinds import AddendKind, CipherKind, DigitsKind, IndexKind, KeyKind, Kind, PlainKind
 from latticework.ir import INDEX, Block, Loc, Module, Op, Type, Value
 from latticework.packing.constants import ConstRef, MapSums
@@ -107,12 +107,12 @@ class Code:
             operands = []
             for value in op.operands:
                 remaining[value] -= 1  # what the op's own blocks read comes after its operands
-                operands.append(Operand(self._values[value], remaining[value] == 0 and value in own))
+                operands.append(RegisterOperand(self._values[value], remaining[value] == 0 and value in own))
             remaining.subtract(nested)
             if op.name == "loop.for" and op.attrs.get("static_trip") is not None:
                 trips, constant = self.constant_trips(op)
                 code.append(constant)
-                operands.insert(0, Operand(trips, last_use=True))
+                operands.insert(0, RegisterOperand(trips, last_use=True))
             code.append(self.instruction(op, tuple(operands)))
             own.update(op.results)
         self.blocks[number] = PlanBlock(arguments, tuple(code))
@@ -124,7 +124,7 @@ class Code:
         self.registers.append(self._number("kind", IndexKind(), self.kinds))
         return register, Instruction("iconst", self.location(op.loc), (), (register,), (op.attrs["static_trip"],))
 
-    def instruction(self, op: Op, operands: tuple[Operand, ...]) -> Instruction:
+    def instruction(self, op: Op, operands: tuple[RegisterOperand, ...]) -> Instruction:
         """Emit one operation."""
         name, immediate = self.opcode(op)
         results = tuple(self.define(v) for v in op.results)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from latticework.accuracy import Fitted
-from latticework.compiler.stages import Lowered, Traced, Vectors
+from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.frontend import input_ranges
 from latticework.frontend.direct import direct_ranges
 from latticework.frontend.samples import Sample
@@ -32,7 +32,7 @@ DIRECT_INSET = 1e-5  # of a function's range, at each end: constants that bring 
 
 def to_plan(
     name: str,
-    traced: Traced,
+    traced: TracedProgram,
     vectors: Vectors,
     lowered: Lowered,
     samples: list[Sample],

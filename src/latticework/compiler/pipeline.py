@@ -10,7 +10,7 @@ from latticework.accuracy import SHARE, approximated, loss, scores_of
 from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
 from latticework.compiler.noisy_code import NoisyCode
-from latticework.compiler.stages import Lowered, Traced, Vectors
+from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
 from latticework.dialects.tensor import TensorType
@@ -83,7 +83,7 @@ def to_polynomials(
     labels: Any = None,
     assumed: bool = False,
     on_event: OnEvent | None = None,
-) -> Traced:
+) -> TracedProgram:
     """Calibrate a traced program, and put polynomials that are precise enough in the place of its functions.
 
     most_levels  that any ring has
@@ -98,7 +98,7 @@ def to_polynomials(
     scores = None if labels is None else scores_of(exact, made, samples, labels)
     told = loss(found, precision_bits, SHARE, scores) if found.is_lossy else ""
     tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
-    return Traced(tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores)
+    return TracedProgram(tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores)
 
 
 def to_vectors(

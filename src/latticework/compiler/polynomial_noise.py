@@ -12,7 +12,7 @@ from latticework.codegen.bare_plan import bare_plan
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import RangeError
 from latticework.ir import Block, Builder, Loc, Module
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 from latticework.params import ModulusChain
 from latticework.plan.schema import Plan
 
@@ -22,15 +22,15 @@ NEIGHBOURS = 16  # arguments whose draws are taken together: a deviation is then
 MARGIN = 1.1
 
 
-def polynomial_noise(chain: ModulusChain) -> Callable[[Polynomial, CipherType, CipherType, float], float]:
+def polynomial_noise(chain: ModulusChain) -> Callable[[IntervalPolynomial, CipherType, CipherType, float], float]:
     """A function of a polynomial, the types of its argument and of its value, and the largest argument.
 
     It returns the deviation of a slot of the value at the argument where that is worst, for an argument without noise;
     inf where some step does not fit the modulus.
     """
-    known: dict[tuple[Polynomial, CipherType, CipherType, float], float] = {}
+    known: dict[tuple[IntervalPolynomial, CipherType, CipherType, float], float] = {}
 
-    def deviation(polynomial: Polynomial, argument: CipherType, value: CipherType, largest: float) -> float:
+    def deviation(polynomial: IntervalPolynomial, argument: CipherType, value: CipherType, largest: float) -> float:
         key = polynomial, argument.replace(count=1), value.replace(count=1), largest
         if key not in known:
             known[key] = _simulated(chain, *key)
@@ -40,7 +40,7 @@ def polynomial_noise(chain: ModulusChain) -> Callable[[Polynomial, CipherType, C
 
 
 def _simulated(
-    chain: ModulusChain, polynomial: Polynomial, argument: CipherType, value: CipherType, largest: float
+    chain: ModulusChain, polynomial: IntervalPolynomial, argument: CipherType, value: CipherType, largest: float
 ) -> float:
     slots = min(ARGUMENTS, argument.slots)
     simulation = Simulation(
@@ -60,7 +60,7 @@ def _simulated(
     return MARGIN * sqrt(worst * argument.slots / slots)
 
 
-def _plan(chain: ModulusChain, polynomial: Polynomial, argument: CipherType, value: CipherType) -> Plan:
+def _plan(chain: ModulusChain, polynomial: IntervalPolynomial, argument: CipherType, value: CipherType) -> Plan:
     """The polynomial alone, from and to these types."""
     body = Block()
     module = Module(body, ["x"], ["y"])

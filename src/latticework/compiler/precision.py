@@ -24,7 +24,7 @@ from latticework.compiler.assemble import accepted_ranges
 from latticework.compiler.measure import Measure, Measured
 from latticework.compiler.pipeline import OnEvent, to_levels, to_plan, to_primitives, with_small_outputs
 from latticework.compiler.polynomial_noise import polynomial_noise
-from latticework.compiler.stages import Lowered, Traced, Vectors
+from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.compiler.too_deep import too_deep
 from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
@@ -78,7 +78,7 @@ class PrecisionSearch:
     """
 
     program: Program | Circuit
-    traced: Traced
+    traced: TracedProgram
     vectors: Vectors
     samples: list[Sample]
     precision_bits: float

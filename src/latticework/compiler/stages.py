@@ -19,7 +19,7 @@ from latticework.plan.schema import Scores
 
 
 @dataclass(frozen=True)
-class Traced:
+class TracedProgram:
     """A program as tensors: calibrated, its functions approximated.
 
     module   tensor + loop IR, outputs equal to NumPy's up to the approximations

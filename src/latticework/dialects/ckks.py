@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from latticework.dialects.arrays import joint_count, summed_type
-from latticework.dialects.constants import LinearMap, Polynomial, mapped_count
+from latticework.dialects.constants import IntervalPolynomial, LinearMap, mapped_count
 from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe_types import CipherType, Level, check_level, stated_scale, take
 from latticework.errors import IrError, LevelError, ShapeError
@@ -84,7 +84,7 @@ LINEAR_TRANSFORM = define(
 
 
 def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    attribute("ckks.polynomial", attrs, "polynomial", Polynomial)
+    attribute("ckks.polynomial", attrs, "polynomial", IntervalPolynomial)
     return [_placed("ckks.polynomial", operands, attrs)]
 
 

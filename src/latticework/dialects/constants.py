@@ -10,11 +10,11 @@ from latticework.packing.constants import (
     ConstRef,
     Diagonal,
     Gather,
+    IntervalPolynomial,
     LinearMap,
     MapSums,
     MapWay,
     Part,
-    Polynomial,
     Split,
 )
 from latticework.packing.pack import PackDim, PackMap
@@ -32,11 +32,11 @@ for _name, _class in {
     "map_split": Split,
     "map_way": MapWay,
     "map_sums": MapSums,
-    "polynomial": Polynomial,
+    "polynomial": IntervalPolynomial,
 }.items():
     register_attribute(_name)(_class)
 
-__all__ = ["ConstRef", "Diagonal", "LinearMap", "MapSums", "Polynomial", "mapped_count"]
+__all__ = ["ConstRef", "Diagonal", "IntervalPolynomial", "LinearMap", "MapSums", "mapped_count"]
 
 
 def mapped_count(name: str, linear_map: LinearMap, count: int, slots: int) -> int:

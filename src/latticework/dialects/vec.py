@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from latticework.dialects.arrays import define_moves, joint_count
-from latticework.dialects.constants import ConstRef, LinearMap, Polynomial, mapped_count
+from latticework.dialects.constants import ConstRef, IntervalPolynomial, LinearMap, mapped_count
 from latticework.errors import IrError, ShapeError
 from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, attribute, define, register_type
 
@@ -147,7 +147,7 @@ LINEAR_TRANSFORM = define(
 
 
 def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    attribute("vec.polynomial", attrs, "polynomial", Polynomial)
+    attribute("vec.polynomial", attrs, "polynomial", IntervalPolynomial)
     return [*_vectors("vec.polynomial", operands, 1)]
 
 

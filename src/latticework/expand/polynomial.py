@@ -18,14 +18,14 @@ from latticework.dialects.rlwe_types import CipherType, Level
 from latticework.errors import ScaleError
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Block, Builder, Loc, Module, Value
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 from latticework.params import ModulusChain
 
 MAX_INTEGER = 1 << 62
 Coefficients = Sequence[complex]
 
 
-def expand_polynomial(p: Primitives, x: Value, polynomial: Polynomial, level: int, scale: float) -> Value:
+def expand_polynomial(p: Primitives, x: Value, polynomial: IntervalPolynomial, level: int, scale: float) -> Value:
     """Primitive operations for one polynomial; the result has exactly this level and scale."""
     assert polynomial.basis == "chebyshev"
     assert polynomial.interval == (-1.0, 1.0)
@@ -50,7 +50,7 @@ def cheapest_baby_limit(p: Primitives, x: Value, coefficients: Coefficients, lev
     return min(limits, key=lambda limit: _products(p, cipher(x), coefficients, level, scale, limit))
 
 
-def num_products(polynomial: Polynomial, chain: ModulusChain) -> int:
+def num_products(polynomial: IntervalPolynomial, chain: ModulusChain) -> int:
     """Products of two ciphertexts that a polynomial takes, squares among them, on a chain with levels enough."""
     coefficients = trimmed(polynomial.coefficients)
     top, scales = chain.main.top, chain.main.scales

@@ -13,7 +13,7 @@ from latticework.errors import DtypeError, TraceError, UnsupportedError
 from latticework.frontend import torch_calls
 from latticework.frontend.faults import MissingMethodError
 from latticework.frontend.indices import TracedIndex, refuse_indices
-from latticework.frontend.tracing import Traced, Tracer, user_line
+from latticework.frontend.tracing import FunctionTracer, Traced, user_line
 from latticework.frontend.unsupported import remedy
 from latticework.ir.core import Value
 from latticework.ir.types import INDEX
@@ -269,7 +269,7 @@ def _power(owner: TracedArray, base: Any, exponent: Any, modulus: Any) -> Any:
 _REDUCED: dict[np.ufunc, Callable[..., Any]] = {np.add: np.sum, np.multiply: np.prod}
 
 
-def wrap(tracer: Tracer, value: Value) -> Traced:
+def wrap(tracer: FunctionTracer, value: Value) -> Traced:
     """The user's view of a value."""
     return TracedIndex(tracer, value) if value.type is INDEX else TracedArray(tracer, value)
 

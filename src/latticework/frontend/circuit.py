@@ -22,7 +22,7 @@ from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, N
 from latticework.frontend.integers.arithmetic import Arithmetic
 from latticework.frontend.integers.digits import BinaryDigits
 from latticework.frontend.integers.facts import Facts
-from latticework.frontend.integers.operations import IntegerOperations
+from latticework.frontend.integers.operations import IntegerOperators
 from latticework.frontend.integers.words import Word
 from latticework.frontend.program import weights_of
 from latticework.ir.core import Value
@@ -163,7 +163,7 @@ def trace_circuit(
     module = Module()
     tracer = CircuitTracer(module, circuit.name, dtype, share=share, max_operations=max_operations)
     if arithmetic is not None:
-        tracer.operations = IntegerOperations(tracer, arithmetic)
+        tracer.operations = IntegerOperators(tracer, arithmetic)
         tracer.facts = Facts(arithmetic.modulus // 2)
     given: dict[str, Any] = dict(weights_of(circuit, weights, "circuit", "lw.vector(length)"))
     for parameter in circuit.weights:

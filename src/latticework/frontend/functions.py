@@ -25,7 +25,7 @@ from latticework.ops import apply as applying
 from latticework.ops import polynomial as polynomials
 from latticework.ops import softmax as softmaxes
 from latticework.ops.base import normal_axis
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 from latticework.words.shown import shown
 
 Interval = tuple[float, float]
@@ -199,7 +199,7 @@ def _apply(given: Function | str, x: Any, degree: int | None, interval: Interval
         return function.reference(plain_array(x))
 
 
-def _polynomial(coefficients: Any, basis: str, interval: Interval | None) -> Polynomial:
+def _polynomial(coefficients: Any, basis: str, interval: Interval | None) -> IntervalPolynomial:
     if isinstance(coefficients, Chebyshev | PowerSeries):
         if interval is not None:
             raise RangeError(
@@ -221,7 +221,7 @@ def _polynomial(coefficients: Any, basis: str, interval: Interval | None) -> Pol
         )
     kept = np.trim_zeros(numbers, "b") if numbers.any() else numbers[:1]
     bounds = (-1.0, 1.0) if interval is None else check_interval(interval)
-    return Polynomial(tuple(float(c) for c in kept), bounds, basis)
+    return IntervalPolynomial(tuple(float(c) for c in kept), bounds, basis)
 
 
 def _name(function: Callable[..., Any]) -> str:

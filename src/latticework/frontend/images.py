@@ -9,7 +9,7 @@ import numpy as np
 from latticework.errors import ShapeError, UserError
 from latticework.frontend.annotations import Result
 from latticework.frontend.plain import plain_array
-from latticework.frontend.tracing import Traced, Tracer, user_line
+from latticework.frontend.tracing import FunctionTracer, Traced, user_line
 from latticework.ops import conv2d as convolution
 from latticework.ops import sum_pool2d as pooling
 
@@ -87,5 +87,5 @@ def _pooled(x: Any, kernel: Any, stride: Any, padding: Any, mean: bool) -> Any:
         return total / np.prod(attrs["kernel"]) if mean else total
 
 
-def _tracer(*operands: Any) -> Tracer | None:
+def _tracer(*operands: Any) -> FunctionTracer | None:
     return next((operand._tracer for operand in operands if isinstance(operand, Traced)), None)

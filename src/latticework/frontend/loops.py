@@ -12,7 +12,7 @@ from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend.arrays import TracedArray
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
-from latticework.frontend.tracing import Tracer, current_tracer, user_line
+from latticework.frontend.tracing import FunctionTracer, current_tracer, user_line
 from latticework.ir.core import Block, Region, Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.types import INDEX
@@ -89,7 +89,7 @@ def _run(count: int, body: Callable[..., Any], carried: Sequence[Any], single: b
 
 
 def _trace(
-    tracer: Tracer,
+    tracer: FunctionTracer,
     body: Callable[..., Any],
     carried: Sequence[Any],
     single: bool,

@@ -21,7 +21,7 @@ from latticework.frontend.arrays import TracedArray, wrap
 from latticework.frontend.batching import called_in_batches
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
-from latticework.frontend.tracing import Traced, Tracer, user_line
+from latticework.frontend.tracing import FunctionTracer, Traced, user_line
 from latticework.ir.core import Value
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc, Origin
@@ -158,7 +158,7 @@ def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
     outputs  one value is named "result", several "result0", "result1"..., those of a dictionary by its keys
     """
     module = Module()
-    tracer = Tracer(module, program.name, wrap)
+    tracer = FunctionTracer(module, program.name, wrap)
     arguments: dict[str, Any] = dict(weights_of(program, weights))
     examples = _examples(program, example)
     for parameter in program.inputs:
@@ -281,7 +281,7 @@ def _shape_of(program: Program, parameter: Parameter, example: Any) -> tuple[int
         ) from None
 
 
-def _outputs(program: Program, tracer: Tracer, returned: Any) -> list[tuple[str, Value]]:
+def _outputs(program: Program, tracer: FunctionTracer, returned: Any) -> list[tuple[str, Value]]:
     if isinstance(returned, Mapping):
         named = [(str(name), value) for name, value in returned.items()]
     elif isinstance(returned, (tuple, list)):

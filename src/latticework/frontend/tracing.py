@@ -30,7 +30,7 @@ NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {
     function: trace for op in ALL_OPS for function, trace in op.numpy.items()
 } | COMPOSED
 _SAME = {"expit": "sigmoid"}  # functions of SciPy that are known by another name
-_active: ContextVar[Tracer | None] = ContextVar("latticework_tracer", default=None)
+_active: ContextVar[FunctionTracer | None] = ContextVar("latticework_tracer", default=None)
 
 
 class Traced:
@@ -38,19 +38,19 @@ class Traced:
 
     __slots__ = ("_tracer", "_value")
 
-    def __init__(self, tracer: Tracer, value: Value) -> None:
+    def __init__(self, tracer: FunctionTracer, value: Value) -> None:
         self._tracer = tracer
         self._value = value
 
 
-class Tracer:
+class FunctionTracer:
     """One run of a user's function that records instead of computing.
 
     program  its name, for messages
     wrap     makes the user's view of a value (the classes of arrays and indices know the tracer, not it them)
     """
 
-    def __init__(self, module: Module, program: str, wrap: Callable[[Tracer, Value], Traced]) -> None:
+    def __init__(self, module: Module, program: str, wrap: Callable[[FunctionTracer, Value], Traced]) -> None:
         self.module = module
         self.program = program
         self._wrap = wrap
@@ -178,7 +178,7 @@ def _of_another_package(function: Callable[..., Any]) -> Callable[..., Any] | No
     return apply.tracing(_SAME.get(name) or Function(name, elementwise(function)))
 
 
-def current_tracer() -> Tracer | None:
+def current_tracer() -> FunctionTracer | None:
     """The tracer of the program being traced here, None if none is."""
     return _active.get()
 

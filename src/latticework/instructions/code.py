@@ -12,7 +12,7 @@ from latticework.packing.keys import KeySpec
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class RegisterOperand:
     """A register read, and whether it is not read again."""
 
     register: int
@@ -30,7 +30,7 @@ class Instruction:
 
     op: str
     location: int
-    operands: tuple[Operand, ...]
+    operands: tuple[RegisterOperand, ...]
     results: tuple[int, ...]
     immediate: tuple[int, ...] = ()
 

@@ -67,7 +67,7 @@ class Placement:
         return self.result.fits and all(layout.fits or distinct_vectors(layout).layout.fits for layout in wanted)
 
 
-class Decisions(Protocol):
+class LayoutDecisions(Protocol):
     """What is needed to know of a search."""
 
     @property
@@ -82,7 +82,7 @@ class Decisions(Protocol):
         """The conversions of a value, one after the other."""
 
 
-def assign_layouts(module: Module, decisions: Decisions) -> Module:
+def assign_layouts(module: Module, decisions: LayoutDecisions) -> Module:
     """A module with the layouts that a search decided on."""
 
     def placed(value: Value) -> Layout | None:

@@ -12,7 +12,7 @@ from math import cos, pi
 import numpy as np
 import numpy.typing as npt
 
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 
 Array = npt.NDArray[np.float64]
 POINTS_A_DEGREE, LEAST_POINTS = 64, 2048
@@ -51,7 +51,7 @@ class Extremes:
         return lows - self.slack, highs + self.slack
 
 
-def extremes(polynomial: Polynomial, reach: float) -> tuple[Extremes, Extremes]:
+def extremes(polynomial: IntervalPolynomial, reach: float) -> tuple[Extremes, Extremes]:
     """Of a polynomial in Chebyshev basis on [-1, 1], and of its derivative, for arguments as large as `reach`."""
     degree = max(polynomial.degree, 1)
     points = -reach * np.cos(np.linspace(0.0, pi, max(LEAST_POINTS, POINTS_A_DEGREE * degree) + 1))
@@ -60,7 +60,7 @@ def extremes(polynomial: Polynomial, reach: float) -> tuple[Extremes, Extremes]:
     return Extremes(points, polynomial(points), degree), Extremes(points, slopes, degree)
 
 
-def largest_terms(polynomial: Polynomial, reach: float) -> float:
+def largest_terms(polynomial: IntervalPolynomial, reach: float) -> float:
     """Bound on every sum of terms, and on every product of two Chebyshev polynomials, that evaluation goes through."""
     tops = np.cosh(np.arange(polynomial.degree + 1) * np.arccosh(max(reach, 1.0)))  # T_k(reach)
     return float(np.abs(polynomial.coefficients) @ tops + 2.0 * tops[-1])

@@ -43,7 +43,7 @@ from latticework.levels.held import (
     united,
 )
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
-from latticework.packing.constants import LinearMap, Polynomial
+from latticework.packing.constants import IntervalPolynomial, LinearMap
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.params import ModulusChain, noise
@@ -52,7 +52,7 @@ TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; error
 MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
 PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)
-PolynomialNoise = Callable[[Polynomial, CipherType, CipherType, float], float]
+PolynomialNoise = Callable[[IntervalPolynomial, CipherType, CipherType, float], float]
 
 
 @dataclass(frozen=True)

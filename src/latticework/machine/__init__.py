@@ -1,12 +1,20 @@
 """Measures what operations cost on the machine at hand, as a cost table."""
 
 from latticework.machine.describe import commit, default_backend, describe_machine
-from latticework.machine.measure import FULL, QUICK, Extent, default_place, measure_machine, table_text, write_table
+from latticework.machine.measure import (
+    FULL,
+    QUICK,
+    MeasuredExtent,
+    default_place,
+    measure_machine,
+    table_text,
+    write_table,
+)
 
 __all__ = [
     "FULL",
     "QUICK",
-    "Extent",
+    "MeasuredExtent",
     "commit",
     "default_backend",
     "default_place",

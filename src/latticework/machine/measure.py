@@ -26,7 +26,7 @@ DIGITS = 4
 
 
 @dataclass(frozen=True)
-class Extent:
+class MeasuredExtent:
     """What is measured, and how often."""
 
     log2_degrees: Sequence[int]
@@ -40,7 +40,7 @@ class Extent:
         return [(n, limbs) for n in self.log2_degrees for limbs in (None, *self.limbs.get(n, ()))]
 
 
-FULL = Extent(
+FULL = MeasuredExtent(
     (12, 13, 14, 15, 16),
     {
         12: ((2, 1), (3, 1)),
@@ -52,7 +52,7 @@ FULL = Extent(
     REPEATS,
     rounds=7,
 )
-QUICK = Extent((12, 13, 14), {12: ((2, 1),), 13: ((4, 1),), 14: ((6, 2),)}, repeats=5, rounds=3)
+QUICK = MeasuredExtent((12, 13, 14), {12: ((2, 1),), 13: ((4, 1),), 14: ((6, 2),)}, repeats=5, rounds=3)
 
 
 def default_place() -> Path:
@@ -61,7 +61,7 @@ def default_place() -> Path:
 
 
 def measure_machine(
-    extent: Extent = FULL,
+    extent: MeasuredExtent = FULL,
     *,
     backend: str | None = None,
     threads: Sequence[int] = (),

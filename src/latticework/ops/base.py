@@ -15,7 +15,7 @@ from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, LayoutError, ShapeError
 from latticework.ir.core import Op, OpSpec, Value, attribute, define
 from latticework.ir.types import Type
-from latticework.ops.row_rules import RowRule, Rows, Use
+from latticework.ops.row_rules import RowRule, Rows, RowUse
 from latticework.packing.pack import MAX_PLACES
 
 FloatArray = npt.NDArray[np.float64]
@@ -84,7 +84,7 @@ class TensorOp:
         if self.row_rule is None:
             return None
         shapes = tuple(shape_of(value) for value in op.operands)
-        use = Use(shapes, tuple(operands), shape_of(op.result), self.own(op.attrs),
+        use = RowUse(shapes, tuple(operands), shape_of(op.result), self.own(op.attrs),
                   lambda arrays: self.reference(arrays, op.attrs, {}))  # fmt: skip
         return self.row_rule(use)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.approx.chebyshev import to_chebyshev
-from latticework.dialects.constants import Polynomial
+from latticework.dialects.constants import IntervalPolynomial
 from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
@@ -14,12 +14,12 @@ from latticework.ops.clearing import cleared, everywhere, is_full
 from latticework.ops.lowering import Operand, Target, operand_vector
 
 
-def shape(a: Shape, *, polynomial: Polynomial) -> Shape:
+def shape(a: Shape, *, polynomial: IntervalPolynomial) -> Shape:
     """Shape of the operand."""
     return a
 
 
-def trace(tracer: Tracer, x: object, polynomial: Polynomial) -> Value:
+def trace(tracer: Tracer, x: object, polynomial: IntervalPolynomial) -> Value:
     """polynomial(x)."""
     return tracer.emit(POLYNOMIAL, tracer.lift(x), polynomial=polynomial)
 
@@ -30,20 +30,20 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     coefficients = tuple(float(c) for c in rng.normal(size=4))
     if rng.random() < 0.5:
         a, b, c, d = coefficients
-        power = Polynomial(coefficients, (-2.0, 3.0), "power")
+        power = IntervalPolynomial(coefficients, (-2.0, 3.0), "power")
         return Case((array,), lambda x: a + b * x + c * x**2 + d * x**3, {"polynomial": power})
-    chebyshev = Polynomial(coefficients, (-2.0, 3.0))
+    chebyshev = IntervalPolynomial(coefficients, (-2.0, 3.0))
     return Case((array,), lambda x: _by_angles(chebyshev, x), {"polynomial": chebyshev})
 
 
-def _by_angles(polynomial: Polynomial, x: FloatArray) -> FloatArray:
+def _by_angles(polynomial: IntervalPolynomial, x: FloatArray) -> FloatArray:
     """By T_k(cos t) = cos(k t), for x inside the interval."""
     lo, hi = polynomial.interval
     angle = np.arccos(np.clip((2.0 * x - lo - hi) / (hi - lo), -1.0, 1.0))
     return np.asarray(sum(c * np.cos(k * angle) for k, c in enumerate(polynomial.coefficients)))
 
 
-def lower(target: Target, a: Operand, polynomial: Polynomial) -> Value:
+def lower(target: Target, a: Operand, polynomial: IntervalPolynomial) -> Value:
     """Slot by slot; symbolic until levels are known. Slots that no element fills have the middle of the interval."""
     if a.vector is None or is_full(a.pack):
         return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial)
@@ -53,14 +53,16 @@ def lower(target: Target, a: Operand, polynomial: Polynomial) -> Value:
     if middle:
         x = target.build("vec.sub", x, everywhere(target, a, middle))
     coefficients = to_chebyshev(polynomial).coefficients
-    return target.build("vec.polynomial", x, polynomial=Polynomial(coefficients, (-half, half), error=polynomial.error))
+    return target.build(
+        "vec.polynomial", x, polynomial=IntervalPolynomial(coefficients, (-half, half), error=polynomial.error)
+    )
 
 
 POLYNOMIAL = tensor_op(
     "polynomial",
     shape=shape,
     meaning=lambda a, polynomial: polynomial(a),
-    attributes={"polynomial": Polynomial},
+    attributes={"polynomial": IntervalPolynomial},
     random_case=random_case,
     rows=row_rules.elementwise,
     lower=lower,

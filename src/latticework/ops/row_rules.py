@@ -36,7 +36,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class RowUse:
     """One use of an operation: the shapes of its operands and what is known of them, its attributes and its meaning."""
 
     shapes: tuple[Shape, ...]
@@ -46,16 +46,16 @@ class Use:
     meaning: Callable[[Sequence[npt.NDArray[np.float64]]], npt.NDArray[np.float64]]
 
 
-RowRule = Callable[[Use], Rows | None]  # None: rows are mixed, or it cannot be said
+RowRule = Callable[[RowUse], Rows | None]  # None: rows are mixed, or it cannot be said
 
 
-def elementwise(use: Use) -> Rows | None:
+def elementwise(use: RowUse) -> Rows | None:
     """Each element of the result is made of those in its place, by NumPy's broadcasting."""
     rank = len(use.result)
     return _by_loops(use, [tuple(range(rank - len(shape), rank)) for shape in use.shapes])
 
 
-def matrix_product(use: Use) -> Rows | None:
+def matrix_product(use: RowUse) -> Rows | None:
     """Stacks, rows of the left and columns of the right stay; what is summed mixes rows."""
     a, b = use.shapes
     stack = max(len(a[:-2]), len(b[:-2]))
@@ -67,7 +67,7 @@ def matrix_product(use: Use) -> Rows | None:
     return _by_loops(use, [(*left, *rows, summed), (*right, summed, *columns)])
 
 
-def _by_loops(use: Use, loops: Sequence[tuple[int, ...]]) -> Rows | None:
+def _by_loops(use: RowUse, loops: Sequence[tuple[int, ...]]) -> Rows | None:
     """Of loops of which loops[n][i] walks axis i of operand n; a loop is an axis of the result, or is summed."""
     found = {of[rows.axis] for rows, of in zip(use.operands, loops, strict=True) if rows.axis is not None}
 
@@ -89,7 +89,7 @@ def _by_loops(use: Use, loops: Sequence[tuple[int, ...]]) -> Rows | None:
     return Rows(loop) if extents == {use.result[loop]} else None  # one row may be broadcast to several
 
 
-def reduction(use: Use) -> Rows | None:
+def reduction(use: RowUse) -> Rows | None:
     """Sums and products over `axes`."""
     ((shape,), (rows,)) = use.shapes, use.operands
     gone = {axis % len(shape) for axis in use.attrs["axes"]}
@@ -99,14 +99,14 @@ def reduction(use: Use) -> Rows | None:
     return None if rows.axis in gone else Rows(kept[rows.axis])
 
 
-def along_one_axis(use: Use) -> Rows | None:
+def along_one_axis(use: RowUse) -> Rows | None:
     """What walks `axis`, and leaves the others as they are."""
     (rows,) = use.operands
     axis = use.attrs["axis"] % len(use.result)
     return None if rows.axis == axis else Rows(rows.axis, rows.same - {axis})
 
 
-def windows(use: Use) -> Rows | None:
+def windows(use: RowUse) -> Rows | None:
     """Windows over the last axes of images, with kernels or without: only a batch in front of them holds rows."""
     image, *kernels = use.operands
     fixed = 3 if kernels else 2
@@ -117,7 +117,7 @@ def windows(use: Use) -> Rows | None:
     return Rows(None, frozenset(axis for axis in image.same if axis < len(use.shapes[0]) - fixed))
 
 
-def movement(use: Use) -> Rows | None:
+def movement(use: RowUse) -> Rows | None:
     """Elements moved, repeated, left out, or put among zeros: the operation itself says where each of them goes."""
     ((shape,), (rows,)) = use.shapes, use.operands
     if max(prod(shape), prod(use.result)) > MOST_FOLLOWED:

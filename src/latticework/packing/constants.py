@@ -28,11 +28,11 @@ __all__ = [
     "ConstRef",
     "Diagonal",
     "Gather",
+    "IntervalPolynomial",
     "LinearMap",
     "MapSums",
     "MapWay",
     "Part",
-    "Polynomial",
     "Split",
     "at_most",
     "num_diagonals",
@@ -53,7 +53,7 @@ def slot_vectors(
 
 
 @dataclass(frozen=True, slots=True)
-class Polynomial:
+class IntervalPolynomial:
     """A polynomial of one variable.
 
     coefficients   lowest degree first

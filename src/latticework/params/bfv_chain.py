@@ -13,7 +13,7 @@ from math import log2
 
 from latticework import _core
 from latticework.errors import LevelError, RangeError
-from latticework.params.bfv_noise import NoiseModel
+from latticework.params.bfv_noise import ShapeNoiseModel
 from latticework.params.chain import ModulusChain, Track
 from latticework.params.explicit import judged
 from latticework.params.fingerprint import core_parameters
@@ -158,7 +158,7 @@ def chain_for_depth(
 ) -> ModulusChain | None:
     """The cheapest chain of a ring for so many products in a row, each followed by a rotation and a few sums."""
     return smallest_chain(
-        ring_degree, plain_modulus, lambda chain: NoiseModel(ChainShape(chain)).supports(depth),
+        ring_degree, plain_modulus, lambda chain: ShapeNoiseModel(ChainShape(chain)).supports(depth),
         lambda chain: sum(chain_transforms(chain).values()), security_bits=security_bits, insecure=insecure,
     )  # fmt: skip
 

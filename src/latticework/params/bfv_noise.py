@@ -32,7 +32,7 @@ def log_sum(*terms: float) -> float:
     return top if top == -inf else top + log2(sum(exp2(max(t - top, -1000.0)) for t in terms))
 
 
-class Shape(Protocol):
+class NoiseShape(Protocol):
     """What the model asks of parameters; sizes are log2."""
 
     @property
@@ -79,10 +79,10 @@ class Noise:
     worst: float
 
 
-class NoiseModel:
+class ShapeNoiseModel:
     """The noise of each operation on ciphertexts of a parameter set. Operands of one operation are at one level."""
 
-    def __init__(self, parameters: Shape) -> None:
+    def __init__(self, parameters: NoiseShape) -> None:
         self.parameters = parameters
         self._n = log2(parameters.ring_degree)
         self._t = log2(parameters.plain_modulus)

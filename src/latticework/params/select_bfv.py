@@ -17,7 +17,7 @@ from latticework.params.bfv_chain import (
     plain_prime,
     smallest_chain,
 )
-from latticework.params.bfv_noise import Noise, NoiseModel
+from latticework.params.bfv_noise import Noise, ShapeNoiseModel
 from latticework.params.chain import ModulusChain
 from latticework.params.security import modulus_limit_bits
 from latticework.params.select import MAX_PRIME_BITS, MAX_RING_LOG2
@@ -27,7 +27,7 @@ MARGIN_BITS = 1.0  # of noise, beyond what the model's own margin for rare event
 SLACK_BITS = 3.0  # by which the noise under other special primes may be less than with many primes
 
 
-class NoisyCode(Protocol):
+class NoisyProgram(Protocol):
     """What of a program decides its parameters."""
 
     @property
@@ -46,7 +46,7 @@ class NoisyCode(Protocol):
 
 
 def select_bfv(
-    code_of: Callable[[ModulusChain], NoisyCode],
+    code_of: Callable[[ModulusChain], NoisyProgram],
     slots: int,
     *,
     plain_bits: int = 20,
@@ -70,7 +70,7 @@ def select_bfv(
             f"each; use ring_degree={2 * slots} or more, or leave it out"
         )
     unlimited = insecure and ring_degree is not None
-    code: NoisyCode | None = None
+    code: NoisyProgram | None = None
     without: RangeError | None = None  # of the smallest ring that has no such plaintext modulus
     for degree in fitting:
         if not unlimited and modulus_limit_bits(degree, security_bits) is None:
@@ -103,11 +103,11 @@ def _roomy_chain(degree: int, plain: int, security_bits: int) -> ModulusChain:
     return bfv_chain(degree, plain, [size] * MAX_LIMBS, [size] * 2, security_bits=security_bits, insecure=True)
 
 
-def _smallest(code: NoisyCode, roomy: ModulusChain, security_bits: int, insecure: bool) -> ModulusChain | None:
+def _smallest(code: NoisyProgram, roomy: ModulusChain, security_bits: int, insecure: bool) -> ModulusChain | None:
     """Of the ring of a roomy chain: as few primes as there have to be, and the cheapest number of special ones."""
 
     def spare(chain: ModulusChain) -> float:
-        model = NoiseModel(ChainShape(chain))
+        model = ShapeNoiseModel(ChainShape(chain))
         return min(map(model.spare_bits, code.output_noises(chain)), default=inf) - MARGIN_BITS
 
     most = spare(roomy)  # noise is hardly less where there is less room
@@ -125,12 +125,12 @@ def _smallest(code: NoisyCode, roomy: ModulusChain, security_bits: int, insecure
     )  # fmt: skip
 
 
-def check_noise(name: str, code: NoisyCode, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
+def check_noise(name: str, code: NoisyProgram, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
     """LevelError unless a program's outputs decrypt on given parameters.
 
     noises  of inputs that are no fresh encryptions, by number
     """
-    model = NoiseModel(ChainShape(chain))
+    model = ShapeNoiseModel(ChainShape(chain))
     if any(model.spare_bits(noise) < MARGIN_BITS for noise in code.output_noises(chain, noises)):
         raise LevelError(
             f"{name}: the noise of its inputs and its own does not fit the parameters it was to share "

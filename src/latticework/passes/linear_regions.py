@@ -30,7 +30,7 @@ _MOVES = ("vec.take", "vec.concat", "vec.sum", "vec.neg", "vec.rotate")
 
 
 @dataclass
-class Region:
+class LinearRegion:
     """Operations that are linear, in order.
 
     layers  of every value that they make or read; 0 of those that they do not make
@@ -45,16 +45,16 @@ class Region:
         return max(self.layers[op.result] for op in self.ops)
 
 
-def regions(block: Block) -> list[Region]:
+def regions(block: Block) -> list[LinearRegion]:
     """The regions of a block with more than one layer."""
-    owner: dict[Value, Region] = {}
+    owner: dict[Value, LinearRegion] = {}
     for op in block.ops:
         if not is_linear(op):
             continue
         read = [v for v in op.operands if v.is_secret]
         found = list(dict.fromkeys(id(owner[v]) for v in read if v in owner))
         joined = [next(owner[v] for v in read if v in owner and id(owner[v]) == number) for number in found]
-        region = max(joined, key=lambda r: len(r.ops), default=Region())
+        region = max(joined, key=lambda r: len(r.ops), default=LinearRegion())
         for other in joined:
             if other is not region:
                 region.ops += other.ops

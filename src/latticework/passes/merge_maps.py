@@ -22,7 +22,7 @@ from latticework.levels.depth import levels_of
 from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, splat
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 from latticework.passes.linear_forms import Form, base_form
-from latticework.passes.linear_regions import Region, formed, regions, spends_level
+from latticework.passes.linear_regions import LinearRegion, formed, regions, spends_level
 
 MOST_WORK = 1 << 24  # numbers in the forms of groups that begin at one layer
 TOO_DEAR = 2.0  # times what its layers take as they are written, for a group to be made any longer
@@ -105,7 +105,7 @@ class _Cuts:
     spent  levels of values as the module is written
     """
 
-    region: Region
+    region: LinearRegion
     module: Module
     cost: Cost
     spent: Mapping[Value, int]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from latticework.approx.chebyshev import to_chebyshev
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild
-from latticework.packing.constants import Polynomial
+from latticework.packing.constants import IntervalPolynomial
 
 UNIT = (-1.0, 1.0)
 
@@ -20,7 +20,7 @@ def run(module: Module, _cost: object = None) -> Module:
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.name != "vec.polynomial":
             return False
-        polynomial: Polynomial = op.attrs["polynomial"]
+        polynomial: IntervalPolynomial = op.attrs["polynomial"]
         low, high = polynomial.interval
         coefficients = polynomial.coefficients
         if polynomial.basis == "power":
@@ -43,7 +43,7 @@ def run(module: Module, _cost: object = None) -> Module:
             x = builder.build("vec.mul", [x, splat(1.0 / half)])
         if middle != 0.0:
             x = builder.build("vec.sub", [x, splat(middle / half)])
-        made = Polynomial(tuple(coefficients), UNIT, error=polynomial.error)
+        made = IntervalPolynomial(tuple(coefficients), UNIT, error=polynomial.error)
         mapping[op.result] = builder.build("vec.polynomial", [x], polynomial=made)
         return True
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from latticework import _core
 from latticework.errors import FormatError
-from latticework.instructions.code import Executable, Instruction, Operand, PlanBlock
+from latticework.instructions.code import Executable, Instruction, PlanBlock, RegisterOperand
 from latticework.instructions.kinds import AddendKind, CipherKind, DigitsKind, IndexKind, KeyKind, Kind, PlainKind
 from latticework.packing.keys import KeySpec
 
@@ -77,5 +77,5 @@ def _instruction_data(i: Instruction, opcodes: dict[str, int]) -> list[Any]:
 
 def _instruction(data: list[Any], names: dict[int, str]) -> Instruction:
     number, location, operands, results, immediate = data
-    read = tuple(Operand(o >> 1, bool(o & 1)) for o in operands)
+    read = tuple(RegisterOperand(o >> 1, bool(o & 1)) for o in operands)
     return Instruction(names[number], location, read, tuple(results), tuple(immediate))

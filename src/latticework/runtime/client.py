@@ -27,7 +27,7 @@ from latticework.plan.serialise import interface_id, read_client, write_client
 from latticework.runtime.arguments import declared_in, encrypted_inputs, inputs_by_name, returned_values
 from latticework.runtime.batches import Extent, extent_of, in_runs, put_together
 from latticework.runtime.callers import at_caller
-from latticework.runtime.coding import Coding, Decryptor, coding_of
+from latticework.runtime.coding import Coding, PlanDecryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
@@ -69,7 +69,7 @@ class Client:
         self.context = open_context(spec.chain, "cpu", threads)
         self._coding = coding_of(spec.chain, self.context)
         self._encryptor: _core.Encryptor | None = None
-        self._decryptor: Decryptor | None = None
+        self._decryptor: PlanDecryptor | None = None
         self._secret: _core.SecretKey | None = None
         self._interface = interface_id(spec)
 

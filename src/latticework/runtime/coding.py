@@ -33,14 +33,14 @@ class Coding(Protocol):
     def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
         """A slot vector of an input, to be encrypted."""
 
-    def decryptor(self, secret: _core.SecretKey) -> Decryptor:
+    def decryptor(self, secret: _core.SecretKey) -> PlanDecryptor:
         """What decrypts under a key."""
 
     def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
         """An output from its slot vectors."""
 
 
-class Decryptor(Protocol):
+class PlanDecryptor(Protocol):
     """Decrypts under one key."""
 
     def decrypt(self, ciphertext: _core.Ciphertext) -> Slots:
@@ -84,7 +84,7 @@ class CkksCoding:
         """At the input's scale."""
         return self._encoder.encode(vector, (0, spec.level), spec.scale)
 
-    def decryptor(self, secret: _core.SecretKey) -> Decryptor:
+    def decryptor(self, secret: _core.SecretKey) -> PlanDecryptor:
         """The core's own."""
         return _core.Decryptor(self._context, secret)
 
@@ -129,7 +129,7 @@ class BfvCoding:
         message = self._encoder.encode(np.tile(residues, 2 * self._row // len(residues)))
         return self._encoder.addend(message, (0, spec.level), spec.pack.slots)
 
-    def decryptor(self, secret: _core.SecretKey) -> Decryptor:
+    def decryptor(self, secret: _core.SecretKey) -> PlanDecryptor:
         """Gives centred integers."""
         return _BfvDecryptor(self._context, secret, self._encoder, self._modulus)
 

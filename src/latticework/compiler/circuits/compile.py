@@ -27,7 +27,7 @@ from latticework.compiler.circuits.pipeline import (
 from latticework.compiler.circuits.samples import circuit_samples, with_ranges
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
-from latticework.compiler.stages import Traced, Vectors
+from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.cost import estimate
 from latticework.errors import LevelError, RangeWarning, UserError
 from latticework.frontend import Circuit
@@ -62,7 +62,7 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     if shared.chain is not None:
         vectors = shared.placed(vectors, circuit)
     nothing = [0.0] * len(vectors.placed.outputs)
-    traced = Traced(vectors.placed, [], nothing, nothing)
+    traced = TracedProgram(vectors.placed, [], nothing, nothing)
     bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
     search = PrecisionSearch(
         circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,

@@ -67,7 +67,7 @@ class IntegerWay:
     make: Callable[[], Operand]
 
 
-class IntegerOperations:
+class IntegerOperators:
     """What the operators of a tracer's numbers do beyond + - *."""
 
     def __init__(self, tracer: CircuitTracer, arithmetic: Arithmetic) -> None:

@@ -1,4 +1,5 @@
-// The device seam: memory, streams, events, copies; and what a backend is.
+// The device seam: memory, queues, events, copies; and what a backend is. Every device there is computes in host memory
+// and at once: its buffers are read and written by address, and its events are always done.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,8 @@ namespace lw {
 
 class Device;
 
-/// An in-order stream of kernels. Each backend derives its own and keeps the ring's tables there.
+/// What the kernels of a ring share: each backend derives its own and keeps its tables and threads there. A call on it
+/// is done when it returns, so it has no order of its own.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -54,7 +56,7 @@ class Buffer {
   std::shared_ptr<Device> device_;
 };
 
-/// A point in a queue's order. `ref` queues are synchronous, so their events are always done.
+/// A point between the calls on a queue. Every queue there is is synchronous: what was called before is done.
 struct Event {
   std::uint64_t ticket = 0;
 };
@@ -73,9 +75,13 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::string_view name() const noexcept = 0;
   /// At least `bytes` of uninitialised memory, aligned to 64 bytes. Throws lw::Error(kOutOfMemory).
   virtual Buffer allocate(std::size_t bytes) = 0;
+  /// The same one for every index, and for all threads.
   virtual Queue& queue(int index) = 0;
+  /// Both do nothing in every device there is, and only the loop of the micro-benchmarks calls them: code that needs a
+  /// result takes it after the call that makes it.
   virtual Event record(Queue& queue) = 0;
   virtual void wait(Queue& queue, const Event& event) = 0;
+  /// Done when it returns.
   virtual void copy(Queue& queue, void* to, const void* from, std::size_t bytes) = 0;
   /// Bytes of live buffers now, and the most there were since the last reset_peak.
   virtual std::size_t live_bytes() const noexcept = 0;

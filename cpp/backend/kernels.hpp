@@ -1,12 +1,12 @@
-// The limb-level seam: every arithmetic step of the core is one of these
-// functions, and a backend is a table of them.
+// The limb-level seam: every arithmetic step of the core is one of these functions, and a backend is a table of them.
 //
-// Contract common to all entries: batched over polys x limbs and asynchronous
-// on the queue; they never allocate, throw or branch on the scheme; residues
-// are canonical (in [0, q)) in the `ref` encoding, and any representative with
-// |x| < q in others. Except where a comment says so, `out` may alias an input
-// row for row. Results are functions of residue classes, except `lift`, which
-// takes centred representatives.
+// Contract common to all entries: batched over polys x limbs, and synchronous: when a call returns its results are
+// there, and nothing that it was given is read any more, so that operands, tables and scratch may be temporaries.
+// Callers rely on that. All pointers are to host memory. Threads may call at the same time, on one queue too, as long
+// as none writes what another reads or writes. Entries never allocate, throw or branch on the scheme. Residues are
+// canonical (in [0, q)) in the `ref` encoding, and any representative with |x| < q in others. Except where a comment
+// says so, `out` may alias an input row for row. Results are functions of residue classes, except `lift`, which takes
+// centred representatives.
 #pragma once
 
 #include <complex>
@@ -108,7 +108,7 @@ struct DiagonalTerm {
   ConstRows plain;  // one poly over the target limbs
 };
 
-class Queue;  // an in-order stream with the ring's tables, see device.hpp
+class Queue;  // the ring's tables and threads, see device.hpp
 
 struct Kernels {
   // Negacyclic transforms, in place. Position j of the NTT holds the value at psi^(2*bitrev(j)+1).
@@ -140,7 +140,7 @@ struct Kernels {
   void (*lift)(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept;
 
   // Fused key switching, limb by limb where the backend can, so that extended digits need not be stored.
-  // `scratch` is device memory of at least as many words as the entry of the same name below asks for.
+  // `scratch` is memory of the device, of at least as many words as the entry of the same name below asks for.
   //
   // out[k] (2 polys over source.limbs) = automorphism_k( sum_d digit_d * keys[k](b, a) + P * rest ). No aliasing.
   void (*key_switch)(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,

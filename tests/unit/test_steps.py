@@ -7,14 +7,17 @@ import pytest
 from gather_cases import conv, matmul, matvec, random_gather
 
 from latticework.packing.constants import ConstRef, Diagonal, LinearMap, splat
+from latticework.packing.loop_nests import baby_giant
 from latticework.packing.loop_nests.baby_giant import (
     ROTOM,
     BlockMapPrices,
     Choice,
+    Places,
     Split,
     blocks,
     choose,
     count,
+    options,
     paired,
     places,
 )
@@ -95,6 +98,30 @@ def test_counts_of_random_maps(seed):
             assert found.outputs == len({d.out for d in diagonals})
             assert found.keys == len(keys_of(where, Split(width, centred)))
             assert found.products == len({(d.conj, d.out, d.in_, d.steps % 32) for d in diagonals})
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_way_that_is_tried_counts_what_it_does(seed, monkeypatch):
+    """Many splits are counted at once; each is what sets give for it alone, on the pairs that it makes."""
+    monkeypatch.setattr(baby_giant, "MOST_AT_ONCE", int(np.random.default_rng(seed).choice([1, 100, 1 << 15])))
+    rng = np.random.default_rng(seed)
+    held = {tuple(map(int, rng.integers(0, [3, 3, 32]))) for _ in range(int(rng.integers(2, 60)))}
+    held |= {(v, u, (s + 16) % 32) for v, u, s in held if rng.random() < 0.7}  # circles of two
+    diagonals = tuple(Diagonal(s, splat(1.0, 32), False, v, u) for v, u, s in sorted(held))
+    where = places(LinearMap(32, explicit=diagonals, count_in=3, count_out=3))
+    for choice in options(where, BlockMapPrices(product=1.0), packing=True):
+        made = where
+        if choice.packing == "outputs":
+            made = where._replace(out=np.unique(where.out, return_inverse=True)[1] // 2)
+        elif choice.packing == "inputs":
+            made = where._replace(in_=np.unique(where.in_, return_inverse=True)[1] // 2)
+        elif choice.packing == "diagonals":
+            out, in_, steps, _ = paired(blocks(where), 32, choice.split, choice.apart).T
+            made = Places(32, np.zeros_like(out), out, in_, steps)
+        found, ahead = choice.counts, choice.counts.rotations
+        assert (found.babies, found.giants, found.hoists) == written_out(made, choice.split)
+        assert found.keys == len(keys_of(made, choice.split)) + bool(ahead) + bool(found.conjugations)
+        assert found.products == len(set(zip(made.out.tolist(), made.in_.tolist(), made.steps.tolist(), strict=True)))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import gcd, isqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from latticework.packing.loop_nests.linear_map import LinearMap
-from latticework.packing.loop_nests.nest import distinct
+from latticework.packing.loop_nests.nest import BoolArray, distinct
 from latticework.packing.pack import IntArray
 
 MAX_APART = 4  # distances between paired diagonals that are tried, of so many that are looked at
 MAX_TRIED = 512
+MOST_AT_ONCE = 1 << 15  # elements of the tables in which operations are counted
 EVERY, THINNED = 64, 16  # of more widths than this, those are tried that are about one part in so many apart
 
 Packing = Literal["none", "outputs", "inputs", "diagonals"]
@@ -163,7 +165,7 @@ def places(linear_map: LinearMap) -> Places:
 
 def count(where: Places, split: Split) -> Counts:
     """Operations of the map by itself, without packing."""
-    return _count(*_turned(where), split, where.slots)
+    return _counted(where, [split])[0]
 
 
 def choose(where: Places, prices: BlockMapPrices = TYPICAL, *, packing: bool = False, mode: Mode = "cost") -> Choice:
@@ -186,8 +188,12 @@ def options(
         ways += [("outputs", 0)] if distinct(where.out).size > 1 else []
         ways += [("inputs", 0)] if distinct(where.in_).size > 1 else []
         ways += [("diagonals", apart) for apart in _distances(where)]
+    splits = list(_splits(where, prices, mode))
+    linked = blocks(where) if ways[-1][0] == "diagonals" else []
     for kind, apart in ways:
-        yield from _packed(where, prices, kind, apart, mode)
+        for folded, pairs, of in _packed(where, linked, splits, kind, apart):
+            for split, counts in zip(of, _counted(folded, of, kind, pairs), strict=True):
+                yield Choice(split, counts, kind, apart)
 
 
 class DiagonalBlock(NamedTuple):
@@ -225,10 +231,15 @@ def paired(of: list[DiagonalBlock], slots: int, split: Split, apart: int) -> Int
     return np.concatenate(rows)
 
 
+def _is_behind(steps: IntArray, split: Split, slots: int) -> BoolArray:
+    """Whether the giant step of each lies in [slots/2, slots)."""
+    behind: BoolArray = 2 * ((steps - split.babies(signed(steps, slots))) % slots) >= slots
+    return behind
+
+
 def _half_circle(steps: IntArray, split: Split, apart: int, slots: int) -> IntArray:
     """Pairs (s, s + slots/2) by the one whose giant step lies in [0, slots/2)."""
-    giants = (steps - split.babies(signed(steps, slots))) % slots
-    first = np.where(giants >= apart, steps - apart, steps) % slots
+    first = np.where(_is_behind(steps, split, slots), steps - apart, steps) % slots
     found, place = np.unique(first, return_inverse=True)
     members = np.zeros(found.size, dtype=np.int64)
     np.add.at(members, place.reshape(-1), np.where(first == steps, 1, 2))
@@ -269,75 +280,93 @@ class _Turned(NamedTuple):
     steps: IntArray
 
 
-def _distinct(slots: int, line: IntArray, steps: IntArray) -> _Turned:
-    _, first = np.unique(_codes(slots, line, steps), return_index=True)
-    return _Turned(line[first], steps[first])
+def _turned(slots: int, line: IntArray, steps: IntArray) -> _Turned:
+    line, steps = np.divmod(distinct(_codes(slots, line, steps)), slots)
+    return _Turned(line, signed(steps, slots))
 
 
-def _inputs(where: Places) -> _Turned:
-    return _distinct(where.slots, where.in_ * 2 + where.conj, where.steps)
+def _distinct_in_rows(values: IntArray, counted: BoolArray) -> IntArray:
+    """How many different numbers, none of them negative, each row has where it is `counted`."""
+    ordered = np.sort(np.where(counted, values, -1), axis=1)
+    found: IntArray = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1) + (ordered[:, :1] >= 0).sum(axis=1)
+    return found
 
 
-def _outputs(where: Places) -> _Turned:
-    return _distinct(where.slots, where.out, where.steps)
+def _counted(where: Places, splits: list[Split], packing: Packing = "none", pairs: int = 0) -> list[Counts]:
+    """Operations by each split, where `pairs` are those of packed outputs, split by a conjugation, or of packed inputs.
 
-
-def _count(
-    inputs: _Turned,
-    outputs: _Turned,
-    products: int,
-    split: Split,
-    slots: int,
-    packing: Packing = "none",
-    pairs: int = 0,
-) -> Counts:
-    """Operations, where `pairs` are those of packed outputs, which a conjugation splits, or of packed inputs."""
-    turns = split.babies(inputs.steps)
-    babies = distinct(_codes(slots, inputs.line, turns))
-    hoisted = inputs.line[(inputs.line % 2 == 1) | (turns % slots != 0)]
-    unturned = distinct(inputs.line[(inputs.line % 2 == 0) & (turns % slots == 0)]).size
-    giants = split.giants(outputs.steps, slots)
-    far = distinct(_codes(slots, outputs.line[giants != 0], giants[giants != 0])).size
+    Splits are the rows of tables: a search counts so many small maps that the number of calls of NumPy is the time.
+    """
+    slots = where.slots
+    inputs = _turned(slots, where.in_ * 2 + where.conj, where.steps)
+    outputs = _turned(slots, where.out, where.steps)
+    products = distinct(_codes(slots, where.conj, where.out, where.in_, where.steps)).size
     made = distinct(outputs.line).size
     ahead = distinct(inputs.line).size if packing == "diagonals" else 0
     conjugations = {"none": 0, "outputs": pairs, "inputs": made, "diagonals": made}[packing]
     joined = pairs if packing == "inputs" else ahead
     additions = products - made + joined + conjugations * (2 if packing == "outputs" else 1)
-    switched = babies.size - unturned
-    return Counts(
-        distinct(hoisted // 2).size, switched, far, ahead, conjugations, products, additions,
-        far * bool(switched) + made + ahead + conjugations, made,
-        distinct(np.concatenate([inputs.line % 2 * slots + turns % slots, giants % slots, [0]])).size - 1
-        + bool(ahead) + bool(conjugations),
-    )  # fmt: skip
+    found = []
+    rows = max(1, MOST_AT_ONCE // max(1, where.steps.size))
+    for start in range(0, len(splits), rows):
+        for hoists, babies, giants, keys in _key_switches(inputs, outputs, splits[start : start + rows], slots):
+            mod_downs = giants * bool(babies) + made + ahead + conjugations
+            found.append(
+                Counts(
+                    hoists, babies, giants, ahead, conjugations, products, additions, mod_downs, made,
+                    keys + bool(ahead) + bool(conjugations),
+                )
+            )  # fmt: skip
+    return found
 
 
-def _packed(where: Places, prices: BlockMapPrices, packing: Packing, apart: int, mode: Mode) -> Iterator[Choice]:
-    folded = where
-    pairs = 0
+def _key_switches(inputs: _Turned, outputs: _Turned, splits: list[Split], slots: int) -> list[list[int]]:
+    """For each split: inputs that are decomposed, babies, giants, and different keys of these."""
+    turns, _ = _parted(inputs.steps, splits, slots)
+    _, giants = _parted(outputs.steps, splits, slots)
+    is_baby, is_giant = (inputs.line % 2 == 1) | (turns != 0), giants != 0
+    keys = np.concatenate([inputs.line % 2 * slots + turns, giants], axis=1)
+    columns = (
+        _distinct_in_rows(inputs.line // 2, is_baby),
+        _distinct_in_rows(inputs.line * slots + turns, is_baby),
+        _distinct_in_rows(outputs.line * slots + giants, is_giant),
+        _distinct_in_rows(keys, keys != 0),
+    )
+    rows: list[list[int]] = np.column_stack(columns).tolist()
+    return rows
+
+
+def _parted(steps: IntArray, splits: list[Split], slots: int) -> tuple[IntArray, IntArray]:
+    """The baby and the giant step of each by each split, a row each, in [0, slots)."""
+    turns = np.array([split.babies(steps) for split in splits])
+    return turns % slots, (steps - turns) % slots
+
+
+def _packed(
+    where: Places, linked: list[DiagonalBlock], splits: list[Split], packing: Packing, apart: int
+) -> Iterator[tuple[Places, int, list[Split]]]:
+    """A map as it is carried out where it is packed, by which splits so; pairs of its inputs or outputs."""
     if packing == "outputs":
         numbers = distinct(where.out)
-        pairs = numbers.size // 2
-        folded = where._replace(out=np.searchsorted(numbers, where.out) // 2)
-    if packing == "inputs":
+        yield where._replace(out=np.searchsorted(numbers, where.out) // 2), numbers.size // 2, splits
+    elif packing == "inputs":
         numbers = distinct(where.in_)
-        pairs = numbers.size // 2
-        folded = where._replace(in_=np.searchsorted(numbers, where.in_) // 2)
-    linked = blocks(where) if packing == "diagonals" else []
-    turned: tuple[_Turned, _Turned, int] | None = None
-    for split in _splits(where, prices, mode):
-        if packing == "diagonals" and (turned is None or 2 * apart == where.slots):
-            out, in_, steps, _ = paired(linked, where.slots, split, apart).T
-            folded = Places(where.slots, np.zeros_like(out), out, in_, steps)
-            turned = None
-        turned = turned or _turned(folded)
-        inputs, outputs, products = turned
-        yield Choice(split, _count(inputs, outputs, products, split, where.slots, packing, pairs), packing, apart)
+        yield where._replace(in_=np.searchsorted(numbers, where.in_) // 2), numbers.size // 2, splits
+    elif packing == "diagonals":
+        for alike in _that_pair_alike(where, splits, apart):
+            out, in_, steps, _ = paired(linked, where.slots, alike[0], apart).T
+            yield Places(where.slots, np.zeros_like(out), out, in_, steps), 0, alike
+    else:
+        yield where, 0, splits
 
 
-def _turned(where: Places) -> tuple[_Turned, _Turned, int]:
-    products = distinct(_codes(where.slots, where.conj, where.out, where.in_, where.steps)).size
-    return _inputs(where), _outputs(where), products
+def _that_pair_alike(where: Places, splits: list[Split], apart: int) -> list[list[Split]]:
+    """Splits in runs for which `paired` gives the same: only where chains are circles of two does it look at them."""
+    if 2 * apart % where.slots:
+        return [splits]
+    steps = distinct(where.steps % where.slots)
+    runs = groupby(splits, key=lambda split: _is_behind(steps, split, where.slots).tobytes())
+    return [list(run) for _, run in runs]
 
 
 def _splits(where: Places, prices: BlockMapPrices, mode: Mode) -> Iterator[Split]:

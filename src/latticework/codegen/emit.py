@@ -1,26 +1,22 @@
-"""emit: from expanded IR to a Plan. The only module of `plan` that knows the IR."""
+"""emit: from expanded IR to the code of a plan: registers, blocks and tables. What each op is, primitives say."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from latticework.dialects.bfv import AddendType
 from latticework.dialects.key import KeyType
-from latticework.dialects.rlwe import CipherType, DigitsType, PlainType
+from latticework.dialects.kinds import kind_of
+from latticework.dialects.primitives import PRIMITIVES
+from latticework.dialects.rlwe import CipherType
 from latticework.instructions.code import Instruction, PlanBlock, RegisterOperand
-from latticework.instructions.kinds import AddendKind, CipherKind, DigitsKind, IndexKind, KeyKind, Kind, PlainKind
-from latticework.ir import INDEX, Block, Loc, Module, Op, Type, Value
+from latticework.instructions.control import FOR, ICONST, IF, MAX_TRIPS
+from latticework.instructions.kinds import IndexKind, KeyKind, Kind
+from latticework.ir import Block, Loc, Module, Op, Type, Value
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeySpec, serving_key
 from latticework.params import ModulusChain
 from latticework.plan.schema import SourceLocation
-
-_INDEX_OPS = {"loop.index_add": "iadd", "loop.index_sub": "isub", "loop.index_mul": "imul", "loop.index_min": "imin",
-              "loop.index_less": "ilt"}  # fmt: skip
-_BASIS = {"Q": 0, "QP": 1}
-_SECRET = {"main": 0, "sparse": 1}
-UNBOUNDED_TRIPS = 1 << 31  # the core's decoder allows no more
 
 
 @dataclass
@@ -69,30 +65,9 @@ class Code:
             return False
         return kind.scale == self.chain.tracks[kind.level.track].scales[kind.level.index]
 
-    def kind(self, kind: Type) -> Kind:
+    def kind(self, type_: Type) -> Kind:
         """The plan's form of an IR type."""
-        if kind is INDEX:
-            return IndexKind()
-        if isinstance(kind, CipherType):
-            return CipherKind(
-                kind.slots,
-                kind.level.track,
-                kind.level.index,
-                kind.scale,
-                kind.degree,
-                _BASIS[kind.basis],
-                _SECRET[kind.secret_key],
-                kind.count,
-            )
-        if isinstance(kind, DigitsType):
-            of = kind.of
-            return DigitsKind(of.slots, of.level.track, of.level.index, of.scale, of.degree, of.count)
-        if isinstance(kind, PlainType | AddendType):
-            place = kind.level.track, kind.level.index
-            encoded = PlainKind if isinstance(kind, PlainType) else AddendKind
-            return encoded(kind.slots, *place, kind.scale, _BASIS[kind.basis], kind.count)
-        assert isinstance(kind, KeyType), kind
-        return KeyKind(serving_key(kind.spec, self.keys, self.chain.covers))
+        return KeyKind(self._key(type_.spec)) if isinstance(type_, KeyType) else kind_of(type_)
 
     def block(self, block: Block) -> int:
         """Emit a block; returns its number. Numbers are taken outermost first."""
@@ -122,7 +97,7 @@ class Code:
         """A register that holds the trip count known at compile time, and what sets it."""
         register = len(self.registers)
         self.registers.append(self._number("kind", IndexKind(), self.kinds))
-        return register, Instruction("iconst", self.location(op.loc), (), (register,), (op.attrs["static_trip"],))
+        return register, Instruction(ICONST.name, self.location(op.loc), (), (register,), (op.attrs["static_trip"],))
 
     def instruction(self, op: Op, operands: tuple[RegisterOperand, ...]) -> Instruction:
         """Emit one operation."""
@@ -132,46 +107,23 @@ class Code:
 
     def opcode(self, op: Op) -> tuple[str, tuple[int, ...]]:
         """Opcode and immediates of an operation."""
-        attrs = op.attrs
-        match op.name:
-            case "loop.for":
-                static, at_most = attrs.get("static_trip"), attrs.get("at_most")
-                limit = static if static is not None else at_most
-                return "for", (self.block(op.regions[0].block), UNBOUNDED_TRIPS if limit is None else limit)
-            case "loop.if":
-                return "if", (self.block(op.regions[0].block), self.block(op.regions[1].block))
-            case "loop.yield":
-                return "yield", ()
-            case "loop.index_constant":
-                return "iconst", (attrs["value"],)
-            case name if name in _INDEX_OPS:
-                return _INDEX_OPS[name], ()
-            case "rlwe.encode" | "bfv.encode":
-                return "encode", (self._number("constant", attrs["value"], self.constants),)
-            case "key.demand":
-                return "key", (serving_key(attrs["spec"], self.keys, self.chain.covers),)
-            case "rlwe.mul_int":
-                return "mul_int", (attrs["factor"],)
-            case "rlwe.add_int":
-                return "add_int", (attrs["addend"],)
-            case "rlwe.mul_monomial":
-                return "mul_monomial", (attrs["exponent"],)
-            case "ckks.mod_raise":
-                return "mod_raise", (attrs["factor"],)
-            case "rlwe.map_sums":
-                return "map_sums", (self._number("constant", attrs["sums"], self.constants),)
-            case "rlwe.take":
-                return "take", attrs["vectors"]
-            case "rlwe.sum":
-                return "sum", (attrs["groups"],)
-            case "ckks.dot" | "bfv.dot" | "rlwe.dot_plain":
-                return "dot", (attrs["groups"],)
-            case "rlwe.diag_sums":
-                terms = attrs["terms"]
-                pairs = (number for term in terms for number in term)
-                return "diag_sums", (len(op.operands) - 1 - len(terms), attrs["giants"], *pairs)
-            case name:
-                return name.split(".", 1)[1], ()
+        if op.name == "loop.for":
+            static, at_most = op.attrs.get("static_trip"), op.attrs.get("at_most")
+            limit = static if static is not None else at_most
+            return FOR.name, (self.block(op.regions[0].block), MAX_TRIPS if limit is None else limit)
+        if op.name == "loop.if":
+            return IF.name, (self.block(op.regions[0].block), self.block(op.regions[1].block))
+        primitive = PRIMITIVES[op.name]
+        said = primitive.read(op.name, op.attrs, [value.type for value in op.operands])
+        immediate = said.immediate
+        if said.constant is not None:
+            immediate = (self._number("constant", said.constant, self.constants),)
+        elif said.key is not None:
+            immediate = (self._key(said.key),)
+        return primitive.record.name, immediate
+
+    def _key(self, demand: KeySpec) -> int:
+        return serving_key(demand, self.keys, self.chain.covers)
 
 
 def emit_code(module: Module, chain: ModulusChain, keys: tuple[KeySpec, ...]) -> Code:

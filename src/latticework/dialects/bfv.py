@@ -6,41 +6,17 @@ takes a level. Types do not know t: the meaning of an op is over the integers, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
 
-import numpy as np
-
-from latticework.dialects.arrays import joint_count, summed_type
 from latticework.dialects.constants import ConstRef, LinearMap, mapped_count
-from latticework.dialects.key import KeyType
-from latticework.dialects.rlwe_types import CipherType, Level, PlainType, take
-from latticework.errors import IrError, LevelError, ShapeError
-from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, attribute, define, register_type
-from latticework.packing.arrays import as_value, as_vectors, sum_vectors
+from latticework.dialects.primitives import Said, define_primitive, name_instruction
+from latticework.dialects.rlwe import groups_of
+from latticework.dialects.rlwe_types import AddendType, CipherType, Level, take
+from latticework.errors import IrError
+from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
 
 SCHEME, SCALE = "bfv", 1.0
 Regions = Sequence[Region]
-
-
-@register_type("bfv.addend")
-class AddendType(Type):
-    """An array of public vectors encoded to be added to ciphertexts, over Q; fields as in `PlainType`."""
-
-    secret: ClassVar[bool] = False
-    count: int
-    slots: int
-    level: Level
-    scale: float = SCALE
-    basis: str = "Q"
-
-    def check(self) -> None:
-        """Raise unless every field can be that of a plaintext."""
-        PlainType(self.count, self.slots, self.level, self.scale, self.basis)
-
-    def accept(self, value: Any) -> Array:
-        """The slots, complex128, (slots,) or (count, slots)."""
-        return PlainType(self.count, self.slots, self.level, self.scale, self.basis).accept(value)
 
 
 def _infer_encode(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
@@ -57,81 +33,16 @@ ENCODE = define(
 )
 
 
-def _sum(name: str, function: Callable[[Array, Array], Array]) -> OpSpec:
-    def infer(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
-        a, b = take(name, operands, CipherType, AddendType)
-        if (a.scheme, a.basis, a.level) != (SCHEME, "Q", b.level) or a.slots != b.slots:
-            raise IrError(f"{name}: {b} cannot be added to {a}")
-        return [a.replace(count=joint_count(name, (a, b)))]
-
-    return define(name, infer=infer, meaning=lambda _op, inputs, _context: [function(*inputs)])
-
-
-ADD_PLAIN = _sum("bfv.add_plain", np.add)
-SUB_PLAIN = _sum("bfv.sub_plain", np.subtract)
-
-
-def _infer_trivial(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
-    (a,) = take("bfv.trivial", operands, AddendType)
-    return [CipherType(SCHEME, a.count, a.slots, a.level, a.scale)]
-
-
-TRIVIAL = define("bfv.trivial", infer=_infer_trivial, meaning=lambda _op, inputs, _context: [inputs[0]])
-
-
-def _product(name: str, a: CipherType, b: CipherType) -> CipherType:
-    if a.level != b.level or a.basis != "Q" or b.basis != "Q":
-        raise LevelError(f"{name}: needs one level over Q, got {a.level} over {a.basis} and {b.level} over {b.basis}")
-    if a.slots != b.slots:
-        raise ShapeError(f"{name}: operands differ: {a.count} x {a.slots} slots and {b.count} x {b.slots}")
-    if (a.degree, b.degree, a.scheme, b.scheme) != (1, 1, SCHEME, SCHEME):
-        raise IrError(f"{name}: needs bfv ciphertexts of degree 1, got {a} and {b}; relinearize first")
-    return a.replace(count=joint_count(name, (a, b)), degree=2)
-
-
-def _infer_mul(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
-    return [_product("bfv.mul", *take("bfv.mul", operands, CipherType, CipherType))]
-
-
-MUL = define("bfv.mul", infer=_infer_mul, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[1]])
-
-
-def _infer_square(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
-    (a,) = take("bfv.square", operands, CipherType)
-    return [_product("bfv.square", a, a)]
-
-
-SQUARE = define("bfv.square", infer=_infer_square, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[0]])
-
-
-def _infer_dot(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
-    """Attribute groups: as of rlwe.sum."""
-    a, b = take("bfv.dot", operands, CipherType, CipherType)
-    return [summed_type("bfv.dot", _product("bfv.dot", a, b), attrs)]
-
-
+name_instruction("bfv.encode", "encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
+ADD_PLAIN = define_primitive("bfv.add_plain", "add_plain", operands=(CipherType, AddendType), scheme=SCHEME)
+SUB_PLAIN = define_primitive("bfv.sub_plain", "sub_plain", operands=(CipherType, AddendType), scheme=SCHEME)
+TRIVIAL = define_primitive("bfv.trivial", "trivial", operands=(AddendType,), scheme=SCHEME)
+MUL = define_primitive("bfv.mul", "mul", scheme=SCHEME)
+SQUARE = define_primitive("bfv.square", "square", scheme=SCHEME)
 # The sums of the products of two arrays: rlwe.sum of bfv.mul, divided and rounded once a sum.
-DOT = define(
-    "bfv.dot",
-    infer=_infer_dot,
-    meaning=lambda op, inputs, _context: [as_value(sum_vectors(as_vectors(inputs[0] * inputs[1]), op.attrs["groups"]))],
-)
-
-
-def _infer_mul_relinearize(operands: Sequence[Value], _attrs: Attrs, _regions: Regions) -> list[Type]:
-    name = "bfv.mul_relinearize"
-    a, b, key = take(name, operands, CipherType, CipherType, KeyType)
-    if key.spec.kind != "relin" or key.spec.track != a.level.track or key.spec.level < a.level.index:
-        raise IrError(f"{name}: needs a relin key for {a.level}, got {key.spec}")
-    return [_product(name, a, b).replace(degree=1)]
-
-
+DOT = define_primitive("bfv.dot", "dot", groups_of, operands=(CipherType, CipherType), scheme=SCHEME)
 # rlwe.relinearize of bfv.mul: one division ends both.
-MUL_RELINEARIZE = define(
-    "bfv.mul_relinearize",
-    infer=_infer_mul_relinearize,
-    meaning=lambda _op, inputs, _context: [inputs[0] * inputs[1]],
-)
+MUL_RELINEARIZE = define_primitive("bfv.mul_relinearize", "mul_relinearize", scheme=SCHEME)
 
 
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:

@@ -4,58 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from latticework.dialects.arrays import joint_count, summed_type
 from latticework.dialects.constants import IntervalPolynomial, LinearMap, mapped_count
-from latticework.dialects.key import KeyType
-from latticework.dialects.rlwe_types import CipherType, Level, check_level, stated_scale, take
-from latticework.errors import IrError, LevelError, ShapeError
-from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
-from latticework.packing.arrays import as_value, as_vectors, sum_vectors
-from latticework.packing.embedding import raise_modulus
+from latticework.dialects.primitives import Said, Stated, define_primitive
+from latticework.dialects.rlwe import groups_of, scale_of
+from latticework.dialects.rlwe_types import CipherType, Level, check_level, take
+from latticework.errors import IrError
+from latticework.ir import Attrs, Region, Type, Value, attribute, define
 
 
-def _product(name: str, a: CipherType, b: CipherType, attrs: Attrs) -> CipherType:
-    if a.level != b.level or a.basis != "Q" or b.basis != "Q":
-        raise LevelError(f"{name}: needs one level over Q, got {a.level} over {a.basis} and {b.level} over {b.basis}")
-    if a.slots != b.slots:
-        raise ShapeError(f"{name}: operands differ: {a.count} x {a.slots} slots and {b.count} x {b.slots}")
-    if a.degree != 1 or b.degree != 1 or a.scheme != "ckks" or (a.scheme, a.secret_key) != (b.scheme, b.secret_key):
-        raise IrError(
-            f"{name}: needs ckks ciphertexts of degree 1 under one secret, got {a} and {b}; relinearize first"
-        )
-    return a.replace(count=joint_count(name, (a, b)), degree=2, scale=stated_scale(name, attrs, a.scale * b.scale))
+def _stated(name: str, attrs: Attrs, _types: Sequence[Type]) -> Said:
+    return Said(stated=Stated(scale=scale_of(name, attrs)))
 
 
-def _infer_mul(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    a, b = take("ckks.mul", operands, CipherType, CipherType)
-    return [_product("ckks.mul", a, b, attrs)]
-
-
-MUL = define("ckks.mul", infer=_infer_mul, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[1]])
-
-
-def _infer_square(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    (a,) = take("ckks.square", operands, CipherType)
-    return [_product("ckks.square", a, a, attrs)]
-
-
-SQUARE = define("ckks.square", infer=_infer_square, meaning=lambda _op, inputs, _context: [inputs[0] * inputs[0]])
-
-
-def _infer_dot(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    """Attribute groups: as of rlwe.sum."""
-    a, b = take("ckks.dot", operands, CipherType, CipherType)
-    return [summed_type("ckks.dot", _product("ckks.dot", a, b, attrs), attrs)]
-
-
+MUL = define_primitive("ckks.mul", "mul", _stated, scheme="ckks")
+SQUARE = define_primitive("ckks.square", "square", _stated, scheme="ckks")
 # The sums of the products of two arrays: rlwe.sum of ckks.mul, of which no product is alive by itself.
-DOT = define(
-    "ckks.dot",
-    infer=_infer_dot,
-    meaning=lambda op, inputs, _context: [as_value(sum_vectors(as_vectors(inputs[0] * inputs[1]), op.attrs["groups"]))],
-)
+DOT = define_primitive("ckks.dot", "dot", groups_of, operands=(CipherType, CipherType), scheme="ckks")
 
 
 def _placed(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
@@ -95,29 +59,16 @@ POLYNOMIAL = define(
 )
 
 
-def _infer_mod_raise(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+def _raised(name: str, attrs: Attrs, types: Sequence[Type]) -> Said:
     """Attributes: level (of any track), factor, modulus (q0), slots (N/2: the integer polynomial fills the ring)."""
-    name = "ckks.mod_raise"
-    a, key = take(name, operands, CipherType, KeyType, secret_key="sparse")
+    a = types[0]
+    assert isinstance(a, CipherType)
     level, factor = attribute(name, attrs, "level", Level), attribute(name, attrs, "factor", int)
-    slots = attribute(name, attrs, "slots", int)
-    attribute(name, attrs, "modulus", int)
-    if a.degree != 1 or a.basis != "Q" or a.level != Level(0, 0):
-        raise IrError(f"{name}: needs degree 1 over Q at level 0, got {a}")
-    if factor < 1 or slots < a.slots:
-        raise IrError(f"{name}: factor {factor} must be positive, and {slots} slots hold the operand's {a.slots}")
-    spec = key.spec
-    if spec.kind != "to_dense" or spec.track != level.track or spec.level < level.index:
-        raise LevelError(f"{name}: needs a to_dense key for {level}, got {spec}")
-    scale = stated_scale(name, attrs, a.scale * factor)
-    return [a.replace(level=level, scale=scale, basis="QP", slots=slots, secret_key="main")]
+    slots, modulus = attribute(name, attrs, "slots", int), attribute(name, attrs, "modulus", int)
+    if slots < a.slots:
+        raise IrError(f"{name}: {slots} slots do not hold the operand's {a.slots}")
+    stated = Stated.at(level, scale_of(name, attrs))
+    return Said((factor,), stated, ring_degree=2 * slots, modulus=modulus, seed=attrs.get("seed", 0))
 
 
-def _mod_raise(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
-    before = op.operands[0].type
-    assert isinstance(before, CipherType)
-    random = np.random.default_rng(op.attrs.get("seed", 0))
-    return [raise_modulus(inputs[0], op.attrs["slots"], op.attrs["modulus"] / before.scale, random)]
-
-
-MOD_RAISE = define("ckks.mod_raise", infer=_infer_mod_raise, meaning=_mod_raise)
+MOD_RAISE = define_primitive("ckks.mod_raise", "mod_raise", _raised, scheme="ckks")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from latticework.dialects.primitives import Said, name_instruction
 from latticework.errors import IrError, RangeError
 from latticework.ir import INDEX, Array, Attrs, Context, Op, Region, Type, Value, attribute, define
 
@@ -141,3 +142,11 @@ INDEX_SUB = _arithmetic("loop.index_sub", lambda a, b: a - b)
 INDEX_MUL = _arithmetic("loop.index_mul", lambda a, b: a * b)
 INDEX_MIN = _arithmetic("loop.index_min", min)
 INDEX_LESS = _arithmetic("loop.index_less", lambda a, b: int(a < b))
+
+name_instruction("loop.yield", "yield")
+name_instruction("loop.index_constant", "iconst", lambda _name, attrs, _types: Said((attrs["value"],)))
+name_instruction("loop.index_add", "iadd")
+name_instruction("loop.index_sub", "isub")
+name_instruction("loop.index_mul", "imul")
+name_instruction("loop.index_min", "imin")
+name_instruction("loop.index_less", "ilt")

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
-from latticework.ir import Array, Attrs, Type, Value, attribute, register_attribute, register_type
+from latticework.ir import Array, Type, Value, register_attribute, register_type
 
-SCALE_TOLERANCE = 2.0**-20  # relative; what differs more was not meant to be equal
 _BASES = ("Q", "QP")
 
 
@@ -111,6 +110,26 @@ class PlainType(Type):
         return _slots_array(value, self.count, self.slots)
 
 
+@register_type("bfv.addend")
+class AddendType(Type):
+    """An array of public vectors encoded to be added to ciphertexts, over Q; fields as in `PlainType`."""
+
+    secret: ClassVar[bool] = False
+    count: int
+    slots: int
+    level: Level
+    scale: float = 1.0
+    basis: str = "Q"
+
+    def check(self) -> None:
+        """Raise unless every field can be that of a plaintext."""
+        PlainType(self.count, self.slots, self.level, self.scale, self.basis)
+
+    def accept(self, value: Any) -> Array:
+        """The slots, complex128, (slots,) or (count, slots)."""
+        return PlainType(self.count, self.slots, self.level, self.scale, self.basis).accept(value)
+
+
 def take(name: str, operands: Sequence[Value], *kinds: type[Type], secret_key: str = "main") -> list[Any]:
     """The types of the operands, checked to be exactly of these classes, ciphertexts under this secret."""
     types = [value.type for value in operands]
@@ -121,24 +140,6 @@ def take(name: str, operands: Sequence[Value], *kinds: type[Type], secret_key: s
         if isinstance(type_, CipherType) and type_.secret_key != secret_key:
             raise IrError(f"{name}: takes a ciphertext under the {secret_key} secret, got {type_}")
     return types
-
-
-def match_scale(name: str, have: float, want: float, remedy: str) -> None:
-    """ScaleError if two scales differ by more than 2^-20 relative."""
-    if abs(have - want) > SCALE_TOLERANCE * max(have, want):
-        a, b = math.log2(have), math.log2(want)
-        raise ScaleError(f"{name}: scales differ (2^{a:.6f} and 2^{b:.6f}); {remedy}")
-
-
-def stated_scale(name: str, attrs: Attrs, computed: float) -> float:
-    """The scale of a result: as stated in the attributes, which must agree with the computed one; else that one."""
-    if attrs.get("scale") is None:
-        return computed
-    stated = attribute(name, attrs, "scale", float)
-    if not stated > 0:
-        raise ScaleError(f"{name}: a scale must be a positive number, got {stated}")
-    match_scale(name, stated, computed, "state the scale that follows from the operands, or relabel the result")
-    return stated
 
 
 def check_level(name: str, start: Level, end: Level, *, strict: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from latticework.errors import IrError, LevelError
-from latticework.instructions.kinds import MAIN, SPARSE, Kind, place_text
+from latticework.instructions.kinds import MAIN, SPARSE, Kind, level_text, place_text
 from latticework.instructions.protocols import Machine, Slots
 from latticework.instructions.record import CKKS, ORDINARY, Record, Traits, Use
 from latticework.instructions.rules import QP, require_key, require_switchable
@@ -44,7 +44,8 @@ def _raised(use: Use) -> Sequence[Kind]:
     require_switchable(a, 1)
     if factor < 1:
         raise IrError(f"factor {factor} must be positive")
-    require_key(use, key, "to_dense", to.track, to.level)
+    if key.kind != "to_dense" or not use.chain.covers((key.track, key.level), (to.track, to.level)):
+        raise LevelError(f"needs a to_dense key for {level_text(to.track, to.level)}, got {key}")
     half = use.chain.ring_degree // 2
     return (
         replace(

@@ -39,7 +39,7 @@ def _relabelled(use: Use) -> Sequence[Kind]:
     if to.slots < 1 or (to.slots % a.slots and a.slots % to.slots):
         raise ShapeError(f"{a.slots} slots cannot be read as {to.slots}")
     here, there = (a.track, a.level), (to.track, to.level)
-    if not (use.chain.covers(here, there) and use.chain.covers(there, here)):
+    if not use.chain.same_limbs(here, there):
         raise LevelError(f"{level_text(*there)} has other limbs than {level_text(*here)}")
     return (replace(a, track=to.track, level=to.level, scale=to.scale, slots=to.slots),)
 

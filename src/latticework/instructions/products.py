@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from latticework.errors import IrError, RangeError
+from latticework.errors import IrError
 from latticework.instructions.kinds import CipherKind, Kind, PlainKind
 from latticework.instructions.protocols import Errors, Machine, Slots
 from latticework.instructions.record import BFV, BOTH, CKKS, ORDINARY, Record, Traits, Use
@@ -121,15 +121,16 @@ MUL_INT = Record(
 
 
 def _by_monomial(use: Use) -> Sequence[Kind]:
-    if not 0 <= use.immediate[0] < 2 * use.chain.ring_degree:
-        raise IrError(f"X^{use.immediate[0]} in a ring of degree {use.chain.ring_degree}; exponents are below 2N")
+    exponent, degree = use.immediate[0], use.chain.ring_degree
+    if not 0 <= exponent < 2 * degree:
+        raise IrError(f"X^{exponent} in a ring of degree {degree}; exponents are below 2N")
     return use.operands
 
 
 def _turn(_run: Machine, use: Use, a: Slots) -> Slots:
     exponent, half = use.immediate[0], use.chain.ring_degree // 2
     if exponent % half:
-        raise RangeError(f"mul_monomial: X^{exponent} has no meaning on slots")
+        raise IrError(f"mul_monomial: X^{exponent} has no meaning on slots; multiples of N/2 = {half} have")
     product: Slots = a * (1, 1j, -1, -1j)[exponent // half]
     return product
 

@@ -28,6 +28,12 @@ class Chain(Protocol):
     def covers(self, held: tuple[int, int], wanted: tuple[int, int]) -> bool:
         """Whether the basis of one (track, level) lies within that of another."""
 
+    def same_limbs(self, place: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether two (track, level) have one basis."""
+
+    def dropped(self, track: int, level: int, to: int) -> int | None:
+        """The product of the primes from one level of a track down to another; None if it is not known."""
+
     def modulus(self, level: int, track: int = 0) -> int:
         """Product of the Q limbs of a level."""
 

@@ -53,6 +53,7 @@ class Traits:
     control     all it deals with is public: integers, keys, blocks; the walk runs it itself
     blocks      how many of its immediates, the first ones, are numbers of blocks
     secret      number of the secret under which its operands are
+    constant    (use, constant): raises where what the first immediate names does not fit; None: it names none
     adds        a plaintext among its operands is added: BFV has a form of its own for that
     is_complex  it can make complex slots of real ones, whatever its keys and plaintexts are
     """
@@ -60,6 +61,7 @@ class Traits:
     control: bool = False
     blocks: int = 0
     secret: int = MAIN
+    constant: Callable[[Use, Any], None] | None = None
     adds: bool = False
     is_complex: bool = False
 

@@ -97,8 +97,9 @@ def lowered(use: Use, a: CipherKind | DigitsKind, *, strict: bool = False) -> Ci
     """A ciphertext over Q, divided by the primes down to the level that is stated, and by P where it was over QP."""
     to = require_down(use, a, strict=strict)
     scale = a.scale
-    if use.chain.scheme == "ckks" and to.level != a.level:
-        scale /= use.chain.modulus(a.level, a.track) // use.chain.modulus(to.level, to.track)
+    if use.chain.scheme == "ckks":  # BFV keeps scale 1: messages are relative to Q
+        dropped = use.chain.dropped(a.track, a.level, to.level)
+        scale = to.scale if dropped is None else scale / dropped
     return CipherKind(a.slots, to.track, to.level, scale, a.degree, Q, count=a.count)
 
 

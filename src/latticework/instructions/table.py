@@ -12,7 +12,7 @@ from itertools import chain
 from math import log2
 from typing import Any
 
-from latticework import _core
+from latticework._core import opcode_signatures, opcodes
 from latticework.errors import IrError, LevelError, ScaleError, UserError
 from latticework.instructions import bootstrap, constants, control, maps, moves, products, sums, switches
 from latticework.instructions.kinds import (
@@ -44,14 +44,20 @@ def table_of(records: Sequence[Record], opcodes: Sequence[str]) -> dict[str, Rec
     return table
 
 
-RECORDS = table_of(list(chain.from_iterable(family.RECORDS for family in _FAMILIES)), list(_core.opcodes()))
-_SIGNATURES = _core.opcode_signatures()
+RECORDS = table_of(list(chain.from_iterable(family.RECORDS for family in _FAMILIES)), list(opcodes()))
+_SIGNATURES = opcode_signatures()
 
 
-def result_kinds(record: Record, use: Use) -> list[Any]:
+def operand_kinds(name: str) -> str:
+    """Letters of an opcode's operands, as in the core's table; "*" where its rule decides."""
+    return _SIGNATURES[name][0]
+
+
+def result_kinds(record: Record, use: Use, name: str | None = None) -> list[Any]:
     """The types of an instruction's results, by its rule; scales as stated, if they are what follows (at
     the borders of blocks they have to be identical).
 
+    name    what errors call the instruction, if not by its opcode
     raises  LevelError, ScaleError, ShapeError or IrError, naming the instruction
     """
     try:
@@ -63,11 +69,15 @@ def result_kinds(record: Record, use: Use) -> list[Any]:
             return kinds
         return [_agreed(kind, stated) for kind, stated in zip(kinds, use.results, strict=True)]
     except UserError as error:
-        raise type(error)(f"{record.name}: {error.message}", at=error.at) from None
+        raise type(error)(f"{name or record.name}: {error.message}", at=error.at) from None
 
 
 def check_types(record: Record, use: Use) -> None:
     """Raise unless an instruction's results are stated as its rule says; as `result_kinds`."""
+    try:
+        _check_kinds("result", _SIGNATURES[record.name][1], use.results)
+    except UserError as error:
+        raise type(error)(f"{record.name}: {error.message}") from None
     for kind, stated in zip(result_kinds(record, use), use.results, strict=True):
         if kind == stated:
             continue
@@ -94,7 +104,8 @@ def _check_form(record: Record, use: Use) -> None:
     """What holds for every instruction: kinds and numbers, secrets, and what only one scheme has."""
     operands, results, num_immediates = _SIGNATURES[record.name]
     _check_kinds("operand", operands, use.operands)
-    _check_kinds("result", results, use.results)
+    if results != "*" and len(use.results) != len(results):
+        raise IrError(f"expected {len(results)} results, got {len(use.results)}")
     if num_immediates is not None and len(use.immediate) != num_immediates:
         raise IrError(f"expected {num_immediates} immediates, got {len(use.immediate)}")
     scheme = use.chain.scheme

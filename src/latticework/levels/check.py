@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from latticework.dialects.bfv import AddendType
 from latticework.dialects.rlwe import CipherType, PlainType
+from latticework.dialects.rlwe_types import AddendType
 from latticework.errors import IrError
 from latticework.ir import Loc, Op, Value
 from latticework.levels.plan import CipherState, Encode, LevelPlan, State, after

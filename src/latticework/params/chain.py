@@ -123,6 +123,14 @@ class ModulusChain:
         (track, level), (other, at) = held, wanted
         return set(self.tracks[other].basis(at)) <= set(self.tracks[track].basis(level))
 
+    def same_limbs(self, place: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether two (track, level) have one basis: a value may be read at either."""
+        return self.covers(place, other) and self.covers(other, place)
+
+    def dropped(self, track: int, level: int, to: int) -> int:
+        """What dividing a level of a track down to another divides by."""
+        return prod(prod(self.limb_primes(group)) for group in self.tracks[track].groups[to + 1 : level + 1])
+
     def group_product(self, level: int, track: int = 0) -> int:
         """What rescaling away this level divides by."""
         return prod(self.limb_primes(self.tracks[track].groups[level]))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from math import isfinite, prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import FormatError
-from latticework.instructions.code import Instruction
-from latticework.instructions.kinds import CipherKind, IndexKind, KeyKind, Kind, PlainKind
+from latticework.errors import FormatError, UserError
+from latticework.instructions.kinds import CipherKind, IndexKind, Kind
+from latticework.instructions.record import Use
+from latticework.instructions.walk import Domain, Walk
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import Access, ConstRef, Gather, MapSums
 from latticework.packing.keys import KINDS
@@ -207,11 +209,13 @@ def check_references(plan: Plan) -> None:
     """FormatError unless all numbers that point between the parts of a plan point inside them."""
     count = len(plan.locations)
     _check_shares(plan)
-    for _, _, instruction in plan.walk():
-        if not 0 <= instruction.location < count:
-            raise FormatError(f"plan: location {instruction.location} of {count}")
-        if instruction.op in ("encode", "map_sums"):
-            _check_use(plan, instruction)
+    walk = Walk(plan, plan.chain, Domain())
+    for number in range(len(plan.blocks)):
+        for site in walk.sites(number):
+            if not 0 <= site.instruction.location < count:
+                raise FormatError(f"plan: location {site.instruction.location} of {count}")
+            if site.record.traits.constant is not None:
+                _check_use(plan, site.record.traits.constant, site.use)
     arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
     _check_border("input", plan.client.inputs, arguments)
     _check_border("output", plan.client.outputs, [plan.kind(o.register) for o in plan.blocks[0].code[-1].operands])
@@ -249,27 +253,15 @@ def _check_shares(plan: Plan) -> None:
             raise FormatError(f"plan: the shares of location {number} add up to {sum(shares):.6g}, not to 1")
 
 
-def _check_use(plan: Plan, instruction: Instruction) -> None:
-    """A constant is what the instruction that names it takes."""
-    number, kind = instruction.immediate[0], plan.kind(instruction.results[0])
+def _check_use(plan: Plan, fits: Callable[[Use, Any], None], use: Use) -> None:
+    """A constant is there, and is what the instruction that names it takes."""
+    number = use.immediate[0]
     if not 0 <= number < len(plan.constants):
         raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
-    constant = plan.constants[number]
-    if instruction.op == "encode":
-        fits = isinstance(constant, ConstRef) and isinstance(kind, PlainKind)
-        if not fits or (constant.slots, constant.count) != (kind.slots, kind.count):  # type: ignore[union-attr]
-            raise FormatError(f"plan: constant {number} has another number of slots or vectors than its use")
-        return
-    source = plan.kind(instruction.operands[0].register)
-    keys = [plan.kind(o.register) for o in instruction.operands[1:]]
-    if not isinstance(constant, MapSums) or not isinstance(source, CipherKind) or not isinstance(kind, CipherKind):
-        raise FormatError(f"plan: constant {number} is no map of an array")
-    elements = [plan.keys[key.key].galois_element for key in keys if isinstance(key, KeyKind)]
-    products = constant.products
-    wanted = [baby.element(source.slots, plan.chain.ring_degree) for baby in products.babies]
-    have = (source.slots, source.count, kind.slots, kind.count)
-    if elements != wanted or have != (constant.map.slots, constant.map.count_in, source.slots, len(products.groups)):
-        raise FormatError(f"plan: constant {number} is a map of other vectors or keys than its use")
+    try:
+        fits(use, plan.constants[number])
+    except UserError as error:
+        raise FormatError(f"plan: constant {number} {error.message}; the file was altered") from None
 
 
 def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain) -> None:

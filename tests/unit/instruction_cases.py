@@ -8,8 +8,8 @@ from plan_assembler import Assembler
 
 from latticework.errors import FormatError, UserError
 from latticework.instructions.kinds import AddendKind, CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
-from latticework.instructions.record import Use
 from latticework.instructions.table import RECORDS, check_types
+from latticework.instructions.use import Use
 from latticework.packing.keys import KeySpec
 from latticework.params import Need, Track, build_chain
 from latticework.params.bfv_chain import bfv_chain, plain_prime

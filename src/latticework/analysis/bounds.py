@@ -17,7 +17,7 @@ from latticework.analysis.error_model import Bound, ErrorModel, Source
 from latticework.errors import UnsupportedError
 from latticework.instructions.code import Executable
 from latticework.instructions.kinds import CipherKind
-from latticework.instructions.record import Use
+from latticework.instructions.use import Use
 from latticework.instructions.walk import Domain, Site, Walk
 from latticework.packing.arrays import as_vectors
 from latticework.packing.constants import ConstRef

@@ -19,7 +19,7 @@ from typing import Any
 from latticework.errors import UnsupportedError
 from latticework.instructions.code import Executable
 from latticework.instructions.kinds import CipherKind
-from latticework.instructions.record import Use
+from latticework.instructions.use import Use
 from latticework.instructions.walk import Body, Domain, Site, Walk
 from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec, galois_action

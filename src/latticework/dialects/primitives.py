@@ -18,8 +18,10 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.kinds import kind_of, type_of
 from latticework.dialects.rlwe_types import AddendType, CipherType, DigitsType, Level, PlainType
 from latticework.errors import IrError, UserError
-from latticework.instructions.record import Record, Use
+from latticework.instructions.constant_uses import CONSTANT_USES
+from latticework.instructions.record import Record
 from latticework.instructions.table import RECORDS, operand_kinds, result_kinds
+from latticework.instructions.use import Use
 from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, define
 from latticework.packing.arrays import as_value, as_vectors, dot_vectors
 from latticework.packing.constants import ConstRef, MapSums
@@ -68,7 +70,7 @@ Read = Callable[[str, Attrs, Sequence[Type]], Said]
 NOTHING = Said()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class AnyChain:
     """A modulus chain of which only this is known."""
 
@@ -131,7 +133,7 @@ class _Exact:
     with_rounding = with_sparse_noise = with_raised_noise = with_key_noise
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Primitive:
     """An op that is a plan instruction.
 
@@ -181,7 +183,7 @@ def define_primitive(
     primitive = PRIMITIVES[name] = Primitive(name, RECORDS[opcode], read, scheme)
     letters = operand_kinds(opcode)
     classes = tuple(_CLASSES[letter] for letter in letters) if operands is None else operands
-    fits = primitive.record.traits.constant
+    is_known = opcode not in CONSTANT_USES
 
     def with_key(types: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
         """The types of the operands and of the key that is not there yet."""
@@ -193,9 +195,7 @@ def define_primitive(
         require_classes(name, types, wanted if demand is None else wanted[: max(1, len(types))])
         said = read(name, attrs, types)
         types = with_key(types, attrs)
-        if fits is None or said.constant is None:
-            return list(_inferred(primitive, types, said))
-        return [*_inferred_anew(primitive, types, said)]
+        return list((_inferred if is_known else _inferred_anew)(primitive, types, said))
 
     def meaning(op: Op, inputs: list[Array], context: Context) -> list[Array]:
         types = tuple([value.type for value in op.operands])
@@ -230,9 +230,8 @@ def _inferred_anew(primitive: Primitive, types: tuple[Type, ...], said: Said) ->
     use = primitive.use(types, said, (said.stated,) * said.num_results)
     kinds = result_kinds(primitive.record, use, primitive.name)
     if said.constant is not None:
-        assert primitive.record.traits.constant is not None
         try:
-            primitive.record.traits.constant(use, said.constant)
+            CONSTANT_USES[primitive.record.name](use, said.constant)
         except UserError as error:
             raise type(error)(f"{primitive.name}: the map {error.message}") from None
     return tuple([type_of(kind, use.chain.scheme) for kind in kinds])

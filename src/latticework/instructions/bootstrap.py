@@ -8,8 +8,9 @@ from dataclasses import replace
 from latticework.errors import IrError, LevelError
 from latticework.instructions.kinds import MAIN, SPARSE, Kind, level_text, place_text
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import CKKS, ORDINARY, Record, Traits, Use
+from latticework.instructions.record import CKKS, ORDINARY, Record, Traits
 from latticework.instructions.rules import QP, require_key, require_switchable
+from latticework.instructions.use import Use
 from latticework.instructions.vectors import unknown_error
 from latticework.packing.embedding import raise_modulus
 from latticework.packing.keys import KeySpec

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latticework.errors import IrError, ShapeError
+from latticework.errors import IrError
 from latticework.instructions.kinds import AddendKind, CipherKind, Kind, PlainKind
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, CONTROL, Record, Traits, Use, walked
+from latticework.instructions.record import BOTH, CONTROL, ORDINARY, Record, Traits, walked
+from latticework.instructions.use import Use
 from latticework.instructions.vectors import each
 from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec
@@ -30,12 +31,6 @@ def _encoded(use: Use) -> Sequence[Kind]:
     return (stated,)
 
 
-def _fits(use: Use, constant: object) -> None:
-    stated = use.stated
-    if not isinstance(constant, ConstRef) or (constant.slots, constant.count) != (stated.slots, stated.count):
-        raise ShapeError("has another number of slots or vectors than its use")
-
-
 def _encode(run: Machine, use: Use) -> Slots:
     constant, kind = use.constants[use.immediate[0]], use.stated
     assert isinstance(constant, ConstRef) and isinstance(kind, PlainKind)
@@ -56,7 +51,7 @@ ENCODE = Record(
     line="a public vector as a plaintext; once for each use, and kept",
     family="encode",
     schemes=BOTH,
-    traits=Traits(constant=_fits),
+    traits=ORDINARY,
     rule=_encoded,
     meaning=_encode,
     error=lambda errors, use: errors.encoded(use.constants[use.immediate[0]], use.stated.scale),

@@ -10,7 +10,8 @@ from typing import Any
 
 from latticework.errors import IrError
 from latticework.instructions.kinds import IndexKind, Kind
-from latticework.instructions.record import BOTH, CONTROL, Record, Traits, Use, walked
+from latticework.instructions.record import BOTH, CONTROL, Record, Traits, walked
+from latticework.instructions.use import Use
 
 INDEX = IndexKind()
 

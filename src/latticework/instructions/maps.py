@@ -11,12 +11,13 @@ from latticework.errors import IrError, ShapeError
 from latticework.instructions.constants import require_number
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind, PlainKind
 from latticework.instructions.protocols import Errors, Machine, Slots
-from latticework.instructions.record import BOTH, ORDINARY, Record, Traits, Use
+from latticework.instructions.record import BOTH, ORDINARY, Record
 from latticework.instructions.rules import QP, Q, met, require_key, require_scale, require_switchable
 from latticework.instructions.switches import turned
+from latticework.instructions.use import Use
 from latticework.instructions.vectors import Array, together
 from latticework.packing.constants import MapSums
-from latticework.packing.keys import KeySpec, galois_action
+from latticework.packing.keys import KeySpec
 
 
 def _diagonal_sums(use: Use) -> Sequence[Kind]:
@@ -94,26 +95,6 @@ def _map_sums(use: Use) -> Sequence[Kind]:
     return (replace(a, count=use.stated.count, scale=use.stated.scale, basis=QP if keys else Q),)
 
 
-def _fits(use: Use, constant: object) -> None:
-    """The keys are those of the babies of the map, in their order."""
-    a, *keys = use.operands
-    if not isinstance(constant, MapSums):
-        raise IrError("is no map of an array")
-    linear_map, products = constant.map, constant.products
-    if (a.count, a.slots) != (linear_map.count_in, linear_map.slots):
-        takes = f"{linear_map.count_in} x {linear_map.slots} slots"
-        raise ShapeError(f"takes {takes}, its operand has {a.count} x {a.slots}")
-    if len(keys) != len(products.babies):
-        raise IrError(f"is of {len(products.babies)} keys, there are {len(keys)}")
-    for key, baby in zip(keys, products.babies, strict=True):
-        if galois_action(key.galois_element, a.slots) != (baby.steps % a.slots, baby.conj):
-            raise IrError(f"needs {baby}, which the key of galois element {key.galois_element} does not make")
-    if not products.groups:
-        raise IrError("has no diagonal")
-    if use.stated.count != len(products.groups):
-        raise ShapeError(f"makes {len(products.groups)} sums, {use.stated.count} are stated")
-
-
 def _sum_map(run: Machine, use: Use, value: Slots, *keys: KeySpec) -> Slots:
     source, kind, sums = use.operands[0], use.stated, use.constants[use.immediate[0]]
     assert isinstance(sums, MapSums)
@@ -147,7 +128,7 @@ MAP_SUMS = Record(
     line="inner sums of a block map: rotated copies of its inputs, times plaintexts",
     family="switch",
     schemes=BOTH,
-    traits=Traits(constant=_fits),
+    traits=ORDINARY,
     rule=_map_sums,
     meaning=_sum_map,
     error=_map_errors,

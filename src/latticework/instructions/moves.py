@@ -10,8 +10,9 @@ import numpy as np
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.instructions.kinds import CipherKind, Kind, level_text
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, CKKS, ORDINARY, Record, Use
+from latticework.instructions.record import BOTH, CKKS, ORDINARY, Record
 from latticework.instructions.rules import QP, RESCALE, met, require_down, require_q, require_scale
+from latticework.instructions.use import Use
 from latticework.instructions.vectors import each, kept
 from latticework.packing.arrays import concat_vectors, take_vectors
 

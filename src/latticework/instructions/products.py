@@ -8,8 +8,9 @@ from dataclasses import replace
 from latticework.errors import IrError
 from latticework.instructions.kinds import CipherKind, Kind, PlainKind
 from latticework.instructions.protocols import Errors, Machine, Slots
-from latticework.instructions.record import BFV, BOTH, CKKS, ORDINARY, Record, Traits, Use
+from latticework.instructions.record import BFV, BOTH, CKKS, ORDINARY, Record, Traits
 from latticework.instructions.rules import met, product_of, require_key, summed
+from latticework.instructions.use import Use
 from latticework.instructions.vectors import Array, added_up, each, kept, together
 
 

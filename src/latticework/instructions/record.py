@@ -12,9 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from latticework.instructions.kinds import MAIN
-from latticework.instructions.protocols import Chain
-from latticework.packing.constants import ConstRef, MapSums
-from latticework.packing.keys import KeySpec
+from latticework.instructions.use import Use
 
 CKKS, BFV = ("ckks",), ("bfv",)
 BOTH = CKKS + BFV
@@ -22,38 +20,13 @@ BOTH = CKKS + BFV
 FAMILIES = ("switch", "divide", "product", "plain", "add", "encode", "other")  # what time is spent on, for reports
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """An instruction as its record sees it.
-
-    operands   types of what it reads; of a key, which one
-    results    types of what it makes, as they are stated
-    blocks     of loops and branches: types of the arguments of each inner block, and of what it yields
-    keys, constants  of the whole plan: immediates may be numbers of these
-    """
-
-    operands: tuple[Any, ...]
-    results: tuple[Any, ...]
-    immediate: tuple[int, ...]
-    chain: Chain
-    keys: Sequence[KeySpec] = ()
-    constants: Sequence[ConstRef | MapSums] = ()
-    blocks: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
-
-    @property
-    def stated(self) -> Any:
-        """The type of the first result, as it is stated."""
-        return self.results[0]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Traits:
     """What few instructions are.
 
     control     all it deals with is public: integers, keys, blocks; the walk runs it itself
     blocks      how many of its immediates, the first ones, are numbers of blocks
     secret      number of the secret under which its operands are
-    constant    (use, constant): raises where what the first immediate names does not fit; None: it names none
     adds        a plaintext among its operands is added: BFV has a form of its own for that
     is_complex  it can make complex slots of real ones, whatever its keys and plaintexts are
     """
@@ -61,7 +34,6 @@ class Traits:
     control: bool = False
     blocks: int = 0
     secret: int = MAIN
-    constant: Callable[[Use, Any], None] | None = None
     adds: bool = False
     is_complex: bool = False
 
@@ -73,7 +45,7 @@ Meaning = Callable[..., Any]
 Error = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Record:
     """One plan instruction.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
 from latticework.instructions.kinds import CipherKind, DigitsKind, PlainKind, level_text, place_text
-from latticework.instructions.record import Use
+from latticework.instructions.use import Use
 from latticework.packing.keys import KeySpec
 
 SCALE_TOLERANCE = 2.0**-20  # relative; what differs more was not meant to be equal

@@ -8,8 +8,9 @@ from typing import Any
 
 from latticework.instructions.kinds import CipherKind, Kind
 from latticework.instructions.protocols import Errors
-from latticework.instructions.record import BOTH, ORDINARY, Error, Meaning, Record, Traits, Use
+from latticework.instructions.record import BOTH, ORDINARY, Error, Meaning, Record, Traits
 from latticework.instructions.rules import RESCALE, met, require_q, require_scale, summed
+from latticework.instructions.use import Use
 from latticework.instructions.vectors import added_up, each, kept
 from latticework.packing.arrays import sum_vectors
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, ORDINARY, Record, Use
+from latticework.instructions.record import BOTH, ORDINARY, Record
 from latticework.instructions.rules import QP, Q, lowered, require_key, require_switchable
+from latticework.instructions.use import Use
 from latticework.instructions.vectors import each, kept
 from latticework.packing.arrays import apply_galois
 from latticework.packing.keys import KeySpec

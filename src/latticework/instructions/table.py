@@ -24,8 +24,9 @@ from latticework.instructions.kinds import (
     PlainKind,
     level_text,
 )
-from latticework.instructions.record import Record, Use
+from latticework.instructions.record import Record
 from latticework.instructions.rules import STATE, require_scale
+from latticework.instructions.use import Use
 from latticework.packing.keys import KeySpec
 
 _FAMILIES = (control, constants, sums, products, switches, maps, moves, bootstrap)

@@ -11,7 +11,7 @@ from typing import Any
 
 from latticework.errors import UnsupportedError
 from latticework.instructions.protocols import Errors
-from latticework.instructions.record import Use
+from latticework.instructions.use import Use
 from latticework.packing.keys import KeySpec
 
 Array = tuple[Any, ...]

@@ -26,15 +26,15 @@ from typing import Any
 from latticework.errors import RangeError, UserError
 from latticework.instructions.code import Executable, Instruction
 from latticework.instructions.control import YIELD
-from latticework.instructions.kinds import KeyKind
 from latticework.instructions.protocols import Chain
-from latticework.instructions.record import Record, Use
+from latticework.instructions.record import Record
 from latticework.instructions.table import RECORDS, check_types
+from latticework.instructions.use import Use, Uses
 
 Body = Callable[..., list[Any]]  # (counter, carried) -> what the body yields
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Site:
     """A place in the code, and the instruction there."""
 
@@ -80,11 +80,9 @@ class Walk:
 
     def __init__(self, code: Executable, chain: Chain, domain: Domain) -> None:
         self.code = code
-        self.chain = chain
         self.domain = domain
         self.registers: dict[int, Any] = {}
-        kinds = [kind if not isinstance(kind, KeyKind) else code.keys[kind.key] for kind in code.kinds]
-        self._kinds = [kinds[number] for number in code.registers]
+        self._uses = Uses(code, chain)
         self._sites: dict[int, list[Site]] = {}
 
     def run(self, number: int, arguments: Sequence[Any]) -> list[Any]:
@@ -143,30 +141,14 @@ class Walk:
     def sites(self, number: int) -> list[Site]:
         """The instructions of a block, as their records see them; made when the block is first looked at."""
         if number not in self._sites:
+            uses = self._uses
             self._sites[number] = [
-                Site(number, place, instruction, RECORDS[instruction.op], self.use(instruction))
+                Site(
+                    number, place, instruction, RECORDS[instruction.op], uses.of(instruction, inner_blocks(instruction))
+                )
                 for place, instruction in enumerate(self.code.blocks[number].code)
             ]
         return self._sites[number]
-
-    def use(self, instruction: Instruction) -> Use:
-        """An instruction with the types of what it reads and makes."""
-        code, kinds = self.code, self._kinds
-        return Use(
-            tuple([kinds[o.register] for o in instruction.operands]),
-            tuple([kinds[r] for r in instruction.results]),
-            instruction.immediate,
-            self.chain,
-            code.keys,
-            code.constants,
-            tuple([self._border(number) for number in inner_blocks(instruction)]),
-        )
-
-    def _border(self, number: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Types of a block's arguments, and of what it yields."""
-        block = self.code.blocks[number]
-        yielded = (o.register for o in block.code[-1].operands)
-        return tuple(self._kinds[r] for r in block.arguments), tuple(self._kinds[r] for r in yielded)
 
     def check(self) -> None:
         """Raise unless all code is as its records' rules say; with the user's line, as `run` does."""

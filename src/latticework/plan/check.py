@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isfinite, prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import FormatError, UserError
+from latticework.instructions.constant_uses import CONSTANT_USES
 from latticework.instructions.kinds import CipherKind, IndexKind, Kind
-from latticework.instructions.record import Use
-from latticework.instructions.walk import Domain, Walk
+from latticework.instructions.use import Use, Uses
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import Access, ConstRef, Gather, MapSums
 from latticework.packing.keys import KINDS
@@ -209,13 +208,12 @@ def check_references(plan: Plan) -> None:
     """FormatError unless all numbers that point between the parts of a plan point inside them."""
     count = len(plan.locations)
     _check_shares(plan)
-    walk = Walk(plan, plan.chain, Domain())
-    for number in range(len(plan.blocks)):
-        for site in walk.sites(number):
-            if not 0 <= site.instruction.location < count:
-                raise FormatError(f"plan: location {site.instruction.location} of {count}")
-            if site.record.traits.constant is not None:
-                _check_use(plan, site.record.traits.constant, site.use)
+    uses = Uses(plan, plan.chain)
+    for _, _, instruction in plan.walk():
+        if not 0 <= instruction.location < count:
+            raise FormatError(f"plan: location {instruction.location} of {count}")
+        if instruction.op in CONSTANT_USES:
+            _check_use(plan, instruction.op, uses.of(instruction))
     arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
     _check_border("input", plan.client.inputs, arguments)
     _check_border("output", plan.client.outputs, [plan.kind(o.register) for o in plan.blocks[0].code[-1].operands])
@@ -253,13 +251,13 @@ def _check_shares(plan: Plan) -> None:
             raise FormatError(f"plan: the shares of location {number} add up to {sum(shares):.6g}, not to 1")
 
 
-def _check_use(plan: Plan, fits: Callable[[Use, Any], None], use: Use) -> None:
+def _check_use(plan: Plan, op: str, use: Use) -> None:
     """A constant is there, and is what the instruction that names it takes."""
     number = use.immediate[0]
     if not 0 <= number < len(plan.constants):
         raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
     try:
-        fits(use, plan.constants[number])
+        CONSTANT_USES[op](use, plan.constants[number])
     except UserError as error:
         raise FormatError(f"plan: constant {number} {error.message}; the file was altered") from None
 

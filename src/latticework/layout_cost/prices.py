@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, sqrt
 from typing import Any, Protocol
 
 from latticework.cost import CostModel
@@ -21,7 +21,7 @@ from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Price
 from latticework.layout_cost.maps import cheapest
 from latticework.layout_cost.ways import Ways
-from latticework.levels.depth import is_free_factor, polynomial_depth
+from latticework.levels.depth import polynomial_depth, spent_by
 from latticework.ops import ALL_OPS
 from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target
@@ -248,10 +248,11 @@ class LoweringPrices:
             lazy = op.name in _LAZY and self.techniques.lazy_relinearization
             if not lazy:
                 seconds += sum(self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading))
-            cost, more = _PRICED[op.name](self.costs, op, spent + level) if maps or op.name != _MAP else (0.0, 1)
-            seconds += cost
+            if maps or op.name != _MAP:
+                seconds += _PRICED[op.name](self.costs, op, spent + level)
+            below = level + spent_by(op)
             for result in op.results:
-                levels[result] = level + more
+                levels[result] = below
                 if (op.name == "vec.mul" and len(reading) == len(op.operands)) or (
                     lazy and any(v in pending for v in reading)
                 ):
@@ -309,7 +310,7 @@ class CodeCost:
 
     def operation(self, op: Op, spent: int) -> float:
         """One operation, by itself."""
-        return _PRICED[op.name](self.vectors, op, spent)[0]
+        return _PRICED[op.name](self.vectors, op, spent)
 
 
 def _count(value: Value) -> int:
@@ -320,46 +321,41 @@ def _count(value: Value) -> int:
 _MAP = "vec.linear_transform"
 # Operations whose operands need not be relinearised.
 _LAZY = ("vec.add", "vec.sub", "vec.sum", "vec.take", "vec.concat")
-Priced = Callable[[VectorCosts, Op, int], tuple[float, int]]
+Priced = Callable[[VectorCosts, Op, int], float]
 
 
-def _sum(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    return (_count(op.operands[0]) - _count(op.result)) * costs.addition(spent), 0
+def _sum(costs: VectorCosts, op: Op, spent: int) -> float:
+    return (_count(op.operands[0]) - _count(op.result)) * costs.addition(spent)
 
 
-def _added(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    return _count(op.result) * costs.addition(spent), 0
+def _added(costs: VectorCosts, op: Op, spent: int) -> float:
+    return _count(op.result) * costs.addition(spent)
 
 
-def _multiplied(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    public = [v.owner for v in op.operands if not v.is_secret]
-    if not public:
-        return _count(op.result) * costs.product(spent), 1
-    owner = public[0]
-    if isinstance(owner, Op) and owner.name == "vec.splat" and is_free_factor(owner.attrs["value"]):
-        return _count(op.result) * costs.addition(spent), 0
-    return _count(op.result) * costs.plain_product(spent), 1
+def _multiplied(costs: VectorCosts, op: Op, spent: int) -> float:
+    if all(v.is_secret for v in op.operands):
+        return _count(op.result) * costs.product(spent)
+    return _count(op.result) * (costs.plain_product(spent) if spent_by(op) else costs.addition(spent))
 
 
-def _turned(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
+def _turned(costs: VectorCosts, op: Op, spent: int) -> float:
     """All rotations of one array by the first of them."""
     alike = [reader for reader, _ in op.operands[0].uses if reader.name == op.name]
-    return (_count(op.result) * costs.rotations(len(alike), spent) if alike[0] is op else 0.0), 0
+    return _count(op.result) * costs.rotations(len(alike), spent) if alike[0] is op else 0.0
 
 
-def _mapped(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    return costs.linear(op.attrs["map"], spent, op.operands[0].type.elem == "real"), 1  # type: ignore[attr-defined]
+def _mapped(costs: VectorCosts, op: Op, spent: int) -> float:
+    return costs.linear(op.attrs["map"], spent, op.operands[0].type.elem == "real")  # type: ignore[attr-defined]
 
 
-def _polynomial(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    degree = op.attrs["polynomial"].degree
-    depth = polynomial_depth(degree)
-    products = depth + 2 * ceil(degree**0.5)
-    return _count(op.result) * products * (costs.product(spent) + costs.settled(spent)), depth
+def _polynomial(costs: VectorCosts, op: Op, spent: int) -> float:
+    degree: int = op.attrs["polynomial"].degree
+    products = polynomial_depth(degree) + 2 * ceil(sqrt(degree))
+    return _count(op.result) * products * (costs.product(spent) + costs.settled(spent))
 
 
-def _free(costs: VectorCosts, op: Op, spent: int) -> tuple[float, int]:
-    return 0.0, 0
+def _free(costs: VectorCosts, op: Op, spent: int) -> float:
+    return 0.0
 
 
 _PRICED: dict[str, Priced] = {

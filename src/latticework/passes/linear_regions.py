@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Op, Value
-from latticework.levels.depth import is_free_factor
+from latticework.levels.depth import spent_by
 from latticework.packing.constants import ConstRef, Gather, at_most
 from latticework.passes.linear_forms import FloatArray, Form, total
 
@@ -102,15 +102,7 @@ def is_small(op: Op) -> bool:
 
 def spends_layer(op: Op) -> bool:
     """Whether results lie a layer below operands."""
-    if op.name == "vec.mul":
-        known = _public(op)
-        return isinstance(known, ConstRef) or not is_free_factor(known)
-    return op.name in (MAP, "vec.rotate")
-
-
-def spends_level(op: Op) -> bool:
-    """Whether results lie a level below operands."""
-    return op.name != "vec.rotate" and spends_layer(op)
+    return op.name == "vec.rotate" or spent_by(op) > 0
 
 
 def formed(op: Op, forms: Mapping[Value, list[Form]], sources: Sources) -> list[Form] | None:

@@ -18,11 +18,11 @@ import numpy as np
 
 from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
-from latticework.levels.depth import levels_of
+from latticework.levels.depth import levels_of, spent_by
 from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, splat
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 from latticework.passes.linear_forms import Form, base_form
-from latticework.passes.linear_regions import LinearRegion, formed, regions, spends_level
+from latticework.passes.linear_regions import LinearRegion, formed, regions
 
 MOST_WORK = 1 << 24  # numbers in the forms of groups that begin at one layer
 TOO_DEAR = 2.0  # times what its layers take as they are written, for a group to be made any longer
@@ -145,7 +145,7 @@ class _Cuts:
             if self.region.layers[op.result] == layer:
                 level = max(spent[v] for v in op.operands if v.is_secret)
                 seconds += self.cost.operation(op, level)
-                spent[op.result] = level + spends_level(op)
+                spent[op.result] = level + spent_by(op)
         return self._state(seconds, spent, before.groups)
 
     def _grouped(self, before: _State, group: Group) -> _State | None:

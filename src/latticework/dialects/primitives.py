@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,15 +31,14 @@ Classes = tuple[type[Type], ...]
 _CLASSES: dict[str, type[Type]] = {"c": CipherType, "d": DigitsType, "p": PlainType, "k": KeyType}
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(NamedTuple):
     """What an op says of the type of its result; None where it says nothing."""
 
     track: int | None = None
     level: int | None = None
     scale: float | None = None
     slots: int | None = None
-    count: int | None = None
+    count: int | None = None  # type: ignore[assignment]  # not the method of tuples
 
     @staticmethod
     def at(level: Level, scale: float | None = None, slots: int | None = None) -> Stated:
@@ -47,8 +46,7 @@ class Stated:
         return Stated(level.track, level.index, scale, slots)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """What the attributes of an op say.
 
     num_results  of the instruction

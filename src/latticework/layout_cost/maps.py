@@ -25,6 +25,7 @@ from latticework.packing.pack import IntArray
 from latticework.techniques import Techniques
 
 MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
+MOST_KEPT = 256  # diagonals of a map whose counts are kept for others like it
 MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
 
 
@@ -101,8 +102,21 @@ def _counted(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exa
 
 
 def _exact(where: Places, packing: bool, mode: Mode) -> Exact:
-    ways = options(where, packing=packing and where.steps.size <= MOST_PACKED, mode=mode)
-    return Exact(tuple(dict.fromkeys(way.counts for way in ways)))
+    packing = packing and where.steps.size <= MOST_PACKED
+    if where.steps.size > MOST_KEPT:
+        return Exact(_ways(where, packing, mode))
+    return Exact(_ways_again(where.slots, np.array(where[1:], dtype=np.int64).tobytes(), packing, mode))
+
+
+def _ways(where: Places, packing: bool, mode: Mode) -> tuple[Counts, ...]:
+    return tuple(dict.fromkeys(way.counts for way in options(where, packing=packing, mode=mode)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _ways_again(slots: int, columns: bytes, packing: bool, mode: Mode) -> tuple[Counts, ...]:
+    """`_ways` by contents: of the maps that a search counts, nearly half have their diagonals where others have."""
+    conj, out, in_, steps = np.frombuffer(columns, dtype=np.int64).reshape(4, -1)
+    return _ways(Places(slots, conj, out, in_, steps), packing, mode)
 
 
 def _rows(gather: Gather, rows: IntArray) -> Places:

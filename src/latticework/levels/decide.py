@@ -24,13 +24,12 @@ from latticework.levels.depth import (
     polynomial_depth,
     public_value,
 )
+from latticework.levels.operands import Operands
 from latticework.levels.plan import (
     LADDER,
     PRODUCT,
     CipherState,
-    Drop,
     Encode,
-    Encrypt,
     LevelPlan,
     Negate,
     NumberOp,
@@ -38,14 +37,11 @@ from latticework.levels.plan import (
     Scale,
     Settle,
     State,
-    Step,
     after,
 )
 from latticework.levels.unroll import with_copies
 from latticework.packing.constants import ConstRef
 from latticework.techniques import ALL, Techniques
-
-TOP = 0
 
 
 def decide_levels(module: Module, techniques: Techniques = ALL, starts: Sequence[int] | None = None) -> LevelPlan:
@@ -67,62 +63,6 @@ def decide_levels(module: Module, techniques: Techniques = ALL, starts: Sequence
     decider.begin(module.body.args, at)
     decider.block(module.body, decider.outputs)
     return LevelPlan(module, "ckks", decider.states, decider.ops, loops, depth_of(module, levels))
-
-
-class Operands:
-    """The operands of one operation, and the steps on them so far."""
-
-    __slots__ = ("states", "steps")
-
-    def __init__(self, states: list[State]) -> None:
-        self.states = states
-        self.steps: list[tuple[int, Step]] = []
-
-    def step(self, number: int, step: Step) -> None:
-        """One more step on an operand."""
-        self.states[number] = after(self.states[number], step)
-        self.steps.append((number, step))
-
-    def cipher(self, number: int) -> CipherState:
-        """The state of an operand that is a ciphertext by now."""
-        state = self.states[number]
-        assert state is not None
-        return state
-
-    def encrypt(self, number: int, level: int = TOP) -> None:
-        """A public operand as a ciphertext."""
-        if self.states[number] is None:
-            self.step(number, Encrypt(level))
-
-    def settle(self, number: int) -> None:
-        """Nothing pending."""
-        step = settling(self.cipher(number))
-        if step is not None:
-            self.step(number, step)
-
-    def bring(self, number: int, level: int) -> None:
-        """Settled, at a level."""
-        if self.states[number] is None:
-            self.step(number, Encrypt(level))
-            return
-        self.settle(number)
-        if self.cipher(number).level != level:
-            self.step(number, Drop(level))
-
-    def meet(self) -> int:
-        """All of them settled, on the lowest level of any, or at the top; which that is."""
-        ciphers = [number for number, state in enumerate(self.states) if state is not None]
-        for number in ciphers:
-            self.settle(number)
-        level = min((self.cipher(number).level for number in ciphers), default=TOP)
-        for number in range(len(self.states)):
-            self.bring(number, level)
-        return level
-
-
-def settling(state: CipherState) -> Settle | None:
-    """The step that settles a value, if one does."""
-    return None if state.is_settled else Settle(state.degree > 1, state.scale != LADDER)
 
 
 class Decider:

@@ -13,10 +13,11 @@ from dataclasses import replace
 from latticework.dialects.vec import VecType
 from latticework.errors import UnsupportedError
 from latticework.ir import Module, Op, Value
-from latticework.levels.decide import TOP, Decider, Operands
+from latticework.levels.decide import Decider
 from latticework.levels.depth import Levels, public_value
 from latticework.levels.lazy_bfv import relinearized
-from latticework.levels.plan import CipherState, Encode, LevelPlan, NumberOp, Settle, State, after
+from latticework.levels.operands import Operands
+from latticework.levels.plan import TOP, CipherState, Encode, LevelPlan, NumberOp, Settle, State, after
 from latticework.packing.constants import ConstRef
 from latticework.techniques import ALL, Techniques
 

@@ -41,6 +41,7 @@ class Scale(NamedTuple):
         return power if self.over == 1.0 else f"{power} / {self.over:g}"
 
 
+TOP = 0  # the level that others are counted down from
 LADDER = Scale(1)
 PRODUCT = Scale(2)
 

@@ -46,7 +46,7 @@ def movement(circuit: ExactCircuit, schedule: Schedule) -> tuple[int, int, int]:
         for node in nodes:
             for position, operand in enumerate(circuit.operands[node]):
                 side = sides[position ^ schedule.exchanged[node]]
-                if circuit.packing_of(operand) == FREE:
+                if circuit.codes[operand] == INPUT and circuit.packing[circuit.groups[operand]] == FREE:
                     side.add(None)
                     continue
                 register = where.get(operand, ("group", circuit.groups[operand]))

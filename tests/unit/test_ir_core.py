@@ -62,8 +62,7 @@ def test_insertion_points(body):
     builder.before(last)
     first = builder.create(vec.NEG, [x])
     second = builder.create(vec.NEG, [x])
-    builder.at_end(body)
-    end = builder.create(vec.NEG, [x])
+    end = Builder(body).create(vec.NEG, [x])
     assert body.ops == [first, second, last, end]
 
 

@@ -8,7 +8,7 @@ the samples happen to meet. Half of the samples that are run are those of which 
 An error also moves the arguments of functions that come later, which must not leave the range that those are close on:
 so changes of arguments are measured as those of outputs are, even where no output would show them (what is normalised
 afterwards).
-Cost: `PATTERNS` runs a sample, for each function and once for all together.
+Cost: as many runs a sample as there are patterns (`_patterns`), for each function and once for all together.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ Pattern = Callable[[FloatArray], FloatArray]  # from arguments on [-1, 1] to num
 
 WAVES = (3, 8, 21)
 RANDOM = 4
-PATTERNS = 2 + 2 * len(WAVES) + RANDOM
 RUN_SAMPLES = 32  # for all functions of a program together, but at least LEAST_SAMPLES for each
 LEAST_SAMPLES = 4
 COMPARED_SAMPLES = 256

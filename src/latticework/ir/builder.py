@@ -29,12 +29,6 @@ class Builder:
         self.loc = loc
         self._anchor: Op | None = None
 
-    def at_end(self, block: Block) -> Self:
-        """Move the insertion point to the end of a block."""
-        self.block = block
-        self._anchor = None
-        return self
-
     def before(self, op: Op) -> Self:
         """Move the insertion point to just before an op that is in a block."""
         assert op.block is not None, f"{op.name} is in no block"

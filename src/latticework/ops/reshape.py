@@ -9,7 +9,6 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.ir.core import Value
-from latticework.layout.layout import Bit
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
@@ -74,17 +73,6 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
 
 def _reshape(a: FloatArray, shape: Shape) -> FloatArray:
     return a.reshape(shape)
-
-
-def axis_of_weight(weight: int, shape: Shape) -> Bit | None:
-    """The axis, and the weight along it, that a step of `weight` elements in C order walks; None if none does."""
-    stride = 1
-    for axis in reversed(range(len(shape))):
-        if stride <= weight < stride * shape[axis] and weight % stride == 0:
-            along = weight // stride
-            return (axis, along) if along & (along - 1) == 0 else None
-        stride *= shape[axis]
-    return None
 
 
 def lower(target: Target, a: Operand, shape: Shape) -> Value:

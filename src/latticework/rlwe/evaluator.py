@@ -20,7 +20,6 @@ from latticework.words.shown import counted, shown
 Params = TypeVar("Params", bound=ChainParameters)
 Keys = TypeVar("Keys", bound=EvaluationKeys[Any])
 Cipher = TypeVar("Cipher", bound=Ciphertext[Any])
-ALIGNED = ("add", "sub", "mul")  # operators on two operands; the others settle their operand and call the method
 
 
 class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):

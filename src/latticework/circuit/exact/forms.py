@@ -62,10 +62,6 @@ class ExactCircuit:
         """The inputs of a group, in order."""
         return [node for node, code in enumerate(self.codes) if code == INPUT and self.groups[node] == group]
 
-    def packing_of(self, node: int) -> int | None:
-        """How an input is packed; None for an operation."""
-        return self.packing[self.groups[node]] if self.codes[node] == INPUT else None
-
 
 @dataclass(frozen=True)
 class Schedule:

@@ -23,7 +23,7 @@ from latticework.codegen.bootstraps import (
     bootstrap_plan,
     failure_probability_log2,
     precision,
-    predicted_precision,
+    predict_precision,
 )
 from latticework.params import BOOTSTRAP_SETS, ModulusChain, bootstrap_chain
 from latticework.params.fingerprint import core_parameters
@@ -151,7 +151,7 @@ def main(
         fresh_bytes.append(case.context.memory.fresh - fresh)
         if number < len(which.split(",")):
             found[kind] = precision(case.decrypted(result), vectors[kind], real=real)
-    predicted = predicted_precision(chain, reached, slots=case.slots, real=real, iterations=iterations)
+    predicted = predict_precision(chain, reached, slots=case.slots, real=real, iterations=iterations)
     conditions: dict[str, Any] = {
         "set": name, "target": reached, "slots": case.slots, "real": real, "iterations": iterations,
         "threads": threads, "backend": case.context.backend, "insecure": chain.insecure,

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from latticework import __version__
-from latticework.commands.talk import DONE, EXIT_STATUS, INTERRUPTED, misused
+from latticework.commands.talk import DONE, EXIT_STATUS, INTERRUPTED, report_misuse
 
 UsageError: Any = typer.BadParameter.__base__  # typer's own name for it is private
 
@@ -88,7 +88,7 @@ class Commands(TyperGroup):
         try:
             status = super().main(words, prog_name, complete_var, False, *settings, **extra)
         except UsageError as error:
-            status = misused(error)
+            status = report_misuse(error)
         return sys.exit(status or DONE)
 
 

@@ -140,13 +140,15 @@ def debug_run(
     results = server.run(client.encrypt_checked(checked), watch=list(plan.watch), on_watch=compare)
     wanted = simulate(plan, ordered) if reference is None else interpret(reference[0], values)
     rows += [
-        _returned(plan, number, client.decrypted(output, results.tensors[output.name]).reveal(), np.asarray(want))
+        _describe_result(
+            plan, number, client.decrypted(output, results.tensors[output.name]).reveal(), np.asarray(want)
+        )
         for number, (output, want) in enumerate(zip(plan.client.outputs, wanted, strict=True))
     ]
     return DebugReport(tuple(rows))
 
 
-def _returned(plan: Plan, number: int, got: npt.NDArray[Any], want: npt.NDArray[Any]) -> DebugRow:
+def _describe_result(plan: Plan, number: int, got: npt.NDArray[Any], want: npt.NDArray[Any]) -> DebugRow:
     """A result of the program, at the line that made it."""
     output = plan.client.outputs[number]
     if plan.chain.plain_modulus:

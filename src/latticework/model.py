@@ -17,19 +17,19 @@ from latticework.cost import CostModel, Costs, client_costs, estimate
 from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.ir import Module, Value, interpret
-from latticework.plan.arguments import OutputLanes, returned, scattered
+from latticework.plan.arguments import OutputLanes, rebuild_result, scatter
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.report import Report, build_report
 from latticework.report.lanes_text import lanes_text
 from latticework.report.text_table import WIDTH
 from latticework.runtime import Client, Keys, PublicKeys, Server
-from latticework.runtime.arguments import encrypted_inputs, inputs_by_name
+from latticework.runtime.arguments import gather_inputs, inputs_by_name
 from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
 from latticework.runtime.server import DEFAULT_MEMORY
 from latticework.user.numbers import real_array
 from latticework.words.escaping import plain_text
-from latticework.words.shown import shown
+from latticework.words.shown import describe
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Model:
         raises  TraceError, ShapeError, DtypeError or RangeError for inputs that are not those of the program
         """
         spec = self.plan.client
-        values, extent = checked_inputs(spec, inputs, named)
+        values, extent = check_inputs(spec, inputs, named)
         outputs = simulate(self.plan, values, noise=_generator(noise))
         if extent is not None and extent.rows is not None:
             outputs = put_together(spec, extent, [list(stack) for stack in outputs])
@@ -127,7 +127,7 @@ class Model:
         spec, reference = self.plan.client, self._reference
         if reference is None:
             return self.simulate(*inputs, **named)
-        values, extent = checked_inputs(spec, inputs, named)
+        values, extent = check_inputs(spec, inputs, named)
         runs = []
         for run in range(1 if extent is None else extent.runs):
             pairs = zip(spec.inputs, values, strict=True)
@@ -145,8 +145,8 @@ class Model:
             outputs = [((array + modulus // 2) % modulus - modulus // 2).astype(np.int64) for array in outputs]
         ends = zip(outputs, self.plan.client.outputs, strict=True)
         flat = [np.reshape(array, (*array.shape[: array.ndim - len(o.shape)], -1)) for array, o in ends]
-        arrays = dict(zip((r.name for r in results), scattered(results, flat), strict=True))
-        return returned(results, lambda result: arrays[result.name])
+        arrays = dict(zip((r.name for r in results), scatter(results, flat), strict=True))
+        return rebuild_result(results, lambda result: arrays[result.name])
 
     def debug(self, *inputs: npt.ArrayLike | int, client: Client | None = None, **named: Any) -> DebugReport:
         """Run the program encrypted beside its plaintext; names the first line whose value is off beyond its bound.
@@ -198,7 +198,7 @@ class Model:
         raise TypeError("a Model is not pickled or copied; save(path) it, and read it with lw.load(path)")
 
     def __repr__(self) -> str:
-        return shown("Model", *self.plan.client.facts())
+        return describe("Model", *self.plan.client.facts())
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
@@ -207,7 +207,7 @@ class Model:
 load = Model.load
 
 
-def checked_inputs(
+def check_inputs(
     program: ClientSpec, arrays: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[list[Any], Extent | None]:
     """The inputs in order, as float64 arrays and integers, cut into runs (`in_runs`).
@@ -216,7 +216,7 @@ def checked_inputs(
     """
     given = inputs_by_name(program, arrays, named, linked=True)
     if program.arguments:
-        values: dict[str, Any] = dict(encrypted_inputs(program, given))
+        values: dict[str, Any] = dict(gather_inputs(program, given))
     else:
         values = {
             spec.name: _integer(program, spec, given[spec.name])

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from latticework.codegen.bootstraps import precision, predicted_precision
+from latticework.codegen.bootstraps import precision, predict_precision
 from latticework.commands.benchmarks import suites
 from latticework.params import bootstrap_chain
 
@@ -30,7 +30,7 @@ def test_all_kinds_of_data_keep_their_precision(name, target, real):
     rms = [f.rms_bits for f in found]
     assert min(rms) > 24.5 and max(rms) - min(rms) < 0.6
     assert min(f.worst_bits for f in found) > 22.5
-    predicted = predicted_precision(bootstrap.chain, target, real=real)
+    predicted = predict_precision(bootstrap.chain, target, real=real)
     assert abs(rms[0] - predicted.rms_bits) < 0.5
 
 

@@ -10,11 +10,11 @@ import latticework as lw
 from latticework import _core
 from latticework.circuit.emit import emit_vectors
 from latticework.circuit.graph import evaluate, graph_of
-from latticework.circuit.rewrite import improved
+from latticework.circuit.rewrite import improve
 from latticework.circuit.scalar_code import scalar_code
 from latticework.frontend import trace_circuit
 from latticework.ir import interpret, verify
-from latticework.plan.arguments import gathered, scattered
+from latticework.plan.arguments import gather, scatter
 
 WIDTH = 64
 MODULUS = (1 << 20) + 7  # any: it keeps numbers small enough for float64 slots
@@ -40,11 +40,11 @@ def check_vector_code(random, seed):
     circuit = random.circuit
     traced = trace_circuit(circuit)
     graph = graph_of(traced.module)
-    better = improved(graph)
+    better = improve(graph)
     values = random.values(np.random.default_rng(seed), 3)
     want = [int(x) % MODULUS for x in circuit(**values)]
     sizes = [len(group.labels) for group in graph.groups]
-    inputs = gathered(traced.arguments, sizes, values)
+    inputs = gather(traced.arguments, sizes, values)
     assert [int(x) % MODULUS for x in interpret(traced.module, inputs)] == want
     assert better.num_products <= graph.num_products
     for each in (graph, better):
@@ -58,7 +58,7 @@ def check_vector_code(random, seed):
         got = run_modulo(emitted.module, packed)
         held = [pack.unpack(out) for pack, out in zip(emitted.output_packs, got, strict=True)]
         assert [int(held[r][e]) % MODULUS for r, e in emitted.places] == want, name
-    assert [np.asarray(x).tolist() for x in scattered(traced.results, [np.array(want)])] == [want]
+    assert [np.asarray(x).tolist() for x in scatter(traced.results, [np.array(want)])] == [want]
 
 
 def run_modulo(module, inputs):

@@ -7,7 +7,7 @@ import numpy as np
 import schedule_cases
 from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 
-from latticework.circuit.record import recorded, scalar_counts
+from latticework.circuit.record import record_lanes, scalar_counts
 from latticework.plan.arguments import Argument, Branch, Link, Result
 from latticework.plan.circuits import CircuitWay
 from latticework.plan.placing import ConversionRecord, Ending, Placing, PlacingStep
@@ -39,7 +39,7 @@ def full_plan():
     y = v.op("mul", v.x[0], v.constant(np.arange(float(SLOTS))))
     plan = plan_of(v.done(v.matrix(y, np.eye(SLOTS, k=1))), small_chain(2))
     circuit, graph, result = schedule_cases.two_products()
-    made = recorded(
+    made = record_lanes(
         graph, result, method="found", names=circuit.names, groups=["x"], outputs=["y"],
         written=scalar_counts(graph.code), ways=[CircuitWay("found", 1.0, True), CircuitWay("other", 2.0, False)],
     )  # fmt: skip

@@ -6,7 +6,7 @@ import latticework as lw
 from latticework.circuit.graph import evaluate
 from latticework.compiler.circuits.pipeline import to_scalars
 from latticework.frontend.integers.arithmetic import Arithmetic
-from latticework.plan.arguments import gathered
+from latticework.plan.arguments import gather
 
 PLAIN_MODULUS = 786433
 
@@ -26,7 +26,7 @@ def checked(function, kinds, runs, *, modulus=PLAIN_MODULUS, price=by_depth):
     scalars = to_scalars(circuit, (), exact=True, arithmetic=Arithmetic(modulus, price))
     traced, groups = scalars.traced, scalars.written.groups
     values = {name: np.array([run[i] for run in runs]) for i, name in enumerate(names)}
-    stacks = gathered(traced.arguments, [len(g.labels) for g in groups], values)
+    stacks = gather(traced.arguments, [len(g.labels) for g in groups], values)
     inputs = [list(np.moveaxis(stack, -1, 0)) for stack in stacks]
     wanted = np.array([[int(x) for x in np.ravel(np.array(circuit(*run), dtype=object))] for run in runs])
     for graph in (scalars.written, scalars.graph):

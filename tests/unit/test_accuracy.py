@@ -9,7 +9,7 @@ import pytest
 
 import latticework as lw
 from latticework.accuracy import SHARE
-from latticework.accuracy.degrees import chosen
+from latticework.accuracy.degrees import choose_degrees
 from latticework.approx.chebyshev import max_error
 from latticework.approx.minimax import minimax
 from latticework.errors import PrecisionError, RangeError, ShapeError, UserError
@@ -253,7 +253,7 @@ def test_degrees_of_a_budget():
     for _ in range(50):
         uses = [Stub(10 ** rng.uniform(-2, 2)) for _ in range(rng.integers(1, 4))]
         parts = 10 ** rng.uniform(-2, 2, (2, len(uses)))
-        degrees = chosen(uses, parts)
+        degrees = choose_degrees(uses, parts)
         taken = parts @ [use.error(d) for use, d in zip(uses, degrees, strict=True)]
         assert np.all(taken <= 1.0)
         for number, degree in enumerate(degrees):
@@ -263,8 +263,8 @@ def test_degrees_of_a_budget():
             lower = [top if k == number else d for k, d in enumerate(tops)]
             if top:
                 assert np.any(parts @ [use.error(d) for use, d in zip(uses, lower, strict=True)] > 1.0)
-    assert chosen([Stub(1.0, given=3), Stub(1.0)], np.array([[0.01, 1.0]]))[0] == 3
-    assert chosen([Stub(1e200)], np.array([[1.0]])) is None
+    assert choose_degrees([Stub(1.0, given=3), Stub(1.0)], np.array([[0.01, 1.0]]))[0] == 3
+    assert choose_degrees([Stub(1e200)], np.array([[1.0]])) is None
 
 
 def test_degrees_that_are_not_settled_on_are_no_claim_that_none_would_do(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 from latticework.errors import ShapeError
 from latticework.layout import Layout
-from latticework.layout.alignment import aligned, around, meeting, merged, stretched
+from latticework.layout.alignment import align, around, meeting, merge, stretch
 from latticework.layout.conversions import direct
 from latticework.layout.forms import seeds
 from latticework.layout.iteration_space import boxes
@@ -17,8 +17,8 @@ parse = Layout.parse
 
 def met(a, b):
     """The text of the layout in which both lie, whichever comes first; None if they are not aligned."""
-    found = merged(parse(a), parse(b))
-    assert found == merged(parse(b), parse(a))
+    found = merge(parse(a), parse(b))
+    assert found == merge(parse(b), parse(a))
     return None if found is None else str(found)
 
 
@@ -71,9 +71,9 @@ def test_rules(a, b, box):
 def test_operands_of_elementwise_operations_agree_on_all_rolls():
     loops = Loops.elementwise((4, 4), (4, 4))
     diagonal, plain = parse("Roll(1,0)[1:4][0:4]"), parse("[1:4][0:4]")
-    assert merged(diagonal, diagonal) == diagonal
-    assert merged(diagonal, plain) is None
-    ways = aligned(loops, (diagonal, plain), around(loops, (diagonal, plain)))
+    assert merge(diagonal, diagonal) == diagonal
+    assert merge(diagonal, plain) is None
+    ways = align(loops, (diagonal, plain), around(loops, (diagonal, plain)))
     assert [way.operands for way in ways] == [(diagonal, diagonal), (plain, plain)]
 
 
@@ -81,13 +81,13 @@ def test_what_lies_alike_is_aligned_whatever_rolls_it_has():
     # Rolls in a circle, or of vectors by slots.
     for text in ("Roll(1,0)Roll(0,1)[0:4][1:4]", "Roll(0,1)[0:4];[1:4]"):
         layout = parse(text)
-        assert merged(layout, layout) == layout
-        assert merged(layout, layout.renumbered({0: 0})) == layout
+        assert merge(layout, layout) == layout
+        assert merge(layout, layout.renumbered({0: 0})) == layout
 
 
 def first_way(loops, layouts):
     """The operands and the result where both lie already."""
-    (way,) = aligned(loops, layouts, [meeting(loops, layouts)])
+    (way,) = align(loops, layouts, [meeting(loops, layouts)])
     return way.operands, way.result
 
 
@@ -110,7 +110,7 @@ def test_a_public_operand_goes_wherever_the_secret_one_lies():
     loops = Loops.elementwise((4, 4), (4, 4))
     lying = parse("Roll(1,0)[1:4][0:4]")
     assert meeting(loops, (lying, None)) is None
-    (way,) = aligned(loops, (lying, None), around(loops, (lying, None)))
+    (way,) = align(loops, (lying, None), around(loops, (lying, None)))
     assert (way.operands, way.result, way.box) == ((lying, None), lying, None)
 
 
@@ -119,8 +119,8 @@ def test_aligned_operands_of_a_product_meet_where_they_lie():
     layouts = parse("[0:4][R:4][1:4]"), parse("[R:4][1:4][0:4]")  # i j k, as in the paper
     box = meeting(loops, layouts)
     assert box == parse("[0:4][1:4][2:4]")
-    assert all(way.operands == layouts for way in aligned(loops, layouts, [box]))
-    assert parse("[0:4][1:4][G:4]") in [way.result for way in aligned(loops, layouts, [box])]
+    assert all(way.operands == layouts for way in align(loops, layouts, [box]))
+    assert parse("[0:4][1:4][G:4]") in [way.result for way in align(loops, layouts, [box])]
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_loops_of_products():
 
 def test_axes_are_added_where_there_is_room():
     layout = parse("[R:4][0:4][R:2]")
-    assert stretched(layout, (4, 4)) == parse("[R:2][1:2:2][0:4][1:2]")
-    assert stretched(layout, (4, 16)) == parse("[1:2:8];[1:4:2][0:4][1:2]")
+    assert stretch(layout, (4, 4)) == parse("[R:2][1:2:2][0:4][1:2]")
+    assert stretch(layout, (4, 16)) == parse("[1:2:8];[1:4:2][0:4][1:2]")
     # A repetition that rolls others stays.
-    assert stretched(parse("Roll(1,0)[R:4][0:4]"), (4, 4)) == parse("Roll(2,1)[1:4];[R:4][0:4]")
+    assert stretch(parse("Roll(1,0)[R:4][0:4]"), (4, 4)) == parse("Roll(2,1)[1:4];[R:4][0:4]")
 
 
 def boxes_of(loops, slots):
@@ -212,7 +212,7 @@ def test_products_in_every_box_sum_to_the_product(number):
     rng = np.random.default_rng(number)
     a, b = (rng.normal(size=shape) for shape in shapes)
     lying = [seeds(shape, slots)[0] for shape in shapes]
-    ways = list(aligned(loops, lying, boxes_of(loops, slots)))
+    ways = list(align(loops, lying, boxes_of(loops, slots)))
     tried = 0
     for way in ways:
         if way.result not in free_sums(way.box, loops.extents, loops.summed, keepdims=False):
@@ -233,9 +233,9 @@ def test_products_in_every_box_sum_to_the_product(number):
 def test_operands_in_every_box_are_aligned(number):
     """What boxes put together agrees with the rules."""
     loops, shapes, slots = CASES[number]
-    for way in aligned(loops, [seeds(shape, slots)[0] for shape in shapes], boxes_of(loops, slots)):
+    for way in align(loops, [seeds(shape, slots)[0] for shape in shapes], boxes_of(loops, slots)):
         sides = [loops.lifted(side, layout) for side, layout in enumerate(way.operands)]
-        assert merged(*sides) is not None, way.box
+        assert merge(*sides) is not None, way.box
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -244,7 +244,7 @@ def test_what_is_merged_lies_as_it_did(seed):
     found = list(boxes_of(Loops.matmul((4, 4), (4, 4)), int(rng.choice([16, 32, 64]))))
     box = found[rng.integers(len(found))]
     a, b = box.renumbered({0: 0, 2: 2}), box.renumbered({1: 1, 2: 2})
-    both = merged(a, b)
+    both = merge(a, b)
     assert both is not None
     x, y = rng.normal(size=(4, 1, 4)), rng.normal(size=(1, 4, 4))
     for array, own in ((x, a), (y, b)):

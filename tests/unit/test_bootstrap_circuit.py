@@ -7,7 +7,7 @@ import pytest
 from vec_cases import counted, primitives_of
 
 from latticework.analysis.simulate import simulate_slots
-from latticework.codegen.bootstraps import bootstrap_plan, precision, predicted_precision
+from latticework.codegen.bootstraps import bootstrap_plan, precision, predict_precision
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import FormatError, IrError, LevelError
 from latticework.expand.bootstrap import bootstrap_module, butterfly_maps
@@ -191,14 +191,14 @@ def test_precision_with_noise_is_alike_for_all_kinds_of_data(name, real, iterati
 )
 def test_precision_of_the_secure_sets(name, rms, worst):
     chain = bootstrap_chain(name)
-    found = predicted_precision(chain, chain.main.top - chain.floor)
+    found = predict_precision(chain, chain.main.top - chain.floor)
     assert found.rms_bits > rms and found.worst_bits > worst
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [1, 4, 10])
 def test_every_target_of_the_default_set_is_as_precise(target):
-    assert predicted_precision(bootstrap_chain("A14"), target, real=True).rms_bits > 24.5
+    assert predict_precision(bootstrap_chain("A14"), target, real=True).rms_bits > 24.5
 
 
 # -- keys and errors --------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from latticework.words.extension import explained
+from latticework.words.extension import explain
 
 TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
@@ -50,7 +50,7 @@ def test_an_extension_that_cannot_be_rebuilt_names_the_folder_and_the_remedy():
 )
 def test_other_faults_of_loading_are_told_apart(error, said):
     with pytest.raises(ImportError, match=said):
-        raise explained(error)
+        raise explain(error)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 import latticework as lw
 from latticework.circuit.graph import MUL, MUL_CONSTANT, Constant, GraphBuilder, InputGroup, evaluate
-from latticework.circuit.polynomials import shortened
+from latticework.circuit.polynomials import shorten_polynomials
 
 SIZE = 20
 
@@ -48,7 +48,7 @@ def assert_equal(graph, new):
 )
 def test_public_coefficients(written, degree, deep, products):
     graph = graph_of(lambda b, x: written(b, x[0], public(degree)))
-    new = shortened(graph)
+    new = shorten_polynomials(graph)
     assert (new.depth((MUL,)), new.num_products) == (deep, products)
     assert_equal(graph, new)
 
@@ -57,21 +57,21 @@ def test_public_coefficients(written, degree, deep, products):
 @pytest.mark.parametrize(("degree", "deep", "products"), [(4, 3, 5), (7, 3, 9), (8, 4, 10), (16, 5, 20)])
 def test_encrypted_coefficients(written, degree, deep, products):
     graph = graph_of(lambda b, x: written(b, x[-1], x[: degree + 1]))
-    new = shortened(graph)
+    new = shorten_polynomials(graph)
     assert (new.depth((MUL,)), new.num_products) == (deep, products)
     assert_equal(graph, new)
 
 
 def test_polynomials_of_one_number_share_powers():
     graph = graph_of(lambda b, x: [horner(b, x[0], public(8)), horner(b, x[0], public(8)[::-1])])
-    new = shortened(graph)
+    new = shorten_polynomials(graph)
     assert new.num_products <= 3 + 1 + 1
     assert_equal(graph, new)
 
 
 def test_polynomials_of_several_numbers_stay_alike():
     graph = graph_of(lambda b, x: [horner(b, x[i], public(8)) for i in range(4)])
-    assert shortened(graph).num_products == 4 * 4
+    assert shorten_polynomials(graph).num_products == 4 * 4
 
 
 def test_a_polynomial_of_a_sum_and_one_that_others_read():
@@ -81,7 +81,7 @@ def test_a_polynomial_of_a_sum_and_one_that_others_read():
         return [b.mul(value, x[2]), b.add(value, b.mul(x[1], x[2]))]
 
     graph = graph_of(compute)
-    new = shortened(graph)
+    new = shorten_polynomials(graph)
     assert new.depth((MUL,)) == 4 < graph.depth((MUL,))
     assert_equal(graph, new)
 
@@ -98,7 +98,7 @@ def test_a_polynomial_of_a_sum_and_one_that_others_read():
 )
 def test_what_is_short_already_is_kept(compute):
     graph = graph_of(compute)
-    assert shortened(graph) is graph
+    assert shorten_polynomials(graph) is graph
 
 
 def squared(b, x):
@@ -120,7 +120,7 @@ def test_any_circuit_keeps_its_outputs_and_gets_no_deeper(seed):
         return made[-3:]
 
     graph = graph_of(compute)
-    new = shortened(graph)
+    new = shorten_polynomials(graph)
     assert_equal(graph, new)
     assert new.depth((MUL,)) <= graph.depth((MUL,))
     assert new.depth((MUL, MUL_CONSTANT)) <= graph.depth((MUL, MUL_CONSTANT)) + 1

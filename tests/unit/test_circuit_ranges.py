@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.approx.intervals import MOST, bounded, minus, negative, plus, times
+from latticework.approx.intervals import MOST, make_interval, minus, negative, plus, times
 from latticework.errors import RangeError
-from latticework.runtime.arguments import checked_argument
+from latticework.runtime.arguments import check_argument
 
 EXACT = dict(scheme="bfv", ring_degree=1024, insecure=True)
 HUGE = 10**5000  # more digits than Python writes
@@ -29,7 +29,7 @@ def test_intervals_hold_what_they_are_computed_for_and_stay_small():
     for _ in range(200):
         ends = [int(s) * (1 << int(rng.choice(sizes))) for s in rng.integers(-3, 4, 4)]
         a, b = sorted(ends[:2]), sorted(ends[2:])
-        boxes = [bounded(*x) for x in (a, b)]
+        boxes = [make_interval(*x) for x in (a, b)]
         for x in (a[0], a[1]):
             for y in (b[0], b[1]):
                 cases = [(plus(*boxes), x + y), (minus(*boxes), x - y), (times(*boxes), x * y)]
@@ -99,4 +99,4 @@ def test_inputs_and_exponents_of_thousands_of_digits_are_refused_in_words():
         lw.compile(power, **EXACT)
     spec = lw.compile(plain, **EXACT).client().spec
     with pytest.raises(RangeError, match=r"circuit plain, input x holds about 2\^16610; whole numbers have at most 62"):
-        checked_argument(spec, spec.arguments[0], HUGE)
+        check_argument(spec, spec.arguments[0], HUGE)

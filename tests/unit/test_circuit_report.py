@@ -11,7 +11,7 @@ from tiny_plans import loop_plan
 
 import latticework as lw
 from latticework import _core
-from latticework.circuit.record import recorded, recorded_tensors, scalar_counts
+from latticework.circuit.record import record_lanes, record_tensors, scalar_counts
 from latticework.errors import FormatError
 from latticework.plan.circuits import MAX_LABEL, MAX_LANES, MAX_STEPS, CircuitWay, ScalarCounts
 from latticework.plan.codec import from_data, to_data
@@ -25,7 +25,7 @@ NASTY = '<script>alert("1")</script>&\'\x1b[31m\n'
 def record(case, outputs, groups, **more):
     circuit, graph, result = case
     written = scalar_counts(graph.code)
-    return recorded(
+    return record_lanes(
         graph, result, method="search", names=circuit.names, groups=groups, outputs=outputs, written=written, **more
     )
 
@@ -137,7 +137,7 @@ def plan():
 def test_plans_keep_the_schedule(plan):
     for made in (two_products(), blended(), long_product()):
         assert read_plan(write_plan(replace(plan, circuit=made))).circuit == made
-    lifted = recorded_tensors(
+    lifted = record_tensors(
         schedule_cases.two_products()[1], formulas=["result = a @ b"], written=ScalarCounts(2, 5, 0, 0, 0),
         ways=[CircuitWay("tensors", 0.5, True), CircuitWay("search", 0.75, False)],
     )  # fmt: skip
@@ -223,7 +223,7 @@ def test_names_from_programs_are_escaped():
 
 def test_tensors_are_told_by_formulas():
     graph = schedule_cases.two_products()[1]
-    made = recorded_tensors(graph, formulas=["result[i] = sum of a[i, k] * b[k]"], written=ScalarCounts(2, 5, 0, 0, 0))
+    made = record_tensors(graph, formulas=["result[i] = sum of a[i, k] * b[k]"], written=ScalarCounts(2, 5, 0, 0, 0))
     report = build_report(replace(loop_plan(), circuit=made))
     assert "sum of a[i, k] * b[k]" in report.text()
     assert "recognised as operations on arrays" in report.html()

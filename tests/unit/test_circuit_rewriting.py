@@ -16,7 +16,7 @@ from latticework.circuit.graph import (
     evaluate,
 )
 from latticework.circuit.ranges import bits_that_hold, intervals, overflowing
-from latticework.circuit.rewrite import balanced, improved, rewritten
+from latticework.circuit.rewrite import balance, improve, rewrite
 from latticework.circuit.rules import RULES, cancel, factor, minus, select
 
 ONE = Constant(1)
@@ -66,7 +66,7 @@ def assert_equal(a, b):
 def test_a_rule_makes_what_it_says(case):
     rule, compute, want = CASES[case]
     graph = graph_of(compute)
-    new = rewritten(graph, (rule,))
+    new = rewrite(graph, (rule,))
     assert counts(new) == want
     assert_equal(graph, new)
 
@@ -79,7 +79,7 @@ def test_products_that_something_else_reads_are_kept(case):
         return [compute(b, x), b.add(b.mul(x[0], x[1]), x[4])]
 
     graph = graph_of(shared)
-    assert counts(rewritten(graph, (rule,)))[MUL] == counts(graph)[MUL]
+    assert counts(rewrite(graph, (rule,)))[MUL] == counts(graph)[MUL]
 
 
 def random_graph(rng, operations=40):
@@ -98,7 +98,7 @@ def random_graph(rng, operations=40):
 @pytest.mark.parametrize("seed", range(20))
 def test_rewriting_keeps_outputs_and_adds_no_product(seed):
     graph = random_graph(np.random.default_rng(seed))
-    for new in (*(rewritten(graph, (rule,)) for rule in RULES), balanced(graph), improved(graph)):
+    for new in (*(rewrite(graph, (rule,)) for rule in RULES), balance(graph), improve(graph)):
         assert_equal(graph, new)
         assert new.num_products <= graph.num_products
 
@@ -110,7 +110,7 @@ def test_sums_and_products_become_trees():
             total, product = b.sub(total, b.neg(y)), b.mul(product, y)
         return [b.add(total, ONE), product]
 
-    graph = balanced(rewritten(graph_of(chain)))
+    graph = balance(rewrite(graph_of(chain)))
     assert graph.depth() == 3 and counts(graph)[ADD_CONSTANT] == 1
     assert_equal(graph_of(chain), graph)
 
@@ -123,13 +123,13 @@ def test_choices_between_sums_add_no_depth():
         return total
 
     assert graph_of(chain).depth() == 6
-    graph = improved(graph_of(chain))
+    graph = improve(graph_of(chain))
     assert graph.depth() == 1
     assert_equal(graph_of(chain), graph)
 
 
 def test_negations_leave_sums():
-    graph = improved(graph_of(lambda b, x: b.neg(b.add(b.neg(x[0]), b.neg(x[1])))))
+    graph = improve(graph_of(lambda b, x: b.neg(b.add(b.neg(x[0]), b.neg(x[1])))))
     assert counts(graph) == {ADD: 1} or NEG not in counts(graph)
 
 
@@ -196,13 +196,13 @@ def squared(b, p, q):
 def test_squares_are_completed_where_all_three_terms_are_there(case):
     compute, products = SQUARES[case]
     graph = graph_of(compute)
-    new = balanced(graph)
+    new = balance(graph)
     assert new.num_products == products <= graph.num_products
     assert_equal(graph, new)
 
 
 def test_a_square_that_something_else_reads_is_kept():
     graph = graph_of(lambda b, x: [squared(b, x[0], x[1]), b.mul(b.mul(x[0], x[1]), x[3])])
-    new = improved(graph)
+    new = improve(graph)
     assert new.num_products <= graph.num_products
     assert_equal(graph, new)

@@ -10,7 +10,7 @@ from latticework.frontend import trace_circuit
 from latticework.ir import interpret, verify
 from latticework.ir.parser import parse_module
 from latticework.ir.printer import print_module
-from latticework.plan.arguments import gathered, returned, scattered
+from latticework.plan.arguments import gather, rebuild_result, scatter
 
 
 def traced_values(circuit, values, weights=(), **options):
@@ -18,10 +18,10 @@ def traced_values(circuit, values, weights=(), **options):
     traced = trace_circuit(circuit, weights, **options)
     verify(traced.module)
     sizes = [value.type.count for value in traced.module.inputs]
-    outputs = interpret(traced.module, gathered(traced.arguments, sizes, values))
+    outputs = interpret(traced.module, gather(traced.arguments, sizes, values))
     held = np.array([x[()] for x in outputs], dtype=object)
-    arrays = dict(zip((r.name for r in traced.results), scattered(traced.results, [held]), strict=True))
-    return returned(traced.results, lambda r: arrays[r.name].tolist())
+    arrays = dict(zip((r.name for r in traced.results), scatter(traced.results, [held]), strict=True))
+    return rebuild_result(traced.results, lambda r: arrays[r.name].tolist())
 
 
 def codes(circuit, **options):

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from latticework.compiler.collecting import SELDOM, collected_seldom
+from latticework.compiler.collecting import SELDOM, collect_seldom
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def thresholds():
 
 def test_thresholds_come_back_when_the_last_has_left():
     gc.set_threshold(700, 10, 1000)
-    first, second = collected_seldom(), collected_seldom()
+    first, second = collect_seldom(), collect_seldom()
     first.__enter__()
     second.__enter__()
     assert gc.get_threshold() == (SELDOM[0], SELDOM[1], 1000)
@@ -28,7 +28,7 @@ def test_thresholds_come_back_when_the_last_has_left():
 
 def test_who_collects_nothing_goes_on_so():
     gc.set_threshold(0)
-    with pytest.raises(KeyError), collected_seldom():
+    with pytest.raises(KeyError), collect_seldom():
         assert gc.get_threshold()[0] == 0
         raise KeyError
     assert gc.get_threshold()[0] == 0

@@ -10,7 +10,7 @@ import latticework as lw
 from latticework.errors import LevelError, RangeError
 from latticework.params import Need, modulus_limit_bits, select_chain
 from latticework.params.bfv_chain import plain_prime
-from latticework.words.figures import large, outside, over, shown
+from latticework.words.figures import large, outside, over, write_value
 
 
 @pytest.mark.parametrize("limit", [0, 27, 214, 438])
@@ -28,7 +28,11 @@ def test_ranges_differ_in_print_where_they_differ():
 
 def test_large_numbers_are_powers_of_two():
     assert large(-(10**19)) == "-10000000000000000000" and large(-(1 << 20_000)) == "about -2^20000"
-    assert large(float("inf")) == "more than 2^1000" and shown(10**5000) == "about 2^16610" and shown("x") == "'x'"
+    assert (
+        large(float("inf")) == "more than 2^1000"
+        and write_value(10**5000) == "about 2^16610"
+        and write_value("x") == "'x'"
+    )
 
 
 @pytest.mark.parametrize("degree", [4096, 8192])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latticework import frontend as lw
-from latticework.accuracy import approximated
+from latticework.accuracy import approximate_functions
 from latticework.errors import RangeError, ShapeError
 from latticework.frontend.samples import LEAST_SAMPLES, REPEATED_VALUES, affordable_samples, samples_of
 from latticework.ir.interpret import interpret
@@ -46,7 +46,7 @@ def test_magnitudes_are_recorded():
 
 def test_approximated_program_is_close():
     calibrated = lw.calibrate(lw.trace(network), DATA)
-    found = approximated(calibrated, DATA, 7)
+    found = approximate_functions(calibrated, DATA, 7)
     module, records = found.module, found.fitted
     verify(module)
     assert not ops_named(module, "tensor.apply") and len(ops_named(module, "tensor.polynomial")) == 2
@@ -66,9 +66,9 @@ def test_range_given_by_the_user():
         return lw.tanh(x, range=(-9, 9), degree=21)
 
     calibrated = lw.calibrate(lw.trace(tight), DATA)
-    (record,) = approximated(calibrated, DATA, 8).fitted
+    (record,) = approximate_functions(calibrated, DATA, 8).fitted
     assert record.interval == (-9.0, 9.0) and record.degree == 21 and record.given
-    assert approximated(lw.trace(tight), DATA, 8).fitted == [record]
+    assert approximate_functions(lw.trace(tight), DATA, 8).fitted == [record]
 
 
 def test_data_outside_the_given_range():
@@ -84,7 +84,7 @@ def test_data_outside_the_given_range():
 
 def test_no_range_and_no_data():
     with pytest.raises(RangeError, match=r"relu: the range.*calibrate=data.*lw.relu\(x, range=") as caught:
-        approximated(lw.trace(network), DATA, 8)
+        approximate_functions(lw.trace(network), DATA, 8)
     assert caught.value.at.text == "hidden = lw.relu(x @ WEIGHT, degree=15)"
 
 
@@ -99,7 +99,7 @@ def test_values_in_loops_are_seen_in_every_iteration():
     lo, hi = 2.0, 3.0 + np.tanh(3.0 + np.tanh(3.0 + np.tanh(3.0)))
     assert apply.attrs["interval"] == pytest.approx((lo - 0.1 * (hi - lo), hi + 0.1 * (hi - lo)))
     assert module.inputs[0].origin.max_abs == 2.0
-    made = approximated(module, samples, 16).module
+    made = approximate_functions(module, samples, 16).module
     verify(made)
     np.testing.assert_allclose(interpret(made, samples[0])[0], growing(samples[0]["x"], 4), atol=2**-16)
 
@@ -111,7 +111,7 @@ def test_loops_never_entered_leave_the_range_open():
 
     module = lw.calibrate(lw.trace(skipped), [{"x": np.ones(2), "n": 0}])
     with pytest.raises(RangeError, match="range of its argument is not known"):
-        approximated(module, [{"x": np.ones(2), "n": 0}], 8)
+        approximate_functions(module, [{"x": np.ones(2), "n": 0}], 8)
 
 
 def test_polynomials_of_the_user_get_their_interval():
@@ -131,7 +131,7 @@ def test_constant_data_still_give_an_interval():
 
     for value in (0.0, -5.0):
         data = [{"x": np.full(2, value)}]
-        (record,) = approximated(lw.calibrate(lw.trace(flat), data), data, 8).fitted
+        (record,) = approximate_functions(lw.calibrate(lw.trace(flat), data), data, 8).fitted
         assert record.interval[0] < value < record.interval[1]
 
 
@@ -175,7 +175,7 @@ def test_input_ranges():
 
 def test_calibrated_modules_print_and_parse():
     module = lw.calibrate(lw.trace(network), DATA)
-    for stage in (module, approximated(module, DATA, 7).module):
+    for stage in (module, approximate_functions(module, DATA, 7).module):
         text = print_module(stage)
         assert print_module(parse_module(text, sources=stage.sources)) == text
 

@@ -18,7 +18,7 @@ from latticework.packing.constants import (
 from latticework.packing.loop_nests import diagonal_values as evaluation
 from latticework.packing.loop_nests import diagonals as structure
 from latticework.packing.loop_nests.copies import nearest, service
-from latticework.packing.loop_nests.diagonals import reached
+from latticework.packing.loop_nests.diagonals import find_diagonals
 from latticework.packing.loop_nests.sides import open_loops
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 
@@ -39,14 +39,14 @@ def way(request, monkeypatch):
 
 
 def forget():
-    reached.cache_clear()
+    find_diagonals.cache_clear()
     structure.structure.cache_clear()
 
 
 def agrees(gather, sources):
     """Structure and values are those of plain loops; returns the number of diagonals."""
     expected = dense(gather, sources)
-    assert [tuple(row) for row in reached(gather).tolist()] == sorted(expected)
+    assert [tuple(row) for row in find_diagonals(gather).tolist()] == sorted(expected)
     for (v, u, steps), values in expected.items():
         got = ConstRef(gather, steps, 0, 1.0, v, u).evaluate(sources)
         np.testing.assert_allclose(got, values, atol=1e-12)

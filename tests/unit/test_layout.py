@@ -10,7 +10,7 @@ from latticework.errors import LayoutError
 from latticework.frontend import Secret, for_loop, program, trace
 from latticework.ir import interpret, verify
 from latticework.layout import Layout, assign_layouts
-from latticework.layout.alignment import merged
+from latticework.layout.alignment import merge
 from latticework.layout.derive import with_axis
 from latticework.layout.layout import REPEATED, num_bits
 from latticework.layout_cost import Seconds, find_layouts, slots_needed
@@ -76,10 +76,10 @@ def test_merging_is_symmetric_and_keeps_both_operands_where_they_lie(seed):
     # Half of the time b agrees with a on some axes, so that alignment often exists.
     kept = {axis for axis in range(3) if rng.random() < 0.7}
     b = a.renumbered({axis: axis for axis in kept}) if seed % 2 else random_layout(rng)
-    both = merged(a, b)
-    assert both == merged(b, a)
-    assert merged(a, a) == a
-    assert merged(a, Layout.parse("[R:64]")) == a
+    both = merge(a, b)
+    assert both == merge(b, a)
+    assert merge(a, a) == a
+    assert merge(a, Layout.parse("[R:64]")) == a
     if seed % 2:
         assert both == a
     if both is None:
@@ -94,11 +94,11 @@ def test_merging_is_symmetric_and_keeps_both_operands_where_they_lie(seed):
 
 def test_operands_that_would_read_another_element_do_not_merge():
     parse = Layout.parse
-    assert merged(parse("[0:4][R:4]"), parse("[R:4][0:4]")) is None
-    assert merged(parse("[0:4][1:4]"), parse("[1:4][0:4]")) is None
-    assert merged(parse("[R:2][0:4]"), parse("[0:8]")) is None
-    assert merged(parse("[0:4]"), parse("[0:8]")) is None
-    assert merged(parse("[R:4][1:4]"), parse("[0:4][R:4]")) == parse("[0:4][1:4]")
+    assert merge(parse("[0:4][R:4]"), parse("[R:4][0:4]")) is None
+    assert merge(parse("[0:4][1:4]"), parse("[1:4][0:4]")) is None
+    assert merge(parse("[R:2][0:4]"), parse("[0:8]")) is None
+    assert merge(parse("[0:4]"), parse("[0:8]")) is None
+    assert merge(parse("[R:4][1:4]"), parse("[0:4][R:4]")) == parse("[0:4][1:4]")
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -7,7 +7,7 @@ import pytest
 
 from latticework.errors import LayoutError
 from latticework.layout import Layout
-from latticework.layout.forms import holds, in_order, joined, padded, seeds, skewed, sorted_vectors, tilings
+from latticework.layout.forms import holds, in_order, join, pad_shape, seeds, skew, sort_vectors, tilings
 from latticework.packing.pack import GAP, REPEAT
 
 parse = Layout.parse
@@ -15,7 +15,7 @@ SHAPES = [(), (1,), (5,), (3, 5), (16, 16), (32, 8), (4, 4, 4), (3, 2, 9), (1, 6
 
 
 def test_axes_are_padded_to_powers_of_two():
-    assert padded((1, 2, 3, 5, 64)) == (1, 2, 4, 8, 64)
+    assert pad_shape((1, 2, 3, 5, 64)) == (1, 2, 4, 8, 64)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -27,11 +27,11 @@ def test_seeds_are_distinct_and_hold_the_tensor_in_whole_vectors(shape, fill):
     x = np.arange(prod(shape), dtype=float).reshape(shape)
     for layout in found:
         assert layout.slots == slots
-        assert layout.count == max(1, prod(padded(shape)) // slots)
+        assert layout.count == max(1, prod(pad_shape(shape)) // slots)
         assert holds(layout, shape)
         pack = layout.pack_map(shape)
         np.testing.assert_array_equal(pack.unpack(pack.pack(x)), x)
-        assert sorted_vectors(layout) == layout
+        assert sort_vectors(layout) == layout
 
 
 def test_seeds_of_a_matrix():
@@ -61,12 +61,12 @@ def test_orders_are_of_all_axes():
 
 
 def test_vectors_have_one_order_and_rolls_follow():
-    assert sorted_vectors(parse("[1:4][0:2:2][R:2];[0:2]")) == parse("[R:2][0:2:2][1:4];[0:2]")
+    assert sort_vectors(parse("[1:4][0:2:2][R:2];[0:2]")) == parse("[R:2][0:2:2][1:4];[0:2]")
     rolled = parse("Roll(2,0)[1:4][R:2];[0:4][2:2]")
-    assert sorted_vectors(rolled) == parse("Roll(2,1)[R:2][1:4];[0:4][2:2]")
+    assert sort_vectors(rolled) == parse("Roll(2,1)[R:2][1:4];[0:4][2:2]")
     x = np.random.default_rng(0).normal(size=(4, 4, 2))
     before = rolled.pack_map(x.shape).pack(x).reshape(4, 2, 8)
-    after = sorted_vectors(rolled).pack_map(x.shape).pack(x).reshape(2, 4, 8)
+    after = sort_vectors(rolled).pack_map(x.shape).pack(x).reshape(2, 4, 8)
     np.testing.assert_array_equal(before.swapaxes(0, 1), after)
 
 
@@ -83,11 +83,11 @@ def test_vectors_have_one_order_and_rolls_follow():
     ],
 )  # fmt: skip
 def test_vectors_join_slots_of_their_axis(text, result):
-    assert joined(parse(text)) == parse(result)
+    assert join(parse(text)) == parse(result)
 
 
 def test_repetition_may_be_given_up_too():
-    assert joined(parse("[1:4];[1:4:4][R:4]"), (GAP, REPEAT)) == parse("[1:16]")
+    assert join(parse("[1:4];[1:4:4][R:4]"), (GAP, REPEAT)) == parse("[1:16]")
 
 
 def test_holding_asks_for_every_element_once():
@@ -103,14 +103,14 @@ def test_holding_asks_for_every_element_once():
 )
 def test_copies_turned_against_each_other_share_the_sums_of_a_product(extent, length, slots):
     """Each slot of the result's copies reads `turn` slots from its own on; together they read every element."""
-    layout = skewed((extent,), slots, length)
+    layout = skew((extent,), slots, length)
     x = np.arange(extent, dtype=float)
     pack = layout.pack_map((extent,))
     np.testing.assert_array_equal(pack.unpack(pack.pack(x)), x)
     held, length, turn = (
         pack.element_of_slot(),
-        padded((length,))[0],
-        padded((extent,))[0] * padded((length,))[0] // slots,
+        pad_shape((length,))[0],
+        pad_shape((extent,))[0] * pad_shape((length,))[0] // slots,
     )
     for place in range(length):
         copies = range(place, slots, length)
@@ -119,6 +119,6 @@ def test_copies_turned_against_each_other_share_the_sums_of_a_product(extent, le
 
 
 def test_copies_are_turned_only_where_there_is_room():
-    assert skewed((1024,), 1024, 64) is None
-    assert skewed((8,), 1024, 8) is None  # fewer products than slots
-    assert skewed((8, 8), 1024, 64) is None
+    assert skew((1024,), 1024, 64) is None
+    assert skew((8,), 1024, 8) is None  # fewer products than slots
+    assert skew((8, 8), 1024, 64) is None

@@ -8,14 +8,14 @@ import pytest
 import latticework as lw
 import latticework.compiler.lifting.program as program_of
 from latticework.circuit.graph import graph_of
-from latticework.circuit.nests import loops_in_shape, loops_of, replayed
+from latticework.circuit.nests import loops_in_shape, loops_of, replay
 from latticework.compiler.lifting import lift
 from latticework.compiler.lifting.check import agrees
 from latticework.errors import UserError
 from latticework.frontend.circuit import circuit, trace_circuit
 from latticework.frontend.circuit_inputs import matrix, scalar, vector
 from latticework.ir import interpret, verify
-from latticework.plan.arguments import returned, scattered
+from latticework.plan.arguments import rebuild_result, scatter
 
 RNG = np.random.default_rng(5)
 WEIGHTS = RNG.integers(-3, 4, (4, 6))  # zeros and ones among them
@@ -159,8 +159,8 @@ def test_lifted_programs_compute_what_the_function_does(function):
         elements = tuple(range(first, first + len(result.elements)))
         results.append(replace(result, elements=elements))
         first += len(elements)
-    by_name = {r.name: array for r, array in zip(results, scattered(results, outputs), strict=True)}
-    found = returned(results, lambda r: by_name[r.name])
+    by_name = {r.name: array for r, array in zip(results, scatter(results, outputs), strict=True)}
+    found = rebuild_result(results, lambda r: by_name[r.name])
     parts = expected if isinstance(expected, tuple) else [expected]
     for got, wanted in zip(found if isinstance(found, tuple) else [found], parts, strict=True):
         if isinstance(wanted, dict):
@@ -196,7 +196,7 @@ def test_a_wrong_guess_is_not_used(monkeypatch):
     graph = graph_of(traced.module)
     program = lift(graph, traced.arguments, traced.results)
     assert agrees(program.module, graph, traced.arguments, traced.results)
-    right = program_of.lifted
+    right = program_of.lift_circuit
 
     def wrong(*given):
         found = right(*given)
@@ -204,7 +204,7 @@ def test_a_wrong_guess_is_not_used(monkeypatch):
         nest = replace(last.nests[0], coefficients=np.float64(2.0))
         return replace(found, stages=(*found.stages[:-1], replace(last, nests=(nest,))))
 
-    monkeypatch.setattr(program_of, "lifted", wrong)
+    monkeypatch.setattr(program_of, "lift_circuit", wrong)
     assert lift(graph, traced.arguments, traced.results) is None
 
 
@@ -212,10 +212,10 @@ def test_a_wrong_guess_is_not_used(monkeypatch):
 def test_loops_of_a_sequence_replay_it(seed):
     rng = np.random.default_rng(seed)
     loops = [(int(rng.integers(2, 5)), rng.integers(-7, 8, 2)) for _ in range(int(rng.integers(0, 4)))]
-    sequence = np.stack([replayed(loops, channel) for channel in range(2)])
+    sequence = np.stack([replay(loops, channel) for channel in range(2)])
     found = loops_of(sequence)
     assert found is not None
-    assert np.array_equal(np.stack([replayed(found, channel) for channel in range(2)]), sequence)
+    assert np.array_equal(np.stack([replay(found, channel) for channel in range(2)]), sequence)
 
 
 def test_loops_end_at_the_axes_of_a_shape():

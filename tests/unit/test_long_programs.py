@@ -11,7 +11,7 @@ from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_sca
 from latticework.compiler.pipeline import VECTOR_PASSES, to_copies
 from latticework.dialects import scalar  # noqa: F401  (defines the ops)
 from latticework.ir import interpret, parse_module, print_module, run_passes, verify
-from latticework.keys import manifest, planned_keys
+from latticework.keys import manifest, plan_keys
 from latticework.levels import decide_levels, program_depth, write_levels
 from latticework.levels.depth import input_levels
 from latticework.ops.clearing import is_clear
@@ -61,7 +61,7 @@ def test_stages_of_vectors(program, length):
     assert not is_clear(made.body.terminator.operands[0], line(), {})
     chain = small_chain(1)
     primitives = run_passes(primitives_of(write_levels(decide_levels(made), chain), chain), PRIMITIVE_PASSES)
-    keys = planned_keys(primitives, chain)
+    keys = plan_keys(primitives, chain)
     code = emit_code(primitives, chain, keys)
     assert sum(len(block.code) for block in code.blocks) > length / 2
     assert manifest(primitives, keys, chain)

@@ -11,7 +11,7 @@ from latticework.ir import Block, Builder, Module, interpret
 from latticework.layout.iteration_space import boxes
 from latticework.layout.layout import Layout
 from latticework.ops.lowering import Operand, Target
-from latticework.ops.reduction import reduced
+from latticework.ops.reduction import reduce_axes
 from latticework.packing.constants import Access, Gather, LinearMap
 
 MODEL = CostModel.load()
@@ -75,7 +75,7 @@ def test_sums_take_a_mask_only_where_padding_may_hold_something(garbage):
     vectors = pack.pack(RNG.uniform(-1, 1, shape)) + garbage * (1 - held)
     for name, value in made.items():
         target = Target((6,), Layout.parse("[0:8][G:4]"), builder, {}, None)
-        total = reduced(target, Operand(shape, value, layout, None), (1,), keepdims=False)
+        total = reduce_axes(target, Operand(shape, value, layout, None), (1,), keepdims=False)
         is_masked = total.owner.name == "vec.linear_transform"
         assert is_masked == (name == "input")
         module = Module(block, ["x"], ["y", "z"])

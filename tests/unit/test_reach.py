@@ -14,7 +14,7 @@ from latticework.frontend.samples import samples_of
 from latticework.ir import interpret
 from latticework.levels import decide_levels, program_depth, write_levels
 from latticework.levels.extremes import Extremes, extremes
-from latticework.levels.held import are_apart, exactly, is_within, united
+from latticework.levels.held import are_apart, exactly, is_within, unite
 from latticework.levels.reach import reach
 from latticework.packing.constants import IntervalPolynomial
 from latticework.params.noise import secret_shares, tail_deviations
@@ -141,8 +141,8 @@ def test_many_intervals_are_held_by_one():
 def test_sources_tell_what_adds_up_as_deviations():
     x, y = frozenset([(1, 0)]), frozenset([(1, 3), (2, 0)])
     assert are_apart([x, y]) and not are_apart([x, x]) and not are_apart([x, None]) and are_apart([None])
-    assert united([x, y]) == {(1, 0), (1, 3), (2, 0)} and united([x, None]) is None
-    assert united([frozenset((n, 0) for n in range(600))]) is None
+    assert unite([x, y]) == {(1, 0), (1, 3), (2, 0)} and unite([x, None]) is None
+    assert unite([frozenset((n, 0) for n in range(600))]) is None
     a = exactly(np.zeros((1, 4)), np.ones((1, 4)))
     assert is_within(a, a) and not is_within(exactly(-np.ones((1, 4)), np.ones((1, 4))), a)
 

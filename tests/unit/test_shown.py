@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.words.shown import counted, shown, size
+from latticework.words.shown import count_noun, describe, size
 
 SECRET = 0.7318
 
@@ -69,6 +69,6 @@ def test_exact_programs_show_their_modulus():
 
 
 def test_pieces():
-    assert shown("Kind", "a", "", "b\n") == r"Kind(a, b\n)"
-    assert [counted(1, "key"), counted(1200, "key")] == ["1 key", "1,200 keys"]
+    assert describe("Kind", "a", "", "b\n") == r"Kind(a, b\n)"
+    assert [count_noun(1, "key"), count_noun(1200, "key")] == ["1 key", "1,200 keys"]
     assert [size(0), size(1234), size(999_999)] == ["0 B", "1.23 kB", "1.00 MB"]

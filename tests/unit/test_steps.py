@@ -18,7 +18,7 @@ from latticework.packing.loop_nests.baby_giant import (
     choose,
     count,
     options,
-    paired,
+    pair,
     places,
 )
 
@@ -116,7 +116,7 @@ def test_every_way_that_is_tried_counts_what_it_does(seed, monkeypatch):
         elif choice.packing == "inputs":
             made = where._replace(in_=np.unique(where.in_, return_inverse=True)[1] // 2)
         elif choice.packing == "diagonals":
-            out, in_, steps, _ = paired(blocks(where), 32, choice.split, choice.apart).T
+            out, in_, steps, _ = pair(blocks(where), 32, choice.split, choice.apart).T
             made = Places(32, np.zeros_like(out), out, in_, steps)
         found, ahead = choice.counts, choice.counts.rotations
         assert (found.babies, found.giants, found.hoists) == written_out(made, choice.split)
@@ -144,7 +144,7 @@ def test_pairs_of_diagonals_cover_each_once(seed):
     diagonals = tuple(Diagonal(s, splat(1.0, slots), False, v, u) for v, u, s in sorted(held))
     where = places(LinearMap(slots, explicit=diagonals, count_in=2, count_out=2))
     for apart in (1, 3, slots // 4, slots // 2):
-        firsts = paired(blocks(where), slots, Split(int(rng.choice([1, 4, 8]))), apart)
+        firsts = pair(blocks(where), slots, Split(int(rng.choice([1, 4, 8]))), apart)
         first = [(v, u, s % slots) for v, u, s, members in firsts.tolist() if members & 1]
         second = [(v, u, (s + apart) % slots) for v, u, s, members in firsts.tolist() if members & 2]
         assert sorted(first + second) == sorted(held)

@@ -9,7 +9,7 @@ import latticework as lw
 from latticework.compiler.pipeline import to_polynomials, to_vectors
 from latticework.errors import LevelError
 from latticework.frontend import trace
-from latticework.frontend.samples import assumed_samples
+from latticework.frontend.samples import assume_samples
 from latticework.levels import loop_spending, program_depth, spending
 from latticework.params import MAX_RING_LOG2, Need, levels_held, ring_that_holds
 
@@ -118,7 +118,7 @@ def test_a_straight_line_program_names_the_line_that_spends_most():
 def test_lines_add_up_to_the_depth():
     for program in (in_python(5), in_a_loop(4), guarded(4)):
         module = trace(program)
-        vectors = to_vectors(to_polynomials(module, assumed_samples(module), precision_bits=12.0, assumed=True).module)
+        vectors = to_vectors(to_polynomials(module, assume_samples(module), precision_bits=12.0, assumed=True).module)
         lines = spending(vectors.flat)
         assert sum(s.levels for s in lines) == program_depth(vectors.flat) == vectors.depth
         for loop in loop_spending(vectors.module, lines):

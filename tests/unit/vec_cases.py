@@ -12,7 +12,7 @@ from latticework.codegen.emit import emit_code
 from latticework.dialects import ckks, key, loop, rlwe, vec  # noqa: F401  (defines the ops)
 from latticework.expand import LevelPrices, choose_ways, expanding
 from latticework.ir import INDEX, Block, Builder, Module, Region, Value, run_passes, verify
-from latticework.keys import manifest, planned_keys
+from latticework.keys import manifest, plan_keys
 from latticework.levels import decide_levels, program_depth, write_levels
 from latticework.packing.constants import Access, ConstRef, Gather, IntervalPolynomial, LinearMap
 from latticework.packing.pack import PackDim, PackMap
@@ -133,7 +133,7 @@ def expanded(module: Module, chain: ModulusChain, **ways: Any) -> Module:
 def plan_of(module: Module, chain: ModulusChain, **ways: Any) -> Plan:
     """A plan of the module, its inputs and outputs the vectors themselves."""
     primitives = expanded(module, chain, **ways)
-    keys = planned_keys(primitives)
+    keys = plan_keys(primitives)
     code = emit_code(primitives, chain, keys)
     inputs, outputs = [], []
     for name, value in zip(primitives.input_names, primitives.inputs, strict=True):

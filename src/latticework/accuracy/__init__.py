@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.accuracy.degrees import chosen
+from latticework.accuracy.degrees import choose_degrees
 from latticework.accuracy.effects import Effects, with_polynomials
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
@@ -32,7 +32,7 @@ STEEPER = 64.0  # times that slopes may be found to be steeper in one attempt
 VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
 
 
-def approximated(
+def approximate_functions(
     module: Module, samples: Sequence[Sample], precision_bits: float, most_levels: int | None = None
 ) -> ApproximatedProgram:
     """Replace every function by a polynomial, of the degree that was given or of the lowest that is precise enough.
@@ -54,7 +54,7 @@ def approximated(
     seen_slopes, slopes = found.slopes()
     for _ in range(ATTEMPTS):
         parts = slopes / limits[:, None]
-        degrees = chosen(uses, parts)
+        degrees = choose_degrees(uses, parts)
         if degrees is None:
             raise refusal(uses, parts[:outputs], precision_bits)
         polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]
@@ -77,7 +77,7 @@ def approximated(
     levels = least_levels(made, {})
     if most_levels is not None and levels > most_levels and any(use.given is None for use in uses):
         raise too_deep(uses, degrees, levels, most_levels, precision_bits)
-    needed = _needed(uses, parts) if is_lossy else [None] * len(uses)
+    needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
     fitted = [
         Fitted(use.function.name, use.op.loc, use.interval, degree, error, use.given is not None, least)
         for use, degree, error, least in zip(uses, degrees, errors.tolist(), needed, strict=True)
@@ -85,6 +85,6 @@ def approximated(
     return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy)
 
 
-def _needed(uses: Sequence[FunctionUse], parts: FloatArray) -> Sequence[int | None]:
+def _find_needed(uses: Sequence[FunctionUse], parts: FloatArray) -> Sequence[int | None]:
     """The degrees that would be chosen if none were given."""
-    return chosen([use.free() for use in uses], parts) or [None] * len(uses)
+    return choose_degrees([use.free() for use in uses], parts) or [None] * len(uses)

@@ -24,7 +24,7 @@ STEPS = 8  # in which the common measure is found
 _KINK_CLASS = 4  # from which on errors of functions with kinks are told to fall by no more than a constant a class
 
 
-def chosen(uses: Sequence[FunctionUse], parts: FloatArray) -> list[int] | None:
+def choose_degrees(uses: Sequence[FunctionUse], parts: FloatArray) -> list[int] | None:
     """A degree for every use, those that are given as they are; None if no degrees of up to MAX_DEGREE do.
 
     parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes

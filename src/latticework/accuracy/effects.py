@@ -62,7 +62,7 @@ class Effects:
         self.pattern: Pattern = np.zeros_like
         self.arguments: list[list[FloatArray]] = []
         self.disturbed = self._disturbed()
-        pool = spaced(samples, affordable_samples(module, samples[0], _pooled(module, len(uses))))
+        pool = space_out(samples, affordable_samples(module, samples[0], _count_pool(module, len(uses))))
         exact = [self._run(sample) for sample in pool]
         most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
         chosen = self._telling(pool, exact, most)
@@ -82,7 +82,7 @@ class Effects:
             changes = np.nan_to_num([distances(*pair) for pair in pairs], nan=np.inf)
             for change in changes.T:
                 found.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * changes.shape[1]))].tolist())
-        return sorted({*found, *spaced(range(len(pool)), max(1, most // 2))})
+        return sorted({*found, *space_out(range(len(pool)), max(1, most // 2))})
 
     def _disturbed(self) -> Module:
         """The program with functions that are moved by the pattern, and keep their arguments."""
@@ -154,12 +154,14 @@ class Effects:
     def shifts(self, approximated: Module) -> FloatArray:
         """Largest change of every output by the polynomials themselves, on calibration samples."""
         most = np.zeros(len(self.magnitudes))
-        for sample in spaced(self.all_samples, affordable_samples(self.module, self.all_samples[0], COMPARED_SAMPLES)):
+        for sample in space_out(
+            self.all_samples, affordable_samples(self.module, self.all_samples[0], COMPARED_SAMPLES)
+        ):
             most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
         return most
 
 
-def _pooled(module: Module, uses: int) -> int:
+def _count_pool(module: Module, uses: int) -> int:
     """Samples among which those that tell most are looked for: more of small programs, where they take no time."""
     values = [value for op in module.walk() for value in op.results]
     elements = sum(prod(shape_of(v)) for v in values if isinstance(v.type, TensorType))
@@ -183,7 +185,7 @@ def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial]) 
     return rebuild(module, visit)
 
 
-def spaced(samples: Sequence[T], count: int) -> list[T]:
+def space_out(samples: Sequence[T], count: int) -> list[T]:
     """At most so many of them, evenly spaced."""
     numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
     return [samples[int(number)] for number in numbers]

@@ -37,7 +37,7 @@ def _block(block: Block, spent: Spent, degrees: Mapping[Op, int]) -> list[int]:
 def _regions(op: Op, before: list[int], spent: Spent, degrees: Mapping[Op, int]) -> list[int]:
     """Of a loop, or of a choice between two blocks."""
     if op.name != "loop.for":
-        sides = [_entered(region.block, before[1:], spent, degrees) for region in op.regions]
+        sides = [_enter(region.block, before[1:], spent, degrees) for region in op.regions]
         return [max(both) for both in zip(*sides, strict=True)]
     static = op.attrs.get("static_trip")
     trips = static if static is not None else op.attrs.get("at_most") or 1
@@ -45,11 +45,11 @@ def _regions(op: Op, before: list[int], spent: Spent, degrees: Mapping[Op, int])
     followed = min(trips, MOST_TURNS)
     last = carried
     for _ in range(followed):
-        last, carried = carried, _entered(op.regions[0].block, [0, *carried], spent, degrees)
+        last, carried = carried, _enter(op.regions[0].block, [0, *carried], spent, degrees)
     return [now + (trips - followed) * (now - earlier) for earlier, now in zip(last, carried, strict=True)]
 
 
-def _entered(block: Block, arguments: list[int], spent: Spent, degrees: Mapping[Op, int]) -> list[int]:
+def _enter(block: Block, arguments: list[int], spent: Spent, degrees: Mapping[Op, int]) -> list[int]:
     spent.update(zip(block.args, arguments, strict=True))
     return _block(block, spent, degrees)
 

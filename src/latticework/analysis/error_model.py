@@ -82,13 +82,13 @@ class ErrorModel:
 
     def add(self, a: Bound, b: Bound) -> Bound:
         """A sum or a difference."""
-        related = _related(a, b)
+        related = _add_related(a, b)
         return Bound(
             a.peak + b.peak,
             a.rms + b.rms if related else hypot(a.rms, b.rms),
             a.average + b.average if related else hypot(a.average, b.average),
             a.worst + b.worst,
-            _joined(a, b),
+            _join(a, b),
         )
 
     def mul(self, a: Bound, b: Bound) -> Bound:
@@ -97,9 +97,9 @@ class ErrorModel:
         return Bound(
             a.peak * b.peak,
             a.rms * b.rms,
-            hypot(from_a + from_b if _related(a, b) else hypot(from_a, from_b), a.average * b.average),
+            hypot(from_a + from_b if _add_related(a, b) else hypot(from_a, from_b), a.average * b.average),
             a.worst * b.peak + b.worst * a.peak + a.worst * b.worst,
-            _joined(a, b),
+            _join(a, b),
         )
 
     def key_product(self, a: Bound, slots: int, scale: float, level: int, track: int = 0) -> Bound:
@@ -131,7 +131,7 @@ def _noisy(a: Bound, average: float, worst: float, slots: int, scale: float) -> 
     return a.with_error(average * sqrt(slots) / scale, worst / sin(pi / (4 * slots)) / scale)
 
 
-def _related(a: Bound, b: Bound) -> bool:
+def _add_related(a: Bound, b: Bound) -> bool:
     if a is b:
         return True
     if a.lineage is None or b.lineage is None:
@@ -139,7 +139,7 @@ def _related(a: Bound, b: Bound) -> bool:
     return not a.lineage.isdisjoint(b.lineage)
 
 
-def _joined(a: Bound, b: Bound) -> frozenset[Source] | None:
+def _join(a: Bound, b: Bound) -> frozenset[Source] | None:
     if a.lineage is None or b.lineage is None:
         return None
     lineage = a.lineage | b.lineage

@@ -17,7 +17,7 @@ from latticework.plan.schema import Plan
 DIGIT_BITS = 13  # of a factor: times a residue of 49 bits, and as much carried over, it fits in 63 bits
 
 
-def centred(x: Slots, modulus: int) -> Slots:
+def centre(x: Slots, modulus: int) -> Slots:
     """Representatives nearest to zero."""
     rest = np.mod(x, modulus)
     return np.where(rest > modulus // 2, rest - modulus, rest)
@@ -26,12 +26,12 @@ def centred(x: Slots, modulus: int) -> Slots:
 def mul_mod(a: Slots, b: Slots, modulus: int) -> Slots:
     """Centred products of centred int64 residues modulo t < 2^49, without a wider type."""
     if modulus < 1 << 32:
-        return centred(a * b, modulus)
+        return centre(a * b, modulus)
     total: Slots = np.zeros(np.broadcast_shapes(a.shape, b.shape), dtype=np.int64)
     rest = np.mod(a, modulus)
     for shift in range(modulus.bit_length() // DIGIT_BITS * DIGIT_BITS, -1, -DIGIT_BITS):
         digit = (rest >> shift) & ((1 << DIGIT_BITS) - 1)
-        total = centred((total << DIGIT_BITS) + digit * b, modulus)
+        total = centre((total << DIGIT_BITS) + digit * b, modulus)
     return total
 
 
@@ -45,11 +45,11 @@ class BfvSimulation(Simulation):
 
     def run(self, arguments: Sequence[Item]) -> list[Item]:
         """Run on reduced inputs."""
-        return super().run([centred(a, self.modulus) if isinstance(a, np.ndarray) else a for a in arguments])
+        return super().run([centre(a, self.modulus) if isinstance(a, np.ndarray) else a for a in arguments])
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Item]:
         """The meaning of one instruction, reduced."""
-        return [centred(np.asarray(made), self.modulus) for made in super().step(site, operands)]
+        return [centre(np.asarray(made), self.modulus) for made in super().step(site, operands)]
 
     def hold(self, register: int, value: Item) -> None:
         """Tell whoever listens: every residue fits."""
@@ -64,7 +64,7 @@ class BfvSimulation(Simulation):
 
     def encoded(self, constant: ConstRef, scale: float) -> Slots:
         """Public integers."""
-        return centred(np.rint(constant.evaluate(self.plan.sources)).astype(np.int64), self.modulus)
+        return centre(np.rint(constant.evaluate(self.plan.sources)).astype(np.int64), self.modulus)
 
     def product(self, a: Slots, b: Slots) -> Slots:
         """Slot by slot, reduced, so that thousands of them can be added up."""

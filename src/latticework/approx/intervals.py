@@ -10,7 +10,7 @@ Public = int | float
 Interval = tuple[Public, Public]
 
 
-def bounded(low: Public, high: Public) -> Interval:
+def make_interval(low: Public, high: Public) -> Interval:
     """An interval around these ends, of whole numbers of few bits, or infinite to the outside."""
     if not low >= -MOST:
         low = -inf
@@ -21,12 +21,12 @@ def bounded(low: Public, high: Public) -> Interval:
 
 def plus(a: Interval, b: Interval) -> Interval:
     """Of a sum."""
-    return bounded(a[0] + b[0], a[1] + b[1])
+    return make_interval(a[0] + b[0], a[1] + b[1])
 
 
 def minus(a: Interval, b: Interval) -> Interval:
     """Of a difference."""
-    return bounded(a[0] - b[1], a[1] - b[0])
+    return make_interval(a[0] - b[1], a[1] - b[0])
 
 
 def times(a: Interval, b: Interval, *, same: bool = False) -> Interval:
@@ -35,7 +35,7 @@ def times(a: Interval, b: Interval, *, same: bool = False) -> Interval:
         corners = [_product(a[0], a[0]), _product(a[1], a[1]), *([0] if a[0] < 0 < a[1] else [])]
     else:
         corners = [_product(x, y) for x in a for y in b]
-    return bounded(min(corners), max(corners))
+    return make_interval(min(corners), max(corners))
 
 
 def negative(a: Interval) -> Interval:

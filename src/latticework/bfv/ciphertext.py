@@ -9,7 +9,7 @@ from latticework.bfv.parameters import Parameters
 from latticework.errors import UnsupportedError
 from latticework.rlwe import ciphertext
 from latticework.user.lines import user_loc
-from latticework.words.shown import shown
+from latticework.words.shown import describe
 
 
 class Plaintext(ciphertext.Plaintext):
@@ -46,7 +46,7 @@ class Plaintext(ciphertext.Plaintext):
 
     def __repr__(self) -> str:
         facts = f"2 x {self.parameters.row_slots} slots", f"t={self.parameters.plain_modulus}"
-        return shown("Plaintext", *self.parameters._ring, *facts)
+        return describe("Plaintext", *self.parameters._ring, *facts)
 
 
 class Ciphertext(ciphertext.Ciphertext[Parameters]):

@@ -14,22 +14,22 @@ from latticework.bfv.keys import PublicKey, SecretKey
 from latticework.bfv.parameters import Parameters
 from latticework.bfv.values import Integers, to_integers, to_residues
 from latticework.errors import ParameterMismatchError
-from latticework.rlwe.checks import fail, listed, located, needs
+from latticework.rlwe.checks import as_list, fail, locate, needs
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import check_parameters, need_parameters
-from latticework.words.shown import shown
+from latticework.words.shown import describe
 
 
 class Encoder:
     """Integer arrays to plaintexts and back (batching)."""
 
-    @located
+    @locate
     def __init__(self, parameters: Parameters) -> None:
         need_parameters("Encoder", parameters, Parameters)
         self.parameters = parameters
         self._core = _core.BfvEncoder(parameters.context)
 
-    @located
+    @locate
     def encode(self, values: npt.ArrayLike) -> Plaintext:
         """Integers of shape (2, n) with n <= N/2, or a vector that fills the rows, or one for all slots.
 
@@ -43,7 +43,7 @@ class Encoder:
         residues = to_residues(who, values, p.row_slots, p.plain_modulus)
         return Plaintext(self._core.encode(residues), p, self._core)
 
-    @located
+    @locate
     def decode(self, plaintext: Plaintext, dtype: npt.DTypeLike = np.int64) -> Integers:
         """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t)."""
         needs("decode: the plaintext", plaintext, Plaintext, "give what Encoder.encode made; decrypt takes ciphertexts")
@@ -54,7 +54,7 @@ class Encoder:
         return to_integers(who, self._core.decode(message), self.parameters.plain_modulus, dtype)
 
     def __repr__(self) -> str:
-        return shown("Encoder", *self.parameters._ring)
+        return describe("Encoder", *self.parameters._ring)
 
 
 class Encryptor:
@@ -63,7 +63,7 @@ class Encryptor:
     evaluator  whose keys the operators of the ciphertexts use; without one they can do all that needs no key
     """
 
-    @located
+    @locate
     def __init__(
         self, parameters: Parameters, key: PublicKey | SecretKey, *, evaluator: Evaluator | None = None
     ) -> None:
@@ -76,7 +76,7 @@ class Encryptor:
         self._core = _core.Encryptor(parameters.context, key.core)
         self._kind = "public" if isinstance(key, PublicKey) else "secret"
 
-    @located
+    @locate
     def encrypt(self, values: npt.ArrayLike | Plaintext, level: int | None = None) -> Ciphertext:
         """Encrypt integers, as `Encoder.encode` takes them, or a Plaintext; at the highest level if none is given."""
         plaintext = values if isinstance(values, Plaintext) else self._encoder._encoded("encrypt", values)
@@ -88,11 +88,11 @@ class Encryptor:
         """A ciphertext for each."""
         return [
             self.encrypt(v, level)
-            for v in listed("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
+            for v in as_list("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
         ]
 
     def __repr__(self) -> str:
-        return shown("Encryptor", *self.parameters._ring, f"{self._kind} key")
+        return describe("Encryptor", *self.parameters._ring, f"{self._kind} key")
 
 
 class Decryptor(KnowsOtherNames):
@@ -103,7 +103,7 @@ class Decryptor(KnowsOtherNames):
     the key.
     """
 
-    @located
+    @locate
     def __init__(self, parameters: Parameters, secret_key: SecretKey) -> None:
         need_parameters("Decryptor", parameters, Parameters)
         needs("Decryptor: the key", secret_key, SecretKey, "give keygen.secret_key()")
@@ -113,7 +113,7 @@ class Decryptor(KnowsOtherNames):
         self._encoder = Encoder(parameters)
         self._core = _core.BfvDecryptor(parameters.context, secret_key.core)
 
-    @located
+    @locate
     def decrypt(self, ciphertext: Ciphertext, dtype: npt.DTypeLike = np.int64) -> Integers:
         """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t); of degree 1 or 2, any level.
 
@@ -124,9 +124,9 @@ class Decryptor(KnowsOtherNames):
 
     def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.int64) -> list[Integers]:
         """The slots of each."""
-        return [self.decrypt(c, dtype) for c in listed("decrypt_many", ciphertexts, "give a list of ciphertexts")]
+        return [self.decrypt(c, dtype) for c in as_list("decrypt_many", ciphertexts, "give a list of ciphertexts")]
 
-    @located
+    @locate
     def noise_budget(self, ciphertext: Ciphertext) -> float:
         """Bits that the noise may still grow by; at 0 decryption fails, below 2 it is refused."""
         return self._core.noise_budget(self._own("noise_budget", ciphertext).core)
@@ -143,4 +143,4 @@ class Decryptor(KnowsOtherNames):
         return ciphertext
 
     def __repr__(self) -> str:
-        return shown("Decryptor", *self.parameters._ring, "secret key hidden")
+        return describe("Decryptor", *self.parameters._ring, "secret key hidden")

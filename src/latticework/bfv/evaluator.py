@@ -14,8 +14,8 @@ from latticework.bfv.parameters import Parameters
 from latticework.bfv.values import to_constant, to_residues
 from latticework.errors import LevelError, RangeError
 from latticework.rlwe import evaluator
-from latticework.rlwe.batches import batched
-from latticework.rlwe.checks import fail, located, needs, whole
+from latticework.rlwe.batches import batch
+from latticework.rlwe.checks import fail, locate, needs, whole
 from latticework.rlwe.parameters import check_parameters
 
 PlainOperand = Plaintext | npt.ArrayLike
@@ -40,12 +40,12 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
 
     # -- automatic alignment -----------------------------------------------------------------
 
-    @batched
+    @batch
     def settle(self, x: Ciphertext) -> Ciphertext:
         """Relinearise what is pending: degree 1."""
         return self.relinearize(self._own("settle", x))
 
-    @located
+    @locate
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level: the higher is brought down to the lower."""
         a, b = self.settle(self._own("aligned", a)), self.settle(self._own("aligned", b))
@@ -67,12 +67,12 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
 
     # -- sums and products -------------------------------------------------------------------
 
-    @batched
+    @batch
     def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a + b; with `align=False` at one level. b: a ciphertext, a Plaintext, an array or an integer."""
         return self._operate("add", a, b) if self.align else self._sum("add", self._own("add", a), b)
 
-    @batched
+    @batch
     def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a - b, as `add`."""
         return self._operate("sub", a, b) if self.align else self._sum("sub", self._own("sub", a), b)
@@ -90,7 +90,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         plain = self._plain(who, b)._as_addend(x.level)
         return self._out(self._core.add_plain(x.core, plain) if add else self._core.sub_plain(x.core, plain))
 
-    @batched
+    @batch
     def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a * b, of degree 2 for two ciphertexts of degree 1 at one level: sums of products then need one
         `relinearize`. b: a ciphertext, a Plaintext, an array or an integer.
@@ -100,12 +100,12 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         x = self._own("mul", a)
         return self._product("mul", x, b) if isinstance(b, Ciphertext) else self.mul_plain(x, b)
 
-    @batched
+    @batch
     def square(self, x: Ciphertext) -> Ciphertext:
         """x * x; of degree 2."""
         return self._operate("mul", x, x) if self.align else self._product("square", self._own("square", x), x)
 
-    @batched
+    @batch
     def mul_relin(self, a: Ciphertext, b: Ciphertext) -> Ciphertext:
         """a * b of two ciphertexts, relinearised in the division that ends the product: faster than one by one."""
         needs("mul_relin: the second operand", b, Ciphertext, "mul_plain takes public values, which stay at degree 1")
@@ -117,7 +117,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         self._factor(who, y)
         return self._out(self._bfv.mul(x.core, y.core, relin))
 
-    @batched
+    @batch
     def mul_plain(self, x: Ciphertext, values: PlainOperand) -> Ciphertext:
         """x * values, slot by slot: a Plaintext, an array, or an integer for every slot."""
         self._own("mul_plain", x)
@@ -125,7 +125,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
             return self._times("mul_plain", x, values)
         return self._out(self._core.mul_plain(x.core, self._plain("mul_plain", values)._as_factor(x.level)))
 
-    @batched
+    @batch
     def mul_int(self, x: Ciphertext, factor: int) -> Ciphertext:
         """x times a whole number between -t and t: the noise grows by the factor alone."""
         return self._times("mul_int", self._own("mul_int", x), whole("mul_int: factor", factor))
@@ -135,14 +135,14 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
 
     # -- degrees, levels, slots --------------------------------------------------------------
 
-    @batched
+    @batch
     def relinearize(self, x: Ciphertext) -> Ciphertext:
         """Degree 2 to degree 1 with the relinearisation key; degree 1 is left as it is."""
         if self._own("relinearize", x).degree == 1:
             return x
         return self._out(self._core.relinearize(x.core, self._relin_keys(x).core))
 
-    @batched
+    @batch
     def mod_switch(self, x: Ciphertext, level: int | None = None) -> Ciphertext:
         """The same slots under a smaller modulus, at a lower level, the next one if none is given: then all is cheaper.
 
@@ -151,12 +151,12 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         level = self._lower("mod_switch", self._own("mod_switch", x), level)
         return x if level == x.level else self._out(self._core.mod_down(x.core, (0, level), 1.0))
 
-    @batched
+    @batch
     def swap_rows(self, x: Ciphertext) -> Ciphertext:
         """The two rows exchanged, as rows[::-1]."""
         return self._conjugated("swap_rows", x)
 
-    @batched
+    @batch
     def inner_sum(self, x: Ciphertext, count: int | None = None, stride: int = 1) -> Ciphertext:
         """Slot i of a row becomes the sum of its slots i, i + stride, ..., `count` of them; the whole row if no count.
 

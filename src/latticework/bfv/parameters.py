@@ -17,9 +17,9 @@ from latticework.params.bfv_chain import (
 )
 from latticework.params.bfv_noise import ShapeNoiseModel
 from latticework.params.select import MAX_RING_LOG2, MIN_RING_LOG2
-from latticework.rlwe.checks import fail, located, whole
+from latticework.rlwe.checks import fail, locate, whole
 from latticework.rlwe.parameters import ChainParameters, need_parameters
-from latticework.words.shown import counted, shown
+from latticework.words.shown import count_noun, describe
 
 
 class Parameters(ChainParameters):
@@ -39,7 +39,7 @@ class Parameters(ChainParameters):
 
     scheme = "bfv"
 
-    @located
+    @locate
     def __init__(
         self,
         ring_degree: int,
@@ -62,7 +62,7 @@ class Parameters(ChainParameters):
         )  # fmt: skip
 
     @classmethod
-    @located
+    @locate
     def choose(
         cls,
         *,
@@ -154,14 +154,14 @@ class Parameters(ChainParameters):
     def __repr__(self) -> str:
         bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
         insecure = "INSECURE" if self.is_insecure else ""
-        levels = counted(self.levels, "level")
-        return shown("Parameters", *self._ring, levels, f"t={self.plain_modulus}", *bits, insecure)
+        levels = count_noun(self.levels, "level")
+        return describe("Parameters", *self._ring, levels, f"t={self.plain_modulus}", *bits, insecure)
 
 
 class NoiseModel(ShapeNoiseModel):
     """The noise of each operation on ciphertexts of these parameters. Operands of one operation are at one level."""
 
-    @located
+    @locate
     def __init__(self, parameters: Parameters) -> None:
         need_parameters("NoiseModel", parameters, Parameters)
         super().__init__(ChainShape(parameters.chain))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.rlwe.checks import one_of, type_text
-from latticework.user.arrays import as_array, forgotten
+from latticework.user.arrays import as_array, find_loss
 
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 
@@ -20,7 +20,7 @@ def to_residues(who: str, values: Any, row_slots: int, modulus: int) -> npt.NDAr
     values  of shape (2, n) or (1, n) with n <= N/2; or a vector of up to N, which fills the first row, then the second;
             or a single integer for all slots. Unsigned values lie in [0, t), signed ones in [-(t-1)/2, (t-1)/2]
     """
-    lost = forgotten(values)
+    lost = find_loss(values)
     if lost:
         raise DtypeError(f"{who}: got {lost}")
     try:

@@ -245,7 +245,7 @@ class GraphBuilder:
         return Graph(nodes, constants, self.groups, ends, tuple(self._lines[n] for n in order))
 
 
-def copied(builder: GraphBuilder, graph: Graph, number: int, made: Sequence[Operand]) -> Operand:
+def copy_node(builder: GraphBuilder, graph: Graph, number: int, made: Sequence[Operand]) -> Operand:
     """A node of a graph again, on what its operands have become."""
     code, left, right = graph.nodes[number]
     match code:
@@ -264,7 +264,7 @@ def copied(builder: GraphBuilder, graph: Graph, number: int, made: Sequence[Oper
     return builder.mul(made[left], Constant(graph.constants[right]))
 
 
-def finished(builder: GraphBuilder, graph: Graph, made: Sequence[Operand]) -> Graph:
+def finish(builder: GraphBuilder, graph: Graph, made: Sequence[Operand]) -> Graph:
     """The graph whose outputs are what those of another one have become."""
     return builder.finished([made[o] if isinstance(o, int) else o for o in graph.outputs])
 
@@ -290,7 +290,7 @@ def graph_of(module: Module) -> Graph:
     made: dict[Value, Operand] = {}
     for op in module.body.ops[:-1]:
         builder.line = op.loc
-        made[op.result] = _made(builder, op, [made[v] for v in op.operands if v in made])
+        made[op.result] = _make(builder, op, [made[v] for v in op.operands if v in made])
     return builder.finished([made[v] for v in module.body.terminator.operands])
 
 
@@ -300,7 +300,7 @@ def _label(value: Value) -> str:
     return origin.name + (f"[{', '.join(map(str, origin.position))}]" if origin.position else "")
 
 
-def _made(builder: GraphBuilder, op: Op, operands: list[Operand]) -> Operand:
+def _make(builder: GraphBuilder, op: Op, operands: list[Operand]) -> Operand:
     match op.name:
         case "scalar.element":
             return builder.input(op.operands[0].index, op.attrs["number"])
@@ -339,10 +339,10 @@ def evaluate(graph: Graph, inputs: Sequence[Sequence[Any]], modulus: int | None 
                 value = values[left] + graph.constants[right]
             case _:
                 value = values[left] * graph.constants[right]
-        values.append(value if modulus is None else centred(value, modulus))
+        values.append(value if modulus is None else centre(value, modulus))
     return [values[o] if isinstance(o, int) else o.value for o in graph.outputs]
 
 
-def centred(value: Any, modulus: int) -> Any:
+def centre(value: Any, modulus: int) -> Any:
     """The representative nearest to 0."""
     return (value + modulus // 2) % modulus - modulus // 2

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from latticework.circuit.graph import ADD_CONSTANT, BINARY, INPUT, MUL_CONSTANT, Constant, Graph, Node
-from latticework.circuit.nests import Nest, Numbers, Reading, Reals, Stage, loops_in_shape, replayed
-from latticework.circuit.terms import Terms, flattened
+from latticework.circuit.nests import Nest, Numbers, Reading, Reals, Stage, loops_in_shape, replay
+from latticework.circuit.terms import Terms, flatten_sums
 from latticework.ir import Loc
 from latticework.plan.arguments import Argument, Result
 
@@ -39,12 +39,12 @@ class Lifted:
     lines: tuple[Loc, ...]
 
 
-def lifted(graph: Graph, arguments: Sequence[Argument], results: Sequence[Result]) -> Lifted | None:
+def lift_circuit(graph: Graph, arguments: Sequence[Argument], results: Sequence[Result]) -> Lifted | None:
     """The loop nests of a circuit, or None."""
     if not graph.ends:
         return None
     graph = _with_sums(graph, results)
-    found = flattened(graph, graph.ends)
+    found = flatten_sums(graph, graph.ends)
     return None if found is None else _Lift(graph, arguments, results, *found).run()
 
 
@@ -214,7 +214,7 @@ class _Lift:
             for order in _orders(sides):
                 ordered = np.stack([np.take_along_axis(side, order, axis=1) for side in sides])
                 by_turn = np.take_along_axis(coefficients, order, axis=1)
-                nest = _replayed(ordered, arrays, by_turn, shape)
+                nest = _replay(ordered, arrays, by_turn, shape)
                 if nest is not None:
                     return nest
         if len(arrays) == 1:
@@ -245,10 +245,10 @@ def _sides(places: Numbers, arrays: list[int], shape: tuple[int, ...]) -> Iterat
     yield places
     if len(arrays) == 2 and arrays[0] == arrays[1]:
         yield np.sort(places, axis=0)
-        yield from _matched(np.sort(places, axis=0), shape)
+        yield from _match(np.sort(places, axis=0), shape)
 
 
-def _matched(places: Numbers, shape: tuple[int, ...]) -> Iterator[Numbers]:
+def _match(places: Numbers, shape: tuple[int, ...]) -> Iterator[Numbers]:
     """Factors exchanged where one stride an axis of the result says so; each axis may walk either factor, or both.
 
     As in the products of a matrix with its own transpose, where a[i] * a[j] and a[j] * a[i] are one number.
@@ -279,14 +279,14 @@ def _orders(places: Numbers) -> Iterator[Numbers]:
     yield np.broadcast_to(np.arange(places.shape[2]), places.shape[1:])
 
 
-def _replayed(places: Numbers, arrays: list[int], coefficients: Reals, shape: tuple[int, ...]) -> Nest | None:
+def _replay(places: Numbers, arrays: list[int], coefficients: Reals, shape: tuple[int, ...]) -> Nest | None:
     """The nest that reads these places, or None."""
     outer = loops_in_shape(places[:, :, 0], shape)
     inner = loops_in_shape(places[:, 0, :], (places.shape[2],))
     if outer is None or inner is None:
         return None
     for channel, read in enumerate(places):
-        wanted = read[0, 0] + replayed(outer, channel)[:, None] + replayed(inner, channel)[None, :]
+        wanted = read[0, 0] + replay(outer, channel)[:, None] + replay(inner, channel)[None, :]
         if not np.array_equal(wanted, read):
             return None
     loops = outer + inner

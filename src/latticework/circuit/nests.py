@@ -80,7 +80,7 @@ def loops_in_shape(sequence: Numbers, shape: tuple[int, ...]) -> list[tuple[int,
     return found
 
 
-def replayed(loops: list[tuple[int, Numbers]], channel: int) -> Numbers:
+def replay(loops: list[tuple[int, Numbers]], channel: int) -> Numbers:
     """What loops add to a channel, turn by turn."""
     total = np.zeros(1, dtype=np.int64)
     for extent, step in loops:

@@ -29,8 +29,8 @@ from latticework.circuit.graph import (
     InputGroup,
     Operand,
     Public,
-    copied,
-    finished,
+    copy_node,
+    finish,
 )
 
 LEAST_DEGREE, MOST_DEGREE = 3, 256
@@ -78,7 +78,7 @@ class NodePolynomial:
         return _polynomial(self.base, found)
 
 
-def shortened(graph: Graph) -> Graph:
+def shorten_polynomials(graph: Graph) -> Graph:
     """The graph with polynomials evaluated in fewer products in a row, or as deep with fewer products."""
     found = _Finder(graph).found()
     if not found:
@@ -101,10 +101,10 @@ def shortened(graph: Graph) -> Graph:
         builder.line = graph.lines[number]
         if number in chosen:
             polynomial, way = chosen[number]
-            made.append(_evaluated(builder, polynomial, made, way))
+            made.append(_evaluate(builder, polynomial, made, way))
         else:
-            made.append(copied(builder, graph, number, made))
-    return finished(builder, graph, made)
+            made.append(copy_node(builder, graph, number, made))
+    return finish(builder, graph, made)
 
 
 class _Finder:
@@ -143,7 +143,7 @@ class _Finder:
             constant = -1 if code == NEG else self.graph.constants[right]
             found = None
             if one is not None:
-                found = one.plus({0: {-1: constant}}) if code == ADD_CONSTANT else _scaled(one, constant)
+                found = one.plus({0: {-1: constant}}) if code == ADD_CONSTANT else _scale(one, constant)
         elif code == MUL:
             found = self._product(left, right)
         else:
@@ -188,7 +188,7 @@ class _Finder:
             return one.plus({0: {right: sign}})
         if other is not None and other.base != right and (one is None or one.base == left):
             self.used.add(left)
-            return _scaled(other, sign).plus({0: {left: 1}})
+            return _scale(other, sign).plus({0: {left: 1}})
         return None
 
 
@@ -198,7 +198,7 @@ def _polynomial(base: int, coefficients: Mapping[int, Coefficient]) -> NodePolyn
     return NodePolynomial(base, {k: c for k, c in kept.items() if c})
 
 
-def _scaled(polynomial: NodePolynomial, factor: Public) -> NodePolynomial:
+def _scale(polynomial: NodePolynomial, factor: Public) -> NodePolynomial:
     return NodePolynomial(polynomial.base, {}).plus(polynomial.coefficients, factor)
 
 
@@ -213,7 +213,7 @@ class PolynomialWay:
     is_binary: bool
 
 
-def _evaluated(
+def _evaluate(
     builder: GraphBuilder,
     polynomial: NodePolynomial,
     made: Mapping[int, Operand] | Sequence[Operand],
@@ -295,7 +295,7 @@ def _price(
     inputs += sorted({polynomial.base for polynomial in polynomials.values()} - set(inputs))
     builder = GraphBuilder([InputGroup("x", "free", (), tuple(map(str, inputs)))])
     made: dict[int, Operand] = {node: builder.input(0, i) for i, node in enumerate(inputs)}
-    ends = [_evaluated(builder, p, made, way) for p in polynomials.values()]
+    ends = [_evaluate(builder, p, made, way) for p in polynomials.values()]
 
     def depth(codes: tuple[int, ...]) -> int:
         own = [depths[node] for node in inputs]

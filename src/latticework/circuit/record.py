@@ -37,7 +37,7 @@ def scalar_counts(codes: Sequence[int]) -> ScalarCounts:
     return ScalarCounts(n[MUL], n[ADD] + n[SUB], n[NEG], n[MUL_CONSTANT], n[ADD_CONSTANT])
 
 
-def recorded(
+def record_lanes(
     circuit: _core.lanes.ScalarCircuit,
     program: _core.lanes.VectorProgram,
     *,
@@ -54,7 +54,7 @@ def recorded(
     written  operations before the circuit was simplified
     """
     width, code, ends = circuit.width, program.code, program.outputs
-    ops, held, taken = _followed(code, width, _may_read(code, ends, width))
+    ops, held, taken = _follow(code, width, _may_read(code, ends, width))
     read = _read(code, ends, ops, taken, width)
     in_use = sorted(set[int]().union(*read)) if read else []
     shown = set(in_use[:MAX_LANES])
@@ -74,7 +74,7 @@ def recorded(
         steps.append(
             LaneStep(
                 op, -1 if op == "input" else left, right if binary else -1,
-                _signed(code[number].steps, width), code[number].stage, name, lanes,
+                _sign_steps(code[number].steps, width), code[number].stage, name, lanes,
             )
         )  # fmt: skip
     named = tuple((name, register, lane) for name, (register, lane) in zip(outputs, ends, strict=True))
@@ -84,7 +84,7 @@ def recorded(
     )  # fmt: skip
 
 
-def recorded_tensors(
+def record_tensors(
     circuit: _core.lanes.ScalarCircuit,
     *,
     formulas: Sequence[str],
@@ -98,7 +98,7 @@ def recorded_tensors(
     )
 
 
-def _signed(steps: int, width: int) -> int:
+def _sign_steps(steps: int, width: int) -> int:
     """The shortest way round."""
     return (steps + width // 2) % width - width // 2
 
@@ -117,9 +117,7 @@ def _may_read(code: Code, ends: Ends, width: int) -> list[set[int]]:
     return _read(code, ends, [OPS[one.code] for one in code], [none] * len(code), width)
 
 
-def _followed(
-    instructions: Code, width: int, may_read: Sequence[set[int]]
-) -> tuple[list[str], list[Held], list[Taken]]:
+def _follow(instructions: Code, width: int, may_read: Sequence[set[int]]) -> tuple[list[str], list[Held], list[Taken]]:
     """What every instruction is, the scalar value in each lane that may be read, as far as that is known, and the lanes
     that an addition takes over from either operand.
 

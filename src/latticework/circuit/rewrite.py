@@ -1,6 +1,6 @@
 """rewrite: the same outputs by fewer products, and by sums and products that are as shallow as can be.
 
-Rules (`rules.py`) look at one operation and what makes its operands. `balanced` then flattens sums and products and
+Rules (`rules.py`) look at one operation and what makes its operands. `balance` then flattens sums and products and
 joins the shallowest terms first, as Huffman codes are built.
 """
 
@@ -22,16 +22,16 @@ from latticework.circuit.graph import (
     Graph,
     GraphBuilder,
     Operand,
-    copied,
-    finished,
+    copy_node,
+    finish,
 )
 from latticework.circuit.rules import RULES, SUMS, Match, Rule
-from latticework.circuit.squares import SumOfSquares, completed
+from latticework.circuit.squares import SumOfSquares, complete_squares
 
 ADD_HEIGHT, MUL_HEIGHT = 1, 10  # of one operation, where sums are joined: products take about ten times as long
 
 
-def rewritten(graph: Graph, rules: tuple[Rule, ...] = RULES) -> Graph:
+def rewrite(graph: Graph, rules: tuple[Rule, ...] = RULES) -> Graph:
     """The graph with every operation replaced by what the first rule that applies makes of it."""
     builder, uses = GraphBuilder(graph.groups), graph.uses()
     made: list[Operand] = []
@@ -48,11 +48,11 @@ def rewritten(graph: Graph, rules: tuple[Rule, ...] = RULES) -> Graph:
         if node.code in (ADD, SUB, MUL, NEG):
             match = Match(builder, node.code, left, right, alone[0], alone[-1])
             found = next((new for rule in rules if (new := rule(match)) is not None), None)
-        made.append(copied(builder, graph, number, made) if found is None else found)
-    return finished(builder, graph, made)
+        made.append(copy_node(builder, graph, number, made) if found is None else found)
+    return finish(builder, graph, made)
 
 
-def balanced(graph: Graph) -> Graph:
+def balance(graph: Graph) -> Graph:
     """Sums and products re-associated: of their terms the shallowest are joined first."""
     builder, uses = GraphBuilder(graph.groups), graph.uses()
     heights: list[int] = []  # of the new graph's nodes
@@ -81,7 +81,7 @@ def balanced(graph: Graph) -> Graph:
                 made.append(joined([made[i] for i in _factors(graph, inner, number)], builder.mul))
             case 6:
                 made.append(builder.mul(made[node.left], Constant(graph.constants[node.right])))
-            case _ if (found := completed(graph, uses, number)) is not None:
+            case _ if (found := complete_squares(graph, uses, number)) is not None:
                 made.append(_sum_of(builder, made, found, joined))
             case _:
                 plus, less, constant = _terms(graph, inner, number)
@@ -89,7 +89,7 @@ def balanced(graph: Graph) -> Graph:
                 if less:
                     total = builder.sub(total, joined([made[i] for i in less], builder.add))
                 made.append(builder.add(total, Constant(constant)))
-    return finished(builder, graph, made)
+    return finish(builder, graph, made)
 
 
 def _sum_of(builder: GraphBuilder, made: list[Operand], found: SumOfSquares, joined: Callable[..., Operand]) -> Operand:
@@ -161,10 +161,10 @@ def _height(builder: GraphBuilder, heights: list[int], operand: Operand) -> int:
     return heights[operand]
 
 
-def improved(graph: Graph) -> Graph:
+def improve(graph: Graph) -> Graph:
     """All rewriting, until it finds nothing more to share (three rounds at most)."""
     for _ in range(3):
-        new = balanced(rewritten(graph))
+        new = balance(rewrite(graph))
         if new.nodes == graph.nodes:
             break
         graph = new

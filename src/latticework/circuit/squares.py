@@ -34,7 +34,7 @@ class SumOfSquares:
     constant: Public
 
 
-def completed(graph: Graph, uses: Sequence[int], number: int) -> SumOfSquares | None:
+def complete_squares(graph: Graph, uses: Sequence[int], number: int) -> SumOfSquares | None:
     """The sum that a node is, with squares completed; None where there are none.
 
     uses  how often each node is read

@@ -101,7 +101,7 @@ class Flattener:
         return found if np.all(np.abs(found.coefficient) <= EXACT) else None
 
 
-def flattened(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, Terms] | None:
+def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, Terms] | None:
     """The nodes that are sums (outputs and all that products read, inputs apart), ascending, and their terms."""
     flattener = Flattener(graph)
     known = np.zeros(0, dtype=np.int64)

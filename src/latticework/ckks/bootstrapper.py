@@ -105,7 +105,7 @@ class Bootstrapper(PlannedOperation):
 
     def predicted_precision(self) -> Precision:
         """Bits that uniform random slots keep, by the noise model: root mean square, and the worst slot. Seconds."""
-        return bootstrapping.predicted_precision(
+        return bootstrapping.predict_precision(
             self.parameters.chain,
             self.target_level - self.floor,
             slots=self._slots,

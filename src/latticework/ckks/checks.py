@@ -11,7 +11,7 @@ import numpy.typing as npt
 from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError
 from latticework.packing.embedding import unembed
 from latticework.rlwe.checks import fail, type_text
-from latticework.user.arrays import as_array, forgotten
+from latticework.user.arrays import as_array, find_loss
 
 ComplexArray = npt.NDArray[np.complex128]
 SCALE_TOLERANCE = 2.0**-45  # relative; scales that differ more are different scales
@@ -44,7 +44,7 @@ def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
 
     raises  DtypeError, ShapeError or RangeError for what is no such vector
     """
-    lost = forgotten(values)
+    lost = find_loss(values)
     if lost:
         fail(DtypeError, f"{who}: got {lost}")
     try:
@@ -95,7 +95,7 @@ def check_modulus(who: str, values: ComplexArray, scale: float, modulus: int, le
         )
 
 
-def checked_scale(who: str, scale: Any) -> float:
+def check_scale(who: str, scale: Any) -> float:
     """The scale as a float; ScaleError unless it lies in [1, 2^120]."""
     if isinstance(scale, bool) or not isinstance(scale, int | float | np.floating) or not 1 <= scale <= 2.0**120:
         fail(ScaleError, f"{who}: scale={scale!r}; give the factor itself, such as 2.0**40, between 1 and 2^120")

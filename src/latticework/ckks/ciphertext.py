@@ -14,7 +14,7 @@ from latticework.ckks.parameters import Parameters
 from latticework.errors import UnsupportedError
 from latticework.rlwe import ciphertext
 from latticework.user.lines import user_loc
-from latticework.words.shown import shown, size
+from latticework.words.shown import describe, size
 
 
 class Plaintext(ciphertext.Plaintext):
@@ -49,7 +49,7 @@ class Plaintext(ciphertext.Plaintext):
     def __repr__(self) -> str:
         place = f"level {self.level} of {self.parameters.levels}"
         facts = f"{self.slots} slots", place, short_scale_text(self.scale), size(self.num_bytes)
-        return shown("Plaintext", *self.parameters._ring, *facts)
+        return describe("Plaintext", *self.parameters._ring, *facts)
 
 
 class Ciphertext(ciphertext.Ciphertext[Parameters]):

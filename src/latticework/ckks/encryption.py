@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.ckks.checks import ComplexArray, check_encodable, check_modulus, checked_scale, slot_values
+from latticework.ckks.checks import ComplexArray, check_encodable, check_modulus, check_scale, slot_values
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.evaluator import Evaluator
 from latticework.ckks.keys import PublicKey, SecretKey
 from latticework.ckks.parameters import Parameters
 from latticework.errors import ParameterMismatchError, UserError
-from latticework.rlwe.checks import fail, listed, located, needs, one_of
+from latticework.rlwe.checks import as_list, fail, locate, needs, one_of
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import check_parameters, need_parameters
-from latticework.words.shown import shown
+from latticework.words.shown import describe
 
 Slots = npt.NDArray[np.complex128] | npt.NDArray[np.float64]
 
@@ -25,13 +25,13 @@ Slots = npt.NDArray[np.complex128] | npt.NDArray[np.float64]
 class Encoder:
     """Vectors to plaintexts and back."""
 
-    @located
+    @locate
     def __init__(self, parameters: Parameters) -> None:
         need_parameters("Encoder", parameters, Parameters)
         self.parameters = parameters
         self._core = _core.Encoder(parameters.context)
 
-    @located
+    @locate
     def encode(self, values: npt.ArrayLike, level: int | None = None, scale: float | None = None) -> Plaintext:
         """A vector, real or complex, of any power of two of slots up to N/2; a number is the same in every slot.
 
@@ -44,13 +44,13 @@ class Encoder:
     def _encoded(self, who: str, values: npt.ArrayLike, level: int | None, scale: float | None) -> Plaintext:
         p = self.parameters
         level = p.check_level(who, p.levels if level is None else level)
-        scale = checked_scale(who, p.scales[level] if scale is None else scale)
+        scale = check_scale(who, p.scales[level] if scale is None else scale)
         slots = slot_values(who, values, p.slots)
         check_encodable(who, slots, scale)
         check_modulus(who, slots, scale, p.chain.modulus(level) // 2, level)
         return Plaintext(self._core.encode(slots, (0, level), scale), p)
 
-    @located
+    @locate
     def decode(self, plaintext: Plaintext, dtype: npt.DTypeLike = np.complex128) -> Slots:
         """The vector that a plaintext holds, rounded as it was encoded; shape (slots,), dtype as of `decrypt`."""
         needs("decode: the plaintext", plaintext, Plaintext, "give what Encoder.encode made; decrypt takes ciphertexts")
@@ -61,7 +61,7 @@ class Encoder:
         return _as_asked("decode", np.asarray(_core.Decryptor(context, anybody).decrypt(trivial)), dtype)
 
     def __repr__(self) -> str:
-        return shown("Encoder", *self.parameters._ring)
+        return describe("Encoder", *self.parameters._ring)
 
 
 class Encryptor:
@@ -70,7 +70,7 @@ class Encryptor:
     evaluator  whose keys the operators of the ciphertexts use; without one they can do all that needs no key
     """
 
-    @located
+    @locate
     def __init__(
         self, parameters: Parameters, key: PublicKey | SecretKey, *, evaluator: Evaluator | None = None
     ) -> None:
@@ -83,7 +83,7 @@ class Encryptor:
         self._core = _core.Encryptor(parameters.context, key.core)
         self._kind = "public" if isinstance(key, PublicKey) else "secret"
 
-    @located
+    @locate
     def encrypt(
         self, values: npt.ArrayLike | Plaintext, level: int | None = None, scale: float | None = None
     ) -> Ciphertext:
@@ -103,11 +103,11 @@ class Encryptor:
         """A ciphertext for each vector (or each row of a matrix)."""
         return [
             self.encrypt(v, level, scale)
-            for v in listed("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
+            for v in as_list("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
         ]
 
     def __repr__(self) -> str:
-        return shown("Encryptor", *self.parameters._ring, f"{self._kind} key")
+        return describe("Encryptor", *self.parameters._ring, f"{self._kind} key")
 
 
 class Decryptor(KnowsOtherNames):
@@ -117,7 +117,7 @@ class Decryptor(KnowsOtherNames):
     to yourself, round what you pass on, and never let others see how you react to ciphertexts of theirs.
     """
 
-    @located
+    @locate
     def __init__(self, parameters: Parameters, secret_key: SecretKey) -> None:
         need_parameters("Decryptor", parameters, Parameters)
         needs("Decryptor: the key", secret_key, SecretKey, "give keygen.secret_key()")
@@ -126,7 +126,7 @@ class Decryptor(KnowsOtherNames):
         self._key_set = secret_key.key_set
         self._core = _core.Decryptor(parameters.context, secret_key.core)
 
-    @located
+    @locate
     def decrypt(self, ciphertext: Ciphertext, dtype: npt.DTypeLike = np.complex128) -> Slots:
         """The slots, complex128 of shape (slots,), or their real parts with dtype=float; of degree 1 or 2, any level.
 
@@ -144,10 +144,10 @@ class Decryptor(KnowsOtherNames):
 
     def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.complex128) -> list[Slots]:
         """The slots of each."""
-        return [self.decrypt(c, dtype) for c in listed("decrypt_many", ciphertexts, "give a list of ciphertexts")]
+        return [self.decrypt(c, dtype) for c in as_list("decrypt_many", ciphertexts, "give a list of ciphertexts")]
 
     def __repr__(self) -> str:
-        return shown("Decryptor", *self.parameters._ring, "secret key hidden")
+        return describe("Decryptor", *self.parameters._ring, "secret key hidden")
 
 
 def _as_asked(who: str, slots: ComplexArray, dtype: npt.DTypeLike) -> Slots:

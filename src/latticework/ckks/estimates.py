@@ -15,7 +15,7 @@ import numpy as np
 
 from latticework.analysis.bounds import Magnitude, carry
 from latticework.analysis.error_model import Bound, ErrorModel
-from latticework.ckks.checks import ComplexArray, checked_scale
+from latticework.ckks.checks import ComplexArray, check_scale
 from latticework.ckks.ciphertext import Ciphertext, Plaintext
 from latticework.ckks.encryption import Encoder
 from latticework.ckks.evaluator import Evaluator
@@ -145,7 +145,7 @@ class Estimator(Evaluator):
                 fail(UserError, f"{who}: give ciphertext, or level, scale and slots, not both")
             return _Shape(given.slots, (0, given.level), given.scale, given.degree, Bound(0.0, 0.0))
         level = self.parameters.check_level(who, self.parameters.levels if level is None else level)
-        scale = checked_scale(who, self.parameters.scales[level] if scale is None else scale)
+        scale = check_scale(who, self.parameters.scales[level] if scale is None else scale)
         width = self.parameters.slots if slots is None else whole(f"{who}: slots", slots)
         if not 1 <= width <= self.parameters.slots or width & (width - 1):
             fail(ShapeError, f"{who}: slots={slots}; give a power of two up to {self.parameters.slots}")

@@ -17,8 +17,8 @@ from latticework.ckks.parameters import Parameters
 from latticework.ckks.planned import Compiled, Place, PlannedOperation
 from latticework.ckks.polynomials import Polynomial
 from latticework.errors import LevelError, MissingKeyError
-from latticework.rlwe.batches import batched
-from latticework.rlwe.checks import fail, located, needs, whole
+from latticework.rlwe.batches import batch
+from latticework.rlwe.checks import fail, locate, needs, whole
 
 FREE_FACTOR = 1 << 16  # whole numbers up to this multiply without a level
 
@@ -47,7 +47,7 @@ class Evaluator(ExactOperations):
 
     # -- automatic alignment -----------------------------------------------------------------
 
-    @batched
+    @batch
     def settle(self, x: Ciphertext) -> Ciphertext:
         """Relinearise and rescale what is pending: degree 1, at the canonical scale where that is possible."""
         self._own("settle", x)
@@ -61,7 +61,7 @@ class Evaluator(ExactOperations):
             return False
         return x.scale / self.parameters.dropped(x.level) >= 0.5 * self.parameters.scales[x.level - 1]
 
-    @located
+    @locate
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level and scale: the higher is brought down to the lower.
 
@@ -78,7 +78,7 @@ class Evaluator(ExactOperations):
             fail(LevelError, f"{a!r} and {b!r} have different scales, and no level is left to align them")
         return self.level_to(a, level), self.level_to(b, level)
 
-    @batched
+    @batch
     def power(self, x: Ciphertext, exponent: int) -> Ciphertext:
         """x to a whole power of 1 or more, ceil(log2 exponent) products deep; the last product is left as `*` does."""
         depth = (max(whole("power: exponent", exponent), 1) - 1).bit_length()
@@ -107,49 +107,49 @@ class Evaluator(ExactOperations):
             return self.mul_int(x, int(float(other)))  # type: ignore[arg-type]
         return self.mul_plain(self.settle(x), other)
 
-    @batched
+    @batch
     def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a + b; with `align=False` at one level and scale. b: a ciphertext, a Plaintext, a vector or a number."""
         return self._operate("add", a, b) if self.align else ExactOperations.add(self, a, b)
 
-    @batched
+    @batch
     def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a - b, as `add`."""
         return self._operate("sub", a, b) if self.align else ExactOperations.sub(self, a, b)
 
-    @batched
+    @batch
     def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a * b, of degree 2 for two ciphertexts of degree 1 at one level; scales multiply. Not rescaled."""
         return self._operate("mul", a, b) if self.align else ExactOperations.mul(self, a, b)
 
-    @batched
+    @batch
     def square(self, x: Ciphertext) -> Ciphertext:
         """x * x, cheaper; of degree 2."""
         return self._operate("mul", x, x) if self.align else ExactOperations.square(self, x)
 
     # -- planned operations ------------------------------------------------------------------
 
-    @batched
+    @batch
     def linear_transform(self, x: Ciphertext, transform: LinearTransform | npt.ArrayLike | Diagonals) -> Ciphertext:
         """A linear map of the slots; one level. A LinearTransform made once keeps its plan and encoded diagonals."""
         if not isinstance(transform, LinearTransform):
             transform = LinearTransform(transform, slots=self._own("linear_transform", x).slots)
         return self.run(transform, x)
 
-    @batched
+    @batch
     def polynomial(self, x: Ciphertext, polynomial: Polynomial) -> Ciphertext:
         """A polynomial of every slot."""
         remedy = "give a ckks.Polynomial(coefficients), or ckks.chebyshev(f, interval, degree)"
         needs("polynomial: the polynomial", polynomial, Polynomial, remedy)
         return self.run(polynomial, x)
 
-    @batched
+    @batch
     def bootstrap(self, x: Ciphertext, bootstrapper: Bootstrapper) -> Ciphertext:
         """The same slots at the bootstrapper's `target_level`."""
         needs("bootstrap: the bootstrapper", bootstrapper, Bootstrapper, "give a ckks.Bootstrapper(name)")
         return self.run(bootstrapper, x)
 
-    @batched
+    @batch
     def inner_sum(self, x: Ciphertext, count: int | None = None, stride: int = 1) -> Ciphertext:
         """Slot i becomes the sum of slots i, i + stride, ..., `count` of them; all slots if no count is given."""
         terms = self._own("inner_sum", x).slots if count is None else whole("inner_sum: count", count)
@@ -158,7 +158,7 @@ class Evaluator(ExactOperations):
             self._sums[key] = InnerSum(*key)
         return self.run(self._sums[key], x)
 
-    @located
+    @locate
     def run(self, operation: PlannedOperation, x: Ciphertext) -> Ciphertext:
         """Apply a planned operation: a LinearTransform, a Polynomial or a Bootstrapper."""
         needs(

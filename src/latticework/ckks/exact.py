@@ -13,7 +13,7 @@ from latticework.ckks.checks import (
     ComplexArray,
     check_encodable,
     check_modulus,
-    checked_scale,
+    check_scale,
     is_close,
     is_real_number,
     scale_text,
@@ -25,7 +25,7 @@ from latticework.ckks.keys import EvaluationKeys
 from latticework.ckks.parameters import Parameters
 from latticework.errors import LevelError, RangeError, ScaleError, ShapeError
 from latticework.rlwe import evaluator
-from latticework.rlwe.batches import batched
+from latticework.rlwe.batches import batch
 from latticework.rlwe.checks import fail, needs, whole
 from latticework.rlwe.parameters import check_parameters
 
@@ -48,12 +48,12 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
 
     # -- sums --------------------------------------------------------------------------------
 
-    @batched
+    @batch
     def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a + b at one level and scale; b: a ciphertext, a Plaintext, a vector or a number. Degrees may differ."""
         return self._sum("add", a, b)
 
-    @batched
+    @batch
     def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a - b, as `add`."""
         return self._sum("sub", a, b)
@@ -100,7 +100,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
 
     # -- products ----------------------------------------------------------------------------
 
-    @batched
+    @batch
     def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
         """a * b: of two ciphertexts of degree 1 at one level, of degree 2; scales multiply. Not rescaled."""
         x = self._own("mul", a)
@@ -112,20 +112,20 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
         self._room("mul", x, x.scale * b.scale)
         return self._out(self._core.mul(x.core, b.core))
 
-    @batched
+    @batch
     def square(self, x: Ciphertext) -> Ciphertext:
         """x * x, cheaper."""
         self._factor("square", self._own("square", x))
         self._room("square", x, x.scale * x.scale)
         return self._out(self._core.square(x.core))
 
-    @batched
+    @batch
     def mul_relin(self, a: Ciphertext, b: Ciphertext, *, rescale: bool = False) -> Ciphertext:
         """a * b of two ciphertexts, relinearised; rescaled in the same division if that is asked for."""
         needs("mul_relin: the second operand", b, Ciphertext, "mul_plain takes public values, which stay at degree 1")
         return self.relinearize(self.mul(a, b), rescale=rescale)
 
-    @batched
+    @batch
     def mul_plain(self, x: Ciphertext, values: PlainOperand, scale: float | None = None) -> Ciphertext:
         """x * values, slot by slot; a number is the same for every slot. Scales multiply. Not rescaled.
 
@@ -136,7 +136,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
             if scale is not None:
                 fail(ScaleError, "mul_plain: a Plaintext has its scale already; give the values, or leave scale out")
             scale = values.scale
-        scale = checked_scale("mul_plain", self._factor_scale(x) if scale is None else scale)
+        scale = check_scale("mul_plain", self._factor_scale(x) if scale is None else scale)
         self._room("mul_plain", x, x.scale * scale)
         if is_real_number(values):
             return self._mul_number(x, float(values), scale)  # type: ignore[arg-type]
@@ -168,7 +168,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
             )
         return scale
 
-    @batched
+    @batch
     def mul_int(self, x: Ciphertext, factor: int) -> Ciphertext:
         """x times a whole number below 2^62: exact, no level, no change of scale."""
         factor = whole("mul_int: factor", factor)
@@ -176,7 +176,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
             fail(RangeError, f"mul_int: the factor {factor} is 2^62 or more; use mul_plain and a level")
         return self._out(self._core.mul_int(self._own("mul_int", x).core, factor))
 
-    @batched
+    @batch
     def mul_i(self, x: Ciphertext) -> Ciphertext:
         """x times the imaginary unit: exact, no level, no change of scale."""
         self._own("mul_i", x)
@@ -184,7 +184,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
 
     # -- levels and scales -------------------------------------------------------------------
 
-    @batched
+    @batch
     def relinearize(self, x: Ciphertext, *, rescale: bool = False) -> Ciphertext:
         """Degree 2 to degree 1 with the relinearisation key; degree 1 is left as it is.
 
@@ -202,7 +202,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
         low = self._core.relinearize(x.core, keys.core, (0, x.level - 1))
         return self._out(self._core.relabel(low, low.level, scale, low.slots))
 
-    @batched
+    @batch
     def rescale(self, x: Ciphertext) -> Ciphertext:
         """One level down; the scale is divided by the level's one or two primes."""
         self._own("rescale", x)
@@ -210,19 +210,19 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
             fail(LevelError, "rescale: the ciphertext is at level 0, the last; use parameters with more levels")
         return self._mod_down("rescale", x, x.level - 1)
 
-    @batched
+    @batch
     def mod_down(self, x: Ciphertext, level: int) -> Ciphertext:
         """Down to a level at once; the scale is divided by all primes in between."""
         level = self._lower("mod_down", self._own("mod_down", x), level)
         return x if level == x.level else self._mod_down("mod_down", x, level)
 
-    @batched
+    @batch
     def mod_switch(self, x: Ciphertext, level: int | None = None) -> Ciphertext:
         """Down to a level (the next one if none is given) by leaving primes out: same slots, same scale, less work."""
         level = self._lower("mod_switch", self._own("mod_switch", x), level)
         return x if level == x.level else self._out(self._core.drop_level(x.core, (0, level)))
 
-    @batched
+    @batch
     def level_to(self, x: Ciphertext, level: int) -> Ciphertext:
         """Down to a level and exactly onto its canonical scale, by an integer factor and one rescale.
 
@@ -260,7 +260,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
             )
         return self._out(self._core.relabel(x.core, x.core.level, x.scale, slots))
 
-    @batched
+    @batch
     def conjugate(self, x: Ciphertext) -> Ciphertext:
         """The complex conjugate of every slot."""
         return self._conjugated("conjugate", x)

@@ -17,7 +17,7 @@ from latticework.ir import Module, Value
 from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap
 from latticework.packing.pack import PackDim, PackMap
 from latticework.rlwe.checks import fail, whole
-from latticework.user.arrays import as_array, forgotten
+from latticework.user.arrays import as_array, find_loss
 
 Diagonals = Mapping[int, npt.ArrayLike]
 
@@ -132,7 +132,7 @@ def _diagonals(matrix: npt.ArrayLike | Diagonals, slots: int) -> dict[int, Compl
 
 
 def _array(matrix: Any) -> npt.NDArray[Any]:
-    lost = forgotten(matrix)
+    lost = find_loss(matrix)
     if lost:
         fail(DtypeError, f"LinearTransform: got {lost}")
     try:

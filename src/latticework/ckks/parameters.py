@@ -9,9 +9,9 @@ from latticework.ckks.checks import short_scale_text
 from latticework.errors import LayoutError, LevelError, PrecisionError, RangeError, SecurityError, UserError
 from latticework.params import MAX_SLOTS, GroupBits, ModulusChain, Need, explicit_chain, security_levels, select_chain
 from latticework.params.noise import mod_down, public_encryption
-from latticework.rlwe.checks import fail, located, real, whole
+from latticework.rlwe.checks import fail, locate, real, whole
 from latticework.rlwe.parameters import ChainParameters
-from latticework.words.shown import counted, shown
+from latticework.words.shown import count_noun, describe
 
 MAX_SCALE_BITS = 55
 DEVIATIONS = 6.0  # a precision is meant for errors of so many standard deviations
@@ -34,7 +34,7 @@ class Parameters(ChainParameters):
 
     scheme = "ckks"
 
-    @located
+    @locate
     def __init__(
         self,
         ring_degree: int,
@@ -55,7 +55,7 @@ class Parameters(ChainParameters):
         )  # fmt: skip
 
     @classmethod
-    @located
+    @locate
     def choose(
         cls,
         *,
@@ -160,10 +160,10 @@ class Parameters(ChainParameters):
         return lines
 
     def __repr__(self) -> str:
-        levels = counted(self.levels, "level")
+        levels = count_noun(self.levels, "level")
         bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
         insecure = "INSECURE" if self.is_insecure else ""
-        return shown("Parameters", *self._ring, levels, *bits, short_scale_text(self.scales[-1]), insecure)
+        return describe("Parameters", *self._ring, levels, *bits, short_scale_text(self.scales[-1]), insecure)
 
 
 def _noise_bits(chain: ModulusChain, depth: int) -> float:

@@ -16,8 +16,8 @@ from latticework.errors import DtypeError, RangeError, UserError
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Module, Value
 from latticework.packing import constants
-from latticework.rlwe.checks import fail, listed, real, whole
-from latticework.user.arrays import as_array, forgotten
+from latticework.rlwe.checks import as_list, fail, real, whole
+from latticework.user.arrays import as_array, find_loss
 
 MAX_DEGREE = 4095
 MAX_FREE_FACTOR = 1 << 16
@@ -42,7 +42,7 @@ class Polynomial(PlannedOperation):
         interval: tuple[float, float] = (-1.0, 1.0),
     ) -> None:
         super().__init__()
-        lost = forgotten(coefficients)
+        lost = find_loss(coefficients)
         if lost:
             fail(DtypeError, f"Polynomial: got {lost}")
         values = as_array(coefficients)
@@ -116,7 +116,7 @@ class Polynomial(PlannedOperation):
 
 def _bounds(name: str, interval: Any) -> tuple[float, float]:
     """The ends of an interval; an error unless they are two finite numbers in order."""
-    ends = listed(name, interval, "give two numbers, as (-1, 1)")
+    ends = as_list(name, interval, "give two numbers, as (-1, 1)")
     if len(ends) != 2:
         fail(RangeError, f"{name} has {len(ends)} numbers; give two, as (-1, 1)")
     lo, hi = (real(name, end) for end in ends)

@@ -42,7 +42,7 @@ def precision(found: npt.ArrayLike, expected: npt.ArrayLike, *, real: bool = Fal
     return Precision(-log2(float(np.sqrt(np.mean(parts**2)))), -log2(float(np.max(np.abs(parts)))))
 
 
-def predicted_precision(
+def predict_precision(
     chain: ModulusChain,
     target: int,
     *,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from latticework.codegen.emit import Code, emit_code
 from latticework.expand import LevelPrices, choose_ways, expanding
 from latticework.ir import Module, Op, PassEvent, run_passes
-from latticework.keys import planned_keys
+from latticework.keys import plan_keys
 from latticework.packing.keys import KeySpec
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import ModulusChain
@@ -51,5 +51,5 @@ def generate(
     choices = choose_ways(managed, techniques, prices)
     expansion = expanding(chain, choices, hoisting=techniques.hoisting)
     module = run_passes(managed, (expansion, *PRIMITIVE_PASSES), on_event=on_event)
-    keys = planned_keys(module, chain)
+    keys = plan_keys(module, chain)
     return Generated(module, keys, emit_code(module, chain, keys), choices)

@@ -12,7 +12,7 @@ import typer
 
 from latticework.commands.arrays import read_arrays, read_values
 from latticework.commands.files import Force, prepare
-from latticework.commands.talk import Outcome, Talk, reported
+from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.compiler.compile import compile as compile_program
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
@@ -20,7 +20,7 @@ from latticework.progress import ProgressBar
 from latticework.report import report_ending
 
 
-@reported
+@report_outcome
 def compile(
     talk: Talk,
     program: Annotated[str, typer.Argument(help="FILE.py, or FILE.py:NAME if it holds several programs.")],

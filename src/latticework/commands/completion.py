@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-from latticework.commands.talk import Outcome, Talk, reported
+from latticework.commands.talk import Outcome, Talk, report_outcome
 
 
 class Shell(StrEnum):
@@ -27,7 +27,7 @@ INSTALL = {
 }
 
 
-@reported
+@report_outcome
 def completion(talk: Talk, shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")]) -> Outcome:
     """Print what lets a shell complete commands and options; its first line says where to put it."""
     script = get_completion_script(prog_name="latticework", complete_var="_LATTICEWORK_COMPLETE", shell=shell.value)

@@ -10,14 +10,14 @@ import numpy as np
 import typer
 
 from latticework.commands.arrays import array_bytes, check_form, write_arrays
-from latticework.commands.files import STANDARD, Force, Insecure, Threads, delivered, name, prepare_stream, source
+from latticework.commands.files import STANDARD, Force, Insecure, Threads, deliver, name, prepare_stream, source
 from latticework.commands.keys import ClientKeys, key_files, load_secret_key
-from latticework.commands.talk import Outcome, Talk, reported
+from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.runtime import Client, OwnerValue
 from latticework.words.escaping import plain_text
 
 
-@reported
+@report_outcome
 def decrypt(
     talk: Talk,
     client: Annotated[Path, typer.Argument(help="Client file.")],
@@ -38,7 +38,7 @@ def decrypt(
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     load_secret_key(owner, keys)
     with talk.step("decrypt"):
-        values = named_values(owner.decrypt(owner.load_encrypted(source(outputs))))
+        values = name_values(owner.decrypt(owner.load_encrypted(source(outputs))))
     arrays = {key: value.reveal() for key, value in values.items()}
     facts = {
         "output": None if output is None else str(output),
@@ -48,20 +48,20 @@ def decrypt(
         if not isfinite(value.error_bound):
             talk.warn(f"{key}: LARGER THAN THE PROGRAM WAS MADE FOR, may be wrong")
     if output is None:
-        shown = (f"{plain_text(key)}{_precision(value)} =\n{_shown(arrays[key])}" for key, value in values.items())
+        shown = (f"{plain_text(key)}{_precision(value)} =\n{_show(arrays[key])}" for key, value in values.items())
         return Outcome(facts, body="\n".join(shown))
-    _, data = delivered(output, lambda: write_arrays(output, arrays), lambda: array_bytes(arrays))
+    _, data = deliver(output, lambda: write_arrays(output, arrays), lambda: array_bytes(arrays))
     who = "" if output == STANDARD else ", readable by you only"
     return Outcome(facts, (f"wrote {name(output)}{who}; do not publish it",), data=data)
 
 
-def named_values(values: Any) -> dict[str, OwnerValue]:
+def name_values(values: Any) -> dict[str, OwnerValue]:
     """Decrypted values by output name."""
     if isinstance(values, OwnerValue):
         return {"result": values}
     if isinstance(values, tuple):
         values = {f"result{i}": value for i, value in enumerate(values)}
-    nested = {name: named_values(value) for name, value in values.items()}  # of circuits, whose results may be nested
+    nested = {name: name_values(value) for name, value in values.items()}  # of circuits, whose results may be nested
     return {
         name if inner == "result" else f"{name}.{inner}": owned
         for name, several in nested.items()
@@ -69,7 +69,7 @@ def named_values(values: Any) -> dict[str, OwnerValue]:
     }
 
 
-def _shown(array: np.ndarray[Any, Any]) -> str:
+def _show(array: np.ndarray[Any, Any]) -> str:
     return np.array2string(array, precision=6, suppress_small=True)
 
 

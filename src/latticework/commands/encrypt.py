@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from latticework.commands.arrays import read_values
-from latticework.commands.files import Force, Insecure, Threads, delivered, name, prepare_stream
+from latticework.commands.files import Force, Insecure, Threads, deliver, name, prepare_stream
 from latticework.commands.keys import ClientKeys, key_files, load_encryption_key
-from latticework.commands.talk import Outcome, Talk, reported
+from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.errors import TraceError
 from latticework.runtime import Client
 
 
-@reported
+@report_outcome
 def encrypt(
     talk: Talk,
     client: Annotated[Path, typer.Argument(help="Client file.")],
@@ -47,7 +47,7 @@ def encrypt(
     with talk.step("encrypt"):
         encrypted = owner.encrypt_part(**named) if part else owner.encrypt(*positional, **named)
     with talk.step("write inputs"):
-        size, data = delivered(output, lambda: encrypted.save(output), encrypted.to_bytes)
+        size, data = deliver(output, lambda: encrypted.save(output), encrypted.to_bytes)
     missing = [n for n in input_names(owner) if part and n not in named]
     held = [n for n in input_names(owner) if n not in missing]
     rest = f"; holds {', '.join(held)}, not {', '.join(missing)}" if missing else ""

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from latticework.commands.files import Force, prepare, source
-from latticework.commands.talk import Outcome, Talk, reported
+from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.plan.serialise import read_plan
 from latticework.report import build_report, explain_file, file_facts, report_ending
 
 
-@reported
+@report_outcome
 def explain(
     talk: Talk,
     file: Annotated[Path, typer.Argument(help="Any file of latticework; - for standard input.")],

@@ -100,7 +100,7 @@ def source(path: Path) -> Path | bytes:
     return path.read_bytes() if path.is_fifo() else path
 
 
-def delivered(output: Path, write: Callable[[], object], to_bytes: Callable[[], bytes]) -> tuple[int, bytes | None]:
+def deliver(output: Path, write: Callable[[], object], to_bytes: Callable[[], bytes]) -> tuple[int, bytes | None]:
     """An output written, or its bytes for standard output; its size."""
     if output == STANDARD:
         data = to_bytes()

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from latticework.commands.files import Force, Insecure, Threads, refuse_existing, require_folder, tidy
-from latticework.commands.talk import Outcome, Talk, reported
+from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.progress import ProgressBar
 from latticework.runtime import Client
 from latticework.runtime.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE, refuse_existing_key
 
 
-@reported
+@report_outcome
 def keygen(
     talk: Talk,
     client: Annotated[Path, typer.Argument(help="Client file.")],

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from latticework.commands.files import Force, prepare
-from latticework.commands.talk import Outcome, Talk, reported
+from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.machine import FULL, QUICK, default_place, measure_machine, write_table
 
 
-@reported
+@report_outcome
 def measure(
     talk: Talk,
     output: Annotated[

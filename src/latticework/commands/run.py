@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from latticework.commands.files import Force, Threads, delivered, name, prepare_stream, source
+from latticework.commands.files import Force, Threads, deliver, name, prepare_stream, source
 from latticework.commands.keys import DEFAULT_FOLDER, key_file, key_files
-from latticework.commands.talk import Outcome, Talk, reported
+from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.progress import ProgressBar
 from latticework.runtime import Server
 from latticework.runtime.keys import EVALUATION_FILE, refuse_secret_keys
 from latticework.runtime.server import DEFAULT_MEMORY
 
 
-@reported
+@report_outcome
 def run(
     talk: Talk,
     plan: Annotated[Path, typer.Argument(help="Plan file.")],
@@ -53,7 +53,7 @@ def run(
         result = server(*encrypted, on_event=talk.listener(bar))
     seconds = time.perf_counter() - started
     with talk.step("write outputs"):
-        size, data = delivered(output, lambda: result.save(output), result.to_bytes)
+        size, data = deliver(output, lambda: result.save(output), result.to_bytes)
     return Outcome(
         {"output": str(output), "bytes": size, "seconds": seconds},
         (f"wrote {name(output)} ({size / 1e6:.2f} MB) after {seconds:.2f} s",),

@@ -168,7 +168,7 @@ def discard(stream: Any) -> None:
         os.close(nowhere)
 
 
-def reported(command: Callable[Concatenate[Talk, P], Outcome]) -> Callable[..., None]:
+def report_outcome(command: Callable[Concatenate[Talk, P], Outcome]) -> Callable[..., None]:
     """A command with --json and -v, whose outcome is said, and whose faults end it with a message and a status.
 
     While it works, whatever a user's program prints goes to standard error if standard output is to hold JSON.
@@ -193,7 +193,7 @@ def reported(command: Callable[Concatenate[Talk, P], Outcome]) -> Callable[..., 
     return run
 
 
-def misused(error: Any) -> int:
+def report_misuse(error: Any) -> int:
     """The exit status after a wrong command line, an error of typer's, has been told as JSON."""
     context = error.ctx
     command = context.info_name if context is not None and context.parent is not None else ""

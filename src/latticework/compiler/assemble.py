@@ -48,7 +48,7 @@ def to_plan(
         for output, shift, effect in zip(_outputs(vectors, lowered), traced.shifts, traced.effects, strict=True)
     )
     inputs = _inputs(vectors, lowered, samples)
-    plan = _assembled(name, vectors, lowered, inputs, outputs, precision_bits, traced.fitted, leaving)
+    plan = _assemble(name, vectors, lowered, inputs, outputs, precision_bits, traced.fitted, leaving)
     return replace(plan, loss=traced.loss, scores=traced.scores)
 
 
@@ -67,10 +67,10 @@ def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping
         span = max(float(low), -reach), min(float(high), reach)
         inputs.append(SecretInput(input_name, pack.shape, pack, kind.level.index, kind.scale, *span))
     outputs = tuple(replace(output, magnitude=reach) for output in _outputs(vectors, lowered))
-    return _assembled(name, vectors, lowered, tuple(inputs), outputs, log2(modulus))
+    return _assemble(name, vectors, lowered, tuple(inputs), outputs, log2(modulus))
 
 
-def _assembled(
+def _assemble(
     name: str,
     vectors: Vectors,
     lowered: Lowered,
@@ -92,7 +92,7 @@ def _assembled(
         precision_bits,
         () if circuit is None else circuit.arguments,
         () if circuit is None else circuit.results,
-        declared=_declared(vectors, lowered.module),
+        declared=_find_declarations(vectors, lowered.module),
     )
     placing = vectors.placing
     tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
@@ -128,7 +128,7 @@ def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[fl
     return accepted
 
 
-def _declared(vectors: Vectors, module: Module) -> tuple[tuple[str, str], ...]:
+def _find_declarations(vectors: Vectors, module: Module) -> tuple[tuple[str, str], ...]:
     """Where users declare what they give: a file's name and a line; of a circuit that of its `def`."""
     if vectors.circuit is not None:
         named = [(a.name, vectors.circuit.line) for a in vectors.circuit.arguments]

@@ -18,7 +18,7 @@ _inside: list[tuple[int, int, int]] = []  # what each that is at work found, the
 
 
 @contextmanager
-def collected_seldom() -> Iterator[None]:
+def collect_seldom() -> Iterator[None]:
     """Wide thresholds until the last of all that run side by side has left."""
     with _lock:
         _inside.append(gc.get_threshold())

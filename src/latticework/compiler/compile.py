@@ -13,7 +13,7 @@ import numpy as np
 
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
-from latticework.compiler.collecting import collected_seldom
+from latticework.compiler.collecting import collect_seldom
 from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stages import Vectors
@@ -21,14 +21,14 @@ from latticework.cost import CostModel
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError, TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.batching import batch_of
-from latticework.frontend.samples import assumed_samples, repeated_rows, samples_of
+from latticework.frontend.samples import assume_samples, repeated_rows, samples_of
 from latticework.frontend.tracing import user_line
 from latticework.layout_cost import NETWORKS
 from latticework.model import Model, Reference
 from latticework.params import MAX_RING_LOG2, Need, levels_held, modulus_limit_bits, security_levels
 from latticework.progress import shows_progress
 from latticework.techniques import ALL, Techniques
-from latticework.words.figures import shown
+from latticework.words.figures import write_value
 
 MAX_PRECISION_BITS = 40
 MAX_SPARE = 64
@@ -36,7 +36,7 @@ SCHEMES = ("ckks", "bfv")
 
 
 @shows_progress
-@collected_seldom()
+@collect_seldom()
 def compile(
     program: Program | Circuit,
     *,
@@ -128,7 +128,7 @@ def compile(
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
     batch = batch_of(module)
-    samples = assumed_samples(module) if data is None else samples_of(program, module, data, batch)
+    samples = assume_samples(module) if data is None else samples_of(program, module, data, batch)
     largest = Need(0, 1, ceil(precision_bits), 2), ring_degree or 1 << MAX_RING_LOG2, security_bits
     limit = None if insecure and ring_degree is not None else levels_held(*largest)
     with user_line(program.loc):
@@ -171,7 +171,7 @@ def _labels(labels: Any, data: Any) -> Any:
 
 def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_SPARE:
-        raise UserError(f"compile: {name}={shown(value)}; give a whole number from 0 to {MAX_SPARE}")
+        raise UserError(f"compile: {name}={write_value(value)}; give a whole number from 0 to {MAX_SPARE}")
     return int(value)
 
 
@@ -223,6 +223,6 @@ def _check_options(
     except TypeError:
         raise UserError(f"compile: ring_degree={ring_degree!r} is not an integer; give a power of two") from None
     if degree & (degree - 1) or not 1 << 10 <= degree <= 1 << 17:
-        raise UserError(f"compile: ring_degree={shown(degree)} is not a power of two from 1024 to 131072")
+        raise UserError(f"compile: ring_degree={write_value(degree)} is not a power of two from 1024 to 131072")
     if not insecure and modulus_limit_bits(degree, security_bits) is None:
         raise UserError(f"compile: ring_degree={degree} cannot give {security_bits}-bit security; use a larger one")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from latticework.accuracy import SHARE, approximated, loss, scores_of
+from latticework.accuracy import SHARE, approximate_functions, loss, scores_of
 from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
 from latticework.compiler.noisy_code import NoisyCode
@@ -25,7 +25,7 @@ from latticework.layout_cost import (
     LAN_BITS_A_SECOND,
     USUAL_DEPTH,
     CodeCost,
-    explained,
+    explain,
     find_layouts,
     least_ring_degree,
     may_share_sums,
@@ -89,11 +89,11 @@ def to_polynomials(
     most_levels  that any ring has
     labels       of calibration rows, to be scored by
     assumed      the samples are stand-ins, so they say nothing about the ranges of functions
-    raises       as `accuracy.approximated` and `accuracy.scores_of`
+    raises       as `accuracy.approximate_functions` and `accuracy.scores_of`
     """
     module = expand_softmax(module, samples, assumed=assumed)
     exact = module if assumed else calibrate(module, samples)
-    found = approximated(exact, samples, precision_bits, most_levels)
+    found = approximate_functions(exact, samples, precision_bits, most_levels)
     made = calibrate(found.module, samples, assumed=True) if assumed else found.module
     scores = None if labels is None else scores_of(exact, made, samples, labels)
     told = loss(found, precision_bits, SHARE, scores) if found.is_lossy else ""
@@ -141,7 +141,7 @@ def to_vectors(
             level = share * decisions.seconds / (program_depth(made) + 2)
             made = run_passes(made, MERGING_PASSES, CodeCost(prices, level), on_event=on_event)
         made = run_passes(made, sharing, on_event=on_event)
-        why = explained(module, decisions, bits_a_second)
+        why = explain(module, decisions, bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
         flat = None if exact else to_copies(made, on_event)
         spent = program_depth(made if flat is None else flat)

@@ -33,13 +33,13 @@ def polynomial_noise(chain: ModulusChain) -> Callable[[IntervalPolynomial, Ciphe
     def deviation(polynomial: IntervalPolynomial, argument: CipherType, value: CipherType, largest: float) -> float:
         key = polynomial, argument.replace(count=1), value.replace(count=1), largest
         if key not in known:
-            known[key] = _simulated(chain, *key)
+            known[key] = _simulate(chain, *key)
         return known[key]
 
     return deviation
 
 
-def _simulated(
+def _simulate(
     chain: ModulusChain, polynomial: IntervalPolynomial, argument: CipherType, value: CipherType, largest: float
 ) -> float:
     slots = min(ARGUMENTS, argument.slots)

@@ -263,7 +263,7 @@ class PrecisionSearch:
             lowered.managed, chain, boxes, choices=lowered.choices,
             deviations=self.deviations(chain),
             polynomial_noise=polynomial_noise(chain),
-            elements={number: _held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
+            elements={number: _find_held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
         )  # fmt: skip
         circuit = self.vectors.circuit
         if circuit is not None and any(argument.linked is not None for argument in circuit.arguments):
@@ -368,12 +368,12 @@ def _size(chain: ModulusChain) -> tuple[int, int, int]:
     return chain.ring_degree, len(chain.digits), len(chain.primes) + len(chain.special)
 
 
-def _held(pack: PackMap) -> npt.NDArray[np.bool_]:
+def _find_held(pack: PackMap) -> npt.NDArray[np.bool_]:
     """Slots (count, slots) that hold elements of a tensor."""
     return (pack.element_of_slot() >= 0).reshape(pack.count, pack.slots)
 
 
 def _largest(slots: npt.NDArray[np.float64], output: Output) -> float:
     """The largest number in slots that hold elements of an output."""
-    held = _held(output.pack)
+    held = _find_held(output.pack)
     return float(np.max(np.broadcast_to(slots, held.shape), where=held, initial=0.0))

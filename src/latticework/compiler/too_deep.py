@@ -41,7 +41,7 @@ def too_deep(
     said = (
         f"{name} spends {need.depth} level{'s one after another' if need.depth > 1 else ''}; {where} holds "
         f"{f'about {held}' if held else 'none'} at precision_bits={precision_bits:g} and {security_bits}-bit security"
-        f"{smaller}. Spent by {_listed(lines)}{loop.said}"
+        f"{smaller}. Spent by {_list(lines)}{loop.said}"
     )
     remedies = list(loop.remedies)
     larger = ring_that_holds(need, security_bits)
@@ -58,7 +58,7 @@ def too_deep(
     return LevelError(f"{said}: {advice}", at=loop.at or (lines[0].loc if lines else at))
 
 
-def _listed(lines: list[Spent]) -> str:
+def _list(lines: list[Spent]) -> str:
     shown = [f"line {s.loc.line} ({_text(s.loc)}) {s.levels}" for s in lines[:SHOWN_LINES]]
     rest = sum(s.levels for s in lines[SHOWN_LINES:])
     return ", ".join(shown) + (f", others {rest}" if rest else "")

@@ -221,7 +221,7 @@ def count_operations(plan: Plan, steps: tuple[Step, ...]) -> OperationCounts:
     found: Counter[str] = Counter()
     for step in steps:
         instruction = plan.blocks[step.block].code[step.place]
-        for name in _counted_as(plan, instruction) if step.op == instruction.op else ():
+        for name in _count_as(plan, instruction) if step.op == instruction.op else ():
             found[name] += step.times
         if step.op == "encode" and step.work.get("ntt"):
             is_map = instruction.op == "map_sums"
@@ -229,7 +229,7 @@ def count_operations(plan: Plan, steps: tuple[Step, ...]) -> OperationCounts:
     return OperationCounts(**{f.name: found[f.name] for f in fields(OperationCounts)})
 
 
-def _counted_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
+def _count_as(plan: Plan, instruction: Instruction) -> tuple[str, ...]:
     match instruction.op:
         case "diag_sums":
             num_keys, _, *pairs = instruction.immediate

@@ -47,7 +47,7 @@ class CostModel:
         """
         rows = _matching(self.table, op, shape)
         if rows:
-            return _interpolated([(row.q_limbs, row.seconds) for row in rows], shape.q_limbs, in_proportion=True)
+            return _interpolate([(row.q_limbs, row.seconds) for row in rows], shape.q_limbs, in_proportion=True)
         return self.kernel_seconds(op, shape) * self._overhead(op, shape)
 
     def kernel_seconds(self, op: str, shape: Shape) -> float:
@@ -66,7 +66,7 @@ class CostModel:
             if kernels > 0:
                 ratios.setdefault(row.q_limbs, []).append(row.seconds / kernels)
         means = [(q_limbs, sum(found) / len(found)) for q_limbs, found in sorted(ratios.items())]
-        return _interpolated(means, shape.q_limbs) if means else 1.0
+        return _interpolate(means, shape.q_limbs) if means else 1.0
 
     def work_seconds(self, units: Work, ring_degree: int) -> float:
         """Seconds of some work, without any operation's overhead."""
@@ -112,7 +112,7 @@ def _matching(table: CostTable, op: str, shape: Shape) -> list[OpRow]:
     return sorted(rows, key=lambda row: row.q_limbs)
 
 
-def _interpolated(points: list[tuple[int, float]], q_limbs: int, in_proportion: bool = False) -> float:
+def _interpolate(points: list[tuple[int, float]], q_limbs: int, in_proportion: bool = False) -> float:
     """Linear in the number of limbs between points; outside of them in proportion to it, or as at the end."""
     first, last = points[0], points[-1]
     for end, is_outside in ((first, q_limbs <= first[0]), (last, q_limbs >= last[0])):

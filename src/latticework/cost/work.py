@@ -85,7 +85,7 @@ def work(op: str, shape: Shape) -> Work:
         case "bfv.encode":
             return {"pointwise": shape.rows, "ntt": 1 + shape.rows}
         case "bfv.mul" | "bfv.square":
-            return add_work(_tensor(shape, is_square=op == "bfv.square"), *[_divided(shape, shape.b_limbs)] * 3)
+            return add_work(_tensor(shape, is_square=op == "bfv.square"), *[_divide(shape, shape.b_limbs)] * 3)
         case "generate_key":
             return _generate_key(shape)
         case "encrypt":  # with the secret key, of an encoded message: a row for each limb, one more draw for the error
@@ -136,7 +136,7 @@ def _tensor(shape: Shape, *, is_square: bool) -> Work:
     return add_work(ends, *[_lift(q, b)] * 4, *[_lift(b, q)] * 2)
 
 
-def _divided(shape: Shape, by: int) -> Work:
+def _divide(shape: Shape, by: int) -> Work:
     """One polynomial divided by some limbs, over Q."""
     return add_work(_lift(by, shape.q_limbs), {"ntt": shape.q_limbs, "pointwise": shape.q_limbs})
 
@@ -144,8 +144,8 @@ def _divided(shape: Shape, by: int) -> Work:
 def _mul_relinearize(shape: Shape) -> Work:
     """The last polynomial is divided by B and switched; then one division by B and P ends the other two."""
     switched = replace(shape, polys=3)
-    both: Work = add_work({"ntt": 2 * shape.p_limbs}, *[_divided(shape, shape.b_limbs + shape.p_limbs)] * 2)
-    first = add_work(_tensor(shape, is_square=False), _divided(shape, shape.b_limbs))
+    both: Work = add_work({"ntt": 2 * shape.p_limbs}, *[_divide(shape, shape.b_limbs + shape.p_limbs)] * 2)
+    first = add_work(_tensor(shape, is_square=False), _divide(shape, shape.b_limbs))
     return add_work(first, _hoist(switched), _key_product(switched), both)
 
 

@@ -22,7 +22,7 @@ SQUARE = define_primitive("ckks.square", "square", _stated, scheme="ckks")
 DOT = define_primitive("ckks.dot", "dot", groups_of, operands=(CipherType, CipherType), scheme="ckks")
 
 
-def _placed(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
+def _place(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
     """The result of a symbolic map: its operand at the level and scale stated in the attributes."""
     (a,) = take(name, operands, CipherType)
     assert isinstance(a, CipherType)
@@ -35,7 +35,7 @@ def _placed(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
 
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
     name = "ckks.linear_transform"
-    result = _placed(name, operands, attrs)
+    result = _place(name, operands, attrs)
     linear_map = attribute(name, attrs, "map", LinearMap)
     return [result.replace(count=mapped_count(name, linear_map, result.count, result.slots))]
 
@@ -49,7 +49,7 @@ LINEAR_TRANSFORM = define(
 
 def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
     attribute("ckks.polynomial", attrs, "polynomial", IntervalPolynomial)
-    return [_placed("ckks.polynomial", operands, attrs)]
+    return [_place("ckks.polynomial", operands, attrs)]
 
 
 POLYNOMIAL = define(

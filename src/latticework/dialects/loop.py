@@ -32,12 +32,12 @@ def _count(attrs: Attrs, key: str) -> int | None:
     return count
 
 
-def _carried(operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
+def _find_carried(operands: Sequence[Any], attrs: Attrs) -> Sequence[Any]:
     """The initial values (or their types) among operands."""
     return operands if attrs.get("static_trip") is not None else operands[1:]
 
 
-def _yielded(name: str, regions: Sequence[Region], number: int) -> list[Type]:
+def _find_yielded(name: str, regions: Sequence[Region], number: int) -> list[Type]:
     if len(regions) <= number:
         raise IrError(f"{name}: has {len(regions)} regions, needs region {number}")
     return [value.type for value in regions[number].block.terminator.operands]
@@ -53,7 +53,7 @@ def _expect(name: str, what: str, have: Sequence[Type], want: Sequence[Type]) ->
 
 
 def _for_region_types(operands: Sequence[Type], attrs: Attrs) -> list[Type]:
-    return [INDEX, *_carried(operands, attrs)]
+    return [INDEX, *_find_carried(operands, attrs)]
 
 
 def _infer_for(operands: Sequence[Value], attrs: Attrs, regions: Sequence[Region]) -> list[Type]:
@@ -63,8 +63,8 @@ def _infer_for(operands: Sequence[Value], attrs: Attrs, regions: Sequence[Region
         raise IrError(f"loop.for: the first operand must be the trip count, an index; it is {have}")
     if static is not None and at_most is not None and static > at_most:
         raise IrError(f"loop.for: {static} trips, but at_most is {at_most}")
-    types = [value.type for value in _carried(operands, attrs)]
-    yielded = _yielded("loop.for", regions, 0)
+    types = [value.type for value in _find_carried(operands, attrs)]
+    yielded = _find_yielded("loop.for", regions, 0)
     _expect("loop.for", "the body takes", [arg.type for arg in regions[0].block.args], [INDEX, *types])
     _expect("loop.for", "the body yields", yielded, types)
     return types
@@ -76,7 +76,7 @@ def _run_for(op: Op, inputs: list[Array], context: Context) -> list[Array]:
     if trip < 0 or (at_most is not None and trip > at_most):
         limit = "" if at_most is None else f" and at most {at_most}"
         raise RangeError(f"loop.for: the trip count is {trip}; it must be >= 0{limit}")
-    carried = list(_carried(inputs, op.attrs))
+    carried = list(_find_carried(inputs, op.attrs))
     for i in range(trip):
         carried = context.run(op.regions[0].block, [INDEX.accept(i), *carried])
     return carried
@@ -93,8 +93,8 @@ def _infer_if(operands: Sequence[Value], _attrs: Attrs, regions: Sequence[Region
     if not operands or operands[0].type is not INDEX:
         have = operands[0].type if operands else "nothing"
         raise IrError(f"loop.if: the first operand must be the condition, an index; it is {have}")
-    then = _yielded("loop.if", regions, 0)
-    _expect("loop.if", "the else branch yields", _yielded("loop.if", regions, 1), then)
+    then = _find_yielded("loop.if", regions, 0)
+    _expect("loop.if", "the else branch yields", _find_yielded("loop.if", regions, 1), then)
     for region in regions:
         arguments = [arg.type for arg in region.block.args]
         _expect("loop.if", "a branch takes", arguments, [value.type for value in operands[1:]])

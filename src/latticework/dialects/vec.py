@@ -181,11 +181,11 @@ def _infer_trivial(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[
 TRIVIAL = define("vec.trivial", infer=_infer_trivial, meaning=lambda _op, inputs, _context: [inputs[0]])
 
 
-def _joined(name: str, types: list[VecType]) -> VecType:
+def _join(name: str, types: list[VecType]) -> VecType:
     if any(t.slots != types[0].slots for t in types):
         raise _differ(name, types)
     elem = "complex" if any(t.elem == "complex" for t in types) else "real"
     return types[0].replace(elem=elem, secret=any(t.secret for t in types))
 
 
-TAKE, CONCAT, SUM = define_moves("vec", VecType, _joined)
+TAKE, CONCAT, SUM = define_moves("vec", VecType, _join)

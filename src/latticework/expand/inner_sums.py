@@ -24,7 +24,7 @@ def inner_sums(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *, ho
     is_single = (sums.map.count_in, sums.map.count_out) == (1, 1)
     if hoisting:
         return _one_to_one(p, x, sums, plain_scale) if is_single else _of_block(p, x, sums, plain_scale)
-    turned = [x, *(_turned(p, x, baby) for baby in sums.products.babies)] if is_single else []
+    turned = [x, *(_turn(p, x, baby) for baby in sums.products.babies)] if is_single else []
     parts = _of_turned(p, turned, sums, plain_scale) if is_single else _of_all_turned(p, x, sums, plain_scale)
     return [(0, held, p.rotate(part, giant) if giant else part) for giant, held, part in parts]
 
@@ -76,7 +76,7 @@ def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -
     used = sorted({(baby, in_) for in_, baby, _ in rows})
     places = {(in_, baby): place for place, (baby, in_) in enumerate(used)}
     arrays = [
-        _turned(p, p.take(x, [in_ for _, in_ in inputs]), babies[number])
+        _turn(p, p.take(x, [in_ for _, in_ in inputs]), babies[number])
         for number, inputs in groupby(used, key=lambda pair: pair[0])
     ]
     diagonals = tuple(
@@ -89,7 +89,7 @@ def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -
     return _split(p, parts[0][2], products)
 
 
-def _turned(p: Primitives, x: Value, baby: Baby) -> Value:
+def _turn(p: Primitives, x: Value, baby: Baby) -> Value:
     if baby.steps:
         x = p.rotate(x, baby.steps)
     return p.conjugate(x) if baby.conj else x

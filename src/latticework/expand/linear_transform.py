@@ -42,11 +42,11 @@ def expand_linear_transform(
         x = _with_next(p, x, read_inputs(linear_map))
     sums = MapSums(linear_map, MapWay(choice.split, choice.packing, choice.apart))
     parts = inner_sums(p, x, sums, plain_scale, hoisting=hoisting)
-    made = _turned_and_added(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
+    made = _turn_and_add(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
     if choice.packing in ("inputs", "diagonals"):
         made = p.add(made, p.conjugate(made))
     if choice.packing == "outputs":
-        made = _unpacked(p, made, len(made_outputs(linear_map)))
+        made = _unpack(p, made, len(made_outputs(linear_map)))
     return made if single else _in_place(p, made, linear_map, scale)
 
 
@@ -66,7 +66,7 @@ def _with_next(p: Primitives, x: Value, used: list[int]) -> Value:
     return p.take(array, [firsts.index(u) if u in firsts else 0 for u in range(cipher(x).count)])
 
 
-def _unpacked(p: Primitives, made: Value, count_made: int) -> Value:
+def _unpack(p: Primitives, made: Value, count_made: int) -> Value:
     """(y1 + i y2) / 2 of each pair, and perhaps a last one by itself, as y1, y2, ..."""
     pairs = count_made // 2
     packed = p.take(made, range(pairs))
@@ -88,7 +88,7 @@ def _in_place(p: Primitives, made: Value, linear_map: LinearMap, scale: float) -
     return p.take(p.concat([made, zero]), order)
 
 
-def _turned_and_added(
+def _turn_and_add(
     p: Primitives, parts: Sequence[Part], kind: CipherType, level: int, scale: float, *, is_turned: bool
 ) -> Value:
     """All outputs that have products, in order, at their level and scale.

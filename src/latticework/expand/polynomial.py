@@ -34,7 +34,7 @@ def expand_polynomial(p: Primitives, x: Value, polynomial: IntervalPolynomial, l
 
 def expand_chebyshev(p: Primitives, x: Value, coefficients: Coefficients, level: int, scale: float) -> Value:
     """sum_k c_k T_k(x), for x in [-1, 1], at exactly this level of x's track and this scale."""
-    coefficients = trimmed(coefficients)
+    coefficients = trim(coefficients)
     if len(coefficients) == 1:
         nothing = p.mul_int(p.drop(x, level), 0, scale)
         return _Evaluation(p, x, 1).add_constant(nothing, coefficients[0])
@@ -52,7 +52,7 @@ def cheapest_baby_limit(p: Primitives, x: Value, coefficients: Coefficients, lev
 
 def num_products(polynomial: IntervalPolynomial, chain: ModulusChain) -> int:
     """Products of two ciphertexts that a polynomial takes, squares among them, on a chain with levels enough."""
-    coefficients = trimmed(polynomial.coefficients)
+    coefficients = trim(polynomial.coefficients)
     top, scales = chain.main.top, chain.main.scales
     kind, level = CipherType("ckks", 1, 1, Level(0, top), scales[top]), top - (len(coefficients) - 1).bit_length()
     p = Primitives(Builder(Block(), Loc.unknown()), chain)
@@ -67,7 +67,7 @@ def _products(p: Primitives, kind: CipherType, coefficients: Coefficients, level
     return sum(op.name in ("ckks.mul", "ckks.square") for op in Module(scratch, [], [], {}).walk())
 
 
-def trimmed(coefficients: Coefficients) -> Coefficients:
+def trim(coefficients: Coefficients) -> Coefficients:
     """Without zero coefficients at the top."""
     end = len(coefficients)
     while end > 1 and coefficients[end - 1] == 0.0:
@@ -96,7 +96,7 @@ class _Evaluation:
 
     def unsettled(self, coefficients: Coefficients, level: int, scale: float) -> tuple[Value | None, complex]:
         """(non-constant part before relinearisation and rescale, constant term)."""
-        coefficients = trimmed(coefficients)
+        coefficients = trim(coefficients)
         degree = len(coefficients) - 1
         if degree == 0:
             return None, coefficients[0]
@@ -124,19 +124,19 @@ class _Evaluation:
         for k in needed:
             term = self.basis_at(k, level)
             factor = coefficients[k] * (scale / cipher(term).scale)
-            if rounded(factor.real, self.p):
-                real = self.p.add(real, self.p.mul_int(term, rounded(factor.real, self.p), scale))
-            if rounded(factor.imag, self.p):
-                imaginary = self.p.add(imaginary, self.p.mul_int(term, rounded(factor.imag, self.p), scale))
+            if round_exactly(factor.real, self.p):
+                real = self.p.add(real, self.p.mul_int(term, round_exactly(factor.real, self.p), scale))
+            if round_exactly(factor.imag, self.p):
+                imaginary = self.p.add(imaginary, self.p.mul_int(term, round_exactly(factor.imag, self.p), scale))
         return real if imaginary is None else self.p.add(real, self.p.mul_i(imaginary))
 
     def times(self, x: Value, factor: complex, scale: float) -> Value:
         """x times a number, at a scale."""
         integers = factor * (scale / cipher(x).scale)
-        product = self.p.mul_int(x, rounded(integers.real, self.p), scale)
-        if not rounded(integers.imag, self.p):
+        product = self.p.mul_int(x, round_exactly(integers.real, self.p), scale)
+        if not round_exactly(integers.imag, self.p):
             return product
-        return self.p.add(product, self.p.mul_i(self.p.mul_int(x, rounded(integers.imag, self.p), scale)))
+        return self.p.add(product, self.p.mul_i(self.p.mul_int(x, round_exactly(integers.imag, self.p), scale)))
 
     def level_of(self, k: int) -> int:
         """Level of T_k."""
@@ -204,7 +204,7 @@ def divide(coefficients: Coefficients, giant: int) -> tuple[Coefficients, Coeffi
     return tuple(quotient.tolist()), tuple(remainder.tolist())
 
 
-def rounded(value: float, p: Primitives) -> int:
+def round_exactly(value: float, p: Primitives) -> int:
     """The nearest integer, refused where the core's 64-bit scalars cannot hold it."""
     if abs(value) >= MAX_INTEGER:
         raise ScaleError(

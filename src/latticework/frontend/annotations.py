@@ -97,7 +97,7 @@ class Kinds:
     of: Callable[[Any], Any]
 
 
-def described(annotation: Any, of: Callable[[Any], Any]) -> Any:
+def describe(annotation: Any, of: Callable[[Any], Any]) -> Any:
     """What an annotation says, or what stands in it beside a type: Annotated[type, annotation]."""
     found = of(annotation)
     if found is None and get_origin(annotation) is Annotated:
@@ -170,4 +170,4 @@ def _kind(
                 f"{error}; names in it must be visible where the {kinds.what} is defined",
                 at=definition_loc(function.__code__),
             ) from None
-    return described(annotation, kinds.of)
+    return describe(annotation, kinds.of)

@@ -33,7 +33,7 @@ def _binary(function: np.ufunc, *, swapped: bool = False) -> Callable[[TracedArr
     return operator
 
 
-def _refused(what: str, advice: str) -> Callable[..., NoReturn]:
+def _refuse(what: str, advice: str) -> Callable[..., NoReturn]:
     def refuse(self: TracedArray, *_args: Any, **_kwargs: Any) -> NoReturn:
         message = f"{what}, but {self!r} has no value while the program is compiled; {advice}"
         raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
@@ -79,31 +79,31 @@ class TracedArray(Traced):
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return torch_calls.call(function, args, kwargs or {})
 
-    __array__ = _refused(
+    __array__ = _refuse(
         "NumPy asks for the numbers of a secret (np.asarray, np.array, assignment into an array, ndarray.dot)",
         "use operators and functions on it directly: w @ x, np.sum(x), np.stack([x, y])",
     )
-    __bool__ = _refused("if, while, and, or, not needs True or False", f"{_BLEND}; loops are lw.for_loop")
-    __float__ = _refused("float() needs a number", "keep computing with arrays, and decrypt the result")
-    __int__ = _refused("int() needs a number", "keep computing with arrays, and decrypt the result")
-    __complex__ = _refused("complex() needs a number", "keep computing with arrays, and decrypt the result")
-    __index__ = _refused(
+    __bool__ = _refuse("if, while, and, or, not needs True or False", f"{_BLEND}; loops are lw.for_loop")
+    __float__ = _refuse("float() needs a number", "keep computing with arrays, and decrypt the result")
+    __int__ = _refuse("int() needs a number", "keep computing with arrays, and decrypt the result")
+    __complex__ = _refuse("complex() needs a number", "keep computing with arrays, and decrypt the result")
+    __index__ = _refuse(
         "range(), a subscript or a repeat count needs an integer",
         "use a public number; one known only at run time is a parameter annotated lw.Index",
     )
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refused(
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse(
         "a comparison needs numbers", f"secrets cannot be compared; {_BLEND}"
     )
-    __setitem__ = __delitem__ = _refused(
+    __setitem__ = __delitem__ = _refuse(
         "an element is assigned", "values are immutable here: use a public 0/1 mask, x * (1 - mask) + new * mask"
     )
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = __ifloordiv__ = __imod__ = _refused(
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = __ifloordiv__ = __imod__ = _refuse(
         "an in-place operator (+=, -=, *=, ...) changes an array that other names may share",
         "values are immutable here: write x = x + y instead of x += y",
     )
-    __contains__ = _refused("`in` needs comparisons", f"secrets cannot be compared; {_BLEND}")
-    __hash__ = _refused("a set, or a key of a dictionary, needs numbers", "use a list, or id(x) as a key")
-    __reduce__ = __reduce_ex__ = _refused(
+    __contains__ = _refuse("`in` needs comparisons", f"secrets cannot be compared; {_BLEND}")
+    __hash__ = _refuse("a set, or a key of a dictionary, needs numbers", "use a list, or id(x) as a key")
+    __reduce__ = __reduce_ex__ = _refuse(
         "a copy in a file or another process needs numbers", "save what client.encrypt returns"
     )
 
@@ -166,7 +166,7 @@ class TracedArray(Traced):
     def __format__(self, spec: str) -> str:
         return repr(self) if spec == "" else self._formatted()
 
-    _formatted = _refused("a format needs numbers", "decrypt the result, and print that")
+    _formatted = _refuse("a format needs numbers", "decrypt the result, and print that")
 
     def __repr__(self) -> str:
         origin = self._value.origin

@@ -71,9 +71,7 @@ def _candidates(module: Module) -> Iterator[tuple[str, ...]]:
                 yield chosen
 
 
-def called_in_batches(
-    module: Module, inputs: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Any]
-) -> Any | None:
+def call_in_batches(module: Module, inputs: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Any]) -> Any | None:
     """What a function on arrays gives for other numbers of rows than declared, computed batch by batch in NumPy.
 
     module  the function, traced
@@ -98,15 +96,15 @@ def called_in_batches(
     first_found = found[0]
     if isinstance(first_found, Mapping):
         pairs = zip(first_found, batch.axes, strict=True)
-        return {key: _joined([part[key] for part in found], axis, rows) for key, axis in pairs}
+        return {key: _join([part[key] for part in found], axis, rows) for key, axis in pairs}
     if isinstance(first_found, tuple | list):
-        parts = (_joined(list(arrays), axis, rows) for arrays, axis in zip(zip(*found, strict=True), batch.axes,
+        parts = (_join(list(arrays), axis, rows) for arrays, axis in zip(zip(*found, strict=True), batch.axes,
                                                                            strict=True))  # fmt: skip
         return type(first_found)(parts)
-    return _joined(found, batch.axes[0], rows)
+    return _join(found, batch.axes[0], rows)
 
 
-def _joined(arrays: Sequence[Any], axis: int, rows: int) -> Any:
+def _join(arrays: Sequence[Any], axis: int, rows: int) -> Any:
     return np.concatenate(arrays, axis).take(range(rows), axis)
 
 

@@ -103,7 +103,7 @@ def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Va
             raise _not_finite(value, number)
         seen.setdefault(value, _Seen()).add(array, keep if value in activations else 0)
 
-    for number, sample in _spaced(samples, max_samples):
+    for number, sample in _space_out(samples, max_samples):
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 interpret(module, sample, on_value=note)
@@ -136,7 +136,7 @@ def _refuse_arguments(op: Op, seen: _Seen, number: int) -> None:
         )
 
 
-def _spaced(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sample]]:
+def _space_out(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sample]]:
     numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
     return ((int(number), samples[number]) for number in numbers)
 
@@ -160,7 +160,7 @@ def _calibrate_activation(op: Op, seen: _Seen, margin: float) -> None:
 
 
 def _calibrate_polynomial(op: Op, seen: _Seen, margin: float, assumed: bool) -> None:
-    polynomial, wide = op.attrs["polynomial"], _widened(seen, margin)
+    polynomial, wide = op.attrs["polynomial"], _widen(seen, margin)
     if polynomial.basis == "power":
         op.attrs["polynomial"] = replace(polynomial, interval=wide)
     elif not assumed and (seen.lo < polynomial.interval[0] or seen.hi > polynomial.interval[1]):
@@ -173,7 +173,7 @@ def _calibrate_polynomial(op: Op, seen: _Seen, margin: float, assumed: bool) -> 
         )
 
 
-def _widened(seen: _Seen, margin: float) -> Interval:
+def _widen(seen: _Seen, margin: float) -> Interval:
     """The range seen and the margin on each side; an interval also around a constant."""
     span = (seen.hi - seen.lo) or max(abs(seen.hi), 1.0)
     return seen.lo - margin * span, seen.hi + margin * span

@@ -17,7 +17,7 @@ from latticework.dialects import loop, scalar
 from latticework.dialects.scalar import INTEGER, GroupType
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
 from latticework.frontend.annotations import Parameter, parameters_of
-from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, shared_inputs
+from latticework.frontend.circuit_inputs import OF_CIRCUITS, Input, Shared, share_inputs
 from latticework.frontend.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
 from latticework.frontend.integers.arithmetic import Arithmetic
 from latticework.frontend.integers.digits import BinaryDigits
@@ -30,10 +30,10 @@ from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.plan.arguments import MAX_NESTING, Argument, Branch, Result
 from latticework.plan.circuits import ScalarCounts
-from latticework.user.arrays import forgotten, in_numpy, is_tensor
+from latticework.user.arrays import find_loss, in_numpy, is_tensor
 from latticework.user.lines import definition_loc, user_loc
 from latticework.words.escaping import plain_text
-from latticework.words.figures import shown
+from latticework.words.figures import write_value
 
 
 class Circuit:
@@ -54,7 +54,7 @@ class Circuit:
         self.signature = inspect.signature(function)
         self.loc: Loc = definition_loc(function.__code__)
         self.parameters: tuple[Parameter, ...] = parameters_of(function, local_names or {}, OF_CIRCUITS)
-        self.shared: tuple[Shared, ...] = tuple(shared_inputs(self.name, self.inputs, self.loc))
+        self.shared: tuple[Shared, ...] = tuple(share_inputs(self.name, self.inputs, self.loc))
 
     @property
     def inputs(self) -> tuple[Parameter, ...]:
@@ -80,7 +80,7 @@ class Circuit:
         raises  ShapeError or DtypeError for what does not fit
         """
         where = f"circuit {self.name}, input {parameter.name}"
-        lost = forgotten(given)
+        lost = find_loss(given)
         if lost:
             raise DtypeError(f"{where} is {lost}", at=user_loc())
         array = np.asarray(in_numpy(given), dtype=object)
@@ -94,7 +94,8 @@ class Circuit:
         outside = [n for n in numbers if parameter.kind.bits and not isinstance(n, Number) and not 0 <= n <= most]
         if outside:
             raise RangeError(
-                f"{where} holds {shown(outside[0])}; lw.bits({parameter.kind.bits}) are 0 to {most}", at=user_loc()
+                f"{where} holds {write_value(outside[0])}; lw.bits({parameter.kind.bits}) are 0 to {most}",
+                at=user_loc(),
             )
         if not parameter.kind.shape:
             return int(numbers[0]) if isinstance(numbers[0], bool) else numbers[0]

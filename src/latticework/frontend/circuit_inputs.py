@@ -17,7 +17,7 @@ from latticework.frontend.annotations import Kinds, Parameter
 from latticework.ir.location import Loc
 from latticework.plan.arguments import MAX_BITS, OutputLanes
 from latticework.user.lines import user_loc
-from latticework.words.figures import shown
+from latticework.words.figures import write_value
 
 MAX_LANES = 1 << 16
 _NAMES = ("scalar", "vector", "matrix", "bits")
@@ -70,7 +70,7 @@ def scalar(
     secret     False: a public number, given as weights= when the circuit is compiled
     low, high  between which it lies; the client refuses others
     """
-    copies = not (group or _given(lanes)) if replicate is None else replicate
+    copies = not (group or _read_lanes(lanes)) if replicate is None else replicate
     return _input("scalar", (), copies, group, lanes, secret, low, high)
 
 
@@ -115,7 +115,9 @@ def bits(width: int, *shape: int, replicate: bool = False, group: str = "") -> I
     except TypeError:
         count = 0
     if not 1 <= count <= MAX_BITS:
-        raise RangeError(f"lw.bits: width={shown(width)}; give the number of binary digits, 1 to {MAX_BITS}", at=at)
+        raise RangeError(
+            f"lw.bits: width={write_value(width)}; give the number of binary digits, 1 to {MAX_BITS}", at=at
+        )
     if len(shape) > 2:
         raise ShapeError(f"lw.bits: shape {shape}; give no size, a length, or rows and columns", at=at)
     made = _input("bits", _extents("bits", shape), replicate, group, (), True, 0, (1 << count) - 1)
@@ -136,7 +138,7 @@ def _of_circuit(annotation: Any) -> Input | None:
 OF_CIRCUITS = Kinds("circuit", _NAMES, _of_circuit)
 
 
-def _given(lanes: Any) -> bool:
+def _read_lanes(lanes: Any) -> bool:
     return lanes is not None and np.size(np.asarray(lanes, dtype=object)) > 0
 
 
@@ -156,7 +158,7 @@ def _input(
     at = user_loc()
     if not isinstance(group, str) or not all(isinstance(flag, bool) for flag in (replicate, secret)):
         raise DtypeError(f"lw.{name}: group is a name, replicate and secret are True or False", at=at)
-    if not secret and ((replicate and name != "scalar") or group or _given(lanes)):
+    if not secret and ((replicate and name != "scalar") or group or _read_lanes(lanes)):
         raise LayoutError(f"lw.{name}: a public input is not packed; leave out replicate, group and lanes", at=at)
     fixed = _lanes(name, shape, lanes, at)
     if fixed and replicate:
@@ -167,7 +169,9 @@ def _input(
     for bound in (low, high):
         is_number = isinstance(bound, int | float | np.integer | np.floating) and not isinstance(bound, bool)
         if bound is not None and not (is_number and abs(bound) <= sys.float_info.max):
-            raise RangeError(f"lw.{name}: low={shown(low)}, high={shown(high)}; give two finite numbers", at=at)
+            raise RangeError(
+                f"lw.{name}: low={write_value(low)}, high={write_value(high)}; give two finite numbers", at=at
+            )
     if (low is None) != (high is None) or (low is not None and not low < high):
         raise RangeError(f"lw.{name}: low={low!r}, high={high!r}; give both, low below high", at=at)
     source = lanes if isinstance(lanes, OutputLanes) else None
@@ -181,7 +185,7 @@ def _input(
 
 def _lanes(name: str, shape: tuple[int, ...], lanes: Any, at: Loc) -> tuple[int, ...]:
     """Checked lanes in C order, or ()."""
-    if not _given(lanes):
+    if not _read_lanes(lanes):
         return ()
     try:
         fixed = tuple(operator.index(lane) for lane in np.asarray(lanes, dtype=object).reshape(-1))
@@ -228,7 +232,7 @@ class Shared:
         return sum(p.kind.size for p in self.members)
 
 
-def shared_inputs(circuit: str, inputs: Iterable[Parameter], at: Loc) -> list[Shared]:
+def share_inputs(circuit: str, inputs: Iterable[Parameter], at: Loc) -> list[Shared]:
     """Encrypted inputs by the ciphertexts that hold them, in the order of the signature.
 
     raises  LayoutError where inputs of one group contradict each other
@@ -245,7 +249,7 @@ def shared_inputs(circuit: str, inputs: Iterable[Parameter], at: Loc) -> list[Sh
             name = "numbers" if len(members) > 1 else members[0].name
             while name in taken and len(members) > 1:
                 name += "_"
-        found.append(_shared(circuit, name, members, at))
+        found.append(_share(circuit, name, members, at))
     names = [s.name for s in found]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
@@ -253,7 +257,7 @@ def shared_inputs(circuit: str, inputs: Iterable[Parameter], at: Loc) -> list[Sh
     return found
 
 
-def _shared(circuit: str, name: str, members: list[Parameter], at: Loc) -> Shared:
+def _share(circuit: str, name: str, members: list[Parameter], at: Loc) -> Shared:
     where = f"circuit {circuit}, group {name!r}"
     if len({p.kind.replicate for p in members}) > 1:
         listed = ", ".join(f"{p.name}: {p.kind.replicate}" for p in members)

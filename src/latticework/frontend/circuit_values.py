@@ -28,7 +28,7 @@ from latticework.ir.module import Module
 from latticework.plan.circuits import ScalarCounts
 from latticework.user.lines import user_loc
 from latticework.words.escaping import plain_text
-from latticework.words.figures import shown
+from latticework.words.figures import write_value
 
 MAX_OPERATIONS = 1_000_000
 MAX_POWER = 1 << 10
@@ -278,48 +278,48 @@ class Number:
         raise self._tracer.faults.noted(TraceError("; ".join([_BRANCH, *hints]), at=at))
 
     def __eq__(self, other: Any) -> Any:
-        return _applied("==", self, other)
+        return _apply("==", self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return _applied("!=", self, other)
+        return _apply("!=", self, other)
 
     def __lt__(self, other: Any) -> Any:
-        return _applied("<", self, other)
+        return _apply("<", self, other)
 
     def __le__(self, other: Any) -> Any:
-        return _applied("<=", self, other)
+        return _apply("<=", self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return _applied(">", self, other)
+        return _apply(">", self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return _applied(">=", self, other)
+        return _apply(">=", self, other)
 
     def __mod__(self, other: Any) -> Any:
-        return _applied("%", self, other)
+        return _apply("%", self, other)
 
     def __floordiv__(self, other: Any) -> Any:
-        return _applied("//", self, other)
+        return _apply("//", self, other)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
     def __and__(self, other: Any) -> Any:
-        return _applied("&", self, other)
+        return _apply("&", self, other)
 
     def __or__(self, other: Any) -> Any:
-        return _applied("|", self, other)
+        return _apply("|", self, other)
 
     def __xor__(self, other: Any) -> Any:
-        return _applied("^", self, other)
+        return _apply("^", self, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __lshift__(self, other: Any) -> Any:
-        return _applied("<<", self, other)
+        return _apply("<<", self, other)
 
     def __rshift__(self, other: Any) -> Any:
-        return _applied(">>", self, other)
+        return _apply(">>", self, other)
 
     def __invert__(self) -> Any:
         return self._tracer.checked_operations().inverted(self)
@@ -378,7 +378,7 @@ def _operate(a: Number, b: Any, function: Callable[[Any, Any], Any]) -> Any:
     return function(a, b if isinstance(b, Number) else a._tracer.public(b))
 
 
-def _applied(symbol: str, a: Number, b: Any) -> Any:
+def _apply(symbol: str, a: Number, b: Any) -> Any:
     """A comparison, remainder or operation on bits, as the tracer has it; the other operand is a number."""
     if isinstance(b, np.ndarray):
         return NotImplemented  # NumPy asks each element
@@ -437,7 +437,7 @@ def power(a: Number, exponent: Any) -> Any:
         times = -1
     if not 0 <= times <= MAX_POWER:
         raise RangeError(
-            f"** {shown(exponent)}: the exponent must be a whole number from 0 to {MAX_POWER}", at=user_loc()
+            f"** {write_value(exponent)}: the exponent must be a whole number from 0 to {MAX_POWER}", at=user_loc()
         )
     result: Any = a._tracer.public(1)
     square: Any = a

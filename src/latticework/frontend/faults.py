@@ -18,7 +18,7 @@ import numpy as np
 from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.frontend.foreign import library_call, refusal, touches_secrets
 from latticework.ir.location import Loc
-from latticework.user.lines import asked_by_library, called_frames, user_frames
+from latticework.user.lines import called_frames, is_asked_by_library, user_frames
 
 Error = TypeVar("Error", bound=UserError)
 
@@ -50,8 +50,8 @@ class Faults:
     def noted(self, error: Error) -> Error:
         """A refusal that is about to be raised, since the value of a secret was asked for."""
         self._last = error
-        if asked_by_library():
-            self._lost = self._lost or _named(error, called_frames())  # unless it comes out of the user's function
+        if is_asked_by_library():
+            self._lost = self._lost or _name_call(error, called_frames())  # unless it comes out of the user's function
         return error
 
     @contextmanager
@@ -68,7 +68,7 @@ class Faults:
         except UserError as error:
             if self._lost is not None and error is not self._last:
                 raise self._lost from error
-            named = _named(error, user_frames(error.__traceback__)[1][1:])
+            named = _name_call(error, user_frames(error.__traceback__)[1][1:])
             if named is error:
                 raise
             raise named from error
@@ -91,7 +91,7 @@ class Faults:
             return None
         at = None if self._last is None else self._last.at
         if self._last is not None and isinstance(at, Loc) and (at.file, at.line) == (loc.file, loc.line):
-            return _named(self._last, frames[1:])
+            return _name_call(self._last, frames[1:])
         asked = library_call(frames[1:])
         if asked is not None and any(map(touches_secrets, frames[1:])):
             return TraceError(refusal(asked, f"{type(error).__name__}: {str(error).rstrip(' .')}"), at=loc)
@@ -107,7 +107,7 @@ class Faults:
         return TraceError(f"{self._where} stops with {type(error).__name__}{of}: {message}; {advice}", at=loc)
 
 
-def _named(error: Error, called: Sequence[FrameType]) -> Error | TraceError:
+def _name_call(error: Error, called: Sequence[FrameType]) -> Error | TraceError:
     """A refusal; where a function of another package met it, as one of that function.
 
     called  frames below the user's, outermost first

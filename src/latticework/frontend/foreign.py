@@ -80,7 +80,7 @@ def library_call(called: Sequence[FrameType]) -> Asked | None:
             inner = _layer(called[number:]) if package == "torch" else None
             owner = _owner(frame) if inner is None else inner
             name = _name(called[number:]) if inner is None else "forward"
-            return package, _written(owner, name), owner if name != "__init__" else None
+            return package, _write_call(owner, name), owner if name != "__init__" else None
     return None
 
 
@@ -164,7 +164,7 @@ def _owner(frame: FrameType) -> Any:
     return owner
 
 
-def _written(owner: Any, name: str) -> str:
+def _write_call(owner: Any, name: str) -> str:
     """A call as it stands in a program: x.method, x * for an operator, the class for its constructor."""
     kind = type(owner).__name__
     if owner is None or name == "__init__":

@@ -26,7 +26,7 @@ from latticework.ops import polynomial as polynomials
 from latticework.ops import softmax as softmaxes
 from latticework.ops.base import normal_axis
 from latticework.packing.constants import IntervalPolynomial
-from latticework.words.shown import shown
+from latticework.words.shown import describe
 
 Interval = tuple[float, float]
 
@@ -153,7 +153,7 @@ class Approximated:
 
     def __repr__(self) -> str:
         given = [f"{n}={getattr(self, n)}" for n in ("degree", "range") if getattr(self, n) is not None]
-        return shown("lw.approximate", self.function.name, *given)
+        return describe("lw.approximate", self.function.name, *given)
 
 
 def polynomial(

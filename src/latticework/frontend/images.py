@@ -34,7 +34,7 @@ def conv2d(
             return tracer.call(convolution.trace, x, weight, bias, stride, padding, dilation, groups)
         images, kernels = plain_array(x, "conv2d"), plain_array(weight, "conv2d")
         attrs = convolution.attributes(images.shape, kernels.shape, stride, padding, dilation, groups)
-        result = convolution.convolved(images, kernels, **attrs)
+        result = convolution.convolve(images, kernels, **attrs)
         if bias is None:
             return result
         shift = plain_array(bias, "conv2d")
@@ -68,22 +68,22 @@ def sum_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Res
     stride   from window to window; as large as the window unless given
     padding  zeros on each side, at most half of the kernel
     """
-    return _pooled(x, kernel, stride, padding, mean=False)
+    return _pool(x, kernel, stride, padding, mean=False)
 
 
 def avg_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Result:
     """Means over windows of the last two axes, as sum_pool2d; zeros of the padding count. Of a whole image: np.mean."""
-    return _pooled(x, kernel, stride, padding, mean=True)
+    return _pool(x, kernel, stride, padding, mean=True)
 
 
-def _pooled(x: Any, kernel: Any, stride: Any, padding: Any, mean: bool) -> Any:
+def _pool(x: Any, kernel: Any, stride: Any, padding: Any, mean: bool) -> Any:
     with user_line():
         if isinstance(x, Traced):
             return x._tracer.call(pooling.trace, x, kernel, stride, padding, mean)
         name = "avg_pool2d" if mean else "sum_pool2d"
         images = plain_array(x, name)
         attrs = pooling.attributes(images.shape, kernel, stride, padding, name)
-        total = pooling.summed(images, **attrs)
+        total = pooling.sum_windows(images, **attrs)
         return total / np.prod(attrs["kernel"]) if mean else total
 
 

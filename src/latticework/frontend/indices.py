@@ -16,7 +16,7 @@ from latticework.words.escaping import plain_text
 _COUNTER = "carry a counter array instead (start at 0.0, return counter + 1)"
 
 
-def _refused(what: str, advice: str) -> Callable[..., NoReturn]:
+def _refuse(what: str, advice: str) -> Callable[..., NoReturn]:
     def refuse(self: TracedIndex, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise self.unknown(what, advice)
 
@@ -42,20 +42,20 @@ class TracedIndex(Traced):
     __sub__, __rsub__ = _arithmetic(loop.INDEX_SUB), _arithmetic(loop.INDEX_SUB, swapped=True)
     __mul__ = __rmul__ = _arithmetic(loop.INDEX_MUL)
 
-    __index__ = __array__ = _refused(
+    __index__ = __array__ = _refuse(
         "range(), a subscript of an array or a repeat count needs a Python integer",
         "count with lw.for_loop, or write a Python loop over a known count (it is unrolled)",
     )
-    __int__ = __float__ = _refused("a Python number is needed", "count with lw.for_loop")
-    __bool__ = _refused("if, while, and, or, not needs True or False", "do the same work in every iteration")
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refused(
+    __int__ = __float__ = _refuse("a Python number is needed", "count with lw.for_loop")
+    __bool__ = _refuse("if, while, and, or, not needs True or False", "do the same work in every iteration")
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse(
         "a comparison needs a number", "do the same work in every iteration"
     )
-    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _refused(
+    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _refuse(
         "this arithmetic needs a number", "indices can be added, subtracted and multiplied by integers"
     )
-    __array_ufunc__ = _refused("arithmetic with arrays needs a number", _COUNTER)
-    __hash__ = _refused("a set, or a key of a dictionary, needs a number", "use a list")
+    __array_ufunc__ = _refuse("arithmetic with arrays needs a number", _COUNTER)
+    __hash__ = _refuse("a set, or a key of a dictionary, needs a number", "use a list")
 
     @property
     def is_loop_variable(self) -> bool:

@@ -80,7 +80,7 @@ def _check_body(body: Callable[..., Any], carried: int) -> None:
 def _run(count: int, body: Callable[..., Any], carried: Sequence[Any], single: bool) -> Sequence[Any]:
     _, *names = _names(body, len(carried))
     for i in range(count):
-        returned = _returned(body(i, *carried), single, len(carried))
+        returned = _unwrap_returned(body(i, *carried), single, len(carried))
         results = tuple(plain_array(value) for value in returned)
         for name, before, after in zip(names, carried, results, strict=True):
             _check_shapes(name, before.shape, after.shape)
@@ -101,7 +101,7 @@ def _trace(
     index = block.add_arg(INDEX, Origin(index_name, at))
     arguments = [block.add_arg(start.type, Origin(name, at)) for start, name in zip(starts, names, strict=True)]
     with tracer.inside(block):
-        returned = _returned(body(tracer.wrap(index), *map(tracer.wrap, arguments)), single, len(carried))
+        returned = _unwrap_returned(body(tracer.wrap(index), *map(tracer.wrap, arguments)), single, len(carried))
         results = [trivial.trace(tracer, value) for value in returned]
         for name, start, result in zip(names, starts, results, strict=True):
             _check_shapes(name, start.type.shape, result.type.shape)  # type: ignore[attr-defined]
@@ -113,7 +113,7 @@ def _trace(
     return [tracer.wrap(value) for value in made.results]
 
 
-def _returned(returned: Any, single: bool, count: int) -> tuple[Any, ...]:
+def _unwrap_returned(returned: Any, single: bool, count: int) -> tuple[Any, ...]:
     if returned is None:
         raise TraceError("for_loop: body returned None; return the carried arrays of the next iteration")
     if single:

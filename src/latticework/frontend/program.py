@@ -18,7 +18,7 @@ from latticework.errors import DtypeError, ShapeError, TraceError, UserError
 from latticework.frontend import torch_calls
 from latticework.frontend.annotations import Index, Parameter, Secret, parameters_of
 from latticework.frontend.arrays import TracedArray, wrap
-from latticework.frontend.batching import called_in_batches
+from latticework.frontend.batching import call_in_batches
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import FunctionTracer, Traced, user_line
@@ -28,7 +28,7 @@ from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 from latticework.ops import trivial
-from latticework.user.arrays import as_array, forgotten, in_numpy, is_one_array
+from latticework.user.arrays import as_array, find_loss, in_numpy, is_one_array
 from latticework.user.lines import definition_loc, user_loc
 from latticework.words.escaping import plain_text
 
@@ -88,7 +88,7 @@ class Program:
         """Whether an input has as many axes as declared, of which the first is of another length."""
         for parameter in self.inputs:
             kind, given = parameter.kind, arguments.get(parameter.name)
-            if isinstance(kind, Secret) and kind.shape and not isinstance(given, Traced) and not forgotten(given):
+            if isinstance(kind, Secret) and kind.shape and not isinstance(given, Traced) and not find_loss(given):
                 with suppress(ValueError, TypeError):  # what it is, is told later
                     shape = np.shape(in_numpy(given))
                     if len(shape) == len(kind.shape) and shape[:1] != kind.shape[:1]:
@@ -103,7 +103,7 @@ class Program:
         with suppress(UserError):
             module = trace(self, weights)
             given = {p.name: self._array(p, arguments[p.name]) for p in secrets}
-            return called_in_batches(module, {**arguments, **given}, lambda parts: self(**parts))
+            return call_in_batches(module, {**arguments, **given}, lambda parts: self(**parts))
         return None
 
     def _interpreted(self, arguments: Mapping[str, Any]) -> Any:
@@ -225,7 +225,7 @@ def weights_of(program: Any, given: Any, what: str = "program", declared: str = 
             at=program.loc,
         )
     for name, value in by_name.items():
-        lost = forgotten(value)
+        lost = find_loss(value)
         if lost:
             raise DtypeError(f"{what} {program.name}: the weight {name} is {lost}", at=program.loc)
     return {p.name: by_name.get(p.name, p.default) for p in wanted}

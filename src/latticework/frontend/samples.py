@@ -106,7 +106,7 @@ def _combinations(limits: Mapping[str, int]) -> list[dict[str, int]]:
     return [found[0], *(found[i] for i in np.sort(chosen) if i)]
 
 
-def assumed_samples(module: Module) -> list[Sample]:
+def assume_samples(module: Module) -> list[Sample]:
     """Stand-ins where no data are given: uniform numbers in [-1, 1], seeded, and both ends of it.
 
     Inputs that go into a function with a range of its own have that range instead.
@@ -128,10 +128,10 @@ def assumed_samples(module: Module) -> list[Sample]:
         sample(lambda low, high, shape: np.full(shape, low)),
     ]
     indices = [name for name, v in inputs if not isinstance(v.type, TensorType)]
-    return with_fewer_turns(drawn, {name: _assumed_limit(module, name) for name in indices})
+    return with_fewer_turns(drawn, {name: _assume_limit(module, name) for name in indices})
 
 
-def _assumed_limit(module: Module, name: str) -> int:
+def _assume_limit(module: Module, name: str) -> int:
     limit = trip_limit(module, name)
     return ASSUMED_TRIPS if limit is None else limit
 
@@ -180,7 +180,7 @@ def _data(name: str, given: Any) -> np.ndarray[Any, Any]:
 def _trips(program: Program, module: Module, name: str, given: Mapping[str, Any]) -> int:
     """The run-time integer to calibrate with: the largest that the compiled program will take."""
     limit = trip_limit(module, name)
-    value = given.get(name, _assumed_limit(module, name))
+    value = given.get(name, _assume_limit(module, name))
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise DtypeError(
             f"calibrate: {name} is a {type(value).__name__}; give the largest whole number that it will have",

@@ -139,10 +139,10 @@ def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assume
         with np.errstate(over="ignore", invalid="ignore"):
             for sample in samples:
                 interpret(module, sample, on_value=note)
-    return {op: _chosen(op, seen[op], assumed) for op in found}
+    return {op: _choose(op, seen[op], assumed) for op in found}
 
 
-def _chosen(op: Op, seen: _SeenLogits, assumed: bool) -> SoftmaxWay:
+def _choose(op: Op, seen: _SeenLogits, assumed: bool) -> SoftmaxWay:
     count = shape_of(op.operands[0])[op.attrs["axis"]]
     given: Interval | None = op.attrs["interval"]
     if given is None:

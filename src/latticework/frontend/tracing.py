@@ -17,7 +17,7 @@ from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.frontend.faults import Faults
 from latticework.frontend.plain import plain_array
 from latticework.frontend.unsupported import remedy
-from latticework.ir.builder import Builder, located
+from latticework.ir.builder import Builder, locate
 from latticework.ir.core import Block, Op, OpSpec, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
@@ -196,7 +196,7 @@ class user_line:
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if isinstance(error, UserError) and error.at is None:
-            raise located(error, self._loc or user_loc()) from None
+            raise locate(error, self._loc or user_loc()) from None
 
 
 def _arguments(

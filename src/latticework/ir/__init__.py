@@ -7,7 +7,7 @@ from latticework.ir.attributes import (
     print_attribute,
     register_attribute,
 )
-from latticework.ir.builder import Builder, located
+from latticework.ir.builder import Builder, locate
 from latticework.ir.core import (
     Array,
     Attrs,
@@ -60,7 +60,7 @@ __all__ = [
     "is_attribute",
     "kind_key",
     "last_uses",
-    "located",
+    "locate",
     "parse_module",
     "print_attribute",
     "print_module",

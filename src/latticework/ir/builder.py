@@ -11,7 +11,7 @@ from latticework.ir.core import spec as spec_of
 from latticework.ir.location import Loc, Origin
 
 
-def located(error: UserError, loc: Loc) -> UserError:
+def locate(error: UserError, loc: Loc) -> UserError:
     """The error with the location `loc`, unless it has one already."""
     return error if error.at is not None else type(error)(error.message, at=loc)
 
@@ -58,7 +58,7 @@ class Builder:
         try:
             types = kind.infer(operands, attributes, regions)
         except UserError as error:
-            raise located(error, place) from None
+            raise locate(error, place) from None
         op = Op(kind, operands, types, attributes, regions, loc=place)
         if origin is not None:
             for value in op.results:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from latticework.errors import IrError, ShapeError, UserError
-from latticework.ir.builder import located
+from latticework.ir.builder import locate
 from latticework.ir.core import Array, Block, Op, Value
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
@@ -88,7 +88,7 @@ class _Interpreter:
         try:
             results = op.spec.meaning(op, [self._arrays[value] for value in op.operands], self)
         except UserError as error:
-            raise located(error, op.loc) from None
+            raise locate(error, op.loc) from None
         if len(results) != len(op.results):
             raise IrError(f"{op.name}: its meaning gave {len(results)} arrays for {len(op.results)} results", at=op.loc)
         return results

@@ -114,7 +114,7 @@ def check_declared(step: Pass[Any], before: Module, after: Module) -> None:
     """IrError if a pass was given what it does not read, made what it does not write, or left what it removes."""
     for op in before.walk() if step.reads != ANY else ():
         if not _is_named(op, step.reads):
-            raise IrError(f"pass {step.name}: was given {op.name}, reads only {_listed(step.reads)}", at=op.loc)
+            raise IrError(f"pass {step.name}: was given {op.name}, reads only {_list(step.reads)}", at=op.loc)
     if after is before:
         return
     same: set[Hashable] = {_identity(op) for op in before.walk()}
@@ -128,7 +128,7 @@ def check_declared(step: Pass[Any], before: Module, after: Module) -> None:
         if _meaning(op) not in equal:
             raise IrError(
                 f"pass {step.name}: made {op.name}, or changed an attribute of one; it writes only "
-                f"{_listed(step.writes)}",
+                f"{_list(step.writes)}",
                 at=op.loc,
             )
 
@@ -147,5 +147,5 @@ def _meaning(op: Op) -> Hashable:
     return op.spec, tuple((key, attribute_key(op.attrs[key])) for key in sorted(op.attrs))
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _list(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "nothing"

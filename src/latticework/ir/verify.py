@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from latticework.errors import IrError, UserError
 from latticework.ir.attributes import is_attribute
-from latticework.ir.builder import located
+from latticework.ir.builder import locate
 from latticework.ir.core import Block, Op, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
@@ -88,7 +88,7 @@ class _Verifier:
             try:
                 op.spec.verify(op)
             except UserError as error:
-                raise located(error, op.loc) from None
+                raise locate(error, op.loc) from None
 
     def _regions(self, op: Op) -> None:
         if len(op.regions) != op.spec.num_regions:
@@ -107,7 +107,7 @@ class _Verifier:
         try:
             inferred = op.spec.infer(op.operands, op.attrs, op.regions)
         except UserError as error:
-            raise located(error, op.loc) from None
+            raise locate(error, op.loc) from None
         have = [value.type for value in op.results]
         if len(have) != len(inferred) or any(a is not b for a, b in zip(have, inferred, strict=True)):
             raise IrError(f"{op.name}: results are {have}, must be {inferred}", at=op.loc)

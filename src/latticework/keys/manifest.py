@@ -23,7 +23,7 @@ from latticework.words.figures import over
 SEED_BYTES = 32
 
 
-def planned_keys(module: Module, chain: ModulusChain | None = None) -> tuple[KeySpec, ...]:
+def plan_keys(module: Module, chain: ModulusChain | None = None) -> tuple[KeySpec, ...]:
     """The keys that serve all demands of an expanded module, ordered by kind and element.
 
     chain  if given, a key on one track also serves demands on others that lie within its limbs

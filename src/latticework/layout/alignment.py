@@ -21,17 +21,17 @@ from latticework.layout.assign import Placement
 from latticework.layout.canonical import CanonicalForm, turning_order
 from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.derive import with_axis, without_copies
-from latticework.layout.forms import sorted_vectors
+from latticework.layout.forms import sort_vectors
 from latticework.layout.layout import Layout, Shape
-from latticework.layout.loops import Loops, axes_of, restricted
+from latticework.layout.loops import Loops, axes_of, restrict
 from latticework.layout.sums import free_sums, summed_layouts
-from latticework.layout.turning import cut_alike, forms_of, layout_of, turning
+from latticework.layout.turning import cut_dims_alike, forms_of, layout_of, turning
 from latticework.packing.pack import GAP, REPEAT, PackDim
 
 Facing = list[tuple[int | None, int | None]]  # places of dims of both forms that face each other; None: nothing
 
 
-def aligned(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layout]) -> Iterator[Placement]:
+def align(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layout]) -> Iterator[Placement]:
     """The placements of an operation whose secret operands meet in boxes, layouts of all its loops (None: public).
 
     An operand lies where its part of the box does, repeating along the loops that it lacks; the result lies where the
@@ -50,17 +50,17 @@ def aligned(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layo
 def meeting(loops: Loops, layouts: Sequence[Layout | None]) -> Layout | None:
     """The box in which two secret operands lie already, if they are aligned."""
     lifted = [loops.lifted(side, layout) for side, layout in enumerate(layouts) if layout is not None]
-    both = merged(*lifted) if len(lifted) == 2 else None
-    return None if both is None else stretched(both, loops.extents)
+    both = merge(*lifted) if len(lifted) == 2 else None
+    return None if both is None else stretch(both, loops.extents)
 
 
 def around(loops: Loops, layouts: Sequence[Layout | None]) -> list[Layout]:
     """Boxes in which one operand lies already, the loops that it lacks where it repeats or in further vectors."""
     lifted = [loops.lifted(side, layout) for side, layout in enumerate(layouts) if layout is not None]
-    return [stretched(layout, loops.extents) for layout in lifted]
+    return [stretch(layout, loops.extents) for layout in lifted]
 
 
-def stretched(layout: Layout, extents: Shape) -> Layout:
+def stretch(layout: Layout, extents: Shape) -> Layout:
     """The layout with the loops that it does not walk yet: on slot dims that repeat, what finds no room on vectors."""
     for loop in reversed(range(len(extents))):
         if extents[loop] > 1 and loop not in axes_of(layout):
@@ -69,18 +69,18 @@ def stretched(layout: Layout, extents: Shape) -> Layout:
 
 
 @lru_cache(maxsize=4096)
-def merged(a: Layout, b: Layout) -> Layout | None:
+def merge(a: Layout, b: Layout) -> Layout | None:
     """The layout of the loops of both in which both lie as they do; None if they are not aligned."""
     if a.slots != b.slots:
         return None
     for whole, part in ((a, b), (b, a)):
-        if axes_of(part) <= axes_of(whole) and _lies(part, restricted(whole, axes_of(part))):
+        if axes_of(part) <= axes_of(whole) and _lies(part, restrict(whole, axes_of(part))):
             return whole
     for x, y in product(forms_of(a), forms_of(b)):
-        cut = cut_alike(x, y)
+        cut = cut_dims_alike(x, y)
         for facing in () if cut is None else _facing_vectors(*cut):
             box = _joint(*cut, facing) if cut is not None else None
-            if box is not None and all(_lies(own, restricted(box, axes_of(own))) for own in (a, b)):
+            if box is not None and all(_lies(own, restrict(box, axes_of(own))) for own in (a, b)):
                 return box
     return None
 
@@ -128,7 +128,7 @@ def _joint(a: CanonicalForm, b: CanonicalForm, vectors: Facing) -> Layout | None
     dims, turns = [], []
     for own in facing:
         met = [form.dims[k] for form, k in zip((a, b), own, strict=True) if k is not None]
-        dim = _faced(met)
+        dim = _face(met)
         if dim is None:
             return None
         rows = {
@@ -142,10 +142,10 @@ def _joint(a: CanonicalForm, b: CanonicalForm, vectors: Facing) -> Layout | None
         turns.append(next(iter(rows), ()))
     if turning_order(tuple(turns)) is None:
         return None
-    return sorted_vectors(layout_of(CanonicalForm(tuple(dims), len(vectors), tuple(turns))))
+    return sort_vectors(layout_of(CanonicalForm(tuple(dims), len(vectors), tuple(turns))))
 
 
-def _faced(met: list[PackDim]) -> PackDim | None:
+def _face(met: list[PackDim]) -> PackDim | None:
     """What dims that face each other are together."""
     walking = {dim for dim in met if dim.axis >= 0}
     if len(walking) > 1 or (walking and any(dim.axis == GAP for dim in met)):

@@ -179,12 +179,12 @@ def _tidy(form: CanonicalForm) -> CanonicalForm:
         place += 1
     place = 0
     while place + 1 < len(form.dims):
-        joined = _joined(form, place)
+        joined = _join(form, place)
         form, place = (form, place + 1) if joined is None else (joined, max(place - 1, 0))
     return _wide_gap(form)
 
 
-def _joined(form: CanonicalForm, place: int) -> CanonicalForm | None:
+def _join(form: CanonicalForm, place: int) -> CanonicalForm | None:
     """A dimension joined with its right neighbour, or None where they cannot be."""
     a, b = form.dims[place], form.dims[place + 1]
     if a.axis != b.axis or place + 1 == form.vectors or form.turns[place] or form.turns[place + 1]:
@@ -220,13 +220,13 @@ def _ways_to_write(form: CanonicalForm) -> list[CanonicalForm]:
     for known in found:
         for place, row in enumerate(known.turns):
             for by, count in row:
-                other = _exchanged(known, place, by) if count == 1 else None
+                other = _exchange(known, place, by) if count == 1 else None
                 if other is not None and other not in found and len(found) < MOST_FORMS:
                     found.append(other)
     return found
 
 
-def _exchanged(form: CanonicalForm, place: int, by: int) -> CanonicalForm | None:
+def _exchange(form: CanonicalForm, place: int, by: int) -> CanonicalForm | None:
     """The dimension at `place` walking along the repetition that turns it, the sum being the same; None if not so."""
     extent = form.dims[place].extent
     if form.dims[by].axis != REPEAT or form.dims[by].extent % extent:

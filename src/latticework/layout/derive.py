@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from latticework.layout.forms import sorted_vectors
+from latticework.layout.forms import sort_vectors
 from latticework.layout.layout import Layout, num_bits
 from latticework.packing.pack import GAP, REPEAT, PackDim, Roll
 
@@ -20,7 +20,7 @@ def without_copies(layout: Layout) -> Layout:
     return without_dims(layout, gone)
 
 
-def folded(layout: Layout) -> Layout:
+def fold(layout: Layout) -> Layout:
     """Fewer vectors: vector dims taken into slot dims that repeat, those of neither in any roll."""
     rolled = {place for roll in layout.rolls for place in roll}
     first = len(layout.vector_dims)
@@ -32,11 +32,11 @@ def folded(layout: Layout) -> Layout:
         dims[j : j + 1] = [dim, PackDim(REPEAT, room.extent // dim.extent)]
         del dims[i]
         rolls = tuple((a - (a > i) + (a > j), b - (b > i) + (b > j)) for a, b in layout.rolls)
-        return folded(Layout(tuple(dims[first - 1 :]), tuple(dims[: first - 1]), rolls))
+        return fold(Layout(tuple(dims[first - 1 :]), tuple(dims[: first - 1]), rolls))
     return layout
 
 
-def filled(layout: Layout) -> Layout:
+def fill(layout: Layout) -> Layout:
     """The same with copies where slots are empty."""
     dims = tuple(PackDim(REPEAT, d.extent) if d.axis == GAP else d for d in layout.dims)
     return Layout(dims, layout.vector_dims, layout.rolls)
@@ -75,24 +75,24 @@ def with_axis(layout: Layout, axis: int, extent: int) -> Layout:
         flat += parts
     split = len(new_first) + first
     rolls = tuple((moved[i], moved[j]) for i, j in layout.rolls)
-    return sorted_vectors(Layout(tuple(flat[split:]), tuple(flat[:split]), rolls))
+    return sort_vectors(Layout(tuple(flat[split:]), tuple(flat[:split]), rolls))
 
 
-def exchanged(layout: Layout, renamed: Mapping[int, int], new: Sequence[tuple[int, int]]) -> Layout:
+def exchange(layout: Layout, renamed: Mapping[int, int], new: Sequence[tuple[int, int]]) -> Layout:
     """Axes renamed, those not named making way for new ones (axis, extent), which take their places if they can."""
     freed = [i for i, d in enumerate(layout.all_dims) if d.axis >= 0 and d.axis not in renamed]
     rolled = {place for roll in layout.rolls for place in roll}
     found = layout
     if rolled & set(freed):
         found = Layout(layout.dims, layout.vector_dims, tuple(r for r in layout.rolls if not set(r) & set(freed)))
-    found = _relabelled(found, renamed)
+    found = _relabel(found, renamed)
     for axis, extent in new:
         if extent > 1:
             found = with_axis(found, axis, extent)
-    return sorted_vectors(without_copies(found))
+    return sort_vectors(without_copies(found))
 
 
-def _relabelled(layout: Layout, renamed: Mapping[int, int]) -> Layout:
+def _relabel(layout: Layout, renamed: Mapping[int, int]) -> Layout:
     def change(dim: PackDim) -> PackDim:
         if dim.axis < 0:
             return dim
@@ -103,7 +103,7 @@ def _relabelled(layout: Layout, renamed: Mapping[int, int]) -> Layout:
     return Layout(tuple(map(change, layout.dims)), tuple(map(change, layout.vector_dims)), layout.rolls)
 
 
-def summed(layout: Layout, axes: Sequence[int], slots_become: int = GAP) -> Layout | None:
+def sum_away(layout: Layout, axes: Sequence[int], slots_become: int = GAP) -> Layout | None:
     """Where sums over axes lie if vectors are added and slots rotated and added: None if a summed dim turns others.
 
     slots_become  GAP: the sum is at index 0 of the dims that were summed;  REPEAT: at every index

@@ -20,7 +20,7 @@ from latticework.packing.pack import GAP, REPEAT, PackDim
 MOST_ORDERS = 120  # of the axes: all of five, and as many of more, which change the fastest
 
 
-def padded(shape: Shape) -> Shape:
+def pad_shape(shape: Shape) -> Shape:
     """The shape with every axis padded to a power of two."""
     return tuple(1 << num_bits(n) for n in shape)
 
@@ -51,15 +51,15 @@ def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None, fill:
     slot_dims: list[PackDim] = []
     vector_dims: list[PackDim] = []
     for axis in reversed(order):
-        extent = padded(shape)[axis]
+        extent = pad_shape(shape)[axis]
         inside = min(extent, free)
         free //= inside
         slot_dims.insert(0, PackDim(axis, inside))
         vector_dims.append(PackDim(axis, -(-shape[axis] // inside), inside))
-    return sorted_vectors(Layout((PackDim(fill, free), *slot_dims), tuple(vector_dims)))
+    return sort_vectors(Layout((PackDim(fill, free), *slot_dims), tuple(vector_dims)))
 
 
-def skewed(shape: Shape, slots: int, length: int) -> Layout | None:
+def skew(shape: Shape, slots: int, length: int) -> Layout | None:
     """A tensor along one axis in copies that are turned against each other; None where there are not enough slots.
 
     So that each copy of a result of this length, whose copies share out the sums of a product, finds other elements at
@@ -69,7 +69,7 @@ def skewed(shape: Shape, slots: int, length: int) -> Layout | None:
     if len(axes) != 1:
         return None
     (axis,) = axes
-    extent, other = padded(shape)[axis], 1 << num_bits(length)
+    extent, other = pad_shape(shape)[axis], 1 << num_bits(length)
     copies, turn = slots // max(extent, other), extent * other // slots
     if copies < 2 or turn < 1:
         return None
@@ -86,12 +86,12 @@ def seeds(shape: Shape, slots: int, fill: int = REPEAT) -> tuple[Layout, ...]:
     compact layouts of these orders, and of matrices all tiles of powers of two in both orders.
     """
     axes = [axis for axis, extent in enumerate(shape) if extent > 1]
-    size = prod(padded(shape))
+    size = prod(pad_shape(shape))
     found = [in_order(shape, slots)]
     orders = list(islice(permutations(axes), MOST_ORDERS))
     if size <= slots:
         for order in orders:
-            dims = [PackDim(axis, padded(shape)[axis]) for axis in order]
+            dims = [PackDim(axis, pad_shape(shape)[axis]) for axis in order]
             for place in range(len(dims) + 1):
                 found.append(Layout((*dims[:place], PackDim(fill, slots // size), *dims[place:])))
     else:
@@ -110,7 +110,7 @@ def tilings(shape: Shape, slots: int) -> tuple[Layout, ...]:
     The squarest tiles first: products turn one side of a tile by the other.
     """
     axes = [axis for axis, extent in enumerate(shape) if extent > 1]
-    extents = padded(shape)
+    extents = pad_shape(shape)
     found: list[Layout] = []
     for sides in sorted(product(*(_powers(extents[axis]) for axis in axes)), key=max):
         if prod(sides) != slots:
@@ -118,7 +118,7 @@ def tilings(shape: Shape, slots: int) -> tuple[Layout, ...]:
         outer = tuple(PackDim(axis, -(-shape[axis] // side), side) for axis, side in zip(axes, sides, strict=True))
         inner = [PackDim(axis, side) for axis, side in zip(axes, sides, strict=True)]
         for order in permutations(inner):
-            found.append(sorted_vectors(Layout(order, outer)))
+            found.append(sort_vectors(Layout(order, outer)))
     return tuple(dict.fromkeys(found))
 
 
@@ -126,7 +126,7 @@ def _powers(extent: int) -> list[int]:
     return [1 << k for k in range(num_bits(extent) + 1)]
 
 
-def sorted_vectors(layout: Layout) -> Layout:
+def sort_vectors(layout: Layout) -> Layout:
     """The same slots with the vectors in their one order: repetition, then axes ascending, slow parts first."""
     return with_vector_order(layout, vector_order(layout))
 
@@ -144,7 +144,7 @@ def with_vector_order(layout: Layout, order: Sequence[int]) -> Layout:
     return Layout(layout.dims, tuple(layout.vector_dims[i] for i in order), rolls)
 
 
-def joined(layout: Layout, free: Sequence[int] = (GAP,)) -> Layout:
+def join(layout: Layout, free: Sequence[int] = (GAP,)) -> Layout:
     """Vector dims moved into free slot dims beside slot dims of their axis, where they continue those: fewer vectors.
 
     `[1:4][0:4:4];[0:4][1:4:4][G:4]` becomes `[0:4:4];[0:4][1:16]`. What rolls or is rolled stays.
@@ -154,7 +154,7 @@ def joined(layout: Layout, free: Sequence[int] = (GAP,)) -> Layout:
     while True:
         moved = next(_moves_into_slots(layout, free), None)
         if moved is None:
-            return sorted_vectors(layout)
+            return sort_vectors(layout)
         layout = moved
 
 

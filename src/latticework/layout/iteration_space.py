@@ -40,11 +40,11 @@ def boxes(
             continue
         turning = [place for axes in own for place in _turning(dims, axes)] if rolled else []
         subsets = list(_subsets(turning))
-        turned = [box for chosen in subsets for box in _turned(dims, result.vector_dims, summed, outer, chosen)]
+        turned = [box for chosen in subsets for box in _turn(dims, result.vector_dims, summed, outer, chosen)]
         yield from turned[-1:] if few else turned
 
 
-def _turned(
+def _turn(
     dims: Sequence[PackDim], vectors: Sequence[PackDim], summed: int, outer: int, chosen: Sequence[int]
 ) -> Iterator[Layout]:
     """The box with the summed vector dim turned by the fast parts, all as long, of some slot dims."""

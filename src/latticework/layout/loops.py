@@ -81,6 +81,6 @@ def axes_of(layout: Layout) -> set[int]:
     return {dim.axis for dim in layout.all_dims if dim.axis >= 0}
 
 
-def restricted(box: Layout, axes: Sequence[int] | set[int]) -> Layout:
+def restrict(box: Layout, axes: Sequence[int] | set[int]) -> Layout:
     """The layout of what walks these axes alone and repeats along the others."""
     return box.renumbered({axis: axis for axis in axes})

@@ -24,7 +24,7 @@ from latticework.errors import LayoutError
 from latticework.ir import Block, Module, Op, Value, kind_key, last_uses
 from latticework.layout.assign import Placement, Room
 from latticework.layout.conversions import Conversion, stations
-from latticework.layout.derive import folded
+from latticework.layout.derive import fold
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.reasons import Move, Other, Taken
 from latticework.packing.pack import MAX_PLACES
@@ -331,7 +331,7 @@ class LayoutSearch:
                 may = self.room.may_send
                 if wanted.count <= layout.count and may(wanted):
                     return [wanted]
-                found = [layout, *(near for stop in stations(wanted) for near in (stop, folded(stop)) if may(near))]
+                found = [layout, *(near for stop in stations(wanted) for near in (stop, fold(stop)) if may(near))]
                 near = [station for station in dict.fromkeys(found) if station.count <= layout.count]
                 few = min(near, key=lambda station: self._seconds(value, station, wanted))
                 often = wanted.fits and wanted.count <= MOST_SENT * layout.count and may(wanted)

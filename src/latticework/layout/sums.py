@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from latticework.layout.derive import summed
+from latticework.layout.derive import sum_away
 from latticework.layout.layout import Layout, Shape
 from latticework.packing.pack import GAP, REPEAT
 
@@ -47,7 +47,7 @@ def full_shape(layout: Layout, shape: Shape, axes: Sequence[int]) -> Shape:
 
 def _forms(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> list[Layout | None]:
     lying = layout.renumbered({**_kept(rank, axes, keepdims), **{axis: rank + axis for axis in axes}})
-    return [summed(lying, [rank + axis for axis in axes], becomes) for becomes in (REPEAT, GAP)]
+    return [sum_away(lying, [rank + axis for axis in axes], becomes) for becomes in (REPEAT, GAP)]
 
 
 def _fills(layout: Layout, shape: Shape, axes: Sequence[int]) -> bool:

@@ -62,7 +62,7 @@ def turning(source: Layout, target: Layout) -> Turning | None:
     found = [
         turn
         for a, b in product(forms_of(source), forms_of(target))
-        for cut in [cut_alike(a, b)]
+        for cut in [cut_dims_alike(a, b)]
         if cut is not None
         for alike in (_REPETITION, _TURNS, None)
         for turn in [_between(*cut, alike, target.slots)]
@@ -93,7 +93,7 @@ def _preference(turn: Turning) -> tuple[object, ...]:
     return bool(turn.by), not turn.cyclic, sum(a != 0 for a in turn.amounts), turn.taken, turn.amounts, turn.place or 0
 
 
-def cut_alike(a: CanonicalForm, b: CanonicalForm) -> tuple[CanonicalForm, CanonicalForm] | None:
+def cut_dims_alike(a: CanonicalForm, b: CanonicalForm) -> tuple[CanonicalForm, CanonicalForm] | None:
     """Both with slot dimensions of the same extents, longer ones split where they can be; None where they cannot."""
     place = 1  # from the right
     while place <= min(len(a.slot_dims), len(b.slot_dims)):
@@ -116,7 +116,7 @@ def _between(a: CanonicalForm, b: CanonicalForm, alike: str | None, slots: int) 
     """
     if any(not _serves(x, y) for x, y in zip(a.slot_dims, b.slot_dims, strict=True)):
         return None
-    taken = _taken(a, b, alike)
+    taken = _find_taken(a, b, alike)
     if taken is None:
         return None
     turned: list[int] = []
@@ -169,7 +169,7 @@ def _by_slots(form: CanonicalForm, place: int) -> dict[int, int]:
     return {by - form.vectors: count for by, count in form.turns[form.vectors + place] if by >= form.vectors}
 
 
-def _taken(a: CanonicalForm, b: CanonicalForm, alike: str | None) -> tuple[int, ...] | None:
+def _find_taken(a: CanonicalForm, b: CanonicalForm, alike: str | None) -> tuple[int, ...] | None:
     """For each vector of b the one of a that holds the same part of the tensor; None if there is none."""
     if any(by >= form.vectors for form in (a, b) for row in form.turns[: form.vectors] for by, _ in row):
         return None

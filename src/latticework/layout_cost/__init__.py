@@ -1,6 +1,6 @@
 """Choosing layouts for a program: the search of `layout`, over what `ops` can lower, by what `cost` says it takes."""
 
-from latticework.layout_cost.explain import explained
+from latticework.layout_cost.explain import explain
 from latticework.layout_cost.find import (
     USUAL_DEPTH,
     find_layouts,
@@ -23,6 +23,6 @@ from latticework.layout_cost.prices import (
 
 __all__ = [
     "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "CodeCost", "Counted", "Seconds", "VectorCosts", "code_seconds",
-    "explained", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for",
+    "explain", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for",
     "sending_seconds", "slots_needed", "vector_costs",
 ]  # fmt: skip

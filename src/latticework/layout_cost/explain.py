@@ -11,7 +11,7 @@ from latticework.packing.pack import PackMap
 from latticework.plan.placing import INPUT, ConversionRecord, Placing, PlacingStep
 
 
-def explained(module: Module, decisions: Decisions, bits_a_second: float) -> tuple[Placing, tuple[Loc, ...]]:
+def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple[Placing, tuple[Loc, ...]]:
     """The decisions in program order, and the lines that their locations number."""
     steps: list[PlacingStep] = []
     lines: dict[Loc, int] = {}

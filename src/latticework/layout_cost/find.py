@@ -10,7 +10,7 @@ from latticework.dialects.tensor import TensorType
 from latticework.errors import LayoutError
 from latticework.ir import Loc, Module
 from latticework.layout import Room
-from latticework.layout.forms import padded, seeds, skewed
+from latticework.layout.forms import pad_shape, seeds, skew
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Decisions, LayoutSearch
 from latticework.layout_cost.prices import LAN_BITS_A_SECOND, LAN_PRICE, Counted, LoweringPrices, Seconds, VectorCosts
@@ -61,8 +61,8 @@ def slots_needed(module: Module) -> int:
     for op in module.walk():
         values = [*op.results, *(arg for region in op.regions for arg in region.block.args)]
         placed += [(v.type.shape, op.loc) for v in values if isinstance(v.type, TensorType) and v.type.secret]
-    largest, line = max(placed, key=lambda item: prod(padded(item[0])), default=((), None))
-    needed = prod(padded(largest))
+    largest, line = max(placed, key=lambda item: prod(pad_shape(item[0])), default=((), None))
+    needed = prod(pad_shape(largest))
     if needed > MAX_PLACES:
         raise LayoutError(
             f"a tensor of shape {largest} takes {needed} slots, its axes padded to powers of two; at most {MAX_PLACES} "
@@ -77,8 +77,8 @@ def may_share_sums(module: Module, slots: int) -> bool:
     for op in module.walk():
         secret = [value for value in op.operands if value.is_secret]
         if op.name == "tensor.matmul" and len(secret) == 1:
-            lengths = prod(padded(shape_of(op.result)))
-            if skewed(shape_of(secret[0]), slots, lengths) is not None:
+            lengths = prod(pad_shape(shape_of(op.result)))
+            if skew(shape_of(secret[0]), slots, lengths) is not None:
                 return True
     return False
 

@@ -17,9 +17,9 @@ from latticework.packing.loop_nests.baby_giant import (
     Places,
     options,
     places,
-    signed,
+    sign_steps,
 )
-from latticework.packing.loop_nests.diagonals import reached, structure
+from latticework.packing.loop_nests.diagonals import find_diagonals, structure
 from latticework.packing.loop_nests.nest import distinct
 from latticework.packing.pack import IntArray
 from latticework.techniques import Techniques
@@ -31,7 +31,7 @@ MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
 
 def cheapest(linear_map: LinearMap, parts: BlockMapPrices, real: bool, may: Techniques) -> float:
     """The price of the cheapest way to carry a map out."""
-    found = _counted(linear_map, real and may.complex_packing, may.baby_steps)
+    found = _count(linear_map, real and may.complex_packing, may.baby_steps)
     if isinstance(found, Rough):
         return found.price(parts, stepped=may.baby_steps)
     if may.tuned_widths:
@@ -86,7 +86,7 @@ class Exact:
 
 
 @lru_cache(maxsize=1 << 13)
-def _counted(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exact:
+def _count(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exact:
     gather = linear_map.gather
     mode: Mode = "counts" if stepped else "rotations"
     if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
@@ -96,7 +96,7 @@ def _counted(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exa
         return Rough(bound.steps, bound.diagonals, gather.count_in, gather.count_out)
     found = structure(gather)
     if found.size <= MOST_COUNTED:
-        return _exact(_rows(gather, reached(gather)), packing, mode)
+        return _exact(_rows(gather, find_diagonals(gather)), packing, mode)
     made, read = (len(distinct(found.vectors[:, side])) for side in (0, 1))
     return replace(_exact(_rows(gather, found.moves), packing, mode), read=read, made=made, vectors=len(found.vectors))
 
@@ -121,4 +121,4 @@ def _ways_again(slots: int, columns: bytes, packing: bool, mode: Mode) -> tuple[
 
 def _rows(gather: Gather, rows: IntArray) -> Places:
     out, in_, steps = rows.T
-    return Places(gather.slots, np.zeros_like(out), out, in_, signed(steps, gather.slots))
+    return Places(gather.slots, np.zeros_like(out), out, in_, sign_steps(steps, gather.slots))

@@ -328,23 +328,23 @@ def _sum(costs: VectorCosts, op: Op, spent: int) -> float:
     return (_count(op.operands[0]) - _count(op.result)) * costs.addition(spent)
 
 
-def _added(costs: VectorCosts, op: Op, spent: int) -> float:
+def _price_sum(costs: VectorCosts, op: Op, spent: int) -> float:
     return _count(op.result) * costs.addition(spent)
 
 
-def _multiplied(costs: VectorCosts, op: Op, spent: int) -> float:
+def _price_product(costs: VectorCosts, op: Op, spent: int) -> float:
     if all(v.is_secret for v in op.operands):
         return _count(op.result) * costs.product(spent)
     return _count(op.result) * (costs.plain_product(spent) if spent_by(op) else costs.addition(spent))
 
 
-def _turned(costs: VectorCosts, op: Op, spent: int) -> float:
+def _price_rotations(costs: VectorCosts, op: Op, spent: int) -> float:
     """All rotations of one array by the first of them."""
     alike = [reader for reader, _ in op.operands[0].uses if reader.name == op.name]
     return _count(op.result) * costs.rotations(len(alike), spent) if alike[0] is op else 0.0
 
 
-def _mapped(costs: VectorCosts, op: Op, spent: int) -> float:
+def _price_map(costs: VectorCosts, op: Op, spent: int) -> float:
     return costs.linear(op.attrs["map"], spent, op.operands[0].type.elem == "real")  # type: ignore[attr-defined]
 
 
@@ -359,13 +359,13 @@ def _free(costs: VectorCosts, op: Op, spent: int) -> float:
 
 
 _PRICED: dict[str, Priced] = {
-    "vec.add": _added,
-    "vec.sub": _added,
-    "vec.neg": _added,
-    "vec.mul": _multiplied,
-    "vec.rotate": _turned,
-    "vec.conjugate": _turned,
-    _MAP: _mapped,
+    "vec.add": _price_sum,
+    "vec.sub": _price_sum,
+    "vec.neg": _price_sum,
+    "vec.mul": _price_product,
+    "vec.rotate": _price_rotations,
+    "vec.conjugate": _price_rotations,
+    _MAP: _price_map,
     "vec.polynomial": _polynomial,
     "vec.sum": _sum,
     "vec.take": _free,

@@ -133,7 +133,7 @@ class _Placer:
             way = self.scaling.way(new, number, emitter)
             if way.level >= self.scaling.level(new) and way.products <= 1:
                 number, new = 1.0, way.make()
-        term = _divided(known[1 - side], number)
+        term = _divide(known[1 - side], number)
         terms = [new, emitter.public(term, op.result.type.slots)]  # type: ignore[attr-defined]
         self.note(op.result, number, emitter.build(op.name, terms if side == 0 else terms[::-1]))
         return True
@@ -280,11 +280,11 @@ def _number_or_constant(op: Op, public: dict[Value, float | ConstRef]) -> float 
         case "vec.trivial":
             return public.get(op.operands[0])
         case "vec.mul" | "vec.add" | "vec.sub" if all(v in public for v in op.operands):
-            return _combined(op.name, *(public[v] for v in op.operands))
+            return _combine(op.name, *(public[v] for v in op.operands))
     return None
 
 
-def _combined(name: str, a: float | ConstRef, b: float | ConstRef) -> float | ConstRef | None:
+def _combine(name: str, a: float | ConstRef, b: float | ConstRef) -> float | ConstRef | None:
     if isinstance(a, float) and isinstance(b, float):
         return {"vec.mul": a * b, "vec.add": a + b, "vec.sub": a - b}[name]
     if isinstance(a, ConstRef):
@@ -292,7 +292,7 @@ def _combined(name: str, a: float | ConstRef, b: float | ConstRef) -> float | Co
     return b.times(a) if name == "vec.mul" and isinstance(a, float) and isinstance(b, ConstRef) else None
 
 
-def _divided(term: float | ConstRef | None, number: float) -> float | ConstRef:
+def _divide(term: float | ConstRef | None, number: float) -> float | ConstRef:
     assert term is not None
     if isinstance(term, ConstRef):
         return term.times(1.0 / number) if number != 1.0 else term

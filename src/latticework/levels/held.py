@@ -50,38 +50,38 @@ def exactly(low: Array, high: Array) -> Held:
     return Held(low, high, nothing, nothing, (frozenset(),) * len(low))
 
 
-def added(a: Held, b: Held) -> Held:
+def add(a: Held, b: Held) -> Held:
     """A sum; one vector meets each of an array."""
-    variance = _joined(a, b, a.variance, b.variance)
+    variance = _add_noise(a, b, a.variance, b.variance)
     return Held(a.low + b.low, a.high + b.high, variance, a.bias + b.bias, unions(a.lineage, b.lineage))
 
 
-def negated(a: Held) -> Held:
+def negate(a: Held) -> Held:
     """The same with the other sign."""
     return Held(-a.high, -a.low, a.variance, a.bias, a.lineage)
 
 
-def multiplied(a: Held, b: Held, deviations: float, *, same: bool = False) -> Held:
+def multiply(a: Held, b: Held, deviations: float, *, same: bool = False) -> Held:
     """A product, slot by slot; of a value with itself if `same`. Noise meets noise at so many deviations each."""
     low, high = interval_product((a.low, a.high), (b.low, b.high), same=same)
     size_a, size_b = a.size, b.size
-    variance = _joined(a, b, size_b**2 * a.variance, size_a**2 * b.variance)
+    variance = _add_noise(a, b, size_b**2 * a.variance, size_a**2 * b.variance)
     both = a.variance * b.variance
     off = (size_a * b.bias + size_b * a.bias) + a.reach(deviations) * b.bias + b.reach(deviations) * a.bias
     return Held(low, high, variance + deviations**2 * both, off, unions(a.lineage, b.lineage))
 
 
-def scaled(a: Held, factor: float) -> Held:
+def scale(a: Held, factor: float) -> Held:
     """Every slot times a public number."""
     ends = a.low * factor, a.high * factor
     return Held(np.minimum(*ends), np.maximum(*ends), a.variance * factor**2, a.bias * abs(factor), a.lineage)
 
 
-def turned(a: Held, steps: int) -> Held:
+def turn(a: Held, steps: int) -> Held:
     """A rotation to the left."""
     slots = a.low.shape[-1]
-    low, high, variance, bias = (rolled(x, steps) for x in (a.low, a.high, a.variance, a.bias))
-    return Held(low, high, variance, bias, tuple(turned_lineage(x, steps, slots) for x in a.lineage))
+    low, high, variance, bias = (roll(x, steps) for x in (a.low, a.high, a.variance, a.bias))
+    return Held(low, high, variance, bias, tuple(turn_lineage(x, steps, slots) for x in a.lineage))
 
 
 def either(a: Held, b: Held) -> Held:
@@ -105,7 +105,7 @@ def is_finite(a: Held) -> bool:
     return all(bool(np.isfinite(x).all()) for x in (a.low, a.high, a.variance, a.bias))
 
 
-def rolled(x: Array, steps: int) -> Array:
+def roll(x: Array, steps: int) -> Array:
     """Slots turned to the left, of an array that may have one number for all."""
     return x if x.shape[-1] == 1 else np.roll(x, -steps, axis=-1)
 
@@ -121,12 +121,12 @@ def interval_product(a: tuple[Array, Array], b: tuple[Array, Array], *, same: bo
     return low, high
 
 
-def turned_lineage(lineage: Lineage, steps: int, slots: int) -> Lineage:
+def turn_lineage(lineage: Lineage, steps: int, slots: int) -> Lineage:
     """The sources, turned."""
     return lineage and frozenset((number, (turn + steps) % slots) for number, turn in lineage)
 
 
-def united(lineages: Sequence[Lineage]) -> Lineage:
+def unite(lineages: Sequence[Lineage]) -> Lineage:
     """All sources."""
     found: set[Source] = set()
     for lineage in lineages:
@@ -140,7 +140,7 @@ def united(lineages: Sequence[Lineage]) -> Lineage:
 
 def unions(a: Sequence[Lineage], b: Sequence[Lineage]) -> tuple[Lineage, ...]:
     """Vector by vector, where one meets each of an array."""
-    return tuple(united(pair) for pair in _paired(a, b))
+    return tuple(unite(pair) for pair in _pair(a, b))
 
 
 def are_apart(lineages: Sequence[Lineage]) -> bool:
@@ -153,14 +153,14 @@ def are_apart(lineages: Sequence[Lineage]) -> bool:
     return True
 
 
-def _paired(a: Sequence[Lineage], b: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
+def _pair(a: Sequence[Lineage], b: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
     count = max(len(a), len(b))
     return [(a[i if len(a) > 1 else 0], b[i if len(b) > 1 else 0]) for i in range(count)]
 
 
-def _joined(a: Held, b: Held, from_a: Array, from_b: Array) -> Array:
+def _add_noise(a: Held, b: Held, from_a: Array, from_b: Array) -> Array:
     """The variance of a sum of two noises, by whether they may be related."""
-    apart = np.array([_is_silent(x) or _is_silent(y) or are_apart((x, y)) for x, y in _paired(a.lineage, b.lineage)])
+    apart = np.array([_is_silent(x) or _is_silent(y) or are_apart((x, y)) for x, y in _pair(a.lineage, b.lineage)])
     return from_a + from_b + np.where(apart[:, None], 0.0, 2.0 * np.sqrt(from_a * from_b))
 
 

@@ -28,19 +28,19 @@ from latticework.levels.held import (
     Array,
     Held,
     Lineage,
-    added,
+    add,
     are_apart,
     either,
     exactly,
     is_finite,
     is_within,
-    multiplied,
-    negated,
-    rolled,
-    scaled,
-    turned,
-    turned_lineage,
-    united,
+    multiply,
+    negate,
+    roll,
+    scale,
+    turn,
+    turn_lineage,
+    unite,
 )
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
 from latticework.packing.constants import IntervalPolynomial, LinearMap
@@ -104,15 +104,15 @@ def reach(
     elements          slots that hold elements of watched values, (count, slots), by position
     choices           how linear maps are carried out; others are not packed
     """
-    found = _followed(_Run(module, chain, deviations, polynomial_noise, elements, choices), inputs)
+    found = _follow(_Run(module, chain, deviations, polynomial_noise, elements, choices), inputs)
     found.proved = found.outputs
     if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
         exact = _Run(module, chain, deviations, polynomial_noise, {}, choices, with_functions=True)
-        found.proved = _followed(exact, inputs).outputs
+        found.proved = _follow(exact, inputs).outputs
     return found
 
 
-def _followed(run: _Run, inputs: Sequence[tuple[Array, Array] | int]) -> Reach:
+def _follow(run: _Run, inputs: Sequence[tuple[Array, Array] | int]) -> Reach:
     module, chain = run.module, run.chain
     items: list[Item] = []
     for value, given in zip(module.inputs, inputs, strict=True):
@@ -223,14 +223,14 @@ class _Run:
         body = op.regions[0].block
         left = list(carried) if least == 0 else None
         ever = list(carried)
-        for turn in range(most):
+        for number in range(most):
             self.turns += 1
             if any(item is None for item in carried) or self.turns > MAX_TURNS:
                 return [None] * len(carried)
-            carried = self.block(body, [Span(turn, turn), *carried])
-            left = _joined(left, carried) if turn + 1 >= least else left
-            ever = _joined(ever, carried)
-            if turn % 16 == 15 and (settled := self.settled(body, ever, Span(turn + 1, most - 1))) is not None:
+            carried = self.block(body, [Span(number, number), *carried])
+            left = _join(left, carried) if number + 1 >= least else left
+            ever = _join(ever, carried)
+            if number % 16 == 15 and (settled := self.settled(body, ever, Span(number + 1, most - 1))) is not None:
                 return settled
         assert left is not None
         return left
@@ -239,7 +239,7 @@ class _Run:
         """What holds the carried values for ever, if a turn from a little more than they were stays within that."""
         if turns.low > turns.high or any(item is None for item in ever):
             return None
-        wide = [_widened(item) for item in ever if isinstance(item, Held)]
+        wide = [_widen(item) for item in ever if isinstance(item, Held)]
         after = self.block(body, [turns, *wide])
         if all(isinstance(b, Held) and is_within(b, a) for a, b in zip(wide, after, strict=True)):
             return list(wide)
@@ -254,7 +254,7 @@ class _Run:
             return self.block(run, arguments)
         if condition == Span(0, 0):
             return self.block(skip, arguments)
-        return _joined(self.block(run, arguments), self.block(skip, arguments))
+        return _join(self.block(run, arguments), self.block(skip, arguments))
 
     # -- operations ------------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ class _Run:
 
     def disturbed(self, a: Held, variance: Array | float) -> Held:
         """With noise of its own of this variance of a slot."""
-        lineage = tuple(united((x, frozenset([(next(self.sources), 0)]))) for x in a.lineage)
+        lineage = tuple(unite((x, frozenset([(next(self.sources), 0)]))) for x in a.lineage)
         return Held(a.low, a.high, a.variance + variance, a.bias, lineage)
 
     def rounding_of(self, *constant: Any) -> Lineage:
@@ -296,33 +296,33 @@ class _Run:
         assert a is not None and isinstance(kind, CipherType)
         match op.name:
             case "rlwe.add" | "rlwe.add_plain":
-                return added(a, x[1])
+                return add(a, x[1])
             case "rlwe.sub" | "rlwe.sub_plain":
-                return added(a, negated(x[1]))
+                return add(a, negate(x[1]))
             case "rlwe.neg":
-                return negated(a)
+                return negate(a)
             case "rlwe.add_int":
                 public = op.attrs["addend"] / kind.scale
                 return Held(a.low + public, a.high + public, a.variance, a.bias + 0.5 / kind.scale, a.lineage)
             case "rlwe.mul_int":
                 before = _cipher(op.operands[0])
-                made = scaled(a, op.attrs["factor"] * (before.scale / kind.scale))
+                made = scale(a, op.attrs["factor"] * (before.scale / kind.scale))
                 if op.attrs.get("exact") is True:
                     return made  # by the integer that is meant; else by one that was rounded
                 off = a.size * (0.5 * before.scale / kind.scale)
                 return Held(made.low, made.high, made.variance, made.bias + off, made.lineage)
             case "ckks.mul" | "rlwe.mul_plain":
-                return multiplied(a, x[1], self.deviations, same=op.operands[0] is op.operands[1])
+                return multiply(a, x[1], self.deviations, same=op.operands[0] is op.operands[1])
             case "ckks.square":
-                return multiplied(a, a, self.deviations, same=True)
+                return multiply(a, a, self.deviations, same=True)
             case "rlwe.rotate":
-                return turned(self.noisy(a, self.switching(kind), kind), op.attrs["steps"])
+                return turn(self.noisy(a, self.switching(kind), kind), op.attrs["steps"])
             case "rlwe.relinearize" | "rlwe.conjugate":
                 return self.noisy(a, self.switching(kind), kind)
             case "rlwe.rescale":
                 return self.noisy(a, noise.mod_down(self.chain.ring_degree, kind.degree), kind)
             case "rlwe.take" | "rlwe.concat" | "rlwe.sum":
-                return moved(op, x)
+                return move(op, x)
             case "ckks.linear_transform":
                 return self.transformed(op, a)
             case "ckks.polynomial":
@@ -356,14 +356,14 @@ class _Run:
             weights = np.real(d.values.evaluate(self.module.sources))
             read, made = ([d.in_], [d.out]) if is_block else (slice(None), slice(None))
             positive, negative, weight = np.maximum(weights, 0.0), np.minimum(weights, 0.0), np.abs(weights)
-            lows, highs, sizes = (rolled(v[read], d.steps) for v in (x.low, x.high, size))
+            lows, highs, sizes = (roll(v[read], d.steps) for v in (x.low, x.high, size))
             low[made] += positive * lows + negative * highs
             high[made] += positive * highs + negative * lows
-            squares[made] += weight**2 * rolled(baby[read] if len(baby) > 1 else baby, d.steps)
-            linear[made] += weight * rolled(deviation[read] if len(baby) > 1 else deviation, d.steps)
-            bias[made] += weight * rolled(x.bias[read] if len(x.bias) > 1 else x.bias, d.steps)
+            squares[made] += weight**2 * roll(baby[read] if len(baby) > 1 else baby, d.steps)
+            linear[made] += weight * roll(deviation[read] if len(baby) > 1 else deviation, d.steps)
+            bias[made] += weight * roll(x.bias[read] if len(x.bias) > 1 else x.bias, d.steps)
             partial[made] += weight * sizes
-            encoded[made] += rolled(squared[read], d.steps)
+            encoded[made] += roll(squared[read], d.steps)
             if np.ptp(weights) > 0.0:  # one number for all slots is one coefficient, whose rounding is small
                 alike[d.out, float(weights @ marks)] += 1
         self.note(float(np.max(partial)) if partial.size else 0.0, kind)
@@ -378,7 +378,7 @@ class _Run:
         if packing != "none":
             fresh = PACKED * fresh + self.slot_variance(self.switching(kind), kind)
         rounding = self.rounding_of(linear_map, unit)
-        joint = tuple(united((*row, rounding)) for row in lineages)
+        joint = tuple(unite((*row, rounding)) for row in lineages)
         return self.disturbed(Held(low, high, carried + fresh, bias, joint), 0.0)
 
     def polynomial(self, op: Op, x: Held) -> Held | None:
@@ -403,7 +403,7 @@ class _Run:
         return self.disturbed(made, own**2)
 
 
-def moved(op: Op, x: list[Held]) -> Held:
+def move(op: Op, x: list[Held]) -> Held:
     """Whole vectors taken, joined, or neighbours added up."""
     full = [[np.broadcast_to(v, part.low.shape) for v in _arrays(part)] for part in x]
     if op.name == "rlwe.take":
@@ -419,7 +419,7 @@ def moved(op: Op, x: list[Held]) -> Held:
     apart = np.array([are_apart(row) for row in rows])[:, None]
     together = np.where(apart, sum_vectors(variance, groups), sum_vectors(np.sqrt(variance), groups) ** 2)
     ends = sum_vectors(low, groups), sum_vectors(high, groups)
-    return Held(*ends, together, sum_vectors(bias, groups), tuple(united(row) for row in rows))
+    return Held(*ends, together, sum_vectors(bias, groups), tuple(unite(row) for row in rows))
 
 
 def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block: bool) -> list[list[Lineage]]:
@@ -427,7 +427,7 @@ def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block:
     rows: list[list[Lineage]] = [[] for _ in range(linear_map.count_out if is_block else len(given))]
     for d in linear_map.diagonals:
         for out in [d.out] if is_block else range(len(rows)):
-            rows[out].append(turned_lineage(given[d.in_ if is_block else out], d.steps, linear_map.slots))
+            rows[out].append(turn_lineage(given[d.in_ if is_block else out], d.steps, linear_map.slots))
     return rows
 
 
@@ -443,14 +443,14 @@ def _with_next(variance: Array, packed: Sequence[int]) -> Array:
 
 def _with_turned(variance: Array, apart: int) -> Array:
     """What a slot has together with those at a distance, one of which is its imaginary part or has it as theirs."""
-    return variance + np.maximum(rolled(variance, apart), rolled(variance, -apart))
+    return variance + np.maximum(roll(variance, apart), roll(variance, -apart))
 
 
 def _arrays(a: Held) -> tuple[Array, Array, Array, Array]:
     return a.low, a.high, a.variance, a.bias
 
 
-def _joined(a: Sequence[Item] | None, b: Sequence[Item]) -> list[Item]:
+def _join(a: Sequence[Item] | None, b: Sequence[Item]) -> list[Item]:
     """What either of two lists may be, item by item."""
     if a is None:
         return list(b)
@@ -464,7 +464,7 @@ def _joined(a: Sequence[Item] | None, b: Sequence[Item]) -> list[Item]:
     ]
 
 
-def _widened(a: Held) -> Held:
+def _widen(a: Held) -> Held:
     """A little more than a value may be, from sources that nobody knows."""
     span = 1e-6 * (a.high - a.low + a.size) + 1e-300
     return Held(a.low - span, a.high + span, a.variance * 1.1, a.bias * 1.1, (None,) * len(a.lineage))

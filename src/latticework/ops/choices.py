@@ -11,16 +11,16 @@ from math import prod
 
 from latticework.errors import UnsupportedError
 from latticework.ir.core import Op
-from latticework.layout.alignment import aligned, around, meeting
+from latticework.layout.alignment import align, around, meeting
 from latticework.layout.assign import Placement, Room
-from latticework.layout.derive import exchanged, filled
-from latticework.layout.forms import holds, joined, padded, seeds, skewed
+from latticework.layout.derive import exchange, fill
+from latticework.layout.forms import holds, join, pad_shape, seeds, skew
 from latticework.layout.iteration_space import boxes
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.loops import Loops
 from latticework.layout.sums import summed_layouts
 from latticework.ops.base import shape_of
-from latticework.ops.prod import multiplied_first
+from latticework.ops.prod import move_multiplied_first
 from latticework.packing.pack import GAP, REPEAT, PackDim
 
 Layouts = Sequence[Layout | None]
@@ -39,8 +39,10 @@ def linear_map(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     lying = next(layout for layout in layouts if layout is not None)
     before = next(shape_of(v) for v, layout in zip(op.operands, layouts, strict=True) if layout is not None)
     after = shape_of(op.result)
-    for start in dict.fromkeys((lying, filled(lying))):
-        found = [] if len(before) != len(after) else [similar(start, before, after), strided(start, before, after)]
+    for start in dict.fromkeys((lying, fill(lying))):
+        found = (
+            [] if len(before) != len(after) else [similar(start, before, after), stride_layout(start, before, after)]
+        )
         wanted = tuple(None if layout is None or start == layout else start for layout in layouts)
         for result in _distinct([*found, *_forms(after, room)], after):
             yield Placement(wanted, result)
@@ -59,7 +61,7 @@ def clean(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     yield Placement((None,), lying)
     if any(d.axis == GAP for d in lying.all_dims):
         out = shape_of(op.result)
-        for result in _distinct([joined(lying), *_forms(out, room)], out):
+        for result in _distinct([join(lying), *_forms(out, room)], out):
             yield Placement((result,), result)
 
 
@@ -67,11 +69,11 @@ def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """Operands brought together where they lie already, or where one of them does."""
     out = shape_of(op.result)
     loops = Loops.elementwise(*map(shape_of, op.operands))
-    copied = [None if layout is None else filled(layout) for layout in layouts]
+    copied = [None if layout is None else fill(layout) for layout in layouts]
     lying = _distinct([meeting(loops, layouts), *around(loops, layouts), *around(loops, copied)], out)
     secret = sum(layout is not None for layout in layouts)
     fresh = _forms(out, room) if secret > 1 or not lying else []
-    yield from aligned(loops, layouts, [*lying, *fresh])
+    yield from align(loops, layouts, [*lying, *fresh])
 
 
 def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
@@ -79,35 +81,35 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     loops = Loops.matmul(*map(shape_of, op.operands))
     out = shape_of(op.result)
     if None not in layouts:
-        is_large = prod(padded(loops.extents)) > LARGE_BOX * room.slots
-        found = list(aligned(loops, layouts, _boxes(loops, layouts, out, room, is_large)))
+        is_large = prod(pad_shape(loops.extents)) > LARGE_BOX * room.slots
+        found = list(align(loops, layouts, _boxes(loops, layouts, out, room, is_large)))
         if is_large and not any(placement.fits for placement in found):
-            found = list(aligned(loops, layouts, _fresh_boxes(loops, _forms(out, room), out, room, is_large)))
+            found = list(align(loops, layouts, _fresh_boxes(loops, _forms(out, room), out, room, is_large)))
         yield from found
         return
     (side,) = (side for side in (0, 1) if layouts[side] is not None)
     lying = layouts[side]
     assert lying is not None
-    for start in dict.fromkeys((lying, filled(lying))):
+    for start in dict.fromkeys((lying, fill(lying))):
         wanted = tuple(start if i == side and start != lying else None for i in (0, 1))
-        for result in _distinct([_exchanged(loops, side, start, out), *_forms(out, room)], out):
+        for result in _distinct([_exchange(loops, side, start, out), *_forms(out, room)], out):
             yield Placement(wanted, result)
-    turned = skewed(shape_of(op.operands[side]), room.slots, prod(out)) if room.rolls else None
+    turned = skew(shape_of(op.operands[side]), room.slots, prod(out)) if room.rolls else None
     if turned is not None:
         wanted = tuple(turned if i == side else None for i in (0, 1))
         yield Placement(wanted, room.row_major(out))
 
 
-def _exchanged(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
+def _exchange(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
     """Where a result lies if an operand's axes stay and others take the place of the summed one."""
     kept = loops.kept(side)
-    return exchanged(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
+    return exchange(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
 
 
 def _boxes(loops: Loops, layouts: Layouts, out: Shape, room: Room, is_large: bool) -> Iterator[Layout]:
     """Where two secret operands lie already; and boxes around where the result may lie, fewer if they are large."""
     yield from _distinct([meeting(loops, layouts)], loops.extents)
-    sides = [_exchanged(loops, side, layout, out) for side, layout in enumerate(layouts) if layout is not None]
+    sides = [_exchange(loops, side, layout, out) for side, layout in enumerate(layouts) if layout is not None]
     yield from _fresh_boxes(loops, [*sides, *([] if is_large else _forms(out, room))], out, room, is_large)
 
 
@@ -130,7 +132,7 @@ def total(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 def products(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """As the operation itself places it: the multiplied axes in front of one vector."""
-    found = multiplied_first(op, layouts, room)
+    found = move_multiplied_first(op, layouts, room)
     lying = found.operands[0]
     if lying is not None and lying.count > 1:
         raise UnsupportedError(
@@ -141,17 +143,17 @@ def products(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     yield found
 
 
-def renamed(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def rename(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """A transpose moves nothing."""
     assert layouts[0] is not None
     yield Placement((None,), layouts[0].renumbered({old: new for new, old in enumerate(op.attrs["axes"])}))
 
 
-def relabelled(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def relabel(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """A reshape moves nothing where every dim lies within one new axis; else anywhere by one linear map."""
     assert layouts[0] is not None
     old, new = shape_of(op.operands[0]), shape_of(op.result)
-    found = reshaped(layouts[0], old, new)
+    found = reshape_layout(layouts[0], old, new)
     if found is not None:
         yield Placement((None,), found)
         return
@@ -159,7 +161,7 @@ def relabelled(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
         yield Placement((None,), result)
 
 
-def reshaped(layout: Layout, old: Shape, new: Shape) -> Layout | None:
+def reshape_layout(layout: Layout, old: Shape, new: Shape) -> Layout | None:
     """The same places under another shape, or None if a dim walks across axes or padding gets in the way."""
     places: list[list[PackDim]] = []
     for dim in layout.all_dims:
@@ -207,16 +209,16 @@ def _within(dim: PackDim, old: Shape, new: Shape) -> list[PackDim] | None:
 
 def similar(layout: Layout, before: Shape, after: Shape) -> Layout:
     """Axes of the same padded length where they are; others put where the old ones were, as far as there is room."""
-    kept = {axis: axis for axis in range(len(after)) if padded(before)[axis] == padded(after)[axis]}
-    return exchanged(layout, kept, [(axis, n) for axis, n in enumerate(after) if axis not in kept])
+    kept = {axis: axis for axis in range(len(after)) if pad_shape(before)[axis] == pad_shape(after)[axis]}
+    return exchange(layout, kept, [(axis, n) for axis, n in enumerate(after) if axis not in kept])
 
 
-def strided(layout: Layout, before: Shape, after: Shape) -> Layout | None:
+def stride_layout(layout: Layout, before: Shape, after: Shape) -> Layout | None:
     """Axes that became shorter by a power of two leave gaps where their other elements were; None if that says nothing.
 
     Only where a slot dim walks the axis by ones, which is where every second element lies beside what is dropped.
     """
-    factors = [m // n if m >= n else 0 for m, n in zip(padded(before), padded(after), strict=True)]
+    factors = [m // n if m >= n else 0 for m, n in zip(pad_shape(before), pad_shape(after), strict=True)]
     if layout.rolls or 0 in factors or max(factors, default=1) == 1:
         return None
     first = len(layout.vector_dims)
@@ -237,7 +239,7 @@ def strided(layout: Layout, before: Shape, after: Shape) -> Layout | None:
 
 
 def _forms(shape: Shape, room: Room) -> list[Layout]:
-    most = MOST_SEEDS if prod(padded(shape)) <= LARGE * room.slots else FEW_SEEDS
+    most = MOST_SEEDS if prod(pad_shape(shape)) <= LARGE * room.slots else FEW_SEEDS
     return list(seeds(shape, room.slots))[:most]
 
 
@@ -254,7 +256,7 @@ _BY_NAME: dict[str, Callable[[Op, Layouts, Room], Iterable[Placement]]] = {
     "tensor.matmul": matmul,
     "tensor.sum": total,
     "tensor.prod": products,
-    "tensor.transpose": renamed,
-    "tensor.reshape": relabelled,
+    "tensor.transpose": rename,
+    "tensor.reshape": relabel,
     "tensor.trivial": lambda op, layouts, room: [Placement((None,), room.row_major(shape_of(op.result)))],
 }

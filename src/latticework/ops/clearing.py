@@ -100,10 +100,10 @@ def _zeros(value: Value, where: BoolArray, left: list[int]) -> bool:
             gather, count = op.attrs["map"].gather, op.attrs["map"].count_out
             if not isinstance(gather, Gather) or op.attrs["map"].parts or op.attrs["map"].explicit:
                 return False
-            return gather.count_out == count == len(where) and not (_held(gather.out_pack) & where).any()
+            return gather.count_out == count == len(where) and not (_find_held(gather.out_pack) & where).any()
         case "vec.constant":
             gather = op.attrs["value"].gather
-            return isinstance(gather, Gather) and not (_held(gather.out_pack) & where).any()
+            return isinstance(gather, Gather) and not (_find_held(gather.out_pack) & where).any()
         case "vec.splat":
             return bool(op.attrs["value"] == 0.0)
         case "vec.rotate":
@@ -113,18 +113,18 @@ def _zeros(value: Value, where: BoolArray, left: list[int]) -> bool:
             np.logical_or.at(taken, list(op.attrs["vectors"]), where)
             return _zeros(op.operands[0], taken, left)
         case "vec.add" | "vec.sub" | "vec.neg":
-            return all(_zeros(v, _met(v, where), left) for v in op.operands)
+            return all(_zeros(v, _meet(v, where), left) for v in op.operands)
         case "vec.mul":
-            return any(_zeros(v, _met(v, where), left) for v in op.operands)
+            return any(_zeros(v, _meet(v, where), left) for v in op.operands)
     return False
 
 
-def _met(operand: Value, where: BoolArray) -> BoolArray:
+def _meet(operand: Value, where: BoolArray) -> BoolArray:
     """Places of an operand whose one vector may meet each of several."""
     return where if _count(operand) == len(where) else np.logical_or.reduce(where, axis=0, keepdims=True)
 
 
-def _held(pack: PackMap) -> BoolArray:
+def _find_held(pack: PackMap) -> BoolArray:
     held: BoolArray = (pack.element_of_slot() >= 0).reshape(pack.count, pack.slots)
     return held
 
@@ -134,7 +134,7 @@ def _count(value: Value) -> int:
     return count
 
 
-def cleared(target: Target, x: Operand) -> Value:
+def clear(target: Target, x: Operand) -> Value:
     """The vector with zeros where no element lies: as it is, or times a mask, which takes a level."""
     assert x.vector is not None
     if is_clear(x.vector, x.pack, target.inputs):

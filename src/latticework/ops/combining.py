@@ -76,7 +76,7 @@ def diag(tracer: Tracer, v: object, k: int = 0) -> Value:
     value = tracer.lift(v)
     if len(shape_of(value)) != 1:
         return take.trace_diagonal(tracer, value, k)
-    long = pad.padded(tracer, value, (0,), (abs(k),))
+    long = pad.pad_zeros(tracer, value, (0,), (abs(k),))
     lines = reshape.trace(tracer, long, (-1, 1) if k >= 0 else (1, -1))
     return mul.trace(tracer, lines, np.eye(shape_of(long)[0], k=k))
 

@@ -11,8 +11,8 @@ from latticework.ir.core import Value
 from latticework.ops import add, einsum, reshape, row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.lowering import Operand, Target, linear
-from latticework.ops.pad import padded
-from latticework.ops.take import taken_along
+from latticework.ops.pad import pad_zeros
+from latticework.ops.take import take_along
 from latticework.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
 from latticework.packing.constants import Access
 
@@ -62,13 +62,13 @@ def _of_secrets(
             "each group by itself and join the results with np.concatenate"
         )
     lead = len(shape_of(x)) - 2
-    framed = padded(tracer, x, *((*(0,) * lead, padding[0][side], padding[1][side]) for side in (0, 1)))
+    framed = pad_zeros(tracer, x, *((*(0,) * lead, padding[0][side], padding[1][side]) for side in (0, 1)))
     kernel = _kernel(shape_of(weight))
     counts = num_windows("conv2d", shape_of(x), kernel, stride, padding, dilation)
     for axis in (0, 1):
         starts = stride[axis] * np.arange(counts[axis])
         numbers = starts[:, None] + dilation[axis] * np.arange(kernel[axis])
-        framed = taken_along(tracer, framed, lead + axis, numbers.reshape(-1))
+        framed = take_along(tracer, framed, lead + axis, numbers.reshape(-1))
     windows = reshape.trace(tracer, framed, (*shape_of(x)[:lead], counts[0], kernel[0], counts[1], kernel[1]))
     return einsum.einsum(tracer, ("...cikjl,ockl->...oij", windows, weight))
 
@@ -93,7 +93,7 @@ def attributes(x: Shape, weight: Shape, stride: Any, padding: Any, dilation: Any
     return attrs
 
 
-def convolved(
+def convolve(
     x: FloatArray, weight: FloatArray, stride: Pair, padding: Padding, dilation: Pair, groups: int
 ) -> FloatArray:
     """The convolution in NumPy: all windows times all kernels, group by group."""
@@ -174,7 +174,7 @@ def _kernel(weight: Shape) -> Pair:
 CONV2D = tensor_op(
     "conv2d",
     shape=shape,
-    meaning=convolved,
+    meaning=convolve,
     attributes=_ATTRIBUTES,
     random_case=random_case,
     rows=row_rules.windows,

@@ -24,7 +24,7 @@ def einsum(tracer: Tracer, operands: Any, optimize: Any = False) -> Value:
     if not operands or not isinstance(operands[0], str):
         raise UnsupportedError('einsum: give the subscripts as a text in front, such as einsum("ij,jk->ik", a, b)')
     values = [tracer.lift(operand) for operand in operands[1:]]
-    inputs, out = _parsed(operands[0], [shape_of(v) for v in values])
+    inputs, out = _parse(operands[0], [shape_of(v) for v in values])
     value, labels = values[0], inputs[0]
     for i, (other, others) in enumerate(zip(values[1:], inputs[1:], strict=True), start=2):
         wanted = {*out, *(label for later in inputs[i:] for label in later)}
@@ -128,7 +128,7 @@ def _axes(given: Any) -> tuple[int, ...]:
     return tuple(given) if isinstance(given, (tuple, list)) else (int(given),)
 
 
-def _parsed(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[Labels], Labels]:
+def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[Labels], Labels]:
     """Labels of every operand's axes and of the result's; an ellipsis becomes numbers counted from its end."""
     text = subscripts.replace(" ", "")
     terms, arrow, result = text.partition("->")
@@ -187,7 +187,7 @@ def _pair(
     stack, inner = [x for x in shared if x in wanted], [x for x in shared if x not in wanted]
     rows, columns = [x for x in left if x not in right], [x for x in right if x not in left]
     extents = dict(zip(left, shape_of(a), strict=True)) | dict(zip(right, shape_of(b), strict=True))
-    a, b = _ordered(tracer, a, left, stack + rows + inner), _ordered(tracer, b, right, stack + inner + columns)
+    a, b = _order(tracer, a, left, stack + rows + inner), _order(tracer, b, right, stack + inner + columns)
     s, r, c, i = ([extents[x] for x in labels] for labels in (stack, rows, columns, inner))
     if not inner or (stack and not rows and not columns):
         a = reshape.trace(tracer, a, (*s, *r, *i, *(1 for _ in columns)))
@@ -203,5 +203,5 @@ def _pair(
     return reshape.trace(tracer, product, (*s, *r, *c)), (*stack, *rows, *columns)
 
 
-def _ordered(tracer: Tracer, value: Value, labels: Labels, order: list[Any]) -> Value:
+def _order(tracer: Tracer, value: Value, labels: Labels, order: list[Any]) -> Value:
     return transpose.trace(tracer, value, tuple(labels.index(x) for x in order))

@@ -12,7 +12,7 @@ from latticework.ir.core import Value
 from latticework.ops import reshape
 from latticework.ops import slice as slicing
 from latticework.ops.base import Shape, Tracer, check_size, normal_axis, shape_of
-from latticework.ops.take import taken, taken_along
+from latticework.ops.take import take_along, taken
 
 IntArray = npt.NDArray[np.int64]
 
@@ -23,14 +23,14 @@ def trace(tracer: Tracer, a: object, index: Any) -> Value:
     items = [_single(item) for item in (index if isinstance(index, tuple) else (index,))]
     if not any(isinstance(item, (list, np.ndarray, bool, np.bool_)) for item in items):
         return slicing.trace(tracer, value, tuple(items))
-    items = _completed(shape_of(value), items)
+    items = _complete(shape_of(value), items)
     basic = tuple(slice(None) if isinstance(item, np.ndarray) else item for item in items)
     value = slicing.trace(tracer, value, basic)
     places = [place for place, item in enumerate(items) if isinstance(item, np.ndarray)]
     chosen = [_within(shape_of(value), axis, items[axis]) for axis in places]
     if _is_grid(chosen) and places == list(range(places[0], places[0] + len(places))):
         for axis, numbers in zip(places, chosen, strict=True):
-            value = taken_along(tracer, value, axis, numbers.reshape(-1))
+            value = take_along(tracer, value, axis, numbers.reshape(-1))
         return value
     try:
         together = np.broadcast_arrays(*chosen)
@@ -45,7 +45,7 @@ def trace(tracer: Tracer, a: object, index: Any) -> Value:
     if not lists[0]:
         raise ShapeError(f"index: no element of an array of shape {shape_of(value)} is chosen; choose at least one")
     if len(places) == 1:
-        value = taken_along(tracer, value, places[0], lists[0])
+        value = take_along(tracer, value, places[0], lists[0])
     else:
         value = taken(tracer, value, tuple(places), lists, at)
     old = shape_of(value)
@@ -119,11 +119,11 @@ def tile(tracer: Tracer, A: object, reps: Any) -> Value:
         raise ShapeError(f"tile: reps={reps!r} would leave nothing; give numbers >= 1")
     check_size("tile", tuple(n * count for n, count in zip(shape_of(value), counts, strict=True)))
     for axis, count in enumerate(counts):
-        value = taken_along(tracer, value, axis, np.tile(np.arange(shape_of(value)[axis]), count))
+        value = take_along(tracer, value, axis, np.tile(np.arange(shape_of(value)[axis]), count))
     return value
 
 
-def _completed(shape: Shape, items: list[Any]) -> list[Any]:
+def _complete(shape: Shape, items: list[Any]) -> list[Any]:
     """The subscripts with the ellipsis written out, and every mask, list, array and integer as an array of numbers."""
     arrays = [_array(item) if isinstance(item, (list, np.ndarray, bool, np.bool_)) else item for item in items]
     masks = [a.ndim for a in arrays if isinstance(a, np.ndarray) and a.dtype == bool]

@@ -10,56 +10,56 @@ from latticework.ir.core import Value
 from latticework.ops import add, reshape
 from latticework.ops import slice as slicing
 from latticework.ops.base import Tracer, normal_axis, shape_of
-from latticework.ops.pad import padded
+from latticework.ops.pad import pad_zeros
 
 
 def concatenate(tracer: Tracer, arrays: Any, axis: Any = 0) -> Value:
     """np.concatenate(arrays, axis)."""
-    return _joined(tracer, "concatenate", _lifted(tracer, "concatenate", arrays), axis)
+    return _join(tracer, "concatenate", _lift(tracer, "concatenate", arrays), axis)
 
 
 def stack(tracer: Tracer, arrays: Any, axis: int = 0) -> Value:
     """np.stack(arrays, axis)."""
-    values = _lifted(tracer, "stack", arrays)
+    values = _lift(tracer, "stack", arrays)
     shapes = [shape_of(v) for v in values]
     if len(set(shapes)) > 1:
         raise ShapeError(f"stack: the arrays have shapes {', '.join(map(str, shapes))}; they must all have the same")
     along = normal_axis("stack", axis, len(shapes[0]) + 1)
     index = (*(slice(None),) * along, None)
-    return _joined(tracer, "stack", [slicing.trace(tracer, v, index) for v in values], along)
+    return _join(tracer, "stack", [slicing.trace(tracer, v, index) for v in values], along)
 
 
 def vstack(tracer: Tracer, tup: Any) -> Value:
     """np.vstack(tup)."""
-    return _joined(tracer, "vstack", [_at_least_2d(tracer, v) for v in _lifted(tracer, "vstack", tup)], 0)
+    return _join(tracer, "vstack", [_at_least_2d(tracer, v) for v in _lift(tracer, "vstack", tup)], 0)
 
 
 def dstack(tracer: Tracer, tup: Any) -> Value:
     """np.dstack(tup)."""
-    values = [_at_least_2d(tracer, v) for v in _lifted(tracer, "dstack", tup)]
+    values = [_at_least_2d(tracer, v) for v in _lift(tracer, "dstack", tup)]
     deep = [v if len(shape_of(v)) > 2 else slicing.trace(tracer, v, (..., None)) for v in values]
-    return _joined(tracer, "dstack", deep, 2)
+    return _join(tracer, "dstack", deep, 2)
 
 
 def hstack(tracer: Tracer, tup: Any) -> Value:
     """np.hstack(tup)."""
-    values = [v if shape_of(v) else reshape.trace(tracer, v, (1,)) for v in _lifted(tracer, "hstack", tup)]
-    return _joined(tracer, "hstack", values, 0 if len(shape_of(values[0])) == 1 else 1)
+    values = [v if shape_of(v) else reshape.trace(tracer, v, (1,)) for v in _lift(tracer, "hstack", tup)]
+    return _join(tracer, "hstack", values, 0 if len(shape_of(values[0])) == 1 else 1)
 
 
 def column_stack(tracer: Tracer, tup: Any) -> Value:
     """np.column_stack(tup)."""
-    values = _lifted(tracer, "column_stack", tup)
+    values = _lift(tracer, "column_stack", tup)
     columns = [v if len(shape_of(v)) > 1 else reshape.trace(tracer, v, (-1, 1)) for v in values]
-    return _joined(tracer, "column_stack", columns, 1)
+    return _join(tracer, "column_stack", columns, 1)
 
 
 def append(tracer: Tracer, arr: object, values: object, axis: Any = None) -> Value:
     """np.append(arr, values, axis)."""
-    return _joined(tracer, "append", [tracer.lift(arr), tracer.lift(values)], axis)
+    return _join(tracer, "append", [tracer.lift(arr), tracer.lift(values)], axis)
 
 
-def _lifted(tracer: Tracer, name: str, arrays: Any) -> list[Value]:
+def _lift(tracer: Tracer, name: str, arrays: Any) -> list[Value]:
     if not isinstance(arrays, (tuple, list)) or not arrays:
         raise ShapeError(f"{name}: give the arrays as a list or tuple of at least one")
     return [tracer.lift(array) for array in arrays]
@@ -69,7 +69,7 @@ def _at_least_2d(tracer: Tracer, value: Value) -> Value:
     return value if len(shape_of(value)) > 1 else reshape.trace(tracer, value, (1, -1))
 
 
-def _joined(tracer: Tracer, name: str, values: Sequence[Value], axis: Any) -> Value:
+def _join(tracer: Tracer, name: str, values: Sequence[Value], axis: Any) -> Value:
     """The arrays one behind the other along an axis; None: all their elements."""
     if axis is None:
         values, axis = [reshape.trace_ravel(tracer, v) for v in values], 0
@@ -86,7 +86,7 @@ def _joined(tracer: Tracer, name: str, values: Sequence[Value], axis: Any) -> Va
     for value, shape in zip(values, shapes, strict=True):
         before = tuple(start if i == along else 0 for i in range(len(shape)))
         after = tuple(length - start - shape[along] if i == along else 0 for i in range(len(shape)))
-        part = padded(tracer, value, before, after)
+        part = pad_zeros(tracer, value, before, after)
         total = part if total is None else add.trace(tracer, total, part)
         start += shape[along]
     assert total is not None

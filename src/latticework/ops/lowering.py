@@ -112,7 +112,7 @@ def linear(
     return target.emit.copied(total, -(target.layout.slots // copies), copies)
 
 
-def moved(target: Target, x: Operand) -> Value:
+def move(target: Target, x: Operand) -> Value:
     """The same tensor, element by element in C order, in another layout (and shape)."""
     domain, out, into = in_c_order(target.shape, x.shape)
     return linear(target, x, domain, out, into)
@@ -130,10 +130,10 @@ def in_c_order(first: Shape, second: Shape) -> tuple[Shape, Access, Access]:
         return size, flat, flat
     steps = cuts[:-1][::-1]  # of one step along each loop, slowest first
     domain = tuple(large // small for small, large in pairwise(cuts))[::-1]
-    return domain, _walked(first, domain, steps), _walked(second, domain, steps)
+    return domain, _walk(first, domain, steps), _walk(second, domain, steps)
 
 
-def _walked(shape: Shape, domain: Shape, steps: Sequence[int]) -> Access:
+def _walk(shape: Shape, domain: Shape, steps: Sequence[int]) -> Access:
     """The access of loops that each walk within one axis, so many elements a step."""
     rows = []
     for axis in range(len(shape)):
@@ -142,7 +142,7 @@ def _walked(shape: Shape, domain: Shape, steps: Sequence[int]) -> Access:
     return Access(shape, tuple(rows), (0,) * len(shape))
 
 
-def packed(target: Target, x: Operand) -> Value:
+def pack_public(target: Target, x: Operand) -> Value:
     """A public operand broadcast to the result's shape and packed like it; one number becomes a splat."""
     assert x.source is not None
     array = target.sources[x.source]
@@ -160,4 +160,4 @@ def packed(target: Target, x: Operand) -> Value:
 
 def operand_vector(target: Target, x: Operand) -> Value:
     """An operand of an elementwise operation as a vector."""
-    return x.vector if x.vector is not None else packed(target, x)
+    return x.vector if x.vector is not None else pack_public(target, x)

@@ -11,7 +11,7 @@ from latticework.ops import mul, row_rules
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
-from latticework.ops.reduction import reduced
+from latticework.ops.reduction import reduce_axes
 from latticework.packing.constants import ConstRef, Gather
 
 
@@ -64,7 +64,7 @@ def lower(target: Target, a: Operand, b: Operand) -> Value:
     if target.box is not None:
         factors = [_in_box(target, x, nest, side) for side, x in enumerate((a, b))]
         product = Operand(nest.extents, target.build("vec.mul", *factors), target.box, None)
-        return reduced(target, product, nest.summed, keepdims=False)
+        return reduce_axes(target, product, nest.summed, keepdims=False)
     x, weights, side = (a, b, 0) if a.vector is not None else (b, a, 1)
     loops = len(nest.extents)
     return linear(

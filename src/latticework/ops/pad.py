@@ -13,7 +13,7 @@ from latticework.ops import slice as slicing
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
-from latticework.ops.take import taken_along
+from latticework.ops.take import take_along
 from latticework.packing.constants import Access
 
 Ints = tuple[int, ...]
@@ -28,11 +28,11 @@ def shape(a: Shape, *, before: Ints, after: Ints, **taken: Ints) -> Shape:
     return tuple(b + n + e for b, n, e in zip(before, inside, after, strict=True))
 
 
-def padded(tracer: Tracer, value: Value, before: Ints, after: Ints) -> Value:
+def pad_zeros(tracer: Tracer, value: Value, before: Ints, after: Ints) -> Value:
     """The value with zeros around it; itself if there are none."""
     if not any((*before, *after)):
         return value
-    base, taken = slicing.traced_back(value, slicing.parse_index(shape_of(value), ...))
+    base, taken = slicing.trace_back(value, slicing.parse_index(shape_of(value), ...))
     return tracer.emit(PAD, base, before=before, after=after, **taken)
 
 
@@ -47,12 +47,12 @@ def trace(tracer: Tracer, array: object, pad_width: Any, mode: Any = "constant",
         raise UnsupportedError(f"pad: {what} is not supported; modes are constant, {', '.join(_MODES)}")
     if mode != "constant":
         for axis, (n, width) in enumerate(zip(shape_of(value), zip(before, after, strict=True), strict=True)):
-            value = taken_along(tracer, value, axis, np.pad(np.arange(n), width, mode=mode))
+            value = take_along(tracer, value, axis, np.pad(np.arange(n), width, mode=mode))
         return value
     number = tracer.plain(constant)
     if number is None or number.ndim:
         raise UnsupportedError("pad: constant_values must be one public number; pad with 0 and add an array")
-    inside = padded(tracer, value, before, after)
+    inside = pad_zeros(tracer, value, before, after)
     if not number or inside is value:
         return inside
     frame = np.full(shape_of(inside), float(number))
@@ -97,7 +97,7 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
 
 
 def _pad(a: FloatArray, before: Ints, after: Ints, **taken: Ints) -> FloatArray:
-    return np.pad(slicing.sliced(a, **taken), list(zip(before, after, strict=True)))
+    return np.pad(slicing.slice_array(a, **taken), list(zip(before, after, strict=True)))
 
 
 def lower(

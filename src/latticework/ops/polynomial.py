@@ -10,7 +10,7 @@ from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
-from latticework.ops.clearing import cleared, everywhere, is_full
+from latticework.ops.clearing import clear, everywhere, is_full
 from latticework.ops.lowering import Operand, Target, operand_vector
 
 
@@ -47,7 +47,7 @@ def lower(target: Target, a: Operand, polynomial: IntervalPolynomial) -> Value:
     """Slot by slot; symbolic until levels are known. Slots that no element fills have the middle of the interval."""
     if a.vector is None or is_full(a.pack):
         return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial)
-    x = cleared(target, a)
+    x = clear(target, a)
     low, high = polynomial.interval
     half, middle = (high - low) / 2, (high + low) / 2
     if middle:

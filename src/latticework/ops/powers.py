@@ -47,7 +47,7 @@ def power(tracer: Tracer, x1: object, x2: object) -> Value:
     base = tracer.lift(x1)
     if value == 0:
         return tracer.lift(np.ones(shape_of(base)))
-    return _repeated(tracer, base, int(value), {1: base})
+    return _multiply_repeatedly(tracer, base, int(value), {1: base})
 
 
 def _exponential(tracer: Tracer, x1: object, x2: object) -> Value:
@@ -91,9 +91,9 @@ class Raised:
         return hash(self.exponent)
 
 
-def _repeated(tracer: Tracer, base: Value, exponent: int, known: dict[int, Value]) -> Value:
+def _multiply_repeatedly(tracer: Tracer, base: Value, exponent: int, known: dict[int, Value]) -> Value:
     """Halving the exponent keeps the depth optimal; `known` shares the products."""
     if exponent not in known:
-        half = _repeated(tracer, base, exponent // 2, known)
-        known[exponent] = mul.trace(tracer, half, _repeated(tracer, base, exponent - exponent // 2, known))
+        half = _multiply_repeatedly(tracer, base, exponent // 2, known)
+        known[exponent] = mul.trace(tracer, half, _multiply_repeatedly(tracer, base, exponent - exponent // 2, known))
     return known[exponent]

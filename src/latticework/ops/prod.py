@@ -51,7 +51,7 @@ def _prod(a: FloatArray, axes: Ints, keepdims: bool) -> Any:
     return np.prod(a, axis=axes, keepdims=keepdims)
 
 
-def multiplied_first(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
+def move_multiplied_first(op: Op, layouts: Sequence[Layout | None], room: Room) -> Placement:
     """The operand with the multiplied axes in front, which then become repetition."""
     shape, axes = shape_of(op.operands[0]), op.attrs["axes"]
     order = (*axes, *(axis for axis in range(len(shape)) if axis not in axes))

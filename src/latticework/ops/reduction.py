@@ -12,13 +12,13 @@ from latticework.ops.clearing import BoolArray, holds_zeros
 from latticework.ops.lowering import Operand, Target, access, linear
 
 
-def reduced(target: Target, x: Operand, axes: tuple[int, ...], keepdims: bool) -> Value:
+def reduce_axes(target: Target, x: Operand, axes: tuple[int, ...], keepdims: bool) -> Value:
     """The sum of x over axes, by rotations where that takes no mask (`layout/sums.py`), else by a linear map."""
     assert x.vector is not None and x.layout is not None
     full = full_shape(x.layout, x.shape, axes)
     is_free = target.layout in free_sums(x.layout, x.shape, axes, keepdims, cleared=True)
     if is_free and (full == x.shape or holds_zeros(x.vector, _padding(x, full))):
-        return _rotated(target, _added(target, x.vector, x.layout, axes), x.layout, axes)
+        return _rotate_and_add(target, _add_vectors(target, x.vector, x.layout, axes), x.layout, axes)
     rank = len(x.shape)
     stay = [axis for axis in range(rank) if axis not in axes]
     loops = [None if axis in axes else axis for axis in range(rank)] if keepdims else stay
@@ -32,7 +32,7 @@ def _padding(x: Operand, full: Shape) -> BoolArray:
     return (wide & ~held).reshape(x.layout.count, x.layout.slots)
 
 
-def _added(target: Target, vectors: Value, layout: Layout, axes: Sequence[int]) -> Value:
+def _add_vectors(target: Target, vectors: Value, layout: Layout, axes: Sequence[int]) -> Value:
     """Vectors along summed axes added up; those along others keep their order."""
     extents = [d.extent for d in layout.vector_dims]
     over = [i for i, d in enumerate(layout.vector_dims) if d.axis in axes and d.extent > 1]
@@ -52,7 +52,7 @@ def _added(target: Target, vectors: Value, layout: Layout, axes: Sequence[int]) 
     return target.build("vec.sum", grouped, groups=prod(extents[i] for i in rest))
 
 
-def _rotated(target: Target, total: Value, layout: Layout, axes: Sequence[int]) -> Value:
+def _rotate_and_add(target: Target, total: Value, layout: Layout, axes: Sequence[int]) -> Value:
     """Slots along summed axes added up."""
     weight = 1
     for dim in reversed(layout.dims):

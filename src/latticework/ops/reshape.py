@@ -12,7 +12,7 @@ from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
-from latticework.ops.lowering import Operand, Target, moved
+from latticework.ops.lowering import Operand, Target, move
 
 
 def shape(a: Shape, *, shape: Shape) -> Shape:
@@ -77,7 +77,7 @@ def _reshape(a: FloatArray, shape: Shape) -> FloatArray:
 
 def lower(target: Target, a: Operand, shape: Shape) -> Value:
     """The same vector, or one linear transform."""
-    return moved(target, a)
+    return move(target, a)
 
 
 RESHAPE = tensor_op(

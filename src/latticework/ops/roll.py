@@ -31,7 +31,7 @@ def trace(tracer: Tracer, a: object, shift: Any, axis: Any = None) -> Value:
         raise UnsupportedError(f"roll: shift={shift!r} must be a public whole number, or one for each axis")
     if axis is None:
         flat = reshape.trace_ravel(tracer, value)
-        return reshape.trace(tracer, _rolled(tracer, flat, (int(np.sum(shift)),)), shape_of(value))
+        return reshape.trace(tracer, _roll_axes(tracer, flat, (int(np.sum(shift)),)), shape_of(value))
     rank = len(shape_of(value))
     try:
         pairs = np.broadcast(np.atleast_1d(shift), np.atleast_1d(axis))
@@ -42,10 +42,10 @@ def trace(tracer: Tracer, a: object, shift: Any, axis: Any = None) -> Value:
     shifts = [0] * rank
     for step, along in pairs:
         shifts[normal_axes("roll", int(along), rank)[0]] += int(step)
-    return _rolled(tracer, value, tuple(shifts))
+    return _roll_axes(tracer, value, tuple(shifts))
 
 
-def _rolled(tracer: Tracer, value: Value, shifts: Ints) -> Value:
+def _roll_axes(tracer: Tracer, value: Value, shifts: Ints) -> Value:
     turns = tuple(shift % n for shift, n in zip(shifts, shape_of(value), strict=True))
     return tracer.emit(ROLL, value, shifts=turns) if any(turns) else value
 

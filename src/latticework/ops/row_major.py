@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from latticework.errors import LayoutError
 from latticework.ir.core import Op
-from latticework.layout.alignment import aligned
+from latticework.layout.alignment import align
 from latticework.layout.assign import Placement, Room
 from latticework.layout.forms import in_order
 from latticework.layout.loops import Loops
@@ -60,7 +60,7 @@ def _product(op: Op, layouts: Layouts, room: Room) -> Placement:
             f"{MAX_PLACES // box.slots}; have layouts searched",
             at=op.loc,
         )
-    *_, first = aligned(loops, layouts, [box])
+    *_, first = align(loops, layouts, [box])
     return first
 
 
@@ -73,5 +73,5 @@ def _together(op: Op, layouts: Layouts, room: Room) -> Placement:
         ((layout, shape),) = lying
         if layout is not None and shape == out:
             return Placement((None,) * len(layouts), layout)
-    (found,) = aligned(Loops.elementwise(*shapes), layouts, [room.row_major(out)])
+    (found,) = align(Loops.elementwise(*shapes), layouts, [room.row_major(out)])
     return found

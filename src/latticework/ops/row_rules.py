@@ -124,13 +124,13 @@ def movement(use: RowUse) -> Rows | None:
         return None
     if rows.axis is None:
         places = tuple(1 if rows.is_same(axis, shape) else n for axis, n in enumerate(shape))
-        moved = use.meaning([np.broadcast_to(_numbered(places), shape)])
+        moved = use.meaning([np.broadcast_to(_number_places(places), shape)])
         return Rows(None, frozenset(axis for axis in range(moved.ndim) if _is_constant(moved, axis)))
     row = np.arange(shape[rows.axis], dtype=np.float64)
     places = tuple(1 if axis == rows.axis else n for axis, n in enumerate(shape))
     along = row.reshape([-1 if axis == rows.axis else 1 for axis in range(len(shape))])
     source = use.meaning([1.0 + np.broadcast_to(along, shape)])  # 0: a zero that was put there
-    place = use.meaning([np.broadcast_to(_numbered(places), shape)])
+    place = use.meaning([np.broadcast_to(_number_places(places), shape)])
     for axis in sorted(range(source.ndim), key=lambda axis: axis != rows.axis):
         wanted = 1.0 + row.reshape([-1 if a == axis else 1 for a in range(source.ndim)])
         if source.shape[axis] == len(row) and _is_constant(place, axis) and ((source == wanted) | (source == 0)).all():
@@ -138,7 +138,7 @@ def movement(use: RowUse) -> Rows | None:
     return None
 
 
-def _numbered(places: Shape) -> npt.NDArray[np.float64]:
+def _number_places(places: Shape) -> npt.NDArray[np.float64]:
     """Every place by a number of its own, from 1 on."""
     return np.arange(1.0, prod(places) + 1.0).reshape(places)
 

@@ -33,7 +33,7 @@ def blocks_of(lists: tuple[Ints, ...]) -> list[RegularBlock]:
         length, step = _progression(numbers[place:])
         runs.append(RegularBlock(place, numbers[place], step, length))
         place += length
-    return _joined(runs, (0,) * len(lists))
+    return _join(runs, (0,) * len(lists))
 
 
 def _progression(vectors: Sequence[Ints]) -> tuple[int, Ints]:
@@ -47,7 +47,7 @@ def _progression(vectors: Sequence[Ints]) -> tuple[int, Ints]:
     return length, step
 
 
-def _joined(runs: list[RegularBlock], still: Ints) -> list[RegularBlock]:
+def _join(runs: list[RegularBlock], still: Ints) -> list[RegularBlock]:
     """Runs of one length and step whose starts have equal differences, as one block each."""
     blocks: list[RegularBlock] = []
     first = 0

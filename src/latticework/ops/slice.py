@@ -43,20 +43,20 @@ def trace(tracer: Tracer, a: object, index: Any) -> Value:
     attrs = parse_index(shape_of(value), index)
     if _is_whole(shape_of(value), attrs):
         return value
-    base, composed = traced_back(value, attrs)
+    base, composed = trace_back(value, attrs)
     shape(shape_of(base), **composed)
     return base if _is_whole(shape_of(base), composed) else tracer.emit(SLICE, base, **composed)
 
 
-def traced_back(value: Value, attrs: dict[str, Ints]) -> tuple[Value, dict[str, Ints]]:
+def trace_back(value: Value, attrs: dict[str, Ints]) -> tuple[Value, dict[str, Ints]]:
     """A slice of what itself is a slice as one slice of the array behind it: one linear map, one level."""
     op = value.owner
     if not isinstance(op, Op) or op.spec is not SLICE.spec:
         return value, attrs
-    return op.operands[0], _composed(shape_of(op.operands[0]), SLICE.own(op.attrs), attrs)
+    return op.operands[0], _compose(shape_of(op.operands[0]), SLICE.own(op.attrs), attrs)
 
 
-def _composed(a: Shape, first: dict[str, Ints], second: dict[str, Ints]) -> dict[str, Ints]:
+def _compose(a: Shape, first: dict[str, Ints], second: dict[str, Ints]) -> dict[str, Ints]:
     """The slice that takes `second` of the slice `first` of an array of shape a."""
     kept = _kept_axes(len(a), first["squeezed"], first["new_axes"])
     ranges = [range(*bounds) for bounds in zip(first["starts"], first["stops"], first["steps"], strict=True)]
@@ -153,7 +153,7 @@ def element(item: Any, axis: int, shape: Shape) -> int:
     return at % n
 
 
-def sliced(a: FloatArray, *, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> FloatArray:
+def slice_array(a: FloatArray, *, starts: Ints, stops: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> FloatArray:
     """The slice in NumPy."""
     ranges = [np.arange(*bounds) for bounds in zip(starts, stops, steps, strict=True)]
     taken = np.squeeze(a[np.ix_(*ranges)] if ranges else a, axis=squeezed)
@@ -184,7 +184,7 @@ def _kept_axes(rank: int, squeezed: Ints, new_axes: Ints) -> dict[int, int]:
 SLICE = tensor_op(
     "slice",
     shape=shape,
-    meaning=sliced,
+    meaning=slice_array,
     attributes=dict.fromkeys(("starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
     rows=row_rules.movement,

@@ -26,7 +26,7 @@ def cov(
     """np.cov(m, y, rowvar, bias, ddof) without weights."""
     if fweights is not None or aweights is not None:
         raise UnsupportedError("cov: weights are not supported; multiply the columns by their square roots first")
-    apart = _centred(tracer, "cov", m, y, rowvar)
+    apart = _centre(tracer, "cov", m, y, rowvar)
     count = shape_of(apart)[1]
     left = count - (ddof if ddof is not None else 0 if bias else 1)
     if left <= 0:
@@ -37,14 +37,14 @@ def cov(
 
 def corrcoef(tracer: Tracer, x: object, y: object = None, rowvar: bool = True) -> Value:
     """np.corrcoef(x, y, rowvar): products of rows that are divided by their deviation, one reciprocal square root."""
-    apart = _centred(tracer, "corrcoef", x, y, rowvar)
+    apart = _centre(tracer, "corrcoef", x, y, rowvar)
     variance = summing.trace_mean(tracer, mul.trace_square(tracer, apart), 1, True)
     rows = mul.trace(tracer, apart, apply.trace(tracer, variance, "rsqrt"))
     products = matmul.trace(tracer, rows, transpose.trace(tracer, rows))
     return reshape.trace_squeeze(tracer, mul.trace(tracer, products, 1.0 / shape_of(apart)[1]))
 
 
-def _centred(tracer: Tracer, name: str, m: object, y: object, rowvar: bool) -> Value:
+def _centre(tracer: Tracer, name: str, m: object, y: object, rowvar: bool) -> Value:
     """Variables as rows, each without its mean."""
     rows = _rows(tracer, name, m, rowvar)
     if y is not None:

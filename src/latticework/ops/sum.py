@@ -12,7 +12,7 @@ from latticework.ops import mul, row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target
-from latticework.ops.reduction import reduced
+from latticework.ops.reduction import reduce_axes
 
 
 def shape(a: Shape, *, axes: tuple[int, ...], keepdims: bool) -> Shape:
@@ -53,7 +53,7 @@ def _sum(a: FloatArray, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 def lower(target: Target, a: Operand, axes: tuple[int, ...], keepdims: bool) -> Value:
     """Rotate and add, or one linear transform."""
-    return reduced(target, a, axes, keepdims)
+    return reduce_axes(target, a, axes, keepdims)
 
 
 SUM = tensor_op(

@@ -48,7 +48,7 @@ def attributes(x: Shape, kernel: Any, stride: Any, padding: Any, name: str = "su
     return {"kernel": size, "stride": steps, "padding": around}
 
 
-def summed(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding) -> Any:
+def sum_windows(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding) -> Any:
     """The sums in NumPy."""
     return windows(a, kernel, stride, padding).sum(axis=(-2, -1))
 
@@ -92,7 +92,7 @@ def lower(target: Target, a: Operand, kernel: Pair, stride: Pair, padding: Paddi
 SUM_POOL2D = tensor_op(
     "sum_pool2d",
     shape=shape,
-    meaning=summed,
+    meaning=sum_windows,
     attributes={"kernel": tuple, "stride": tuple, "padding": tuple},
     random_case=random_case,
     rows=row_rules.windows,

@@ -37,7 +37,7 @@ def shape(a: Shape, *, axes: Ints, indices: tuple[Ints, ...], at: int) -> Shape:
     return (*rest[:at], len(indices[0]), *rest[at:])
 
 
-def taken_along(tracer: Tracer, value: Value, axis: int, numbers: Any) -> Value:
+def take_along(tracer: Tracer, value: Value, axis: int, numbers: Any) -> Value:
     """The elements `numbers` (one axis, each in range) along an axis; the value itself where that is all, in order."""
     chosen = tuple(int(i) for i in numbers)
     if chosen == tuple(range(shape_of(value)[axis])):

@@ -8,7 +8,7 @@ from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
-from latticework.ops.lowering import Operand, Target, packed
+from latticework.ops.lowering import Operand, Target, pack_public
 
 
 def shape(a: Shape) -> Shape:
@@ -33,7 +33,7 @@ def _same(a: FloatArray) -> FloatArray:
 
 def lower(target: Target, a: Operand) -> Value:
     """The packed array, encrypted trivially where a ciphertext is needed."""
-    return target.build("vec.trivial", packed(target, a))
+    return target.build("vec.trivial", pack_public(target, a))
 
 
 TRIVIAL = tensor_op(

@@ -3,6 +3,19 @@
 The slots of a ciphertext are the values of its polynomial at zeta^(5^j); in
 bit-reversed order of coefficients that map is a product of log2(slots) stages
 of butterflies. A few consecutive stages are one linear map with few diagonals.
+
+Of 4 slots (SlotToCoeff; CoeffToSlot is the inverse, its stages the other way round), z = exp(2 pi i / 16):
+
+      half 1, applied first       half 2                      both merged
+      [ 1  z2   .   . ]           [ 1  .   z1   . ]           [ 1   z2   z1   z3 ]
+      [ 1 -z2   .   . ]           [ .  1   .   z5 ]           [ 1  -z2   z5  -z7 ]
+      [ .   .   1  z2 ]           [ 1  .  -z1   . ]           [ 1   z2  -z1  -z3 ]
+      [ .   .   1 -z2 ]           [ .  1   .  -z5 ]           [ 1  -z2  -z5   z7 ]
+      diagonals -1, 0, 1          diagonals 0, 2              diagonals 0, 1, 2, 3
+
+A stage of half-width h has the diagonals -h, 0 and h, the widest, which wraps around, 0 and h. Merging k stages gives
+2^(k + 1) - 1 diagonals (2^k with the widest) for one level instead of k: 2^15 slots in 3 levels are 3 maps of 5 stages,
+with 63, 63 and 32 diagonals and, by baby steps and giant steps, 18, 18 and 10 key switches; one map would have 2^15.
 """
 
 from __future__ import annotations

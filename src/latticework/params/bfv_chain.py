@@ -15,11 +15,11 @@ from latticework import _core
 from latticework.errors import LevelError, RangeError
 from latticework.params.bfv_noise import ShapeNoiseModel
 from latticework.params.chain import ModulusChain, Track
-from latticework.params.explicit import judged
+from latticework.params.explicit import judge
 from latticework.params.fingerprint import core_parameters
 from latticework.params.security import modulus_limit_bits
 from latticework.params.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
-from latticework.words.figures import shown
+from latticework.words.figures import write_value
 
 MIN_PLAIN_BITS = 13
 MAX_LIMBS, MAX_SPECIAL = 30, 6
@@ -82,18 +82,18 @@ def explicit_bfv_chain(
 
     def with_special(special: Sequence[float]) -> ModulusChain:
         chain = bfv_chain(ring_degree, plain_modulus, q_bits, special, security_bits=security_bits)
-        return chain if num_digits is None else replace(chain, digits=_cut(len(chain.primes), num_digits))
+        return chain if num_digits is None else replace(chain, digits=_cut_digits(len(chain.primes), num_digits))
 
     if p_bits is not None or num_special is not None:
         special = p_bits if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 1)
-        return judged(with_special(special), insecure)
+        return judge(with_special(special), insecure)
     found = [with_special([float(MAX_PRIME_BITS)] * count) for count in range(1, min(len(q_bits), MAX_SPECIAL) + 1)]
     limit = modulus_limit_bits(ring_degree, security_bits)
     fitting = [c for c in found if limit is not None and c.log2_qp <= limit] or found[:1]
-    return judged(min(fitting, key=key_switch_ntts), insecure)
+    return judge(min(fitting, key=key_switch_ntts), insecure)
 
 
-def _cut(limbs: int, num_digits: int) -> tuple[tuple[int, ...], ...]:
+def _cut_digits(limbs: int, num_digits: int) -> tuple[tuple[int, ...], ...]:
     """Limb numbers in digits of equal length, but the last."""
     if type(num_digits) is not int or not 1 <= num_digits <= limbs:
         raise RangeError(f"Parameters: num_digits={num_digits!r:.60}; 1 to {limbs} are possible")
@@ -249,7 +249,7 @@ def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | N
     least = next(bits for bits in sizes if sizes[-1] - bits < len(sizes[sizes.index(bits) :]))
     single = "".join(f"{bits}, " for bits in sizes if bits < least)
     raise RangeError(
-        f"Parameters: there is no plaintext modulus of {shown(plain_bits)} bits: a prime that is 1 modulo 2N = "
+        f"Parameters: there is no plaintext modulus of {write_value(plain_bits)} bits: a prime that is 1 modulo 2N = "
         f"{two_n}; plain_bits may be {single}{least} to {sizes[-1]}, or give a plain_modulus"
     )
 
@@ -269,6 +269,6 @@ def _batching_prime(ring_degree: int, modulus: int) -> int:
         return modulus
     near = _core.primes_near(min(max(modulus, two_n + 1), 1 << MAX_PRIME_BITS), two_n, 2)
     raise RangeError(
-        f"Parameters: plain_modulus={shown(modulus)} is not a prime that is 1 modulo 2N = {two_n} and below "
+        f"Parameters: plain_modulus={write_value(modulus)} is not a prime that is 1 modulo 2N = {two_n} and below "
         f"2^{MAX_PRIME_BITS}; {' and '.join(str(int(p)) for p in near)} are the nearest"
     )

@@ -50,14 +50,14 @@ def bootstrap_chain(which: BootstrapSet | str) -> ModulusChain:
     raises  SecurityError if a set that is not marked insecure breaks a limit; LevelError if primes run out
     """
     if isinstance(which, BootstrapSet):
-        return _planned(which)
+        return _plan(which)
     if which not in BOOTSTRAP_SETS:
         raise LevelError(f"there is no bootstrapping set {which!r}; there are {', '.join(BOOTSTRAP_SETS)}")
-    return _planned(BOOTSTRAP_SETS[which])
+    return _plan(BOOTSTRAP_SETS[which])
 
 
 @lru_cache(maxsize=16)
-def _planned(chosen: BootstrapSet) -> ModulusChain:
+def _plan(chosen: BootstrapSet) -> ModulusChain:
     degree = 1 << chosen.log2_degree
     sections, residual_scales = _choose_primes(chosen)
     base, ratio = sections.base[0], 2.0**chosen.ratio
@@ -66,7 +66,7 @@ def _planned(chosen: BootstrapSet) -> ModulusChain:
         chosen.degree, chosen.doublings, chosen.bound, ratio, factor, len(chosen.stc), len(chosen.cts),
         len(sections.eval_mod), chosen.cts_babies or 0, _gain_bits(chosen),
     )  # fmt: skip
-    numbered = _numbered(sections.ascending)
+    numbered = _number(sections.ascending)
     low = 1 + len(chosen.stc)  # q0 and the levels of SlotToCoeff
     middle = low + chosen.residual
     floor_scale = residual_scales[-1]
@@ -113,7 +113,7 @@ def _choose_primes(chosen: BootstrapSet) -> tuple[Sections, list[float]]:
     return Sections(cts, tuple(eval_mod), tuple(residual), stc, base, special), scales
 
 
-def _numbered(ascending: tuple[Group, ...]) -> tuple[Group, ...]:
+def _number(ascending: tuple[Group, ...]) -> tuple[Group, ...]:
     starts = [0]
     for group in ascending:
         starts.append(starts[-1] + len(group))

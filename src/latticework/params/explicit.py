@@ -72,7 +72,7 @@ def explicit_chain(
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
     if p_bits is not None or num_special is not None:
         special = list(p_bits) if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 0)
-        return judged(_chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits), insecure)
+        return judge(_chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits), insecure)
 
     def with_special(count: int) -> ModulusChain:
         special = [float(MAX_PRIME_BITS)] * count
@@ -82,12 +82,12 @@ def explicit_chain(
         found = [with_special(count) for count in range(1, MAX_SPECIAL + 1)]
         limit = modulus_limit_bits(ring_degree, security_bits)
         fitting = [c for c in found if limit is not None and c.log2_qp <= limit] or found[:1]
-        return judged(min(fitting, key=key_switch_ntts), insecure)
+        return judge(min(fitting, key=key_switch_ntts), insecure)
     share = sum(sum(_sizes(entry)) for entry in q_bits) / max(num_digits, 1)
     count = max(ceil(share / MAX_PRIME_BITS), 1)
     while True:  # a digit is at most all of Q, so this ends
         try:
-            return judged(with_special(count), insecure)
+            return judge(with_special(count), insecure)
         except PrecisionError:
             count += 1
 
@@ -219,7 +219,7 @@ def _digits(primes: tuple[int, ...], log2_p: float, num_digits: int | None) -> t
     return digits
 
 
-def judged(chain: ModulusChain, insecure: bool) -> ModulusChain:
+def judge(chain: ModulusChain, insecure: bool) -> ModulusChain:
     """The chain if it is secure; marked as insecure if it is not and that was asked for.
 
     raises  SecurityError with the numbers and what would help

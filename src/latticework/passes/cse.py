@@ -16,7 +16,7 @@ from latticework.ir.rewrite import rebuild
 
 def run(module: Module, _cost: object = None) -> Module:
     """The module with equal ops shared."""
-    same = _repeated(module)
+    same = _find_repeated(module)
     lines: dict[Value, list[Loc]] = {}
     for value, first in same.items():
         if isinstance(value.owner, Op):
@@ -35,7 +35,7 @@ def run(module: Module, _cost: object = None) -> Module:
     return rebuild(module, visit) if same else module
 
 
-def _repeated(module: Module) -> dict[Value, Value]:
+def _find_repeated(module: Module) -> dict[Value, Value]:
     """The results of ops that an earlier one computes, and those of that one."""
     known: dict[Block, dict[Hashable, Op]] = {}
     same: dict[Value, Value] = {}

@@ -32,7 +32,7 @@ def run(module: Module, _cost: object = None) -> Module:
         value = op.results[0] if op.results else None
         if value not in factors and value not in gone:
             return False
-        new = scaled.pop(gone[value]) if value in gone else _scaled(op, factors[value], builder, mapping, scaled)
+        new = scaled.pop(gone[value]) if value in gone else _scale(op, factors[value], builder, mapping, scaled)
         (scaled if value in factors else mapping)[value] = new
         return True
 
@@ -68,7 +68,7 @@ def _absorbs(value: Value, user: Op, taking: set[Value]) -> bool:
     return isinstance(op, Op) and op.block is user.block and len(value.uses) == 1 and value in taking
 
 
-def _folded(op: Op) -> Value | None:
+def _find_folded(op: Op) -> Value | None:
     """The x of x + rotate(x) where nothing else reads x, or None."""
     if op.name != "vec.add":
         return None
@@ -87,7 +87,7 @@ def _takes_in(op: Op, taking: set[Value]) -> bool:
     """Whether an operation takes in a factor of its result, as its operands may."""
     if op.name == "vec.linear_transform":
         return True
-    if (inner := _folded(op)) is not None:
+    if (inner := _find_folded(op)) is not None:
         return inner in taking
     if op.name in SUMS:
         return all(_absorbs(v, op, taking) for v in op.operands)
@@ -104,13 +104,13 @@ def _move(op: Op, taking: set[Value], factors: dict[Value, float], gone: dict[Va
         factors[other] = number if factor is None else factor * number
         gone[op.result] = other
     elif factor is not None:
-        if (inner := _folded(op)) is not None:
+        if (inner := _find_folded(op)) is not None:
             factors[inner] = factors[op.operands[1]] = factor
         elif op.name in SUMS:
             factors.update((v, factor) for v in op.operands if v.is_secret)
 
 
-def _scaled(op: Op, factor: float, builder: Builder, mapping: dict[Value, Value], scaled: dict[Value, Value]) -> Value:
+def _scale(op: Op, factor: float, builder: Builder, mapping: dict[Value, Value], scaled: dict[Value, Value]) -> Value:
     """factor times what an operation computes: by operands that have it already, or by its constants."""
 
     def operand(value: Value) -> Value:

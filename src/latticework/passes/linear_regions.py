@@ -105,7 +105,7 @@ def spends_layer(op: Op) -> bool:
     return op.name == "vec.rotate" or spent_by(op) > 0
 
 
-def formed(op: Op, forms: Mapping[Value, list[Form]], sources: Sources) -> list[Form] | None:
+def make_forms(op: Op, forms: Mapping[Value, list[Form]], sources: Sources) -> list[Form] | None:
     """The forms of a result's vectors from those of the operands; None if they would be too large."""
     read = [forms.get(v, []) for v in op.operands]
     match op.name:
@@ -135,11 +135,11 @@ def formed(op: Op, forms: Mapping[Value, list[Form]], sources: Sources) -> list[
             size = len(read[0]) // op.attrs["groups"]
             made = [total(read[0][g * size : (g + 1) * size]) for g in range(op.attrs["groups"])]
         case _:
-            return _mapped(op, read[0], sources)
+            return _map_forms(op, read[0], sources)
     return made if sum(form.size for form in made) <= MOST_NUMBERS else None
 
 
-def _mapped(op: Op, read: list[Form], sources: Sources) -> list[Form] | None:
+def _map_forms(op: Op, read: list[Form], sources: Sources) -> list[Form] | None:
     linear_map = op.attrs["map"]
     diagonals = linear_map.diagonals
     if sum(read[d.in_].size if len(read) > d.in_ else 0 for d in diagonals) > 4 * MOST_NUMBERS:

@@ -22,7 +22,7 @@ from latticework.levels.depth import levels_of, spent_by
 from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, splat
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 from latticework.passes.linear_forms import Form, base_form
-from latticework.passes.linear_regions import LinearRegion, formed, regions
+from latticework.passes.linear_regions import LinearRegion, make_forms, regions
 
 MOST_WORK = 1 << 24  # numbers in the forms of groups that begin at one layer
 TOO_DEAR = 2.0  # times what its layers take as they are written, for a group to be made any longer
@@ -77,7 +77,7 @@ def run(module: Module, cost: Cost) -> Module:
     if not made:
         return module
     module = module.empty_like(module.body)  # whose sources may grow
-    return rebuild(module, lambda op, builder, mapping: _emitted(op, made, lines, module, builder, mapping))
+    return rebuild(module, lambda op, builder, mapping: _emit(op, made, lines, module, builder, mapping))
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class _Cuts:
                     if value.is_secret and layers[value] <= start and value not in forms:
                         numbers = [bases.setdefault((value, i), len(bases)) for i in range(_count(value))]
                         forms[value] = [base_form(number, _slots(value)) for number in numbers]
-                made = formed(op, forms, self.module.sources) if work < MOST_WORK else None
+                made = make_forms(op, forms, self.module.sources) if work < MOST_WORK else None
                 if made is None:
                     yield None
                     return
@@ -224,7 +224,7 @@ def _unweighted(numbers: Sequence[int], forms: Sequence[Form]) -> LinearMap:
     return LinearMap(slots, None, 1.0, diagonals or (Diagonal(0, one),), len(numbers), len(forms))
 
 
-def _emitted(
+def _emit(
     op: Op,
     made: dict[Value, Group],
     lines: Mapping[Value, Loc],
@@ -261,7 +261,7 @@ def _emitted(
     result = builder.build("vec.linear_transform", [array], map=block)
     biases = np.stack([form.bias for form in forms])
     if biases.any():
-        whole = builder.build("vec.constant", [], value=_packed(biases, module))
+        whole = builder.build("vec.constant", [], value=_pack(biases, module))
         result = builder.build("vec.add", [result, whole])
     mapping[op.result] = result
     return True
@@ -300,7 +300,7 @@ def _constants(values: np.ndarray, module: Module) -> list[ConstRef]:
     ]
 
 
-def _packed(vectors: np.ndarray, module: Module) -> ConstRef:
+def _pack(vectors: np.ndarray, module: Module) -> ConstRef:
     """Public vectors as a constant."""
     count, slots = vectors.shape
     source = module.add_source(vectors)

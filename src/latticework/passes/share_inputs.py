@@ -15,7 +15,7 @@ from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.packing.constants import LinearMap
 from latticework.packing.loop_nests.baby_giant import TYPICAL, choose, places
-from latticework.packing.loop_nests.joined import stacked
+from latticework.packing.loop_nests.joined import stack
 
 PRICES = replace(TYPICAL, hoist=1.5, product=0.25)  # of a decomposition and a product, in baby steps
 
@@ -31,7 +31,7 @@ def run(module: Module, _cost: object = None) -> Module:
             return False
         group, number = place[op]
         if number == 0:
-            joined = stacked([other.attrs["map"] for other in group])
+            joined = stack([other.attrs["map"] for other in group])
             builder.loc = Loc.fused([(other.loc, price(other.attrs["map"])) for other in group], op.loc)
             made[id(group)] = builder.build(op.spec, [mapping[op.operands[0]]], map=joined)
         builder.loc = op.loc
@@ -67,8 +67,8 @@ def is_block(op: Op) -> bool:
 
 def _is_cheaper(maps: list[LinearMap], joined: int) -> bool:
     """Whether the last of some maps should join the others, which are one already."""
-    apart = price(stacked(maps[:joined])) + price(maps[-1])
-    return price(stacked(maps)) < apart
+    apart = price(stack(maps[:joined])) + price(maps[-1])
+    return price(stack(maps)) < apart
 
 
 def price(linear_map: LinearMap) -> float:

@@ -32,7 +32,7 @@ def run(module: Module, _cost: object = None) -> Module:
             return False
         if op.name == "vec.sub":
             maps[1] = maps[1].scaled(-1.0)
-        operands, joined = _joined([t for t in terms if t is not None], maps)
+        operands, joined = _join([t for t in terms if t is not None], maps)
         prices = [price(one) for one in maps]
         if price(joined) >= sum(prices):
             return False
@@ -53,7 +53,7 @@ def _map_of(value: Value, builder: Builder) -> Op | None:
     return op if op.operands[0].is_secret and is_block(op) else None
 
 
-def _joined(terms: Sequence[Op], maps: Sequence[LinearMap]) -> tuple[list[Value], LinearMap]:
+def _join(terms: Sequence[Op], maps: Sequence[LinearMap]) -> tuple[list[Value], LinearMap]:
     """The arrays to be joined, each once, and the one map of them."""
     starts: dict[Value, int] = {}
     count = 0

@@ -115,7 +115,7 @@ class Result:
     elements: tuple[int, ...]
 
 
-def gathered(arguments: Sequence[Argument], sizes: Sequence[int], values: Mapping[str, Array]) -> list[Array]:
+def gather(arguments: Sequence[Argument], sizes: Sequence[int], values: Mapping[str, Array]) -> list[Array]:
     """The encrypted inputs, of these sizes, from the user's values; elements that nothing names are 0.
 
     Values may be stacks (runs, *shape); then so are the inputs.
@@ -133,21 +133,21 @@ def gathered(arguments: Sequence[Argument], sizes: Sequence[int], values: Mappin
     return inputs
 
 
-def scattered(results: Sequence[Result], outputs: Iterable[Array]) -> list[Array]:
+def scatter(results: Sequence[Result], outputs: Iterable[Array]) -> list[Array]:
     """The user's results from arrays (..., size) of all encrypted outputs."""
     held = np.concatenate(list(outputs), axis=-1)
     return [held[..., list(r.elements)].reshape((*held.shape[:-1], *r.shape)) for r in results]
 
 
-def returned(results: Sequence[Result], make: Callable[[Result], Any]) -> Any:
+def rebuild_result(results: Sequence[Result], make: Callable[[Result], Any]) -> Any:
     """What the user's function returned, with `make` of every result in its place.
 
     raises  ValueError if two results have the same place, or one stands inside another
     """
-    return _returned([(r.path, make(r)) for r in results])
+    return _rebuild([(r.path, make(r)) for r in results])
 
 
-def _returned(items: list[tuple[tuple[Branch, ...], Any]]) -> Any:
+def _rebuild(items: list[tuple[tuple[Branch, ...], Any]]) -> Any:
     if len(items) == 1 and not items[0][0]:
         return items[0][1]
     if any(not path for path, _ in items):
@@ -155,7 +155,7 @@ def _returned(items: list[tuple[tuple[Branch, ...], Any]]) -> Any:
     inside: dict[Branch, list[tuple[tuple[Branch, ...], Any]]] = {}
     for path, value in items:
         inside.setdefault(path[0], []).append((path[1:], value))
-    heads, parts = list(inside), [_returned(found) for found in inside.values()]
+    heads, parts = list(inside), [_rebuild(found) for found in inside.values()]
     keys = [head.key for head in heads]
     if keys.count(None) not in (0, len(keys)) or len(set(keys) - {None}) < len(keys) - keys.count(None):
         raise ValueError("results stand both in a tuple and in a dictionary")

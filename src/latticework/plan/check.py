@@ -19,7 +19,7 @@ from latticework.packing.keys import KINDS
 from latticework.packing.loop_nests.sides import open_loops
 from latticework.packing.pack import REPEAT, PackMap, product_within
 from latticework.params import ModulusChain
-from latticework.plan.arguments import MAX_BITS, MAX_NESTING, returned
+from latticework.plan.arguments import MAX_BITS, MAX_NESTING, rebuild_result
 from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 
 MAX_PRIMES = 240  # as the core has it
@@ -125,7 +125,7 @@ def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]],
     domain = gather.domain
     fits = all(1 <= extent <= MAX_GATHER_ITERATIONS for extent in domain)
     if len(domain) > MAX_LOOPS or not fits or prod(domain) > MAX_MAP_ITERATIONS:
-        raise FormatError(f"{path}: a loop nest of {_shown(domain)} iterations")
+        raise FormatError(f"{path}: a loop nest of {_show(domain)} iterations")
     for access, size in sizes:
         assert access is not None
         _check_access(access, len(domain), size, path)
@@ -135,7 +135,7 @@ def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]],
     else:
         walked, limit = prod(domain[j] for j in open_loops(gather)), MAX_OPEN_ITERATIONS
     if walked > limit:
-        raise FormatError(f"{path}: a loop nest of {_shown(domain)} iterations")
+        raise FormatError(f"{path}: a loop nest of {_show(domain)} iterations")
 
 
 def _is_outermost(copies: int, pack: PackMap) -> bool:
@@ -292,7 +292,7 @@ def check_arguments(spec: ClientSpec) -> None:
         if len(set(names)) != len(names):
             raise FormatError(f"plan: a name stands twice in {', '.join(names)}")
     try:
-        returned(spec.results, lambda result: result) if spec.results else None
+        rebuild_result(spec.results, lambda result: result) if spec.results else None
     except ValueError as error:
         raise FormatError(f"plan: {error}") from None
 
@@ -314,10 +314,10 @@ def _check_read(output: Output) -> None:
 def _check_access(access: Access, num_loops: int, size: int, path: str) -> None:
     fits = len(access.view) == len(access.matrix) == len(access.offset) <= MAX_LOOPS
     if not fits or any(len(row) != num_loops for row in access.matrix) or prod(access.view) != size:
-        raise FormatError(f"{path}: an access with view {_shown(access.view)} does not fit {size} elements")
+        raise FormatError(f"{path}: an access with view {_show(access.view)} does not fit {size} elements")
     numbers = (*access.view, *access.offset, *(weight for row in access.matrix for weight in row))
     if min(access.view, default=1) < 1 or max(map(abs, numbers), default=0) >= MAX_INDEX:
-        raise FormatError(f"{path}: an access with view {_shown(access.view)} uses indices out of range")
+        raise FormatError(f"{path}: an access with view {_show(access.view)} uses indices out of range")
 
 
 def _check_border(what: str, specs: Iterable[SecretInput | IndexInput | Output], kinds: list[Kind]) -> None:
@@ -335,5 +335,5 @@ def _check_border(what: str, specs: Iterable[SecretInput | IndexInput | Output],
             raise FormatError(f"plan: {what} {spec.name!r} does not fit its register")
 
 
-def _shown(numbers: tuple[int, ...]) -> str:
+def _show(numbers: tuple[int, ...]) -> str:
     return str(numbers) if len(numbers) <= MAX_LOOPS else f"({numbers[0]}, ... {len(numbers)} in all)"

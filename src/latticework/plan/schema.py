@@ -23,7 +23,7 @@ from latticework.plan.batch import Batch
 from latticework.plan.circuits import CircuitRecord
 from latticework.plan.placing import Placing
 from latticework.words.escaping import plain_text
-from latticework.words.shown import counted, of_program, shown
+from latticework.words.shown import count_noun, describe, of_program
 
 FORMAT = 1
 
@@ -188,13 +188,13 @@ class ClientSpec:
         chain = self.chain
         held = f"t={chain.plain_modulus}"
         if not chain.plain_modulus:
-            held = f"spends {self.levels_spent} of {counted(chain.main.top, 'level')}"
+            held = f"spends {self.levels_spent} of {count_noun(chain.main.top, 'level')}"
         security = "INSECURE" if chain.insecure else f"{chain.security_bits}-bit security"
         named = of_program(chain.scheme, chain.ring_degree, self.name)
-        return *named, held, counted(len(self.manifest.uses), "key"), security
+        return *named, held, count_noun(len(self.manifest.uses), "key"), security
 
     def __repr__(self) -> str:
-        return shown("ClientSpec", *self.facts())
+        return describe("ClientSpec", *self.facts())
 
 
 @dataclass(frozen=True)
@@ -235,8 +235,8 @@ class Plan:
 
     def __repr__(self) -> str:
         code = sum(len(block.code) for block in self.blocks)
-        return shown(
-            "Plan", *self.client.facts(), counted(code, "instruction"), counted(len(self.constants), "constant")
+        return describe(
+            "Plan", *self.client.facts(), count_noun(code, "instruction"), count_noun(len(self.constants), "constant")
         )
 
     def kind(self, register: int) -> Kind:

@@ -134,16 +134,16 @@ def read_plan(source: Path | bytes) -> Plan:
 
 def client_file_bytes(spec: ClientSpec) -> int:
     """Bytes of the client file, whether or not its parameters are valid ones."""
-    written = _contained(None, CLIENT_FILE, spec, [], bytes(32))
+    written = _read_contained(None, CLIENT_FILE, spec, [], bytes(32))
     assert written is not None
     return len(written)
 
 
 def _write(path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]]) -> bytes | None:
-    return _contained(path, kind, spec, sections, fingerprint(spec.chain))
+    return _read_contained(path, kind, spec, sections, fingerprint(spec.chain))
 
 
-def _contained(
+def _read_contained(
     path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]], parameters: bytes
 ) -> bytes | None:
     header = {"format": FORMAT, "name": spec.name}

@@ -83,10 +83,10 @@ def _execution(execution: Execution) -> dict[str, Any]:
             "values": cost.memory.values, "keys": cost.memory.keys, "constants": cost.memory.constants,
             "total": cost.memory.total,
         },
-        "lines": [_renamed(line) for line in execution.lines],
+        "lines": [_rename(line) for line in execution.lines],
         "operations": cost.counts,
         "instructions": execution.instructions,
-        "timeline": [_renamed(moment) for moment in execution.timeline],
+        "timeline": [_rename(moment) for moment in execution.timeline],
         "approximations": execution.approximations,
         "loss": execution.loss,
         "scores": execution.scores,
@@ -99,7 +99,7 @@ def _execution(execution: Execution) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _renamed(item: Line | Moment) -> dict[str, Any]:
+def _rename(item: Line | Moment) -> dict[str, Any]:
     """The fields of a dataclass, families of operations as kinds."""
     names = {"by_family": "by_kind", "family": "kind"}
     return {names.get(f.name, f.name): getattr(item, f.name) for f in fields(item)}

@@ -56,7 +56,7 @@ def count_rows(circuit: CircuitRecord) -> list[list[str]]:
         ("additions of public numbers", "add_constants"),
     )
     rows = [
-        [name, *(count(getattr(n, field)) for n in (written, needed)), _made(vector, field)]
+        [name, *(count(getattr(n, field)) for n in (written, needed)), _make(vector, field)]
         for name, field in kinds
         if any(n is not None and getattr(n, field) for n in (written, needed, vector))
     ]
@@ -70,7 +70,7 @@ def count_rows(circuit: CircuitRecord) -> list[list[str]]:
     return rows
 
 
-def _made(vector: object, field: str) -> str:
+def _make(vector: object, field: str) -> str:
     return "" if vector is None else count(getattr(vector, field))
 
 

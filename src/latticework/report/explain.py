@@ -39,7 +39,7 @@ def explain_file(source: str | Path | bytes) -> str:
     Everything in it is verified on the way.
     raises  FormatError if it is damaged or is no file of latticework
     """
-    reader = _opened(source)
+    reader = _open_source(source)
     facts, kind = file_facts(source), _core.FileKind(reader.kind)
     rows = [
         ("file", "standard input" if isinstance(source, bytes) else Path(source).name),
@@ -54,7 +54,7 @@ def explain_file(source: str | Path | bytes) -> str:
         if "key_set" in facts:
             rows.append(("key set", f"{facts['key_set'][:_ID_DIGITS]}  (the same in all that one secret key made)"))
         if kind == _core.FileKind.CIPHERTEXTS:
-            rows.append(("holds", _held(reader.header)))
+            rows.append(("holds", _find_held(reader.header)))
         details = _content(reader, kind)
     lines = [*(f"  {name:<12}{value}" for name, value in rows), *details]
     text = "\n".join(clip(line.rstrip(), WIDTH) for line in lines) + "\n"
@@ -73,7 +73,7 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
 
     raises  as `explain_file`
     """
-    reader = _opened(source)
+    reader = _open_source(source)
     kind, header = _core.FileKind(reader.kind), reader.header
     facts: dict[str, Any] = {
         "kind": kind.name.lower(),
@@ -108,7 +108,7 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
     return facts
 
 
-def _opened(source: str | Path | bytes) -> _core.ContainerReader:
+def _open_source(source: str | Path | bytes) -> _core.ContainerReader:
     given = source if isinstance(source, bytes) else str(source)
     reader = _core.ContainerReader(given, kinds=[int(kind) for kind in _KINDS])
     reader.verify_all()
@@ -125,7 +125,7 @@ def _major_version(source: str | Path | bytes) -> int:
 
 def _plan_format(header: dict[str, Any]) -> str:
     """Of plans and client files, the format of the program in the file."""
-    return f", plan format {shown(header['format'])}" if "format" in header else ""
+    return f", plan format {show_value(header['format'])}" if "format" in header else ""
 
 
 def _text(value: object) -> str | None:
@@ -152,7 +152,7 @@ def _extent(extras: dict[str, Any]) -> str | None:
     return runs if len(extent) == 1 else f"{count(extent[1])} row{'s' * (extent[1] != 1)} in {runs}"
 
 
-def _listed(header: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _list(header: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Every ciphertext of a file: its name and what the file says of it; those of a group share that."""
     found = []
     for listed in (header.get("ciphertexts"), header.get("groups")):
@@ -165,10 +165,10 @@ def _listed(header: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 def _counts(header: dict[str, Any]) -> Counter[str]:
     """How many ciphertexts there are of each input or output; those of an array are stored as x[0], x[1], ..."""
-    return Counter(name.partition("[")[0] for name, _ in _listed(header))
+    return Counter(name.partition("[")[0] for name, _ in _list(header))
 
 
-def _held(header: dict[str, Any]) -> str:
+def _find_held(header: dict[str, Any]) -> str:
     """Which inputs or outputs of a program are in a file of ciphertexts, by name; some programs take several files."""
     extras = _extras(header)
     names = [n if number == 1 else f"{n} ({count(number)} ciphertexts)" for n, number in _counts(header).items()]
@@ -189,7 +189,7 @@ def _content(reader: _core.ContainerReader, kind: _core.FileKind) -> list[str]:
         sizes = sizes if len(sizes) == len(keys) else [""] * len(keys)
         rows = [[key["name"], count(key["level"]), held] for key, held in zip(keys, sizes, strict=True)]
         return ["", f"Keys ({count(len(keys))})", *_table(("key", "up to level", "bytes"), rows)]
-    if kind == _core.FileKind.CIPHERTEXTS and (items := _listed(header)) and all(map(_is_described, items)):
+    if kind == _core.FileKind.CIPHERTEXTS and (items := _list(header)) and all(map(_is_described, items)):
         alike: Counter[tuple[str, int, float, int]] = Counter()
         for name, item in items:
             alike[name.partition("[")[0], item["index"], item["scale"], item["slots"]] += 1
@@ -218,22 +218,22 @@ def _header(header: dict[str, Any]) -> list[str]:
     for name, value in header.items():
         if isinstance(value, list) and value and isinstance(value[0], dict | list):
             lines.append(f"  {name}: {count(len(value))}")
-            lines += [f"    {shown(item)}" for item in value[:_MAX_ITEMS]]
+            lines += [f"    {show_value(item)}" for item in value[:_MAX_ITEMS]]
             lines += [f"    and {count(len(value) - _MAX_ITEMS)} more"] if len(value) > _MAX_ITEMS else []
         else:
-            lines.append(f"  {name}: {shown(value)}")
+            lines.append(f"  {name}: {show_value(value)}")
     return lines or ["  (empty)"]
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A header value on one line; bytes as hexadecimal, long ones shortened."""
     if isinstance(value, bytes):
         return value.hex() if len(value) <= 16 else f"{value[:16].hex()}… ({len(value)} bytes)"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {shown(item)}" for name, item in value.items())
+        return ", ".join(f"{name} {show_value(item)}" for name, item in value.items())
     if isinstance(value, list):
         more = f", … ({count(len(value))})" if len(value) > _MAX_ITEMS else ""
-        return "[" + ", ".join(map(shown, value[:_MAX_ITEMS])) + more + "]"
+        return "[" + ", ".join(map(show_value, value[:_MAX_ITEMS])) + more + "]"
     return str(value)
 
 

@@ -13,7 +13,7 @@ from latticework.report.data import Contents, Execution, InputRow, KeyRow, Line,
 from latticework.report.lanes import lanes
 from latticework.report.layout_choice import layout_choice
 from latticework.report.layout_words import LEGEND, layout_words
-from latticework.report.markup import code, facts, folded, layout, section, table, whole
+from latticework.report.markup import code, facts, fold, layout, section, table, whole
 from latticework.report.quantities import (
     as_digits,
     count,
@@ -228,7 +228,7 @@ def _time(execution: Execution) -> str:
     lines = _lines(shown, execution, foot)
     if others:
         summary = f"{count(len(others))} more lines, {duration(sum(line.seconds for line in others))} of it"
-        lines += folded(summary, _lines(others, execution))
+        lines += fold(summary, _lines(others, execution))
     kinds = [
         [f'<i class="dot b-{family}"></i>{html_text(name)}', time, part]
         for family, name, time, part in family_rows(execution)
@@ -249,15 +249,15 @@ def _lines(lines: Sequence[Line], execution: Execution, foot: Sequence[str] = ()
     for line in lines:
         bar = stacked_bar(line.by_family, longest) if line.seconds else ""
         text = code(line.text or "(no source)")
-        rows.append([text, html_text(line.where), bar, *_booked(line, cost)])
+        rows.append([text, html_text(line.where), bar, *_book(line, cost)])
         for operation in line.operations if is_broken_down(line, execution) else ():
             inner.append(len(rows))
-            rows.append([code(operation.text), "", "", *_booked(operation, cost)])
+            rows.append([code(operation.text), "", "", *_book(operation, cost)])
     head = ("line", "where", "", "levels", "time", "share", "first run adds")
     return table(head, rows, numbers=(4, 5, 6), foot=foot, stacked=True, inner=inner)
 
 
-def _booked(item: Line | Operation, cost: Estimate) -> list[str]:
+def _book(item: Line | Operation, cost: Estimate) -> list[str]:
     time, adds = duration(item.seconds), duration(item.encode_seconds) if item.encode_seconds else ""
     return [levels_of_line(item.levels), time, share(item.seconds, cost.warm_seconds), adds]
 
@@ -301,7 +301,7 @@ def _keys(report: Contents) -> str:
     ordered = sorted(groups.items(), key=lambda item: (kinds.index(item[0][0]), -item[0][1]))
     rows = [[html_text(kind), str(level), str(len(keys)), *_key_cells(keys)] for (kind, level), keys in ordered]
     foot = ("total", "", str(len(report.keys)), *total)
-    listed = folded(f"All {len(report.keys)} keys", every)
+    listed = fold(f"All {len(report.keys)} keys", every)
     by_kind = table(("kind", "level", "keys", *columns), rows, numbers=range(1, 7), foot=foot, stacked=True)
     return section("Evaluation keys", by_kind + listed, note)
 

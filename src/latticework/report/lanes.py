@@ -25,8 +25,8 @@ def lanes(circuit: CircuitRecord) -> str:
         parts.append(_schedule(circuit))
         parts.append(
             '<div class="columns">'
-            + _held("Lanes of inputs", input_rows(circuit))
-            + _held("Lanes of outputs", output_rows(circuit))
+            + _list_held("Lanes of inputs", input_rows(circuit))
+            + _list_held("Lanes of outputs", output_rows(circuit))
             + "</div>"
         )
     return "".join(parts)
@@ -64,7 +64,7 @@ def _schedule(circuit: CircuitRecord) -> str:
     return section("Schedule", f'<div class="key lanes-key">{items}</div>{first}{rest}{left_out}', note)
 
 
-def _held(title: str, listed: list[tuple[str, str]]) -> str:
+def _list_held(title: str, listed: list[tuple[str, str]]) -> str:
     rows = [[code(vector), f'<span class="code">{html_text(held)}</span>'] for vector, held in listed[:MAX_LISTED]]
     return section(title, table(("vector", "lane: value"), rows) + _more(len(listed) - MAX_LISTED, "vectors"))
 

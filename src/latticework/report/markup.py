@@ -51,7 +51,7 @@ def table(
     return f'<div class="{classes}"><table><thead>{top}</thead><tbody>{body}</tbody>{end}</table></div>'
 
 
-def folded(summary: str, body: str) -> str:
+def fold(summary: str, body: str) -> str:
     """What is shown when asked for; the summary is plain text."""
     return f"<details><summary>{html_text(summary)}</summary>{body}</details>"
 

@@ -11,7 +11,7 @@ from latticework.report.as_json import render_json
 from latticework.report.data import Contents
 from latticework.report.html import render_fragment, render_page
 from latticework.report.text import render_text
-from latticework.words.shown import counted, of_program, shown
+from latticework.words.shown import count_noun, describe, of_program
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Report(Contents):
     def __repr__(self) -> str:
         security = "INSECURE" if self.security.insecure else f"{self.security.bits}-bit security"
         named = of_program("bfv" if self.plain_modulus else "ckks", self.security.ring_degree, self.name)
-        return shown("Report", *named, counted(len(self.keys), "key"), security)
+        return describe("Report", *named, count_noun(len(self.keys), "key"), security)
 
     def __str__(self) -> str:
         return self.text()

@@ -47,11 +47,11 @@ def render_text(report: Contents) -> str:
         parts += _execution(report.execution)
     parts += ["", "Client, predicted for one thread and one run", *columns(CLIENT_HEADS, client_rows(report.client))]
     parts += _keys(report) + _parameters(report)
-    parts += ["", "Notes"] + [line for note in report.notes for line in _wrapped(note, "- ")]
+    parts += ["", "Notes"] + [line for note in report.notes for line in _wrap(note, "- ")]
     return "\n".join(clip(line.rstrip(), WIDTH) for line in parts) + "\n"
 
 
-def _wrapped(text: str, bullet: str = "") -> list[str]:
+def _wrap(text: str, bullet: str = "") -> list[str]:
     return wrap(text, WIDTH, initial_indent="  " + bullet, subsequent_indent="  " + " " * len(bullet))
 
 
@@ -96,9 +96,9 @@ def _interface(report: Contents) -> list[str]:
         lines += ["", f"  {clip(output.name, 60)}", *_facts(error_rows(report, output), indent="    ")]
     if report.execution is None:  # which explains its layouts
         laid_out = {i.layout: i.words for i in report.inputs if i.words} | {o.layout: o.words for o in report.outputs}
-        lines += ["", "Layouts", *_wrapped(LEGEND)]
+        lines += ["", "Layouts", *_wrap(LEGEND)]
         for layout, words in laid_out.items():
-            lines += ["", f"  {clip(layout, 90)}", *_folded(words)]
+            lines += ["", f"  {clip(layout, 90)}", *_fold(words)]
     return lines
 
 
@@ -119,7 +119,7 @@ def _execution(execution: Execution) -> list[str]:
         head = ("line", "function", "where", "range", "degree", "max error")
         lines += ["", "Approximations", *columns(head, rows, left=3)]
         for said in approximation_words(execution):
-            lines += ["", *_wrapped(said)]
+            lines += ["", *_wrap(said)]
     if execution.circuit is not None:
         lines += lanes_text(execution.circuit, WIDTH)
     lines += _layouts(execution)
@@ -138,10 +138,10 @@ def _layouts(execution: Execution) -> list[str]:
     """How to read layouts, and every one of the program in words, with what its first slots hold."""
     if not execution.layouts:
         return []
-    lines = ["", "Layouts", *_wrapped(LEGEND)]
+    lines = ["", "Layouts", *_wrap(LEGEND)]
     for group in execution.layouts:
         lines += ["", f"  {group.layout}  holds {clip(', '.join(group.tensors), 50)}: {shape_text(group.shape)}"]
-        lines += _folded(layout_words(group.pack)) + _folded(f"slots: {first_slots(group.pack)}")
+        lines += _fold(layout_words(group.pack)) + _fold(f"slots: {first_slots(group.pack)}")
     return lines
 
 
@@ -154,19 +154,19 @@ def _choice(choice: LayoutChoice) -> list[str]:
             lines.append(f"  {step.where}  {step.text}")
         head = clip(made_text(step), 24)
         lines += [f"    {head.ljust(24)}  {shape_text(step.shape)}, {vectors_text(step.vectors)}"]
-        lines += _folded(step.layout)
+        lines += _fold(step.layout)
         if step.box:
-            lines += _folded(f"factors meet in {step.box}")
+            lines += _fold(f"factors meet in {step.box}")
         for operand, way, recipes in step.conversions:
-            lines += _folded(f"{operand} brought there by {', '.join(recipes)}: {' → '.join(way)}")
+            lines += _fold(f"{operand} brought there by {', '.join(recipes)}: {' → '.join(way)}")
         if step.other:
-            lines += _folded(f"next best {step.other}: {behind_text(step)}")
+            lines += _fold(f"next best {step.other}: {behind_text(step)}")
     if len(choice.endings) > 1:
-        lines += ["", *_wrapped(ENDINGS_SAID), "", *columns(ENDING_HEADS, ending_rows(choice))]
+        lines += ["", *_wrap(ENDINGS_SAID), "", *columns(ENDING_HEADS, ending_rows(choice))]
     return lines
 
 
-def _folded(text: str) -> list[str]:
+def _fold(text: str) -> list[str]:
     """Lines below a tensor's."""
     return wrap(text, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 8)
 

@@ -104,13 +104,13 @@ def _band(moments: tuple[Moment, ...], total: float, y: int) -> list[str]:
             f"<title>{html_text(text)}: {duration(length)}</title></rect>"
         )
         if length >= LABEL_SHARE * total:
-            label = f'<text class="label" x="6" y="14">{html_text(_named(lines))}</text>'
+            label = f'<text class="label" x="6" y="14">{html_text(_name_lines(lines))}</text>'
             parts.append(f'<svg x="{left}" y="{y}" width="{percent(length, total)}" height="{BAND}">{label}</svg>')
         start += length
     return parts
 
 
-def _named(lines: tuple[tuple[str, str], ...]) -> str:
+def _name_lines(lines: tuple[tuple[str, str], ...]) -> str:
     """line 18, or lines 18, 19 and 3 more."""
     numbers = [where.rsplit(":", 1)[-1] for where, _ in lines]
     if len(numbers) == 1:

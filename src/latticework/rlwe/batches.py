@@ -9,19 +9,19 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.rlwe.checks import fail, located
+from latticework.rlwe.checks import fail, locate
 from latticework.rlwe.ciphertext import Ciphertext, Plaintext
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def batched(method: Callable[P, R]) -> Callable[P, R]:
+def batch(method: Callable[P, R]) -> Callable[P, R]:
     """A method whose operands may be lists of ciphertexts too; it then gives a list, and others are used for each.
 
     Its errors name the caller's line.
     """
-    single = located(method)
+    single = locate(method)
 
     @wraps(method)
     def run(*operands: Any, **options: Any) -> Any:

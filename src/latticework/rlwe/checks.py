@@ -22,7 +22,7 @@ def fail(kind: type[UserError], message: str) -> NoReturn:
     raise kind(message, at=user_loc())
 
 
-def located(function: Callable[P, R]) -> Callable[P, R]:
+def locate(function: Callable[P, R]) -> Callable[P, R]:
     """The function with errors that name the caller's own line; a bare ValueError of the core becomes a RangeError."""
 
     @wraps(function)
@@ -60,7 +60,7 @@ def real(name: str, value: Any) -> float:
     return float(value)
 
 
-def listed(who: str, values: Any, remedy: str) -> list[Any]:
+def as_list(who: str, values: Any, remedy: str) -> list[Any]:
     """Several things as a list; DtypeError for one thing."""
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
         fail(DtypeError, f"{who}: got {type_text(values)}; {remedy}")

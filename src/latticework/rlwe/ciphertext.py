@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Generic, NoReturn, Protocol, Self, TypeVar
 
 from latticework import _core
 from latticework.errors import FormatError
-from latticework.rlwe.checks import file_bytes, file_path, located, needs
+from latticework.rlwe.checks import file_bytes, file_path, locate, needs
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.words.shown import shown, size
+from latticework.words.shown import describe, size
 
 Params = TypeVar("Params", bound=ChainParameters)
 
@@ -144,13 +144,13 @@ class Ciphertext(KnowsOtherNames, Generic[Params]):
         """Its file as bytes; `from_bytes` and `ciphertexts_from_bytes` read it."""
         return bytes(_core.save_ciphertexts(None, [self.core], ["0"], {}))
 
-    @located
+    @locate
     def save(self, path: str | Path) -> None:
         """Write to a file; `load` and `load_ciphertexts` read it."""
         _core.save_ciphertexts(file_path("Ciphertext.save", path, "to_bytes() gives bytes"), [self.core], ["0"], {})
 
     @classmethod
-    @located
+    @locate
     def from_bytes(cls, data: bytes, parameters: Params, *, evaluator: Operators | None = None) -> Self:
         """What `to_bytes` made; operators use the evaluator's keys, if one is given.
 
@@ -160,7 +160,7 @@ class Ciphertext(KnowsOtherNames, Generic[Params]):
         return cls._read(who, file_bytes(who, data, "Ciphertext.load(path) reads a file"), parameters, evaluator)
 
     @classmethod
-    @located
+    @locate
     def load(cls, path: str | Path, parameters: Params, *, evaluator: Operators | None = None) -> Self:
         """Read a file of `save`; errors as of `from_bytes`."""
         who = f"{cls._parameters.scheme}.Ciphertext.load"
@@ -202,4 +202,4 @@ class Ciphertext(KnowsOtherNames, Generic[Params]):
     def __repr__(self) -> str:
         p, place = self.parameters, f"level {self.level} of {self.parameters.levels}"
         parts = f"{self.degree + 1} parts", size(self.num_bytes)
-        return shown(type(self).__name__, *p._ring, self._slots_text, place, *self._facts(), *parts)
+        return describe(type(self).__name__, *p._ring, self._slots_text, place, *self._facts(), *parts)

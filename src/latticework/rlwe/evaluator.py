@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 from latticework import _core
 from latticework.errors import LevelError, MissingKeyError, ParameterMismatchError, RangeError, ShapeError
 from latticework.packing.keys import KeySpec, conjugation_element, signed_steps
-from latticework.rlwe.batches import batched
-from latticework.rlwe.checks import fail, located, needs, whole, whole_list
+from latticework.rlwe.batches import batch
+from latticework.rlwe.checks import fail, locate, needs, whole, whole_list
 from latticework.rlwe.ciphertext import Ciphertext
 from latticework.rlwe.keys import EvaluationKeys
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.words.shown import counted, shown
+from latticework.words.shown import count_noun, describe
 
 Params = TypeVar("Params", bound=ChainParameters)
 Keys = TypeVar("Keys", bound=EvaluationKeys[Any])
@@ -28,7 +28,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
     _kinds: ClassVar[tuple[type[ChainParameters], type[Any]]]  # of parameters and keys
     _operand: ClassVar[type[Any]]
 
-    @located
+    @locate
     def __init__(self, parameters: Params, keys: Keys | None, *, align: bool) -> None:
         kind, key_kind = self._kinds
         who = type(self).__name__
@@ -48,7 +48,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
 
     # -- operators ---------------------------------------------------------------------------
 
-    @located
+    @locate
     def _operate(self, name: str, x: Any, *operands: Any) -> Any:
         """What an operator of a ciphertext does: operands aligned first, products settled where others read them."""
         self._own(name, x)
@@ -72,7 +72,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
     def settle(self, x: Cipher) -> Cipher:
         """What is pending done: a product becomes an operand."""
 
-    @batched
+    @batch
     def power(self, x: Cipher, exponent: int) -> Cipher:
         """x to a whole power of 1 or more, ceil(log2 exponent) products deep; the last product is left as `*` does."""
         exponent = whole("power: exponent", exponent)
@@ -85,14 +85,14 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
         first = self.power(x, half)
         return self._aligned_product(first, first if exponent == 2 * half else self.power(x, exponent - half))
 
-    @batched
+    @batch
     def neg(self, x: Cipher) -> Cipher:
         """-x."""
         return self._out(self._core.neg(self._own("neg", x).core))
 
     # -- slots moved -------------------------------------------------------------------------
 
-    @batched
+    @batch
     def rotate(self, x: Cipher, steps: int) -> Cipher:
         """Slots moved left by `steps` (right if negative), round the end: np.roll(x, -steps, axis=-1).
 
@@ -107,7 +107,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
             core = self._core.rotate(core, element, keys.core)
         return self._out(core)
 
-    @located
+    @locate
     def rotate_many(self, x: Cipher, steps: Iterable[int]) -> list[Cipher]:
         """One rotation for each entry of `steps`, all from one decomposition of x ("hoisted"); a key for each."""
         self._factor("rotate_many", self._own("rotate_many", x))
@@ -212,9 +212,9 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
         return level
 
     def __repr__(self) -> str:
-        keys = "no keys" if self.keys is None else counted(len(self.keys), "key")
+        keys = "no keys" if self.keys is None else count_noun(len(self.keys), "key")
         p = self.parameters
-        return shown(type(self).__name__, *p._ring, keys, "align" if self.align else "")
+        return describe(type(self).__name__, *p._ring, keys, "align" if self.align else "")
 
 
 def signed_powers(steps: int, row_slots: int) -> list[int]:

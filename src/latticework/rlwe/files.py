@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from latticework import _core
 from latticework.errors import ShapeError
-from latticework.rlwe.checks import file_bytes, file_path, located, needs
+from latticework.rlwe.checks import file_bytes, file_path, locate, needs
 from latticework.rlwe.ciphertext import Ciphertext, Operators
 from latticework.rlwe.parameters import ChainParameters, need_parameters
 
@@ -16,7 +16,7 @@ Cipher = TypeVar("Cipher", bound=Ciphertext[Any])
 Named = Mapping[str, Cipher] | Sequence[Cipher]
 
 
-@located
+@locate
 def save(path: Any, ciphertexts: Named[Cipher], kind: type[Cipher]) -> None:
     """Write ciphertexts of one key to a file."""
     name = file_path("save_ciphertexts", path, "ciphertexts_to_bytes(ciphertexts) gives bytes")
@@ -24,21 +24,21 @@ def save(path: Any, ciphertexts: Named[Cipher], kind: type[Cipher]) -> None:
     _core.save_ciphertexts(name, cores, names, {})
 
 
-@located
+@locate
 def to_bytes(ciphertexts: Named[Cipher], kind: type[Cipher]) -> bytes:
     """The bytes of such a file."""
     names, cores = _columns("ciphertexts_to_bytes", ciphertexts, kind)
     return bytes(_core.save_ciphertexts(None, cores, names, {}))
 
 
-@located
+@locate
 def load(path: str | Path, parameters: Any, evaluator: Operators | None, kind: type[Cipher]) -> dict[str, Cipher]:
     """Ciphertexts of a file by name."""
     name = file_path("load_ciphertexts", path, "ciphertexts_from_bytes(data, parameters) reads bytes")
     return _read("load_ciphertexts", name, parameters, evaluator, kind)
 
 
-@located
+@locate
 def from_bytes(data: bytes, parameters: Any, evaluator: Operators | None, kind: type[Cipher]) -> dict[str, Cipher]:
     """Ciphertexts of bytes by name."""
     given = file_bytes("ciphertexts_from_bytes", data, "load_ciphertexts(path, parameters) reads a file")

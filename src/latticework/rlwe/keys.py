@@ -10,10 +10,10 @@ from latticework import _core
 from latticework.errors import DtypeError, LayoutError, MissingKeyError, SecretKeyError, UserError
 from latticework.keys import covering_keys, resident_bytes, steps_by_element
 from latticework.packing.keys import KeySpec, conjugation_element, galois_element, signed_steps
-from latticework.rlwe.checks import fail, file_bytes, file_path, located, needs, type_text, whole, whole_list
+from latticework.rlwe.checks import fail, file_bytes, file_path, locate, needs, type_text, whole, whole_list
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.words.shown import counted, shown, size
+from latticework.words.shown import count_noun, describe, size
 
 Params = TypeVar("Params", bound=ChainParameters)
 Core = TypeVar("Core")
@@ -35,7 +35,7 @@ class Key(Generic[Params, Core]):
         """16 random bytes that name the secret key in everything made with it."""
         return bytes(self.core.key_set)  # type: ignore[attr-defined]
 
-    @located
+    @locate
     def save(self, path: str | Path) -> None:
         """Write to a file; `load` reads it with the same parameters."""
         self._write(file_path(f"{type(self).__name__}.save", path, "to_bytes() gives bytes"))
@@ -45,7 +45,7 @@ class Key(Generic[Params, Core]):
         return bytes(self._write(None) or b"")
 
     @classmethod
-    @located
+    @locate
     def load(cls, path: str | Path, parameters: Params) -> Self:
         """Read a file of `save`.
 
@@ -56,7 +56,7 @@ class Key(Generic[Params, Core]):
         return cls(cls._open(file_path(who, path, "from_bytes(data) reads bytes"), parameters), parameters)
 
     @classmethod
-    @located
+    @locate
     def from_bytes(cls, data: bytes, parameters: Params) -> Self:
         """What `to_bytes` made; errors as of `load`."""
         who = f"{cls._parameters.scheme}.{cls.__name__}.from_bytes"
@@ -71,7 +71,7 @@ class Key(Generic[Params, Core]):
         raise NotImplementedError
 
     def _shown(self, *facts: str) -> str:
-        return shown(type(self).__name__, *self.parameters._ring, *facts)
+        return describe(type(self).__name__, *self.parameters._ring, *facts)
 
 
 class SecretKey(Key[Params, _core.SecretKey]):
@@ -161,7 +161,7 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
     def __len__(self) -> int:
         return len(self.specs)
 
-    @located
+    @locate
     def __or__(self, other: Self) -> Self:
         if not isinstance(other, type(self)):
             return NotImplemented
@@ -200,7 +200,7 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
             )
         fail(
             MissingKeyError,
-            f"{who}: no key for {wanted} among the {counted(len(self), 'key')}; make it with "
+            f"{who}: no key for {wanted} among the {count_noun(len(self), 'key')}; make it with "
             f"KeyGenerator.galois_keys({how})" + ("" if steps is None else "; steps=None makes all powers of two"),
         )
 
@@ -239,7 +239,7 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
     def __repr__(self) -> str:
         relin = "relinearisation" if self.has_relin_key else ""
         galois = len(self.galois_elements)
-        moving = counted(galois, "Galois key") if galois else ""
+        moving = count_noun(galois, "Galois key") if galois else ""
         return self._shown(relin, moving, size(self.num_bytes))
 
 
@@ -256,7 +256,7 @@ class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation])
 
     _kinds: ClassVar[tuple[type[ChainParameters], type[Any], type[Any], type[Any]]]
 
-    @located
+    @locate
     def __init__(self, parameters: Params, secret_key: Secret | None = None) -> None:
         kind, secret, _, _ = self._kinds
         need_parameters("KeyGenerator", parameters, kind)
@@ -271,7 +271,7 @@ class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation])
         """The secret key."""
         return self._secret
 
-    @located
+    @locate
     def public_key(self) -> Public:
         """A key to encrypt with."""
         found: Public = self._kinds[2](self._core.public_key(self._secret.core), self.parameters)
@@ -281,7 +281,7 @@ class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation])
         """The key that brings products back to degree 1, for ciphertexts up to a level (the highest if not given)."""
         return self._evaluation_keys("relin_key", relin=True, level=level)
 
-    @located
+    @locate
     def _evaluation_keys(
         self,
         who: str,
@@ -325,4 +325,4 @@ class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation])
         return made
 
     def __repr__(self) -> str:
-        return shown("KeyGenerator", *self.parameters._ring, "secret key hidden")
+        return describe("KeyGenerator", *self.parameters._ring, "secret key hidden")

@@ -14,7 +14,7 @@ VERSION = 1
 HASH_BYTES = 32
 
 
-def written_chain(chain: ModulusChain) -> bytes:
+def write_chain(chain: ModulusChain) -> bytes:
     """The bytes of a chain; equal chains give equal bytes."""
     body = {"version": VERSION, "fingerprint": fingerprint(chain), "chain": to_data(chain)}
     data = bytes(_core.cbor_encode(body))

@@ -13,8 +13,8 @@ from latticework.keys import resident_bytes, stored_bytes
 from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain, modulus_limit_bits
 from latticework.params.fingerprint import core_parameters
-from latticework.rlwe.checks import fail, file_bytes, file_path, located, needs, whole
-from latticework.rlwe.parameter_files import read_chain, written_chain
+from latticework.rlwe.checks import fail, file_bytes, file_path, locate, needs, whole
+from latticework.rlwe.parameter_files import read_chain, write_chain
 
 MAX_THREADS = 1024
 
@@ -31,7 +31,7 @@ class ChainParameters:
         return self
 
     @classmethod
-    @located
+    @locate
     def of_chain(cls, chain: ModulusChain) -> Self:
         """The parameters of a modulus chain, such as that of a compiled model: `model.plan.chain`."""
         needs(f"{cls.scheme}.Parameters.of_chain", chain, ModulusChain, "give a modulus chain, as model.plan.chain")
@@ -110,7 +110,7 @@ class ChainParameters:
         return bytes(core_parameters(self.chain).fingerprint)
 
     @cached_property
-    @located
+    @locate
     def context(self) -> _core.Context:
         """The core's tables for these parameters, made when first used."""
         if self._backend is None:
@@ -169,7 +169,7 @@ class ChainParameters:
 
     def to_bytes(self) -> bytes:
         """All that others need to use the same parameters; `from_bytes` reads it."""
-        return written_chain(self.chain)
+        return write_chain(self.chain)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
@@ -181,15 +181,15 @@ class ChainParameters:
         """
         who = f"{cls.scheme}.Parameters.from_bytes"
         given = file_bytes(who, data, "Parameters.load(path) reads a file")
-        return cls.of_chain(located(read_chain)(who, given, insecure=insecure))
+        return cls.of_chain(locate(read_chain)(who, given, insecure=insecure))
 
-    @located
+    @locate
     def save(self, path: str | Path) -> None:
         """Write to a file; `load` reads it."""
         _core.write_file_atomic(file_path("Parameters.save", path, "to_bytes() gives bytes"), self.to_bytes())
 
     @classmethod
-    @located
+    @locate
     def load(cls, path: str | Path, *, insecure: bool = False) -> Self:
         """Read a file of `save`; errors as of `from_bytes`."""
         name = file_path(f"{cls.scheme}.Parameters.load", path, "from_bytes(data) reads bytes")

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
-from latticework.plan.arguments import Argument, Result, gathered, returned
+from latticework.plan.arguments import Argument, Result, gather, rebuild_result
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.owner import OwnerValue, of_several
 from latticework.runtime.parts import check_whole_ciphertexts
-from latticework.user.arrays import as_array, forgotten
+from latticework.user.arrays import as_array, find_loss
 from latticework.words.figures import large, outside
 
 
@@ -49,7 +49,7 @@ def inputs_by_name(
 
 
 @contextmanager
-def declared_in(spec: ClientSpec, name: str) -> Iterator[None]:
+def locate_declaration(spec: ClientSpec, name: str) -> Iterator[None]:
     """Errors about what a user gives say where it is declared in the program, if that is known."""
     try:
         yield
@@ -60,7 +60,7 @@ def declared_in(spec: ClientSpec, name: str) -> Iterator[None]:
         raise type(error)(f"{error.message} ({name} is declared in {place})", at=error.at) from None
 
 
-def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+def gather_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
     """The arrays to be encrypted, by input, from the user's values by argument.
 
     raises  ShapeError, DtypeError or RangeError for values that do not fit
@@ -68,14 +68,14 @@ def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.N
     present = [a for a in spec.arguments if a.name in given]
     values = {}
     for argument in present:
-        with declared_in(spec, argument.name):
-            values[argument.name] = checked_argument(spec, argument, given[argument.name], stacks=True)
+        with locate_declaration(spec, argument.name):
+            values[argument.name] = check_argument(spec, argument, given[argument.name], stacks=True)
     several = {a.name: len(values[a.name]) for a in present if values[a.name].ndim > len(a.shape)}
     if len(set(several.values())) > 1:
         told = ", ".join(f"{name} is a stack of {runs}" for name, runs in several.items())
         raise ShapeError(f"circuit {spec.name}: {told}; give as many runs of each of these inputs")
     sent = [a for a in present if a.input >= 0]
-    arrays = gathered(sent, [i.pack.size for i in spec.secret_inputs], values)
+    arrays = gather(sent, [i.pack.size for i in spec.secret_inputs], values)
     numbers = {a.input for a in sent}
     differing = {a.input for a in sent if a.name in several}
     found = {}
@@ -87,10 +87,10 @@ def encrypted_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.N
     return found
 
 
-def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
+def check_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
     """A value of the declared shape and range, or with `stacks` a stack (runs, *shape) of such; kept whole if it is."""
     where = f"circuit {spec.name}, input {argument.name}"
-    lost = forgotten(value)
+    lost = find_loss(value)
     if lost:
         raise DtypeError(f"{where} is {lost}")
     try:
@@ -128,7 +128,7 @@ def checked_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks
     return array.astype(np.int64) if array.dtype.kind == "b" else array
 
 
-def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
+def return_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
     """What the circuit's function returned, of decrypted outputs: an OwnerValue for every number and array.
 
     The error bound of a result is that of the worst output which holds a part of it.
@@ -144,4 +144,4 @@ def returned_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
         parts = [outputs[i] for i in np.unique(owner[numbers])]
         return of_several(held[..., numbers].reshape((*stack, *result.shape)), parts)
 
-    return returned(spec.results, make)
+    return rebuild_result(spec.results, make)

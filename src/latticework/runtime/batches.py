@@ -64,7 +64,7 @@ def in_runs(spec: ClientSpec, values: Mapping[str, Any]) -> tuple[dict[str, Any]
     extent = next(iter(extents.values()))
     if extent.rows is not None:
         for name in extents:
-            found[name] = _filled(np.asarray(values[name]), extent, specs[name].shape)
+            found[name] = _fill(np.asarray(values[name]), extent, specs[name].shape)
     return found, extent
 
 
@@ -100,7 +100,7 @@ def _remedy(spec: ClientSpec, wanted: SecretInput, shape: tuple[int, ...], *, fi
     )
 
 
-def _filled(array: Array, extent: Extent, shape: tuple[int, ...]) -> Array:
+def _fill(array: Array, extent: Extent, shape: tuple[int, ...]) -> Array:
     """Rows as whole runs (runs, *shape), the last row repeated at the end."""
     missing = extent.runs * shape[0] - len(array)
     return np.concatenate([array, np.repeat(array[-1:], missing, axis=0)]).reshape(extent.runs, *shape)

@@ -24,7 +24,7 @@ from latticework.errors import (
 from latticework.packing.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
-from latticework.runtime.arguments import declared_in, encrypted_inputs, inputs_by_name, returned_values
+from latticework.runtime.arguments import gather_inputs, inputs_by_name, locate_declaration, return_values
 from latticework.runtime.batches import Extent, extent_of, in_runs, put_together
 from latticework.runtime.callers import at_caller
 from latticework.runtime.coding import Coding, PlanDecryptor, coding_of
@@ -33,8 +33,8 @@ from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
 from latticework.runtime.owner import OwnerValue, of_several
-from latticework.user.arrays import as_array, forgotten
-from latticework.words.shown import shown
+from latticework.user.arrays import as_array, find_loss
+from latticework.words.shown import describe
 
 SCALE_TOLERANCE = 2.0**-20
 
@@ -230,7 +230,7 @@ class Client:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
         values = self._values(encrypted)
         if self.spec.results:
-            return returned_values(self.spec, list(values.values()))
+            return return_values(self.spec, list(values.values()))
         names = [o.name for o in self.spec.outputs]
         if names == ["result"]:
             return values["result"]
@@ -298,14 +298,14 @@ class Client:
         """
         given = inputs_by_name(self.spec, arrays, named, part=part)
         if self.spec.arguments:
-            given = encrypted_inputs(self.spec, given)
+            given = gather_inputs(self.spec, given)
         sent = [i for i in self.spec.inputs if i.name in given]  # the server has those that another circuit computes
         values = {i.name: self._checked(i, given[i.name]) for i in sent}
         return Inputs(*in_runs(self.spec, values))
 
     def _checked(self, spec: SecretInput | IndexInput, value: Any) -> Any:
-        with declared_in(self.spec, spec.name):
-            return _checked(self.spec, spec, value, self._coding)
+        with locate_declaration(self.spec, spec.name):
+            return _check(self.spec, spec, value, self._coding)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -313,10 +313,10 @@ class Client:
         )
 
     def __repr__(self) -> str:
-        return shown("Client", *self.spec.facts(), "no keys yet" if self._encryptor is None else "secret key hidden")
+        return describe("Client", *self.spec.facts(), "no keys yet" if self._encryptor is None else "secret key hidden")
 
 
-def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, coding: Coding) -> Any:
+def _check(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, coding: Coding) -> Any:
     """An input, checked against what the program was compiled for."""
     where = f"program {program.name}, input {spec.name}"
     if isinstance(spec, IndexInput):
@@ -332,7 +332,7 @@ def _checked(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, co
                 )
             raise RangeError(f"{where} is {value}; the program was compiled for 0 to {spec.limit}: {remedy}")
         return int(value)
-    lost = forgotten(value)
+    lost = find_loss(value)
     if lost:
         raise DtypeError(f"{where} is {lost}")
     try:

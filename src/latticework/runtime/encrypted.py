@@ -14,7 +14,7 @@ from latticework.errors import FormatError, ParameterMismatchError
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.batches import Extent, check_extent, extent_data, extent_from
 from latticework.words.escaping import html_text
-from latticework.words.shown import shown, size
+from latticework.words.shown import describe, size
 
 INPUTS, OUTPUTS = "inputs", "outputs"
 _MAKE = {INPUTS: "encrypt it with client.encrypt", OUTPUTS: "run the server on encrypted inputs"}
@@ -80,7 +80,7 @@ class Encrypted:
         several = "" if self.extent is None else str(self.extent)
         integers = (f"{name}={value}" for name, value in self.integers.items())
         of = f"{self.role} of program {self.program}"
-        return shown("Encrypted", of, *self.tensors, *integers, several, size(self.num_bytes))
+        return describe("Encrypted", of, *self.tensors, *integers, several, size(self.num_bytes))
 
     def _repr_html_(self) -> str:
         rows = "".join(

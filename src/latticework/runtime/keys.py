@@ -9,7 +9,7 @@ from latticework import _core
 from latticework.errors import SecretKeyError, UserError
 from latticework.plan.serialise import is_secret_key
 from latticework.words.escaping import plain_text
-from latticework.words.shown import counted, shown, size
+from latticework.words.shown import count_noun, describe, size
 
 SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"
 
@@ -79,10 +79,10 @@ class PublicKeys:
         raise TypeError("PublicKeys are not pickled; save(folder) writes them, and Server.load reads them")
 
     def __repr__(self) -> str:
-        return shown("PublicKeys", *self._facts())
+        return describe("PublicKeys", *self._facts())
 
     def _facts(self) -> tuple[str, str]:
-        return counted(len(self.evaluation), "evaluation key"), f"{size(self.num_bytes)} in memory"
+        return count_noun(len(self.evaluation), "evaluation key"), f"{size(self.num_bytes)} in memory"
 
 
 class Keys:
@@ -115,7 +115,7 @@ class Keys:
             raise
 
     def __repr__(self) -> str:
-        return shown("Keys", "secret key hidden", *self._public._facts())
+        return describe("Keys", "secret key hidden", *self._public._facts())
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SecretKeyError("keys with a secret key are never pickled or copied; save(folder) writes them to files")

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
-from latticework.words.shown import shown
+from latticework.words.shown import describe
 
 _WARNING = (
     "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "
@@ -50,7 +50,7 @@ class OwnerValue:
         return self._array.copy()
 
     def __repr__(self) -> str:
-        return shown("OwnerValue", f"shape {self.shape}", "hidden: .reveal() gives it to its owner", self._doubt())
+        return describe("OwnerValue", f"shape {self.shape}", "hidden: .reveal() gives it to its owner", self._doubt())
 
     def _repr_html_(self) -> str:
         said = f"<code>OwnerValue(shape {self.shape})</code>: hidden, <code>.reveal()</code> gives it to its owner"

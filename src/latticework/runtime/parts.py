@@ -16,14 +16,12 @@ HOW_TO_ENCRYPT = (
 )
 
 
-def joined(
-    spec: ClientSpec, interface: bytes, parts: Sequence[Encrypted], results: Mapping[str, Encrypted]
-) -> Encrypted:
+def join(spec: ClientSpec, interface: bytes, parts: Sequence[Encrypted], results: Mapping[str, Encrypted]) -> Encrypted:
     """Inputs of one compilation of a program together with results of other circuits, each input once.
 
     parts    of this compilation's inputs;  results  outputs of other circuits, by argument
     raises   TraceError for an input that is given twice; FormatError for one that the program does not have;
-             ShapeError for different numbers of rows or runs; as `linked_result` for results that are not those of an
+             ShapeError for different numbers of rows or runs; as `link_result` for results that are not those of an
              input
     """
     tensors: dict[str, tuple[_core.Ciphertext, ...]] = {}
@@ -52,14 +50,14 @@ def joined(
         tensors.update(part.tensors)
         integers.update(part.integers)
     for argument, outputs in results.items():
-        for name, array in linked_result(spec, argument, outputs).items():
+        for name, array in link_result(spec, argument, outputs).items():
             note(name, f"a result of circuit {outputs.program}", is_integer=False)
             tensors[name] = array
             extents.append((f"the result of circuit {outputs.program}", outputs.extent, [name]))
     return Encrypted(INPUTS, spec.name, interface, tensors, integers, joined_extent(spec, extents))
 
 
-def linked_result(spec: ClientSpec, argument: str, results: Encrypted) -> dict[str, tuple[_core.Ciphertext, ...]]:
+def link_result(spec: ClientSpec, argument: str, results: Encrypted) -> dict[str, tuple[_core.Ciphertext, ...]]:
     """The input that an output of another circuit is, by name; none if the circuit does not use it.
 
     raises  TraceError, FormatError or ParameterMismatchError for results that are not those of the argument

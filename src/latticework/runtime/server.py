@@ -24,8 +24,8 @@ from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in,
 from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
 from latticework.runtime.options import open_context, parse_bytes
-from latticework.runtime.parts import check_complete, joined
-from latticework.words.shown import shown
+from latticework.runtime.parts import check_complete, join
+from latticework.words.shown import describe
 
 
 class Server:
@@ -151,7 +151,7 @@ class Server:
                 for ciphertext in array:
                     self._check_origin(f"program {spec.name}, input {name}", ciphertext)
             check_interface(part, spec, self._interface)
-        return joined(spec, self._interface, parts, outputs)
+        return join(spec, self._interface, parts, outputs)
 
     @property
     def memory_use(self) -> MemoryUse:
@@ -211,7 +211,7 @@ class Server:
         raise TypeError("a Server is not pickled or copied; each process uses Server.load(plan, keys)")
 
     def __repr__(self) -> str:
-        return shown("Server", *self.plan.client.facts())
+        return describe("Server", *self.plan.client.facts())
 
 
 def _check_keys(plan: Plan, keys: PublicKeys) -> None:

@@ -12,7 +12,7 @@ from latticework.errors import DtypeError
 _NUMERIC = "biufc"  # kinds of dtypes, which extension dtypes of pandas have too
 
 
-def forgotten(given: Any) -> str:
+def find_loss(given: Any) -> str:
     """What np.asarray(given) would lose, and what to give instead; "" if nothing is lost.
 
     Masks of masked arrays, also of parts of lists, and the matrix product that * is of an np.matrix and of sparse
@@ -28,7 +28,7 @@ def forgotten(given: Any) -> str:
         text = f"a masked array, {masked} of {given.size} elements masked; give value.filled(number)"
         return text if masked else ""
     if isinstance(given, list | tuple):
-        return next((text for part in given if (text := forgotten(part))), "")
+        return next((text for part in given if (text := find_loss(part))), "")
     return ""
 
 

@@ -35,7 +35,7 @@ def warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def asked_by_library() -> bool:
+def is_asked_by_library() -> bool:
     """Whether what latticework does now is on behalf of Python code of a library, or of Python's own modules."""
     frame = next((frame for frame in _outwards() if not _is_ours(frame)), None)
     return frame is not None and is_of_library(frame)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError
-from latticework.user.arrays import as_array, forgotten
+from latticework.user.arrays import as_array, find_loss
 
 
 def real_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:
@@ -15,7 +15,7 @@ def real_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:
     raises  DtypeError for what is not real numbers, RangeError for NaN and infinity, naming the function if it is given
     """
     of = f"{function}: " if function else ""
-    lost = forgotten(operand)
+    lost = find_loss(operand)
     if lost:
         raise DtypeError(f"{of}a plain operand is {lost}")
     try:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 
-def explained(error: Exception) -> ImportError:
+def explain(error: Exception) -> ImportError:
     """The error to raise for what loading the extension ended with."""
     if isinstance(error, ModuleNotFoundError) and str(error.name).endswith("._core"):
         return ImportError(_missing())

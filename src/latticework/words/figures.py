@@ -34,7 +34,7 @@ def large(number: float) -> str:
     return f"about {'-' if number < 0 else ''}2^{round(log2(abs(int(number))))}"
 
 
-def shown(value: object) -> str:
+def write_value(value: object) -> str:
     """What a user gave, as Python writes it; whole numbers of more digits than Python writes as `large` ones."""
     return large(value) if isinstance(value, int) and value.bit_length() > 1000 else repr(value)
 

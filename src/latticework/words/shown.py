@@ -7,7 +7,7 @@ from latticework.words.escaping import plain_text
 _BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
-def shown(kind: str, *facts: str) -> str:
+def describe(kind: str, *facts: str) -> str:
     """`Kind(fact, fact)`; empty facts are left out, and text of others made printable."""
     return plain_text(f"{kind}({', '.join(filter(None, facts))})")
 
@@ -17,7 +17,7 @@ def of_program(scheme: str, ring_degree: int, name: str) -> tuple[str, str, str]
     return scheme, f"N=2^{ring_degree.bit_length() - 1}", f"program {name}"
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     """`1 key`, `2 keys`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

@@ -63,7 +63,7 @@ def place(
     """
     packs = tuple(packs or (asap_packs(circuit) if start is None else start.packs))
     num_lanes = num_lanes or _lanes_for(circuit, packs, start)
-    needed = _needed(circuit, packs)
+    needed = _count_needed(circuit, packs)
     if not needed <= num_lanes <= circuit.width:
         raise LayoutError(
             f"place: {num_lanes} lanes where {needed} are needed and there are {circuit.width}; give num_lanes between"
@@ -97,7 +97,7 @@ def place(
     )
 
 
-def _needed(circuit: ExactCircuit, packs: Sequence[Pack]) -> int:
+def _count_needed(circuit: ExactCircuit, packs: Sequence[Pack]) -> int:
     groups = [
         max(lanes) + 1 if lanes else len(circuit.inputs(group)) if circuit.packing[group] else 1
         for group, lanes in enumerate(circuit.fixed)
@@ -106,7 +106,7 @@ def _needed(circuit: ExactCircuit, packs: Sequence[Pack]) -> int:
 
 
 def _lanes_for(circuit: ExactCircuit, packs: Sequence[Pack], start: Schedule | None) -> int:
-    needed = _needed(circuit, packs)
+    needed = _count_needed(circuit, packs)
     if start is not None:
         lanes = [lane for lane in start.lanes if lane >= 0]
         spread = max(lanes) + 1 - (0 if any(circuit.fixed) else min(lanes))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.circuit.record import recorded_tensors
+from latticework.circuit.record import record_tensors
 from latticework.compiler.circuits.pipeline import Scalars
 from latticework.compiler.lifting import lift
 from latticework.compiler.pipeline import TENSOR_PASSES, OnEvent, to_vectors
@@ -58,7 +58,7 @@ def to_arrays(
         exact=True,
     )  # fmt: skip
     circuit = scalars.written.for_lanes(vectors.slots)
-    record = recorded_tensors(circuit, formulas=program.formulas, written=traced.written)
+    record = record_tensors(circuit, formulas=program.formulas, written=traced.written)
     arguments = tuple(
         replace(a, input=number, elements=tuple(range(len(a.elements)))) for number, a in enumerate(traced.arguments)
     )

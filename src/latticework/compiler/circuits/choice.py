@@ -106,7 +106,7 @@ def _lane_price(vectors: Vectors, lanes: LaneOptions) -> float:
     return seconds * (1 + level * vectors.depth)
 
 
-def chosen(found: Sequence[Candidate], arrays: Candidate | None = None) -> Candidate:
+def choose(found: Sequence[Candidate], arrays: Candidate | None = None) -> Candidate:
     """The fastest, which is arrays only by a margin; its record names what else was looked at, if it was possible."""
     on_lanes = min(found, key=lambda candidate: candidate.seconds)
     best = on_lanes

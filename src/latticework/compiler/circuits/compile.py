@@ -12,7 +12,7 @@ from latticework.circuit.graph import MUL
 from latticework.circuit.ranges import bits_that_hold, fits, overflowing
 from latticework.compiler.circuits.arithmetic import exact_arithmetic, exact_weights
 from latticework.compiler.circuits.arrays import argument_samples, is_of_arrays, to_arrays
-from latticework.compiler.circuits.choice import Candidate, candidates, chosen
+from latticework.compiler.circuits.choice import Candidate, candidates, choose
 from latticework.compiler.circuits.composition import SharedParameters, shared_parameters
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.circuits.pipeline import (
@@ -37,7 +37,7 @@ from latticework.layout_cost import VectorCosts, code_seconds, least_ring_degree
 from latticework.model import Model, Reference
 from latticework.plan.schema import Plan
 from latticework.user.lines import warn
-from latticework.words.figures import large, shown
+from latticework.words.figures import large, write_value
 
 LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
@@ -110,7 +110,7 @@ def _lanes(
     weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition, LEVEL)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
     found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
-    return chosen(found, None if arrays is None else predicted(arrays)).vectors
+    return choose(found, None if arrays is None else predicted(arrays)).vectors
 
 
 def _is_alone(shared: SharedParameters, options: CircuitOptions) -> bool:
@@ -195,7 +195,7 @@ def _exact_lanes(
     weights = (*(exact_weights(depth, options, shared.chain) or WEIGHTS), LEVEL)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
     found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
-    best = chosen(found, None if arrays is None else predicted(arrays))
+    best = choose(found, None if arrays is None else predicted(arrays))
     if best.plan is None:
         raise refused[0]
     return best.vectors, best.plan
@@ -259,4 +259,4 @@ def check_lane_options(algorithm: Any, effort: Any, seed: Any) -> None:
     if effort not in EFFORTS:
         raise UserError(f"compile: effort={effort!r}; give one of {', '.join(map(repr, EFFORTS))}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 63:
-        raise UserError(f"compile: seed={shown(seed)}; give a whole number of at least 0")
+        raise UserError(f"compile: seed={write_value(seed)}; give a whole number of at least 0")

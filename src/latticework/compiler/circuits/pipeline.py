@@ -13,10 +13,10 @@ import numpy as np
 from latticework import _core
 from latticework.circuit.emit import EmittedCircuit, emit_vectors
 from latticework.circuit.graph import INPUT, Graph, evaluate, graph_of
-from latticework.circuit.polynomials import shortened
-from latticework.circuit.record import recorded
+from latticework.circuit.polynomials import shorten_polynomials
+from latticework.circuit.record import record_lanes
 from latticework.circuit.reference import reference
-from latticework.circuit.rewrite import improved
+from latticework.circuit.rewrite import improve
 from latticework.circuit.scalar_code import scalar_code
 from latticework.compiler.pipeline import OnEvent
 from latticework.compiler.stages import CircuitFacts, Vectors
@@ -75,12 +75,12 @@ class Scalars:
     @cached_property
     def regular(self) -> Graph:
         """As written but for polynomials, which are shallower: what is regular stays so."""
-        return shortened(self.written)
+        return shorten_polynomials(self.written)
 
     @cached_property
     def graph(self) -> Graph:
         """Rewritten to fewer and shallower operations."""
-        return improved(self.regular)
+        return improve(self.regular)
 
 
 def to_scalars(circuit: Circuit, weights: Any, *, exact: bool, arithmetic: Arithmetic | None = None) -> Scalars:
@@ -95,7 +95,7 @@ def to_scalars(circuit: Circuit, weights: Any, *, exact: bool, arithmetic: Arith
     return Scalars(traced, written, circuit.loc)
 
 
-def vectorized(graph: Graph, width: int, options: LaneOptions) -> _core.lanes.VectorProgram:
+def vectorize(graph: Graph, width: int, options: LaneOptions) -> _core.lanes.VectorProgram:
     """The vector program of a graph.
 
     raises  LayoutError where a fixed lane is outside a vector of this width
@@ -147,14 +147,14 @@ def to_lanes(
     exact    on integers, else on real numbers
     """
     graph = scalars.written if options.algorithm == "annealing" else scalars.graph  # Coyote rewrites nothing
-    program = vectorized(graph, width, options)
+    program = vectorize(graph, width, options)
     emitted = emit_vectors(graph, program, width, dirty=dirty)
     ends = set(emitted.module.body.terminator.operands)
     watched = [(v, table) for v, table in emitted.computed if v not in ends][:MAX_WATCHED]
     nodes = [[node for _, node in table] for _, table in watched]
     placed, seen = reference(graph, emitted.groups, emitted.places, scalars.line, exact=exact, watched=nodes)
     verify(placed)
-    results = _renumbered(scalars.traced.results, emitted)
+    results = _renumber(scalars.traced.results, emitted)
     tensors, positions = [], {}
     largest = _magnitudes(graph, samples, emitted.places) if samples else {}
     outputs = emitted.module.body.terminator.operands, placed.body.terminator.operands, emitted.output_packs
@@ -176,7 +176,7 @@ def to_lanes(
     module = run_passes(emitted.module, PASSES, on_event=on_event)
     at = {group: i for i, group in enumerate(emitted.groups)}
     arguments = tuple(replace(a, input=at.get(a.input, -1)) for a in scalars.traced.arguments)
-    record = recorded(
+    record = record_lanes(
         graph.for_lanes(width), program, method="apart" if options.apart else options.algorithm,
         names={n: graph.groups[x.left].labels[x.right] for n, x in enumerate(graph.nodes) if x.code == INPUT},
         groups=[group.name for group in graph.groups],
@@ -189,7 +189,7 @@ def to_lanes(
     )  # fmt: skip
 
 
-def _renumbered(results: Sequence[Result], emitted: EmittedCircuit) -> tuple[Result, ...]:
+def _renumber(results: Sequence[Result], emitted: EmittedCircuit) -> tuple[Result, ...]:
     """Results by the elements of the plan's outputs instead of those of the circuit."""
     starts = np.cumsum([0, *(pack.size for pack in emitted.output_packs)])
     flat = [int(starts[register]) + element for register, element in emitted.places]

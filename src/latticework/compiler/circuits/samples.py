@@ -14,7 +14,7 @@ from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend import Circuit
 from latticework.frontend.plain import plain_array
 from latticework.frontend.samples import ASSUMED_SAMPLES, Sample
-from latticework.plan.arguments import Argument, gathered
+from latticework.plan.arguments import Argument, gather
 
 MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
 
@@ -26,7 +26,7 @@ def circuit_samples(circuit: Circuit, scalars: Scalars, data: Any) -> list[Sampl
     if data is None:
         drawn = [{a.name: rng.uniform(*_bounds(a), a.shape) for a in arguments} for _ in range(ASSUMED_SAMPLES)]
     else:
-        drawn = _given(circuit, arguments, data)
+        drawn = _order_given(circuit, arguments, data)
     first = drawn[0]
     for end in (0, 1):
         declared = [a.name for a in arguments if a.low is not None or data is None]
@@ -34,7 +34,7 @@ def circuit_samples(circuit: Circuit, scalars: Scalars, data: Any) -> list[Sampl
         drawn.append(corner)
     names = scalars.traced.module.input_names
     sizes = [len(group.labels) for group in scalars.written.groups]
-    return [dict(zip(names, gathered(arguments, sizes, values), strict=True)) for values in drawn]
+    return [dict(zip(names, gather(arguments, sizes, values), strict=True)) for values in drawn]
 
 
 def _bounds(argument: Argument) -> tuple[float, float]:
@@ -43,7 +43,7 @@ def _bounds(argument: Argument) -> tuple[float, float]:
     return float(argument.low), float(argument.high)
 
 
-def _given(circuit: Circuit, arguments: Sequence[Argument], data: Any) -> list[dict[str, Any]]:
+def _order_given(circuit: Circuit, arguments: Sequence[Argument], data: Any) -> list[dict[str, Any]]:
     """Calibration data by the user's names, one dictionary per run."""
     names = ", ".join(a.name for a in arguments)
     if not isinstance(data, Mapping):

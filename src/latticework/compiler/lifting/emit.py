@@ -150,7 +150,7 @@ class TensorEmitter:
         for axis, along in enumerate(walked):
             if len(along) > 1:  # windows: several loops walk one axis
                 turns = [np.arange(extents[i])[:: 1 if strides[i] > 0 else -1] for i in along]
-                value = take.taken_along(self, value, axis, _sums(turns))
+                value = take.take_along(self, value, axis, _sums(turns))
         order = [i for along in walked for i in along]
         return reshape.trace(self, value, tuple(extents[i] for i in order)), order
 
@@ -158,7 +158,7 @@ class TensorEmitter:
         """Elements by their numbers, where strides fit no shape."""
         numbers = reading.start + _sums([reading.strides[i] * np.arange(extents[i]) for i in loops])
         flat = reshape.trace(self, value, (prod(shape_of(value)),))
-        return reshape.trace(self, take.taken_along(self, flat, 0, numbers), tuple(extents[i] for i in loops))
+        return reshape.trace(self, take.take_along(self, flat, 0, numbers), tuple(extents[i] for i in loops))
 
 
 def _alike(nests: Sequence[Nest]) -> list[list[Nest]]:

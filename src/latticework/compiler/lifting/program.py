@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from latticework.circuit.graph import Graph
-from latticework.circuit.lift import Lifted, lifted
+from latticework.circuit.lift import Lifted, lift_circuit
 from latticework.compiler.lifting.check import agrees
 from latticework.compiler.lifting.emit import TensorEmitter
 from latticework.compiler.lifting.formulas import LETTERS
@@ -34,7 +34,7 @@ def lift(
     graph  as traced, not rewritten
     at     line that its operations get
     """
-    found = lifted(graph, arguments, results)
+    found = lift_circuit(graph, arguments, results)
     if found is None or not _pays(found, graph):
         return None
     emitter = TensorEmitter(at or Loc.unknown())

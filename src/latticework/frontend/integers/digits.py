@@ -80,17 +80,17 @@ def differ(a: Operand, b: Operand) -> Operand:
     return within(times(difference, difference), 0, 1)
 
 
-def chosen(bit: Operand, if_one: Operand, if_zero: Operand) -> Operand:
+def choose(bit: Operand, if_one: Operand, if_zero: Operand) -> Operand:
     """One of two digits."""
     return within(plus(if_zero, times(bit, minus(if_one, if_zero))), 0, 1)
 
 
 def digitwise(function: Callable[[Operand, Operand], Operand], a: BinaryDigits, b: BinaryDigits) -> BinaryDigits:
     """A function of two digits, of all digits of two numbers."""
-    return BinaryDigits(tuple(function(x, y) for x, y in _aligned(a, b)), function(a.sign, b.sign))
+    return BinaryDigits(tuple(function(x, y) for x, y in _align(a, b)), function(a.sign, b.sign))
 
 
-def _aligned(a: BinaryDigits, b: BinaryDigits) -> list[tuple[Operand, Operand]]:
+def _align(a: BinaryDigits, b: BinaryDigits) -> list[tuple[Operand, Operand]]:
     """Digits of the same weight, as far as one of the two has any."""
     pairs = zip_longest(a.digits, b.digits, fillvalue=None)
     return [(a.sign if x is None else x, b.sign if y is None else y) for x, y in pairs]
@@ -98,7 +98,7 @@ def _aligned(a: BinaryDigits, b: BinaryDigits) -> list[tuple[Operand, Operand]]:
 
 def equal(a: BinaryDigits, b: BinaryDigits) -> Operand:
     """Whether two numbers are equal: all their digits are, a tree of products."""
-    pairs = [*_aligned(a, b), (a.sign, b.sign)]
+    pairs = [*_align(a, b), (a.sign, b.sign)]
     return within(product([inverse(differ(x, y)) for x, y in pairs]), 0, 1)
 
 
@@ -107,7 +107,7 @@ def less(a: BinaryDigits, b: BinaryDigits) -> Operand:
 
     The sign is the first digit that differs, and there 1 is the smaller one.
     """
-    return _less([*_aligned(a, b), (b.sign, a.sign)], needs_equal=False)[0]
+    return _less([*_align(a, b), (b.sign, a.sign)], needs_equal=False)[0]
 
 
 def _less(pairs: Sequence[tuple[Operand, Operand]], *, needs_equal: bool) -> tuple[Operand, Operand]:

@@ -11,7 +11,7 @@ import numpy as np
 from latticework.errors import RangeError, TraceError
 from latticework.frontend.circuit_values import CircuitTracer, Number
 from latticework.frontend.integers.arithmetic import range_of, within
-from latticework.frontend.integers.digits import chosen, digitwise
+from latticework.frontend.integers.digits import choose, digitwise
 from latticework.frontend.integers.words import Word, known_digits
 from latticework.user.lines import user_loc
 
@@ -50,7 +50,7 @@ def _select(bit: Any, if_one: Any, if_zero: Any) -> Any:
     if one is None or zero is None:
         return number()
     assert tracer is not None
-    return Word(tracer, lambda: digitwise(lambda x, y: chosen(bit, x, y), one, zero), number)
+    return Word(tracer, lambda: digitwise(lambda x, y: choose(bit, x, y), one, zero), number)
 
 
 def minimum(*values: Any) -> Any:

@@ -34,8 +34,8 @@ from latticework.frontend.integers.digits import BinaryDigits
 from latticework.frontend.integers.tables import (
     MAX_DEGREE,
     depth_of_degree,
-    evaluated,
-    interpolated,
+    evaluate,
+    interpolate,
     power,
     products_of_degree,
 )
@@ -118,7 +118,7 @@ class IntegerOperators:
                 difference = minus(a, b)
                 squares = tuple(d * d for d in range(degree + 1))
                 values = (1, *(0,) * degree)
-                return self._modular(evaluated(times(difference, difference), interpolated(squares, values, modulus)))
+                return self._modular(evaluate(times(difference, difference), interpolate(squares, values, modulus)))
 
             ways.append(IntegerWay(below + 1 + depth_of_degree(degree), 1 + products_of_degree(degree), even))
         if most < modulus:
@@ -154,8 +154,8 @@ class IntegerOperators:
                 x = plus(times(minus(a, b), 2), 1)
                 numbers = [2 * i + 1 for i in range(count)]
                 values = tuple(pow(-2 * n, -1, modulus) for n in numbers)
-                quotient = interpolated(tuple(n * n for n in numbers), values, modulus)
-                return self._modular(plus(times(x, evaluated(times(x, x), quotient)), (modulus + 1) // 2))
+                quotient = interpolate(tuple(n * n for n in numbers), values, modulus)
+                return self._modular(plus(times(x, evaluate(times(x, x), quotient)), (modulus + 1) // 2))
 
             depth = depth_of(a, b) + 2 + depth_of_degree(count - 1)
             ways.append(IntegerWay(depth, 2 + products_of_degree(count - 1), odd))
@@ -228,9 +228,9 @@ class IntegerOperators:
 
         def make() -> Operand:
             values = tuple(function(point) for point in points)
-            coefficients = interpolated(points, values, self._arithmetic.modulus)
+            coefficients = interpolate(points, values, self._arithmetic.modulus)
             self._tracer.is_modular = True
-            return standing_for(evaluated(x, coefficients), min(values), max(values))
+            return standing_for(evaluate(x, coefficients), min(values), max(values))
 
         return IntegerWay(depth_of(x) + depth_of_degree(degree), products_of_degree(degree), make)
 

@@ -14,7 +14,7 @@ MAX_DEGREE = 1024  # of a polynomial: about 60 products of encrypted numbers, 11
 
 
 @lru_cache(maxsize=256)
-def interpolated(points: tuple[int, ...], values: tuple[int, ...], modulus: int) -> tuple[int, ...]:
+def interpolate(points: tuple[int, ...], values: tuple[int, ...], modulus: int) -> tuple[int, ...]:
     """Coefficients, the constant first, nearest to 0, of the polynomial with these values at these points.
 
     points  different modulo the prime
@@ -61,7 +61,7 @@ def products_of_degree(degree: int) -> int:
     return block - 1 + blocks.bit_length() + blocks - 1
 
 
-def evaluated(x: Operand, coefficients: Sequence[int]) -> Operand:
+def evaluate(x: Operand, coefficients: Sequence[int]) -> Operand:
     """A polynomial of a number."""
     powers: dict[int, Operand] = {1: x}
 

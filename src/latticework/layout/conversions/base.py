@@ -45,7 +45,7 @@ class Conversion:
         return f"{self.name}: {self.source} -> {self.target}"
 
 
-def moved(shape: Shape, source: Layout, target: Layout) -> Gather:
+def make_move(shape: Shape, source: Layout, target: Layout) -> Gather:
     """The linear map that moves every element from where it lies to where it is to lie."""
     same = Access(
         shape, tuple(tuple(int(i == j) for j in range(len(shape))) for i in range(len(shape))), (0,) * len(shape)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from latticework.ir.core import Value
-from latticework.layout.conversions.base import Conversion, moved
+from latticework.layout.conversions.base import Conversion, make_move
 from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import turning
@@ -26,7 +26,7 @@ class Moved:
     @staticmethod
     def between(shape: Shape, source: Layout, target: Layout) -> Moved:
         """From where it lies to where it is to lie."""
-        return Moved(moved(shape, source, target))
+        return Moved(make_move(shape, source, target))
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:
         """One linear transform."""

@@ -17,7 +17,7 @@ from latticework.layout.canonical import CanonicalForm
 from latticework.layout.conversions.base import Conversion, box_mask
 from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
-from latticework.layout.turning import cut_alike, forms_of, vector_parts
+from latticework.layout.turning import cut_dims_alike, forms_of, vector_parts
 from latticework.packing.constants import Gather
 from latticework.packing.pack import GAP
 
@@ -48,7 +48,7 @@ def compact(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
     """The conversion, where it applies."""
     if source.rolls or target.rolls or source.slots != target.slots:
         return ()
-    cut = cut_alike(forms_of(source)[0], forms_of(target)[0])
+    cut = cut_dims_alike(forms_of(source)[0], forms_of(target)[0])
     if cut is None:
         return ()
     a, b = cut

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from latticework.ir.core import Value
-from latticework.layout.conversions.base import Conversion, moved
+from latticework.layout.conversions.base import Conversion, make_move
 from latticework.layout.conversions.emitter import VectorEmitter
-from latticework.layout.conversions.replicate import Copied, copied, free_copies
+from latticework.layout.conversions.replicate import Copied, copy_slots, free_copies
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, with_gaps
 from latticework.packing.constants import Gather
@@ -40,7 +40,7 @@ def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
     found: list[Conversion] = []
     copies = target.outer_copies
     if copies & (copies - 1) == 0 and prod(d.extent for d in target.dims) == target.slots and copies > 1:
-        nearest = replace(moved(shape, source, target), spread=copies)
+        nearest = replace(make_move(shape, source, target), spread=copies)
         recipe = Permute(nearest, Copied(((target.slots // copies, copies),)))
         found.append(Conversion(NEAREST, shape, source, target, (recipe,)))
     for form in forms_of(target)[:1]:
@@ -48,6 +48,6 @@ def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
         ways = {tuple(free): "permute"} | ({(place,): f"permute-{place}" for place in free} if len(free) > 1 else {})
         for places, name in ways.items():
             if places:
-                recipe = Permute(moved(shape, source, with_gaps(form, places)), copied(form, places))
+                recipe = Permute(make_move(shape, source, with_gaps(form, places)), copy_slots(form, places))
                 found.append(Conversion(name, shape, source, target, (recipe,)))
     return tuple(found)

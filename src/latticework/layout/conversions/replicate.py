@@ -16,7 +16,7 @@ from latticework.layout.canonical import CanonicalForm
 from latticework.layout.conversions.base import Conversion, box_mask
 from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
-from latticework.layout.turning import Turning, cut_alike, forms_of, turning, with_gaps
+from latticework.layout.turning import Turning, cut_dims_alike, forms_of, turning, with_gaps
 from latticework.packing.constants import Gather
 from latticework.packing.pack import GAP, REPEAT
 
@@ -52,7 +52,7 @@ class Replicate:
 def replicate(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
     """The conversion, where it applies."""
     for b in forms_of(target):
-        cut = cut_alike(forms_of(source)[0], b) if forms_of(source) else None
+        cut = cut_dims_alike(forms_of(source)[0], b) if forms_of(source) else None
         if cut is None:
             continue
         a, b = cut
@@ -60,7 +60,7 @@ def replicate(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion,
         turn = turning(source, with_gaps(b, filled)) if filled else None
         if turn is not None and turn.place is None:
             mask = box_mask(a.slot_dims, source.slots, {place: range(1) for place in filled})
-            recipe = Replicate(mask, copied(b, filled), turn)
+            recipe = Replicate(mask, copy_slots(b, filled), turn)
             return (Conversion("replicate", shape, source, target, (recipe,)),)
     return ()
 
@@ -74,7 +74,7 @@ def free_copies(form: CanonicalForm) -> list[int]:
     ]
 
 
-def copied(form: CanonicalForm, places: Sequence[int]) -> Copied:
+def copy_slots(form: CanonicalForm, places: Sequence[int]) -> Copied:
     """Copies along slot dimensions."""
     dims = form.slot_dims
     return Copied(tuple((prod(d.extent for d in dims[place + 1 :]), dims[place].extent) for place in places))

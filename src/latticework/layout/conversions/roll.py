@@ -6,6 +6,13 @@ How:    the part that comes round the end is cut out by a mask; the rest is what
         part is turned by one rotation, and the two are added. Where the amount differs within a vector, the places
         that turn alike are cut out together, both parts of them by masks.
 Price:  one product, two rotations and two additions for each vector that is turned, and one level.
+Example, row 1 of a 4 x 4 tensor turned by 1 among other slots, which a rotation of the whole vector would bring in:
+
+            10 11 12 13   *  1 . . .   =   10  .  .  .   turned by -3:    .  .  . 10
+                     less what was cut:     . 11 12 13   turned by  1:   11 12 13  .        the sum: 11 12 13 10
+
+        From [0:4][1:4] to Roll(1,0)[0:4][1:4], all rows in one vector, each row has its own amount: 7 products and 6
+        rotations, 2 of each for amounts 1, 2 and 3 and a product for row 0.
 Source: Rotom, section 2.3 of the paper.
 """
 

@@ -3,6 +3,13 @@
 When:   what differs is at most how far, in each vector, one slot dimension is turned, and nothing but repetition lies
         outside that dimension: turning the vector turns it.
 Price:  one rotation for each vector and amount.
+Example, a 4 x 4 tensor (ij is the element of row i and column j), from [0:4];[1:4] to Roll(1,0)[0:4];[1:4]:
+
+            00 01 02 03        00 01 02 03        as it is
+            10 11 12 13   ->   11 12 13 10        turned by 1
+            20 21 22 23        22 23 20 21        turned by 2
+            30 31 32 33        33 30 31 32        turned by 3        3 rotations, no product
+
 Source: Rotom, section 2.3 of the paper (there for the leftmost slot dimension and one vector dimension).
 """
 

@@ -3,6 +3,18 @@
 out[v] = sum over g of rotate_g( sum over u, b of diagonal[v, u, g + b] * rotate_b(x[u]) ): the babies of an input serve
 all outputs, the giants of an output serve all inputs. Nothing is built here; expansion follows what is chosen.
 
+A map of 4 diagonals, with two baby steps (width 2):
+
+      steps   0    1  |  2    3        y = [ d0 * x + d1 * r1(x) ]  +  r2( [ r-2(d2) * x + r-2(d3) * r1(x) ] )
+      baby    0    1  |  0    1             inner sum of giant 0           inner sum of giant 2, turned once
+      giant   0    0  |  2    2
+
+r1(x) is made once for both inner sums, and diagonals are turned back by their giant step when they are encoded, which
+costs nothing. So there are 4 products and 2 key switches (r1, r2) instead of 3; of n diagonals about 2 sqrt(n) instead
+of n - 1. Steps are not alike: all babies share one decomposition of x (`hoist`), a giant needs one of its own and a
+division by P. By the prices `TYPICAL` (baby 1, giant 3) four diagonals are cheapest as babies alone: 3, against 4 by
+width 2 and 9 by giants alone.
+
 Real maps of real vectors may use the imaginary halves of slots (`Packing`), which halves products at the price of a
 conjugation per output. Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
 """
@@ -88,7 +100,7 @@ class Split:
 
     def giants(self, steps: IntArray, slots: int) -> IntArray:
         """The giant step of each, signed."""
-        return signed(steps - self.babies(steps), slots)
+        return sign_steps(steps - self.babies(steps), slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +160,7 @@ class Choice:
     apart: int = 0
 
 
-def signed(steps: IntArray, slots: int) -> IntArray:
+def sign_steps(steps: IntArray, slots: int) -> IntArray:
     """The representatives of rotations in (-slots/2, slots/2]."""
     steps = steps % slots
     return np.where(steps > slots // 2, steps - slots, steps)
@@ -160,7 +172,7 @@ def places(linear_map: LinearMap) -> Places:
         [(d.conj, d.out, d.in_, d.steps) for d in linear_map.diagonals], dtype=np.int64
     ).reshape(-1, 4)  # fmt: skip
     conj, out, in_, steps = rows.T
-    return Places(linear_map.slots, conj, out, in_, signed(steps, linear_map.slots))
+    return Places(linear_map.slots, conj, out, in_, sign_steps(steps, linear_map.slots))
 
 
 def count(where: Places, split: Split) -> Counts:
@@ -191,7 +203,7 @@ def options(
     splits = list(_splits(where, prices, mode))
     linked = blocks(where) if ways[-1][0] == "diagonals" else []
     for kind, apart in ways:
-        for folded, pairs, of in _packed(where, linked, splits, kind, apart):
+        for folded, pairs, of in _pack(where, linked, splits, kind, apart):
             for split, counts in zip(of, _counted(folded, of, kind, pairs), strict=True):
                 yield Choice(split, counts, kind, apart)
 
@@ -215,7 +227,7 @@ def blocks(where: Places) -> list[DiagonalBlock]:
     return [DiagonalBlock(np.array(pairs, dtype=np.int64), steps) for steps, pairs in found.values()]
 
 
-def paired(of: list[DiagonalBlock], slots: int, split: Split, apart: int) -> IntArray:
+def pair(of: list[DiagonalBlock], slots: int, split: Split, apart: int) -> IntArray:
     """For "diagonals": rows (out, in, steps, members): diagonals `steps` and `apart` further are one product.
 
     members  1 if it is of the first, 2 of the second, 3 of both
@@ -233,7 +245,7 @@ def paired(of: list[DiagonalBlock], slots: int, split: Split, apart: int) -> Int
 
 def _is_behind(steps: IntArray, split: Split, slots: int) -> BoolArray:
     """Whether the giant step of each lies in [slots/2, slots)."""
-    behind: BoolArray = 2 * ((steps - split.babies(signed(steps, slots))) % slots) >= slots
+    behind: BoolArray = 2 * ((steps - split.babies(sign_steps(steps, slots))) % slots) >= slots
     return behind
 
 
@@ -243,7 +255,7 @@ def _half_circle(steps: IntArray, split: Split, apart: int, slots: int) -> IntAr
     found, place = np.unique(first, return_inverse=True)
     members = np.zeros(found.size, dtype=np.int64)
     np.add.at(members, place.reshape(-1), np.where(first == steps, 1, 2))
-    return np.column_stack([signed(found, slots), members])
+    return np.column_stack([sign_steps(found, slots), members])
 
 
 def _along(steps: IntArray, apart: int, slots: int) -> IntArray:
@@ -260,7 +272,7 @@ def _along(steps: IntArray, apart: int, slots: int) -> IntArray:
             held.discard(second)
             s = (second + apart) % slots
     result = np.array(pairs, dtype=np.int64)
-    result[:, 0] = signed(result[:, 0], slots)
+    result[:, 0] = sign_steps(result[:, 0], slots)
     return result
 
 
@@ -280,9 +292,9 @@ class _Turned(NamedTuple):
     steps: IntArray
 
 
-def _turned(slots: int, line: IntArray, steps: IntArray) -> _Turned:
+def _turn(slots: int, line: IntArray, steps: IntArray) -> _Turned:
     line, steps = np.divmod(distinct(_codes(slots, line, steps)), slots)
-    return _Turned(line, signed(steps, slots))
+    return _Turned(line, sign_steps(steps, slots))
 
 
 def _distinct_in_rows(values: IntArray, counted: BoolArray) -> IntArray:
@@ -298,8 +310,8 @@ def _counted(where: Places, splits: list[Split], packing: Packing = "none", pair
     Splits are the rows of tables: a search counts so many small maps that the number of calls of NumPy is the time.
     """
     slots = where.slots
-    inputs = _turned(slots, where.in_ * 2 + where.conj, where.steps)
-    outputs = _turned(slots, where.out, where.steps)
+    inputs = _turn(slots, where.in_ * 2 + where.conj, where.steps)
+    outputs = _turn(slots, where.out, where.steps)
     products = distinct(_codes(slots, where.conj, where.out, where.in_, where.steps)).size
     made = distinct(outputs.line).size
     ahead = distinct(inputs.line).size if packing == "diagonals" else 0
@@ -342,7 +354,7 @@ def _parted(steps: IntArray, splits: list[Split], slots: int) -> tuple[IntArray,
     return turns % slots, (steps - turns) % slots
 
 
-def _packed(
+def _pack(
     where: Places, linked: list[DiagonalBlock], splits: list[Split], packing: Packing, apart: int
 ) -> Iterator[tuple[Places, int, list[Split]]]:
     """A map as it is carried out where it is packed, by which splits so; pairs of its inputs or outputs."""
@@ -354,14 +366,14 @@ def _packed(
         yield where._replace(in_=np.searchsorted(numbers, where.in_) // 2), numbers.size // 2, splits
     elif packing == "diagonals":
         for alike in _that_pair_alike(where, splits, apart):
-            out, in_, steps, _ = paired(linked, where.slots, alike[0], apart).T
+            out, in_, steps, _ = pair(linked, where.slots, alike[0], apart).T
             yield Places(where.slots, np.zeros_like(out), out, in_, steps), 0, alike
     else:
         yield where, 0, splits
 
 
 def _that_pair_alike(where: Places, splits: list[Split], apart: int) -> list[list[Split]]:
-    """Splits in runs for which `paired` gives the same: only where chains are circles of two does it look at them."""
+    """Splits in runs for which `pair` gives the same: only where chains are circles of two does it look at them."""
     if 2 * apart % where.slots:
         return [splits]
     steps = distinct(where.steps % where.slots)

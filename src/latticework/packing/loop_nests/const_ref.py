@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from latticework.packing.butterflies import Butterflies
-from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources, diagonal_values, packed_values
+from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources, diagonal_values, pack_values
 from latticework.packing.loop_nests.nest import Access, Gather
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 
@@ -65,7 +65,7 @@ class ConstRef:
         if isinstance(self.gather, Butterflies):
             vector: SlotArray = self.gather.diagonal(self.steps or 0)
         elif self.gather.in_pack is None:
-            vector = packed_values(self.gather, sources)
+            vector = pack_values(self.gather, sources)
         else:
             vector = diagonal_values(self.gather, self.out, self.in_, self.steps or 0, sources)
         if self.rotate % self.slots:

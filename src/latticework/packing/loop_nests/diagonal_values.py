@@ -26,7 +26,7 @@ Sources = Mapping[str, npt.NDArray[Any]]  # float64, or complex128
 SlotArray = npt.NDArray[Any]
 
 
-def packed_values(gather: Gather, sources: Sources) -> SlotArray:
+def pack_values(gather: Gather, sources: Sources) -> SlotArray:
     """A packed constant tensor: (slots,), or (count, slots) if it takes several vectors."""
     pack = gather.out_pack
     array = None if gather.source is None else sources[gather.source].reshape(-1)

@@ -1,10 +1,25 @@
-"""Which diagonals a gather has: all (out vector, in vector, steps) that some term needs.
+"""Which diagonals a loop nest has: all (out vector, in vector, steps) that some term needs.
+
+A product y = W x, one vector of 4 slots to one, is the nest  y[t0] += W[t0, t1] * x[t1]  over a box of 4 x 4. The
+term (t0, t1) reads slot q = t1 and adds to slot p = t0; rotating x by q - p brings what it reads to where it adds. So
+all terms on one generalised diagonal, q - p = s modulo 4, are done by one rotation and one product:
+
+            x0   x1   x2   x3
+      y0  [ s=0  s=1  s=2  s=3 ]      y = d0 * x + d1 * rotate(x, 1) + d2 * rotate(x, 2) + d3 * rotate(x, 3)
+      y1  [ s=3  s=0  s=1  s=2 ]      ds[p] = W[p, (p + s) mod 4]
+      y2  [ s=2  s=3  s=0  s=1 ]
+      y3  [ s=1  s=2  s=3  s=0 ]      4 products, 3 rotations, 3 additions instead of 16 products of numbers
+
+Walking all terms finds the diagonals, but a large product has tens of millions. Instead each loop says by how much it
+moves p and q: t0 moves p by 0, 1, 2 or 3, and so q - p by 0, 3, 2 or 1 modulo 4; t1 moves q by 0, 1, 2 or 3. The
+diagonals are the sums of a move of each: {0, 1, 2, 3}, found from 4 + 4 moves instead of 4 * 4 terms. With a third loop
+over rows of a batch, which moves p and q by the same, there is nothing to add: its one move is 0.
 
 What a loop adds to the place of the output and of the input does not depend on
 loops that share no axis, dimension or roll with it. So the nest falls into parts
-that are walked by themselves, and the moves (v, u, q - p) of all of it are the sums
-of one move of each part. A loop that moves both places alike is a part with the
-one move 0, however long it is.
+that are walked by themselves, and the moves (v, u, q - p) of all of it, out vector v,
+in vector u, are the sums of one move of each part. A loop that moves both places
+alike is a part with the one move 0, however long it is.
 """
 
 from __future__ import annotations
@@ -51,7 +66,7 @@ class Structure:
 def structure(gather: Gather) -> Structure:
     """The diagonals that are not structurally zero."""
     moves = None if prod(gather.domain) <= WALKED else _moves_of(gather)
-    found = (_walked(gather), np.zeros(1, dtype=np.int64)) if moves is None else _summed(gather, moves)
+    found = (_walk(gather), np.zeros(1, dtype=np.int64)) if moves is None else _sum_moves(gather, moves)
     pair, steps = np.divmod(found[0], gather.slots)
     vectors = found[1] // gather.slots
     result = Structure(
@@ -64,7 +79,7 @@ def structure(gather: Gather) -> Structure:
 
 
 @lru_cache(maxsize=128)
-def reached(gather: Gather) -> IntArray:
+def find_diagonals(gather: Gather) -> IntArray:
     """The diagonals that are not structurally zero: rows (out, in, steps), ascending; shape (diagonals, 3)."""
     found = structure(gather)
     if len(found.vectors) == 1 and not found.vectors.any():
@@ -107,7 +122,7 @@ class _SeenCodes:
         return distinct(np.concatenate(self.chunks)) if self.chunks else np.zeros(0, dtype=np.int64)
 
 
-def _walked(gather: Gather) -> IntArray:
+def _walk(gather: Gather) -> IntArray:
     """Diagonals by visiting every term: for small nests, and packings that fit no pattern."""
     assert gather.in_pack is not None and gather.in_access is not None
     seen, slots = _SeenCodes(gather), gather.slots
@@ -327,7 +342,7 @@ def at_most(gather: Gather) -> AtMost:
     return AtMost(steps.size, min(product_of_sizes, pairs * steps.size))
 
 
-def _summed(gather: Gather, moved: _Moves) -> tuple[IntArray, IntArray]:
+def _sum_moves(gather: Gather, moved: _Moves) -> tuple[IntArray, IntArray]:
     """Diagonals as sums of the moves of all parts, of each output place to the nearest input; and moves of vectors."""
     total: IntArray = np.zeros(1, dtype=np.int64)
     vectors, chosen = total, moved.chosen
@@ -338,18 +353,18 @@ def _summed(gather: Gather, moved: _Moves) -> tuple[IntArray, IntArray]:
             vectors = _sums(gather, vectors, found)
     seen, nearest_copy = _SeenCodes(gather), _nearest_turns(gather.slots, moved.offsets)
     if chosen is None:
-        seen.add(_settled(gather, total[:, None], nearest_copy))
+        seen.add(_settle(gather, total[:, None], nearest_copy))
         return seen.all(), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
         for rows in _walked_rows(gather, chosen):
-            seen.add(_settled(gather, rows, nearest_copy))
+            seen.add(_settle(gather, rows, nearest_copy))
         return seen.all(), vectors
     rows = _rows(gather, chosen)
     long = max(1, CHUNK // rows.shape[1])
     wide = max(1, long // max(1, total.size))
     for i, j in product(range(0, len(rows), wide), range(0, total.size, long)):
         codes = _plus(gather, total[None, j : j + long, None], rows[i : i + wide, None, :])
-        seen.add(_settled(gather, codes.reshape(-1, rows.shape[1]), nearest_copy))
+        seen.add(_settle(gather, codes.reshape(-1, rows.shape[1]), nearest_copy))
     return seen.all(), vectors
 
 
@@ -390,7 +405,7 @@ def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
     return np.where(past < offsets.size, nearest_copy, steps)
 
 
-def _settled(gather: Gather, codes: IntArray, nearest_copy: IntArray) -> IntArray:
+def _settle(gather: Gather, codes: IntArray, nearest_copy: IntArray) -> IntArray:
     """Of the copies in each row, and those around them, the one with the fewest steps."""
     slots, low = gather.slots, gather.slots - 1
     bits = low.bit_length()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, Part
 
 
-def stacked(maps: Sequence[LinearMap]) -> LinearMap:
+def stack(maps: Sequence[LinearMap]) -> LinearMap:
     """Maps of one array: the outputs of all of them, in order."""
     assert len({(m.slots, m.count_in) for m in maps}) == 1
     parts: list[Part] = []

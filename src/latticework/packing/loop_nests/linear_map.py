@@ -13,7 +13,7 @@ import numpy.typing as npt
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.loop_nests.const_ref import ConstRef
 from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources
-from latticework.packing.loop_nests.diagonals import num_diagonals, reached
+from latticework.packing.loop_nests.diagonals import find_diagonals, num_diagonals
 from latticework.packing.loop_nests.nest import Gather
 
 __all__ = ["Diagonal", "LinearMap", "Part", "num_diagonals"]
@@ -127,6 +127,6 @@ def _of_part(part: Part) -> Iterator[Diagonal]:
         for steps in gather.steps:
             yield Diagonal(steps, ConstRef(gather, steps, 0, part.factor), False, part.out, part.in_)
         return
-    for out, in_, steps in reached(gather).tolist():
+    for out, in_, steps in find_diagonals(gather).tolist():
         values = ConstRef(gather, steps, 0, part.factor, out, in_)
         yield Diagonal(steps, values, False, part.out + out, part.in_ + in_)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from latticework.packing.keys import conjugation_element, galois_element, signed_steps
-from latticework.packing.loop_nests.baby_giant import Choice, Split, blocks, paired, places
+from latticework.packing.loop_nests.baby_giant import Choice, Split, blocks, pair, places
 from latticework.packing.loop_nests.const_ref import ConstRef
 from latticework.packing.loop_nests.linear_map import LinearMap
 
@@ -117,7 +117,7 @@ def _diagonals(linear_map: LinearMap, choice: Choice | MapWay, values: Values) -
     """(w_s - i w_(s + apart)) / 2 of each two diagonals."""
     slots = linear_map.slots
     found: Values = {}
-    for out, in_, steps, members in paired(blocks(places(linear_map)), slots, choice.split, choice.apart).tolist():
+    for out, in_, steps, members in pair(blocks(places(linear_map)), slots, choice.split, choice.apart).tolist():
         second = values[out, in_, (steps + choice.apart) % slots].times(-0.5j) if members & 2 else None
         first = values[out, in_, steps % slots].times(0.5) if members & 1 else second
         assert first is not None

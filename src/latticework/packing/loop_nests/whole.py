@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.packing.loop_nests.copies import copies
 from latticework.packing.loop_nests.diagonal_values import diagonal_values
-from latticework.packing.loop_nests.diagonals import MOST_LISTED, at_most, num_diagonals, reached
+from latticework.packing.loop_nests.diagonals import MOST_LISTED, at_most, find_diagonals, num_diagonals
 from latticework.packing.loop_nests.nest import Access, Gather
 from latticework.packing.pack import IntArray
 
@@ -27,7 +27,7 @@ def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
         return None
     if num_diagonals(gather) > MOST_DIAGONALS * gather.count_out:
         return None
-    found = reached(gather)
+    found = find_diagonals(gather)
     keeps = _keeps_elements(gather)
     if keeps and np.array_equal(found[:, 0], np.arange(gather.count_out)):
         return tuple((in_, steps) for _, in_, steps in found.tolist())  # one diagonal brings all that a vector holds
@@ -35,7 +35,7 @@ def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
         return None
     turns = []
     for v in range(gather.count_out):
-        wanted = _wanted(gather, v, found[found[:, 0] == v], keeps)
+        wanted = _find_wanted(gather, v, found[found[:, 0] == v], keeps)
         turn = None if wanted is None else _turn(gather, v, wanted)
         if turn is None:
             return None
@@ -43,7 +43,7 @@ def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
     return tuple(turns)
 
 
-def _wanted(gather: Gather, out: int, diagonals: IntArray, keeps: bool) -> IntArray | None:
+def _find_wanted(gather: Gather, out: int, diagonals: IntArray, keeps: bool) -> IntArray | None:
     """The input element that each slot of an output vector holds, -1 where it holds none; None if it is a sum."""
     assert gather.in_pack is not None
     slots = gather.slots

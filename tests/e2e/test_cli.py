@@ -248,4 +248,4 @@ def test_no_command_but_compile_loads_the_compiler(session):
     parts = runpy.run_path(str(ROOT / "tools" / "check_import_time.py"))["MAY_LOAD"]
     allowed = {part for step in steps for part in parts[f"latticework.commands.{step.split()[0]}"].split()}
     assert {"runtime", "plan"} <= set(loaded.split()) <= {*allowed, "cli"}
-    assert set(for_explain.split()) == {"cost", "report"}
+    assert set(for_explain.split()) == {"analysis", "cost", "report"}

@@ -15,6 +15,7 @@ from bench.coyote.measuring import RING_DEGREE, How, compiled, measure
 from bench.coyote.outcomes import Outcome, rows_of
 from bench.coyote.polynomials import DEPTHS, REGIMES, polynomials
 from bench.coyote.published import tables
+from bench.coyote.tuning import tuning
 from bench.rows import Row
 from latticework import _core
 
@@ -128,4 +129,5 @@ STUDIES: dict[str, Study] = {
     "polynomials": random_polynomials,
     "alignment": alignment,
     "optimum": optimum,
+    "tuning": tuning,
 }

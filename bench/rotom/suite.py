@@ -14,6 +14,7 @@ from bench.rotom.ablation import ablation, pivot
 from bench.rotom.baselines import Faster, compared, means
 from bench.rotom.measuring import PRECISION_BITS, Limits, Measured, measure, options
 from bench.rotom.tables import conversion_rows, product_rows
+from bench.rotom.tuning import tuning
 from bench.rotom.workloads import SLOTS, Workload, workloads
 from bench.rows import PLAIN_WIDTH, Row, report, show
 from latticework.errors import UserError
@@ -42,6 +43,9 @@ def rotom(
         bool, typer.Option("--ablation", help="Instead: what each technique gives, as predicted.")
     ] = False,
     run: Annotated[bool, typer.Option("--run", help="With --ablation: also as measured.")] = False,
+    tuned: Annotated[
+        bool, typer.Option("--tuning", help="Instead: what the constants of the search for layouts do.")
+    ] = False,
     limit: Annotated[float, typer.Option(help="Seconds of one run that a baseline may take, as predicted.")] = 180.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -55,6 +59,10 @@ def rotom(
     conditions: dict[str, Any] = {"slots": n, "precision asked, bits": PRECISION_BITS, "threads": "all"}
     if without:
         show_ablation(chosen, n, runs if run else 0, limits, conditions, json)
+        return
+    if tuned:
+        with err.status("") as status:
+            show(report("rotom tuning", list(tuning(chosen, n, status.update)), conditions), json)
         return
     rows: list[Row] = []
     tables: dict[str, list[dict[str, Any]]] = {}

@@ -200,6 +200,36 @@ void bind_weights(nb::module_& m) {
           "code"_a, "Of the instruction of a pack.");
 }
 
+void bind_tuning(nb::module_& m) {
+  using lanes::SearchTuning;
+  const SearchTuning usual;
+  nb::class_<SearchTuning>(m, "SearchTuning", "Constants of the search (cpp/lanes/tuning.hpp), to study what they do.")
+      .def(nb::init<double, double, double, double, double, double, std::size_t, double, double, double, double, double,
+                    double, double, std::size_t, std::size_t>(),
+           nb::kw_only(), "parts_share"_a = usual.parts_share, "starts_share"_a = usual.starts_share,
+           "estimates_share"_a = usual.estimates_share, "quotients_share"_a = usual.quotients_share,
+           "last_share"_a = usual.last_share, "arcs"_a = usual.arcs, "annealed"_a = usual.annealed, "hot"_a = usual.hot,
+           "warm"_a = usual.warm, "cold"_a = usual.cold, "settled"_a = usual.settled,
+           "most_rounds"_a = usual.most_rounds, "hopeless"_a = usual.hopeless, "far"_a = usual.far,
+           "most_copies"_a = usual.most_copies, "most_quotiented"_a = usual.most_quotiented)
+      .def_ro("parts_share", &SearchTuning::parts_share)
+      .def_ro("starts_share", &SearchTuning::starts_share)
+      .def_ro("estimates_share", &SearchTuning::estimates_share)
+      .def_ro("quotients_share", &SearchTuning::quotients_share)
+      .def_ro("last_share", &SearchTuning::last_share)
+      .def_ro("arcs", &SearchTuning::arcs)
+      .def_ro("annealed", &SearchTuning::annealed)
+      .def_ro("hot", &SearchTuning::hot)
+      .def_ro("warm", &SearchTuning::warm)
+      .def_ro("cold", &SearchTuning::cold)
+      .def_ro("settled", &SearchTuning::settled)
+      .def_ro("most_rounds", &SearchTuning::most_rounds)
+      .def_ro("hopeless", &SearchTuning::hopeless)
+      .def_ro("far", &SearchTuning::far)
+      .def_ro("most_copies", &SearchTuning::most_copies)
+      .def_ro("most_quotiented", &SearchTuning::most_quotiented);
+}
+
 void bind_instructions(nb::module_& m) {
   using lanes::InstructionCounts;
   using lanes::VectorInstruction;
@@ -292,6 +322,7 @@ void bind_lane_records(nb::module_& m) {
   bind_circuit(m);
   bind_schedule(m);
   bind_weights(m);
+  bind_tuning(m);
   bind_instructions(m);
   bind_programs(m);
 }

@@ -33,12 +33,14 @@ void name_nodes(lanes::VectorProgram& program, const std::vector<Number>& origin
 }
 
 lanes::FoundProgram vectorize(const lanes::ScalarCircuit& circuit, const lanes::InstructionWeights& weights,
-                              double work, std::uint64_t seed, bool copies, bool spread, bool joined, bool zero_lanes) {
+                              double work, std::uint64_t seed, bool copies, bool spread, bool joined, bool zero_lanes,
+                              const lanes::SearchTuning& tuning) {
   lanes::SearchOptions options;
   options.work = work;
   options.seed = seed;
   options.copies = copies;
   options.movement = {spread, joined, zero_lanes};
+  options.tuning = tuning;
   nb::gil_scoped_release released;
   lanes::FoundProgram found = lanes::search(circuit, weights, options);
   name_nodes(found.program, found.circuit.origin);
@@ -89,7 +91,7 @@ void bind_lanes(nb::module_& m) {
   bind_lane_records(m);
   m.def("vectorize", &vectorize, "circuit"_a, "weights"_a, nb::kw_only(), "work"_a = search.work,
         "seed"_a = search.seed, "copies"_a = search.copies, "spread"_a = movement.spread, "joined"_a = movement.joined,
-        "zero_lanes"_a = movement.zero_lanes,
+        "zero_lanes"_a = movement.zero_lanes, "tuning"_a = search.tuning,
         "The cheapest vector program found for a circuit. work: lanes to look at; copies: of operations too; spread, "
         "joined, zero_lanes: what data movement may use.");
   m.def("synthesize", &synthesize, "circuit"_a, "schedule"_a, "weights"_a, nb::kw_only(), "spread"_a = movement.spread,

@@ -16,17 +16,6 @@
 namespace lw::lanes {
 namespace {
 
-constexpr double kRepeated = 0.3;  // of the work goes into repeated parts by themselves, where a circuit has several
-constexpr double kSettled = 3000;  // schedules of one annealing after which a small circuit gains nothing more
-constexpr double kMostRounds = 24, kLast = 0.3;  // the best one found is annealed again with this part of the work
-constexpr std::size_t kMostCopies = 1000;        // operations of a circuit in which none is shared
-constexpr double kHopeless = 12;                 // temperatures by which a schedule is dearer that will not be accepted
-constexpr double kFar = 3;                       // first schedules that cost so many times the cheapest are of no use
-constexpr double kEstimates = 0.15;              // of the work goes into quick annealing
-constexpr double kQuotients = 0.2, kArcs = 10;   // of the work; arcs that are looked at in the time of one lane
-constexpr std::size_t kMostQuotiented = 512;     // nodes of a circuit for which that is of use
-constexpr double kStarts = 0.3;                  // of the work, at most, goes into first schedules
-
 struct PricedSchedule {
   const Rewritten* circuit;
   const Values* values;
@@ -121,16 +110,17 @@ class ProgramSearch {
   // Schedules of the search over quotients, which has other packs: more of them, where that saves rotations.
   void start_from_quotients(const Forms& forms) {
     for (const auto& [form, values] : forms) {
-      if (form->circuit.nodes.size() > kMostQuotiented) continue;
+      if (form->circuit.nodes.size() > options_.tuning.most_quotiented) continue;
       AnnealOptions options;
       options.weights = weights_;
-      options.work = kQuotients * options_.work * kArcs / static_cast<double>(forms.size());
+      options.work =
+          options_.tuning.quotients_share * options_.work * options_.tuning.arcs / static_cast<double>(forms.size());
       options.contraction = AnnealOptions::Contraction::kClass;
       options.start = AnnealOptions::Start::kMatched;
       options.seed = options_.seed;
       AnnealTrace trace;
       PricedSchedule made{form, values, lanes::anneal(form->circuit, options, &trace), 0, true};
-      work_ += trace.work / kArcs;
+      work_ += trace.work / options_.tuning.arcs;
       consider(std::move(made));
     }
   }
@@ -138,13 +128,13 @@ class ProgramSearch {
   // Better lanes for the best schedules so far, by the quick estimate.
   void estimate() {
     sort_found();
-    const std::size_t count = std::min(options_.annealed, found_.size());
-    const double budget = kEstimates * options_.work / static_cast<double>(count);
+    const std::size_t count = std::min(options_.tuning.annealed, found_.size());
+    const double budget = options_.tuning.estimates_share * options_.work / static_cast<double>(count);
     for (std::size_t i = 0; i < count; ++i) {
       PricedSchedule made = found_[i];
       SpanAnnealing annealing(made.circuit->circuit, made.schedule, weights_);
       const double before = annealing.cost();
-      const double first = options_.hot * weights_.rotate, last = options_.cold * weights_.rotate;
+      const double first = options_.tuning.hot * weights_.rotate, last = options_.tuning.cold * weights_.rotate;
       for (double used = 0; used < budget;) {
         const double temperature = first * std::pow(last / first, used / budget);
         for (int step = 0; step < 64; ++step) used += static_cast<double>(annealing.step(random_, temperature));
@@ -172,8 +162,8 @@ class ProgramSearch {
       const Rewritten own{part.circuit, {}};
       const Values own_values(part.circuit);
       SearchOptions options = options_;
-      options.work =
-          kRepeated * options_.work * static_cast<double>(one.instances[0].size()) / static_cast<double>(operations);
+      options.work = options_.tuning.parts_share * options_.work * static_cast<double>(one.instances[0].size()) /
+                     static_cast<double>(operations);
       ProgramSearch search(weights_, options);
       search.start({{&own, &own_values}});
       if (!search.has_found()) return;
@@ -194,7 +184,7 @@ class ProgramSearch {
   // Anneal a candidate within a budget of work.
   void anneal(PricedSchedule candidate, double budget, double warm) {
     const Moves moves(candidate.circuit->circuit);
-    const double begun = work_, first = warm * weights_.rotate, last = options_.cold * weights_.rotate;
+    const double begun = work_, first = warm * weights_.rotate, last = options_.tuning.cold * weights_.rotate;
     PricedSchedule best = candidate, next = candidate;
     while (work_ - begun < budget) {
       const double done = (work_ - begun) / budget;
@@ -202,7 +192,7 @@ class ProgramSearch {
       next = candidate;
       work_ += 8 + static_cast<double>(next.schedule.lane.size()) / 8;
       if (!moves.change(next.schedule, random_)) continue;
-      next.cost = price(next, candidate.cost + kHopeless * temperature);
+      next.cost = price(next, candidate.cost + options_.tuning.hopeless * temperature);
       const double worse = next.cost - candidate.cost;
       if (worse > 0 && random_.unit() >= std::exp(-worse / temperature)) continue;
       std::swap(candidate, next);
@@ -216,21 +206,22 @@ class ProgramSearch {
   void run() {
     estimate();
     sort_found();
-    std::vector<PricedSchedule> starts(
-        found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(std::min(options_.annealed, found_.size())));
+    std::vector<PricedSchedule> starts(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                            options_.tuning.annealed, found_.size())));
     for (std::size_t i = starts.size(); i < found_.size(); ++i) {
       if (found_[i].is_quotient) starts.push_back(found_[i]);
     }
     // Small circuits settle early: they begin anew more often.
     const double left = options_.work - work_;
-    const double rounds = left / work_ * static_cast<double>(tried_) / kSettled;
-    const int count = static_cast<int>(std::clamp(rounds, static_cast<double>(starts.size()), kMostRounds));
+    const double rounds = left / work_ * static_cast<double>(tried_) / options_.tuning.settled;
+    const int count =
+        static_cast<int>(std::clamp(rounds, static_cast<double>(starts.size()), options_.tuning.most_rounds));
     for (int round = 0; round < count; ++round) {
       const std::size_t turn = static_cast<std::size_t>(round);
-      anneal(starts[turn % starts.size()], left * (1 - kLast) / count,
-             turn / starts.size() % 2 == 0 ? options_.warm : options_.hot);
+      anneal(starts[turn % starts.size()], left * (1 - options_.tuning.last_share) / count,
+             turn / starts.size() % 2 == 0 ? options_.tuning.warm : options_.tuning.hot);
     }
-    if (left > 0) anneal(best(), left * kLast, options_.warm);
+    if (left > 0) anneal(best(), left * options_.tuning.last_share, options_.tuning.warm);
   }
 
   const PricedSchedule& best() const {
@@ -245,7 +236,7 @@ class ProgramSearch {
   }
 
  private:
-  bool is_spent() const { return !found_.empty() && work_ >= options_.work * kStarts; }
+  bool is_spent() const { return !found_.empty() && work_ >= options_.work * options_.tuning.starts_share; }
 
   // Packs of more operations than there are lanes become several.
   static void split(const ScalarCircuit& circuit, LaneSchedule& schedule) {
@@ -266,7 +257,8 @@ class ProgramSearch {
   }
 
   void consider(PricedSchedule candidate) {
-    candidate.cost = price(candidate, found_.empty() ? std::numeric_limits<double>::infinity() : kFar * lowest_);
+    candidate.cost =
+        price(candidate, found_.empty() ? std::numeric_limits<double>::infinity() : options_.tuning.far * lowest_);
     lowest_ = found_.empty() ? candidate.cost : std::min(lowest_, candidate.cost);
     if (!std::isfinite(candidate.cost)) return;
     const bool is_new = std::none_of(found_.begin(), found_.end(), [&](const PricedSchedule& other) {
@@ -296,7 +288,8 @@ FoundProgram search(const ScalarCircuit& circuit, const InstructionWeights& weig
   const Rewritten& regular = has_rows ? rows : trees;
   const Values& regular_values = has_rows ? row_values : tree_values;
   const Rewritten single = without_copies(regular);
-  const Rewritten copies = options.copies && has_copies(circuit) ? unshared(regular, kMostCopies) : Rewritten{};
+  const Rewritten copies =
+      options.copies && has_copies(circuit) ? unshared(regular, options.tuning.most_copies) : Rewritten{};
   const Values copy_values(copies.circuit);
   ProgramSearch search(weights, options);
   ProgramSearch::Forms forms = {{&trees, &tree_values}, {&plain, &plain_values}};

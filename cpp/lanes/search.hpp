@@ -5,6 +5,7 @@
 
 #include "lanes/rewrite.hpp"
 #include "lanes/synthesis.hpp"
+#include "lanes/tuning.hpp"
 
 namespace lw::lanes {
 
@@ -13,10 +14,8 @@ struct SearchOptions {
       1.2e7;  // lanes looked at: an effort that does not depend on the machine; at least one schedule is tried
   std::uint64_t seed = 0;
   bool copies = false;  // also compute what has several uses once for each, in other lanes: takes more slots of inputs
-  std::size_t annealed = 3;  // of the best first schedules
-  double hot = 1.2, warm = 0.35,
-         cold = 0.02;  // temperatures, in rotations: annealing starts from the first two in turn
   MovementOptions movement;
+  SearchTuning tuning;
 };
 
 struct FoundProgram {

@@ -126,6 +126,60 @@ class lanes:
         def level(self) -> float: ...
         def of(self, code: int) -> float: ...
 
+    class SearchTuning:
+        def __init__(
+            self,
+            *,
+            parts_share: float = 0.3,
+            starts_share: float = 0.3,
+            estimates_share: float = 0.15,
+            quotients_share: float = 0.2,
+            last_share: float = 0.3,
+            arcs: float = 10.0,
+            annealed: int = 3,
+            hot: float = 1.2,
+            warm: float = 0.35,
+            cold: float = 0.02,
+            settled: float = 3000.0,
+            most_rounds: float = 24.0,
+            hopeless: float = 12.0,
+            far: float = 3.0,
+            most_copies: int = 1000,
+            most_quotiented: int = 512,
+        ) -> None: ...
+        @property
+        def parts_share(self) -> float: ...
+        @property
+        def starts_share(self) -> float: ...
+        @property
+        def estimates_share(self) -> float: ...
+        @property
+        def quotients_share(self) -> float: ...
+        @property
+        def last_share(self) -> float: ...
+        @property
+        def arcs(self) -> float: ...
+        @property
+        def annealed(self) -> int: ...
+        @property
+        def hot(self) -> float: ...
+        @property
+        def warm(self) -> float: ...
+        @property
+        def cold(self) -> float: ...
+        @property
+        def settled(self) -> float: ...
+        @property
+        def most_rounds(self) -> float: ...
+        @property
+        def hopeless(self) -> float: ...
+        @property
+        def far(self) -> float: ...
+        @property
+        def most_copies(self) -> int: ...
+        @property
+        def most_quotiented(self) -> int: ...
+
     class VectorInstruction:
         """One instruction of vector code; codes are those of circuit/scalar_code.py.
 
@@ -254,6 +308,7 @@ class lanes:
         spread: bool = True,
         joined: bool = True,
         zero_lanes: bool = True,
+        tuning: SearchTuning = ...,
     ) -> FoundProgram: ...
     @staticmethod
     def synthesize(

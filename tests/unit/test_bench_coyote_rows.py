@@ -13,6 +13,7 @@ from latticework.errors import UserError
 
 bench_suites = suites()  # puts the source tree on the path
 from bench.coyote import suite  # noqa: E402
+from bench.coyote import tuning as tuning_study  # noqa: E402
 from bench.coyote.by_hand import ByHand  # noqa: E402
 from bench.coyote.cases import TABLE_1, Case, Given, cases  # noqa: E402
 from bench.coyote.exact_studies import alignment, optimum  # noqa: E402
@@ -24,6 +25,8 @@ from bench.coyote.published import table2  # noqa: E402
 from bench.coyote.scalar import ScalarCode  # noqa: E402
 from bench.coyote.studies import effort  # noqa: E402
 from bench.coyote.tables import COLUMNS, cells, markdown, table  # noqa: E402
+from bench.coyote.tuning import TUNED  # noqa: E402
+from latticework import _core  # noqa: E402
 
 ALL = {case.name: case for case in cases()}
 COUNTS = ("adds", "muls", "rotations", "blends", "masks", "mul_constants", "add_constants", "negs")
@@ -212,3 +215,13 @@ def test_exact_alignment_is_never_longer():
     pytest.importorskip("ortools")
     (row,) = alignment([ALL["conv.4.2.un"]], How(), 1, str)
     assert row.ours <= row.reference and row.details["proved to be the fewest"]
+
+
+def test_every_constant_of_the_search_is_studied(monkeypatch):
+    made = _core.lanes.SearchTuning()
+    assert set(TUNED) == {name for name in dir(made) if not name.startswith("_")}
+    monkeypatch.setitem(tuning_study.WORK, "fast", 1e4)
+    first, *rows = tuning_study.tuning([ALL["dot.3.un"]], How("fast"), 1, lambda _: None)
+    assert first.ours > 0 and len(rows) == len(TUNED) * len(tuning_study.FACTORS)
+    assert {row.case.split(" = ")[0] for row in rows} == set(TUNED)
+    assert all(row.ours > 0 for row in rows)

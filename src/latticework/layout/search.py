@@ -3,13 +3,13 @@
 A state says where the values that are still needed lie, and what that took. Every operation extends every state by
 each of its placements: operands are converted to where the placement wants them, the result lies where it says. Of
 states that leave the same values in the same places only those survive that are cheaper, spend fewer levels or fewer
-ciphertexts of the client, and of all states the `BEAM` cheapest. Encrypted inputs are laid out by the client, so theirs
+ciphertexts of the client, and of all states the `beam` cheapest. Encrypted inputs are laid out by the client, so theirs
 are chosen where they are first used, for the price of sending them: as compactly as can be, or as often as the first
 use wants them. A value that is used twice is paid for once.
 
 Source: Rotom, section 6 (the cheapest kernel per output layout); here whole states are kept instead, so that shared
 values are not counted twice, and time takes the place of operation counts.
-Cost: O(ops * BEAM * placements) prices, which their owner caches.
+Cost: O(ops * beam * placements) prices, which their owner caches.
 """
 
 from __future__ import annotations
@@ -27,15 +27,9 @@ from latticework.layout.conversions import Conversion, stations
 from latticework.layout.derive import fold
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.reasons import Move, Other, Taken
+from latticework.layout.tuning import USUAL, LayoutTuning
 from latticework.packing.pack import MAX_PLACES
 from latticework.plan.placing import Ending, pareto
-
-BEAM = 24
-OPEN_LAYOUTS, OPEN_LARGE = 8, 3  # layouts tried for an encrypted input where nothing else fixes it; of several vectors
-LEVEL_SHARE = 0.04  # what one more level of a program costs, as a share of its time: everything has one more limb
-SCARCE_LEVEL = 4.0  # times as dear is a program with one more level where a ring has no room for it
-MOST_SENT = 64  # times as many ciphertexts as an input needs, if its first use wants them so
-UNKNOWN_TRIPS = 4  # a loop whose trip count is known at run time only is priced as so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +114,11 @@ class _SearchState:
             (self.trail, what, how, Taken(price.seconds, price.levels, tuple(moves), total)),  # type: ignore[arg-type]
         )
 
-    def rank(self, scarce_levels: bool) -> float:
+    def rank(self, tuning: LayoutTuning, scarce_levels: bool) -> float:
         """Seconds, and what the depth makes everything cost."""
-        return self.seconds * (SCARCE_LEVEL**self.deepest if scarce_levels else 1.0 + LEVEL_SHARE * self.deepest)
+        return self.seconds * (
+            tuning.scarce_level**self.deepest if scarce_levels else 1.0 + tuning.level_share * self.deepest
+        )
 
 
 @dataclass
@@ -138,7 +134,7 @@ class LayoutSearch:
     choices: Choices
     prices: Prices
     pool: Callable[[Shape], Sequence[Layout]]
-    beam: int = BEAM
+    tuning: LayoutTuning = USUAL
     scarce_levels: bool = False
     explored: int = 0
     _numbers: dict[Value, int] = field(default_factory=dict)
@@ -152,7 +148,7 @@ class LayoutSearch:
         """
         self._number(module.body)
         end = self._block(module.body, [_SearchState({}, {})], keep=False)
-        best = min(end, key=lambda state: (state.rank(self.scarce_levels), state.seconds, state.sent))
+        best = min(end, key=lambda state: (state.rank(self.tuning, self.scarce_levels), state.seconds, state.sent))
         inputs: dict[Value, Layout] = {}
         placed: dict[Op, Placement] = {}
         taken: dict[Op | Value, Taken] = {}
@@ -240,7 +236,7 @@ class LayoutSearch:
                 if all(self._cheaper_somewhere(state, other) for other in best):
                     best.append(state)
             kept += best
-        return sorted(kept, key=lambda s: s.rank(self.scarce_levels))[: self.beam]
+        return sorted(kept, key=lambda s: s.rank(self.tuning, self.scarce_levels))[: self.tuning.beam]
 
     @staticmethod
     def _cheaper_somewhere(state: _SearchState, other: _SearchState) -> bool:
@@ -293,7 +289,7 @@ class LayoutSearch:
     def _open(self, shape: Shape) -> Sequence[Layout]:
         """What is tried for an input that nothing has placed yet: fewer of large ones, whose prices take long."""
         found = self.pool(shape)
-        return found[: OPEN_LAYOUTS if found[0].count == 1 else OPEN_LARGE]
+        return found[: self.tuning.open_layouts if found[0].count == 1 else self.tuning.open_large]
 
     def _with(
         self,
@@ -334,7 +330,7 @@ class LayoutSearch:
                 found = [layout, *(near for stop in stations(wanted) for near in (stop, fold(stop)) if may(near))]
                 near = [station for station in dict.fromkeys(found) if station.count <= layout.count]
                 few = min(near, key=lambda station: self._seconds(value, station, wanted))
-                often = wanted.fits and wanted.count <= MOST_SENT * layout.count and may(wanted)
+                often = wanted.fits and wanted.count <= self.tuning.most_sent * layout.count and may(wanted)
                 return [few, wanted] if often else [few]
         return [layout]
 
@@ -344,7 +340,7 @@ class LayoutSearch:
     def _nested(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
         """A loop: its carried values lie at the end of the body as at the head."""
         static = op.attrs.get("static_trip")
-        trips = UNKNOWN_TRIPS if static is None else int(static)
+        trips = self.tuning.unknown_trips if static is None else int(static)
         inits = op.operands if static is not None else op.operands[1:]
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
@@ -357,7 +353,7 @@ class LayoutSearch:
                 layouts[head] = state.layouts.get(value) or self.room.row_major(head.type.shape)  # type: ignore[attr-defined]
                 spent[head] = state.spent.get(value, 0)
         inner = _SearchState(layouts, spent, 0.0, state.deepest, state.sent, state.trail)
-        for end in self._block(block, [inner], keep=True)[: max(1, self.beam // 4)]:
+        for end in self._block(block, [inner], keep=True)[: max(1, self.tuning.beam // 4)]:
             seconds = end.seconds
             for head, value in zip(heads, block.terminator.operands, strict=True):
                 if _is_tensor(value) and value in end.layouts and end.layouts[value] != layouts[head]:

@@ -13,6 +13,7 @@ from latticework.layout import Room
 from latticework.layout.forms import pad_shape, seeds, skew
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Decisions, LayoutSearch
+from latticework.layout.tuning import USUAL, LayoutTuning
 from latticework.layout_cost.prices import LAN_BITS_A_SECOND, LAN_PRICE, Counted, LoweringPrices, Seconds, VectorCosts
 from latticework.ops.base import shape_of
 from latticework.ops.choices import choices
@@ -26,8 +27,9 @@ MIN_RING_DEGREE = 1 << 13
 
 
 def find_layouts(
-    module: Module, slots: int, costs: VectorCosts, techniques: Techniques = ALL, *, scarce_levels: bool = False
-) -> Decisions:
+    module: Module, slots: int, costs: VectorCosts, techniques: Techniques = ALL, *, scarce_levels: bool = False,
+    tuning: LayoutTuning = USUAL,
+) -> Decisions:  # fmt: skip
     """The search for layouts on vectors of this length; for few levels rather than little time if these are scarce."""
     prices = LoweringPrices(module, costs, techniques)
     room = Room(slots, techniques.rolls, techniques.client_copies, asked=techniques.layout_search)
@@ -37,7 +39,7 @@ def find_layouts(
     def sent(shape: Shape) -> Sequence[Layout]:
         return seeds(shape, slots, fill) if room.asked else (room.sent(shape),)
 
-    return LayoutSearch(room, offered, prices, sent, scarce_levels=scarce_levels).run(module)
+    return LayoutSearch(room, offered, prices, sent, tuning, scarce_levels).run(module)
 
 
 def vector_costs(

@@ -18,14 +18,14 @@ from latticework.levels.plan import Drop, Encode, Encrypt, LevelPlan, Negate, Se
 
 def print_levels(plan: LevelPlan) -> str:
     """The text of a plan; values are numbered as `print_module` does."""
-    printer = _Printer(plan)
+    printer = _PlanPrinter(plan)
     head = [f"{plan.scheme}, {plan.depth} level{'' if plan.depth == 1 else 's'}"]
     head += [f"  {_told_of_loop(op, loop)}" for op, loop in plan.loops.items()]
     names = [f"%{i} {name}" for i, name in enumerate(plan.module.input_names)]
     return "\n".join([*head, *printer.block(plan.module.body, "  ", names), ""])
 
 
-class _Printer:
+class _PlanPrinter:
     def __init__(self, plan: LevelPlan) -> None:
         self.plan = plan
         self.names: dict[Value, str] = {}

@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.table import Table
 
-from latticework.cost import Estimate
-from latticework.cost.estimate import Step, count_operations
+from latticework.analysis.estimate import Estimate, count_operations
+from latticework.analysis.steps import Step
 from latticework.instructions.kinds import CipherKind, DigitsKind
 from latticework.plan.schema import Plan, SourceLocation
 from latticework.runtime.events import Event
@@ -102,7 +102,7 @@ def layers(plan: Plan, cost: Estimate, measured: Mapping[int, float] | None = No
         if line not in left:
             continue  # what belongs to no tensor: the end of the program
         steps = lines.get(line, [])
-        counts = count_operations(plan, tuple(steps))
+        counts = count_operations(steps)
         found.append(
             Layer(
                 line.text.strip(),

@@ -36,10 +36,10 @@ MAY_IMPORT = {
     "ir": "",
     "packing": "",
     "params": "_core",
-    "instructions": "_core packing",
+    "instructions": "_core packing params",
     # the plan
     "plan": f"_core params instructions {VALUES}",
-    "analysis": f"params {PLAN}",
+    "analysis": f"cost params {PLAN}",
     "plan.arguments": "",
     "plan.batch": "",
     "plan.circuits": "",
@@ -56,7 +56,7 @@ MAY_IMPORT = {
     "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
     "passes": "ir dialects approx levels packing",
     "expand": "techniques ir dialects params packing",
-    "keys": "ir dialects params packing",
+    "keys": "ir dialects params packing instructions",
     "codegen": f"ir dialects params expand passes keys techniques analysis {PLAN}",
     "compiler": "_core accuracy analysis approx circuit codegen cost dialects expand frontend ir keys layout "
     f"layout_cost levels model ops params passes progress techniques user.lines {PLAN}",

@@ -20,7 +20,8 @@ from bench.coyote.outcomes import Outcome
 from bench.coyote.published import table2
 from bench.coyote.scalar import ScalarCode
 from latticework import bfv
-from latticework.cost import CostModel, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 from latticework.errors import DecryptionError, LevelError
 from latticework.plan.schema import Plan
 

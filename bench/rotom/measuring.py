@@ -15,7 +15,8 @@ from bench.compiling import Compiled, compiled
 from bench.programs import Stopwatch
 from bench.rotom.counting import counted
 from bench.rotom.workloads import Workload, workloads
-from latticework.cost import CostModel, Estimate, estimate
+from latticework.analysis.estimate import Estimate, estimate
+from latticework.cost import CostModel
 from latticework.errors import UserError
 from latticework.plan.schema import Plan
 from latticework.runtime.options import DEFAULT_MEMORY, parse_bytes

@@ -18,7 +18,8 @@ from bench.compiling import compiled
 from bench.rotom.baselines import ROTOM
 from bench.rotom.workloads import matmul, uniform
 from bench.rows import Row
-from latticework.cost import CostModel, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder
 from latticework.layout import Layout

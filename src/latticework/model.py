@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from latticework.analysis.estimate import estimate
 from latticework.analysis.output_lanes import output_lanes
 from latticework.analysis.simulate import simulate
-from latticework.cost import CostModel, Costs, client_costs, estimate
+from latticework.cost import CostModel, Costs, client_costs
 from latticework.debug import DebugReport, debug_run
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.ir import Module, Value, interpret

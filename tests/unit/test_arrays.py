@@ -6,9 +6,10 @@ from array_programs import Deployed, draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, primitives_of, small_chain
 
 from latticework.analysis.bounds import Magnitude, predict
+from latticework.analysis.estimate import estimate
 from latticework.analysis.simulate import simulate
 from latticework.compiler.polynomial_noise import polynomial_noise
-from latticework.cost import CostModel, estimate
+from latticework.cost import CostModel
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import ShapeError
 from latticework.ir import Builder, Module, interpret

@@ -7,7 +7,8 @@ import pytest
 from array_programs import draw, values
 from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 
-from latticework.cost import CostModel, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 from latticework.debug import debug_run
 from latticework.errors import FormatError, ShapeError
 from latticework.instructions.kinds import CipherKind

@@ -6,7 +6,8 @@ from bfv_plans import plan_of
 from vec_cases import SLOTS, Vectors, small_chain
 
 from latticework import _core
-from latticework.cost import CostModel, Shape, bfv_weights, ckks_weights, estimate, work
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel, Shape, bfv_weights, ckks_weights, work
 from latticework.machine.operations import MeasuredChain
 from latticework.machine.operations_bfv import BfvOperations
 from latticework.packing.constants import slot_vectors

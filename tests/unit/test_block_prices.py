@@ -6,7 +6,8 @@ from gather_cases import conv, matmul
 from test_block_expansion import program
 from vec_cases import plan_of, small_chain
 
-from latticework.cost import CostModel, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 from latticework.cost.block_maps import KEY_SHARE, block_prices
 from latticework.packing.constants import LinearMap
 from latticework.packing.loop_nests.baby_giant import choose, places

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.cost import CostModel, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 from latticework.dialects import loop, scalar, vec  # noqa: F401  (defines the ops the texts use)
 from latticework.errors import FormatError, IrError
 from latticework.ir import Builder, Loc, Module, parse_module, print_module

@@ -8,7 +8,8 @@ import pytest
 from tiny_plans import CHAIN, N, counted_plan, loop_plan
 
 from latticework import _core
-from latticework.cost import UNITS, CostModel, Shape, default_table, estimate, parse_table, work
+from latticework.analysis.estimate import estimate
+from latticework.cost import UNITS, CostModel, Shape, default_table, parse_table, work
 from latticework.errors import FormatError
 from latticework.plan.code import encode_code
 

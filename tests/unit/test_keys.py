@@ -8,12 +8,18 @@ import pytest
 from vec_cases import SLOTS, Vectors, expanded, plan_of, small_chain
 
 from latticework import _core
+from latticework.codegen.emit import emit_code
 from latticework.errors import SecurityError
 from latticework.instructions.kinds import KeyKind
 from latticework.keys import manifest, plan_keys
 from latticework.levels import program_depth
 from latticework.packing.keys import conjugation_element, galois_element
 from latticework.params.fingerprint import core_parameters
+
+
+def manifest_of(primitives, chain):
+    return manifest(emit_code(primitives, chain, plan_keys(primitives)), chain)
+
 
 RNG = np.random.default_rng(2)
 
@@ -71,7 +77,7 @@ def test_a_key_used_at_two_levels_is_made_once_for_the_higher():
     primitives = expanded(module, small_chain(3))
     (key,) = plan_keys(primitives)
     assert key.level == 3 and key.galois_element == 5
-    (use,) = manifest(primitives, (key,), small_chain(3)).uses
+    (use,) = manifest_of(primitives, small_chain(3)).uses
     assert use.count == 2 and use.steps == 1
 
 
@@ -82,14 +88,14 @@ def test_galois_elements_and_the_steps_they_are_reported_as(steps):
     assert element == pow(5, steps, 2 * n)
     v = Vectors(1, slots=512)
     primitives = expanded(v.done(v.op("rotate", v.x[0], steps=steps)), small_chain(0))
-    (use,) = manifest(primitives, plan_keys(primitives), small_chain(0)).uses
+    (use,) = manifest_of(primitives, small_chain(0)).uses
     assert use.steps == steps and use.spec.galois_element == element
 
 
 def test_the_conjugation_key_has_no_steps():
     v = Vectors(1)
     primitives = expanded(v.done(v.op("conjugate", v.x[0])), small_chain(0))
-    (use,) = manifest(primitives, plan_keys(primitives), small_chain(0)).uses
+    (use,) = manifest_of(primitives, small_chain(0)).uses
     assert use.spec.galois_element == conjugation_element(1024) == 2047 and use.steps is None
 
 
@@ -123,5 +129,5 @@ def test_a_key_over_the_security_limit_is_refused_by_name():
     chain = replace(small_chain(0, ring_degree=2048, scale_bits=40), insecure=False)
     primitives = expanded(v.done(v.op("rotate", v.x[0], steps=1)), chain)
     with pytest.raises(SecurityError, match=r"galois key 5.*N=2048.*128-bit security allows 53"):
-        manifest(primitives, plan_keys(primitives), chain)
-    assert manifest(primitives, plan_keys(primitives), replace(chain, insecure=True)).limit_bits == 53
+        manifest_of(primitives, chain)
+    assert manifest_of(primitives, replace(chain, insecure=True)).limit_bits == 53

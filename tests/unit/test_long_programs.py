@@ -64,7 +64,7 @@ def test_stages_of_vectors(program, length):
     keys = plan_keys(primitives, chain)
     code = emit_code(primitives, chain, keys)
     assert sum(len(block.code) for block in code.blocks) > length / 2
-    assert manifest(primitives, keys, chain)
+    assert manifest(code, chain)
 
 
 @pytest.mark.parametrize("length", LENGTHS)

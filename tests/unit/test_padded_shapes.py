@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.cost import CostModel, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Module, interpret

@@ -15,7 +15,8 @@ from tiny_plans import GAPPED, LOCATIONS, PACK, counted_plan, insecure, loop_pla
 
 import latticework as lw
 from latticework import _core
-from latticework.cost import CostModel, default_table, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel, default_table
 from latticework.errors import FormatError
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 from latticework.plan.placing import INPUT, ConversionRecord, Ending, Placing, PlacingStep

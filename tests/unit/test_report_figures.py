@@ -11,7 +11,7 @@ import pytest
 from tiny_plans import counted_plan, loop_plan
 
 import latticework as lw
-from latticework.cost import OperationCounts
+from latticework.analysis.estimate import OperationCounts
 from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.plan.placing import Ending, Placing, PlacingStep
 from latticework.report import as_json, build_client_report, build_report

@@ -6,7 +6,8 @@ import pytest
 import latticework as lw
 from bench.rotom.baselines import ROTOM
 from bench.rotom.workloads import SLOTS, workloads
-from latticework.cost import CostModel, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 
 WORKLOADS = {workload.name: workload for workload in workloads(SLOTS[0])}
 MODEL = CostModel.load()

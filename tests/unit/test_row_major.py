@@ -5,7 +5,8 @@ import pytest
 
 import latticework as lw
 from bench.rotom.baselines import ROW_MAJOR
-from latticework.cost import CostModel, estimate
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 from latticework.errors import LayoutError
 
 RNG = np.random.default_rng(0)

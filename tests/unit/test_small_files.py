@@ -9,7 +9,7 @@ import pytest
 from test_plan_files import PLAN
 from vec_cases import Vectors, plan_of, small_chain
 
-from latticework.cost.trips import instructions_run
+from latticework.analysis.trips import instructions_run
 from latticework.errors import FormatError
 from latticework.packing.constants import Access, Gather
 from latticework.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, product_within

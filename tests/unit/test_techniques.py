@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.cost import CostModel, estimate
-from latticework.cost.estimate import OperationCounts
+from latticework.analysis.estimate import OperationCounts, estimate
+from latticework.cost import CostModel
 
 RNG = np.random.default_rng(0)
 MODEL = CostModel.load()

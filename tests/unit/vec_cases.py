@@ -147,7 +147,7 @@ def plan_of(module: Module, chain: ModulusChain, **ways: Any) -> Plan:
         kind = value.type
         pack = line(kind.slots, kind.count)
         outputs.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 1.0, 0.0))
-    client = ClientSpec("case", chain, tuple(inputs), tuple(outputs), manifest(primitives, keys, chain), 12.0)
+    client = ClientSpec("case", chain, tuple(inputs), tuple(outputs), manifest(code, chain), 12.0)
     sources = {name: np.asarray(array, dtype=np.float64) for name, array in primitives.sources.items()}
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),

@@ -13,7 +13,7 @@ def bare_plan(name: str, module: Module, chain: ModulusChain) -> Plan:
     """Expanded, with its keys, and without sources of constants."""
     made = generate(module, chain)
     code = made.code
-    client = ClientSpec(name, chain, (), (), manifest(made.module, made.keys, chain), 0.0)
+    client = ClientSpec(name, chain, (), (), manifest(code, chain), 0.0)
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants), {},
         tuple(code.locations), (), {},

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from latticework.analysis.noise import noise_of_outputs
 from latticework.instructions.code import Executable
+from latticework.instructions.kinds import KeyKind
+from latticework.instructions.maps import MAP_SUMS
+from latticework.instructions.table import RECORDS
 from latticework.params import ModulusChain
 from latticework.params.bfv_noise import Noise
-
-_SWITCHES = ("rotate", "relinearize", "key_product", "mul_relinearize", "diag_sums")
-_PRODUCTS = ("mul", "square", "dot", "mul_relinearize")
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,20 @@ class NoisyCode:
 
     @property
     def switches(self) -> int:
-        """Instructions that switch keys."""
-        return self._number(_SWITCHES)
+        """Instructions that switch keys; block maps, whose switches share one decomposition, are not among them."""
+        kinds, registers = self.code.kinds, self.code.registers
+        return sum(
+            any(isinstance(kinds[registers[operand.register]], KeyKind) for operand in i.operands)
+            for block in self.code.blocks
+            for i in block.code
+            if i.op != MAP_SUMS.name
+        )
 
     @property
     def products(self) -> int:
         """Instructions that multiply ciphertexts."""
-        return self._number(_PRODUCTS)
+        return sum(RECORDS[i.op].family == "product" for block in self.code.blocks for i in block.code)
 
     def output_noises(self, chain: ModulusChain, inputs: Mapping[int, Noise] = {}) -> list[Noise]:
         """The noise of every output under a chain; `inputs` as of `noise_of_outputs`."""
         return noise_of_outputs(self.code, chain, inputs=inputs)
-
-    def _number(self, ops: Collection[str]) -> int:
-        return sum(i.op in ops for block in self.code.blocks for i in block.code)

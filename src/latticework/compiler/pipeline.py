@@ -217,7 +217,7 @@ def _to_code(
     managed = write_levels(levels, chain)
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
     made = generate(managed, chain, prices=prices, techniques=techniques, on_event=on_event)
-    return Lowered(managed, made.module, made.code, manifest(made.module, made.keys, chain), made.choices)
+    return Lowered(managed, made.module, made.code, manifest(made.code, chain), made.choices)
 
 
 def with_squares(module: Module, count: int) -> Module:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from latticework.cost.model import CostModel
-from latticework.cost.shapes import digit_limbs, q_limbs
-from latticework.cost.work import Shape
 from latticework.instructions.kinds import CipherKind
+from latticework.instructions.shapes import digit_limbs, q_limbs
+from latticework.instructions.work import Shape
 from latticework.packing.loop_nests.baby_giant import BlockMapPrices
 from latticework.params import ModulusChain
 

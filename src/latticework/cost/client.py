@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from math import log2
 
 from latticework.cost.model import CostModel
-from latticework.cost.shapes import stored_bytes
-from latticework.cost.work import Shape
+from latticework.instructions.work import Shape
 from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain
 from latticework.plan.schema import ClientSpec, Output, SecretInput
@@ -15,6 +14,7 @@ from latticework.plan.serialise import client_file_bytes
 
 HEADROOM_BITS = 64  # above the scale: the core reads messages from as many limbs as that takes (rlwe/decryptor.cpp)
 WORD_BYTES = 8
+ROW_ALIGNMENT_BITS = 512  # stored rows are padded to 64 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +122,10 @@ def message_limbs(primes: tuple[int, ...], scale: float) -> int:
         bits += log2(primes[count])
         count += 1
     return count
+
+
+def stored_bytes(chain: ModulusChain, level: int, track: int, polys: int) -> int:
+    """Bytes of a ciphertext in a file, without the header: rows bit-packed at the width of their primes."""
+    primes = chain.limb_primes(chain.tracks[track].basis(level))
+    rows = (-(-p.bit_length() * chain.ring_degree // ROW_ALIGNMENT_BITS) * (ROW_ALIGNMENT_BITS // 8) for p in primes)
+    return polys * sum(rows)

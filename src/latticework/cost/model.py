@@ -8,8 +8,9 @@ from pathlib import Path
 from statistics import median
 
 from latticework.cost.table import CostTable, OpRow, default_table, read_table
-from latticework.cost.work import Shape, Work, work
+from latticework.cost.work import work
 from latticework.errors import FormatError
+from latticework.instructions.work import Shape, Work
 
 _N_LOG_N = ("ntt", "fft")
 _BYTES = ("read_byte", "fresh_byte")

@@ -11,8 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from latticework.cost.work import UNITS, Shape
 from latticework.errors import FormatError
+from latticework.instructions.work import UNITS, Shape
 
 FORMAT = 1
 SOURCES = ("measured", "published")

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from latticework.cost.model import CostModel
-from latticework.cost.shapes import b_limbs, digit_limbs, q_limbs
-from latticework.cost.work import Shape
 from latticework.instructions.kinds import CipherKind
+from latticework.instructions.shapes import b_limbs, digit_limbs, q_limbs
+from latticework.instructions.work import Shape
 from latticework.params import ModulusChain
 
 

@@ -7,11 +7,15 @@ from dataclasses import replace
 
 from latticework.errors import IrError, LevelError
 from latticework.instructions.kinds import MAIN, SPARSE, Kind, level_text, place_text
+from latticework.instructions.parts import counted, each_key, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
 from latticework.instructions.record import CKKS, ORDINARY, Record, Traits
 from latticework.instructions.rules import QP, require_key, require_switchable
+from latticework.instructions.shapes import chain_of, moving, switching
+from latticework.instructions.switches import rows_of_switch
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import unknown_error
+from latticework.instructions.work import Shape, Work, add_work, decompose, divide, lift, multiply_by_key
 from latticework.packing.embedding import raise_modulus
 from latticework.packing.keys import KeySpec
 
@@ -25,6 +29,14 @@ def _under_sparse(use: Use) -> Sequence[Kind]:
     return (replace(a, secret=SPARSE),)
 
 
+def _of_one_special_prime(use: Use) -> Shape:
+    return switching(use, p_limbs=1)
+
+
+def _sparse_work(shape: Shape) -> Work:
+    return add_work(decompose(shape), multiply_by_key(shape), divide(replace(shape, target=shape.q_limbs)))
+
+
 TO_SPARSE = Record(
     name="to_sparse",
     line="a key switch to the sparse secret, at level 0",
@@ -34,6 +46,12 @@ TO_SPARSE = Record(
     rule=_under_sparse,
     meaning=lambda run, use, a, _key: run.with_sparse_noise(a, use.stated),
     error=unknown_error("to_sparse"),
+    work={"to_sparse": _sparse_work},
+    parts=one_part("to_sparse", _of_one_special_prime),
+    counts=counted(),
+    keys=each_key,
+    scratch=lambda use, _stored: rows_of_switch(_of_one_special_prime(use)),
+    reuse=own_rows,
 )
 
 
@@ -61,6 +79,17 @@ def _raise(run: Machine, use: Use, a: Slots, _key: KeySpec) -> Slots:
     return run.with_raised_noise(raised, after, factor)
 
 
+def _raising(use: Use) -> Shape:
+    return moving(use, p_limbs=len(chain_of(use).special))
+
+
+def _raise_work(shape: Shape) -> Work:
+    """Both polynomials lifted to all limbs and transformed, and multiplied by the one digit of the key."""
+    raised = shape.kept + shape.p_limbs
+    rest: Work = {"ntt": 2 * (shape.q_limbs + raised), "key_mac": 2 * raised, "pointwise": 4 * raised}
+    return add_work(rest, *[lift(shape.q_limbs, raised)] * 2)
+
+
 MOD_RAISE = Record(
     name="mod_raise",
     line="a value at level 0 read at a higher one, plus multiples of q0; back to the main secret",
@@ -70,6 +99,12 @@ MOD_RAISE = Record(
     rule=_raised,
     meaning=_raise,
     error=unknown_error("mod_raise"),
+    work={"mod_raise": _raise_work},
+    parts=one_part("mod_raise", _raising),
+    counts=counted(),
+    keys=each_key,
+    scratch=lambda use, _stored: 4 * _raising(use).rows,
+    reuse=own_rows,
 )
 
 RECORDS = (TO_SPARSE, MOD_RAISE)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log2
 
 from latticework.errors import IrError
+from latticework.instructions.control import control
 from latticework.instructions.kinds import AddendKind, CipherKind, Kind, PlainKind
+from latticework.instructions.parts import counted, no_keys, no_scratch, of_scheme, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, CONTROL, ORDINARY, Record, Traits, walked
+from latticework.instructions.record import BOTH, ORDINARY, Record, Traits
+from latticework.instructions.shapes import chain_of, q_limbs, shape_of
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import each
+from latticework.instructions.work import Part, Shape, Work, pointwise
 from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec
 
@@ -46,6 +51,26 @@ def _trivial(use: Use) -> Sequence[Kind]:
     return (CipherKind(a.slots, a.track, a.level, a.scale, 1, a.basis, count=a.count),)
 
 
+def encoding(use: Use, shape: Shape, number: int) -> Part:
+    """So many plaintexts, of vectors as long as the shape says."""
+    return Part(of_scheme("encode", use), shape, number, once=True)
+
+
+def _encodings(use: Use) -> Sequence[Part]:
+    constant, kind, chain = use.constants[use.immediate[0]], use.stated, chain_of(use)
+    assert isinstance(constant, ConstRef) and isinstance(kind, PlainKind)
+    p_limbs = len(chain.special) if kind.basis else 0
+    shape = Shape(chain.ring_degree, q_limbs(chain, kind), p_limbs, slots=constant.slots)
+    return (encoding(use, shape, kind.count),)
+
+
+def _embedded(shape: Shape) -> Work:
+    """One transform of as many slots as there are different ones, and all rows from coefficients."""
+    half = shape.ring_degree // 2
+    share = shape.slots * max(log2(shape.slots), 1.0) / (half * log2(half)) if shape.slots else 0.0
+    return {"fft": share, "pointwise": shape.rows, "ntt": shape.rows}
+
+
 ENCODE = Record(
     name="encode",
     line="a public vector as a plaintext; once for each use, and kept",
@@ -55,17 +80,17 @@ ENCODE = Record(
     rule=_encoded,
     meaning=_encode,
     error=lambda errors, use: errors.encoded(use.constants[use.immediate[0]], use.stated.scale),
+    work={
+        "encode": _embedded,
+        "bfv.encode": lambda shape: {"pointwise": shape.rows, "ntt": 1 + shape.rows},
+    },
+    parts=_encodings,
+    counts=counted(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=own_rows,
 )
-KEY = Record(
-    name="key",
-    line="an evaluation key",
-    family="other",
-    schemes=BOTH,
-    traits=CONTROL,
-    rule=_key,
-    meaning=lambda _walk, site: site.use.keys[site.use.immediate[0]],
-    error=walked,
-)
+KEY = control("key", "an evaluation key", _key, lambda _walk, site: site.use.keys[site.use.immediate[0]])
 TRIVIAL = Record(
     name="trivial",
     line="a plaintext as a ciphertext without noise of its own",
@@ -75,6 +100,12 @@ TRIVIAL = Record(
     rule=_trivial,
     meaning=lambda _run, _use, a: a,
     error=each(lambda errors, use, a: errors.trivial(use, a)),
+    work={"trivial": pointwise},
+    parts=one_part("trivial", shape_of),
+    counts=counted(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=own_rows,
 )
 
 RECORDS = (ENCODE, KEY, TRIVIAL)

@@ -10,8 +10,10 @@ from typing import Any
 
 from latticework.errors import IrError
 from latticework.instructions.kinds import IndexKind, Kind
-from latticework.instructions.record import BOTH, CONTROL, Record, Traits, walked
+from latticework.instructions.parts import counted, no_keys, no_parts, no_scratch
+from latticework.instructions.record import BOTH, CONTROL, Meaning, Record, Rule, Traits, walked
 from latticework.instructions.use import Use
+from latticework.instructions.work import NO_WORK
 
 INDEX = IndexKind()
 
@@ -60,47 +62,53 @@ def _index(_use: Use) -> Sequence[Kind]:
     return (INDEX,)
 
 
+def control(name: str, line: str, rule: Rule, meaning: Meaning, traits: Traits = CONTROL) -> Record:
+    """The record of an instruction that takes no time and has no rows; what is in blocks is counted there."""
+    return Record(
+        name=name,
+        line=line,
+        family="other",
+        schemes=BOTH,
+        traits=traits,
+        rule=rule,
+        meaning=meaning,
+        error=walked,
+        work=NO_WORK,
+        parts=no_parts,
+        counts=counted(),
+        keys=no_keys,
+        scratch=no_scratch,
+        reuse=walked,
+    )
+
+
 MAX_TRIPS = 1 << 31
 
-FOR = Record(
-    name="for",
-    line="run a block so many times, each turn with what the one before yielded",
-    family="other",
-    schemes=BOTH,
-    traits=Traits(control=True, blocks=1),
-    rule=_loop,
-    meaning=lambda walk, site, trips, *carried: walk.loop(site, trips, carried),
-    error=walked,
+FOR = control(
+    "for",
+    "run a block so many times, each turn with what the one before yielded",
+    _loop,
+    lambda walk, site, trips, *carried: walk.loop(site, trips, carried),
+    Traits(control=True, blocks=1),
 )
-IF = Record(
-    name="if",
-    line="run one of two blocks",
-    family="other",
-    schemes=BOTH,
-    traits=Traits(control=True, blocks=2),
-    rule=_branch,
-    meaning=lambda walk, site, condition, *operands: walk.branch(site, condition, operands),
-    error=walked,
+IF = control(
+    "if",
+    "run one of two blocks",
+    _branch,
+    lambda walk, site, condition, *operands: walk.branch(site, condition, operands),
+    Traits(control=True, blocks=2),
 )
-YIELD = Record(
-    name="yield",
-    line="end a block, giving these values",
-    family="other",
-    schemes=BOTH,
-    traits=CONTROL,
-    rule=_nothing,
-    meaning=lambda _walk, _site, *values: list(values),
-    error=walked,
+YIELD = control(
+    "yield",
+    "end a block, giving these values",
+    _nothing,
+    lambda _walk, _site, *values: list(values),
 )
-ICONST = Record(
-    name="iconst",
-    line="a public integer",
-    family="other",
-    schemes=BOTH,
-    traits=CONTROL,
-    rule=_index,
-    meaning=lambda _walk, site: site.use.immediate[0],
-    error=walked,
+ICONST = control(
+    "iconst",
+    "a public integer",
+    _index,
+    lambda _walk, site: site.use.immediate[0],
 )
 
 
@@ -108,16 +116,7 @@ def _arithmetic(name: str, line: str, function: Callable[[int, int], int]) -> Re
     def meaning(_walk: object, _site: object, a: int | None, b: int | None) -> int | None:
         return None if a is None or b is None else function(a, b)
 
-    return Record(
-        name=name,
-        line=line,
-        family="other",
-        schemes=BOTH,
-        traits=CONTROL,
-        rule=_index,
-        meaning=meaning,
-        error=walked,
-    )
+    return control(name, line, _index, meaning)
 
 
 IADD = _arithmetic("iadd", "sum of two public integers", int.__add__)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from latticework.errors import IrError, ShapeError
-from latticework.instructions.constants import require_number
+from latticework.instructions.constants import encoding, require_number
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind, PlainKind
+from latticework.instructions.parts import each_key, one_part, own_rows
 from latticework.instructions.protocols import Errors, Machine, Slots
 from latticework.instructions.record import BOTH, ORDINARY, Record
 from latticework.instructions.rules import QP, Q, met, require_key, require_scale, require_switchable
-from latticework.instructions.switches import turned
+from latticework.instructions.shapes import shape_of, switching, vectors_made
+from latticework.instructions.switches import rows_of_sums, turned
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import Array, together
+from latticework.instructions.work import NO_WORK, Part, Shape, Work, add_work, multiply_by_key
 from latticework.packing.constants import MapSums
 from latticework.packing.keys import KeySpec
+from latticework.packing.loop_nests.map_sums import Products
 
 
 def _diagonal_sums(use: Use) -> Sequence[Kind]:
@@ -71,6 +76,21 @@ def _diagonal_errors(errors: Errors, use: Use, value: Array, *rest: Array | KeyS
     return [tuple(of_giant) for of_giant in zip(*sums, strict=True)]
 
 
+def _diagonals(use: Use) -> Shape:
+    num_keys, num_giants, *pairs = use.immediate
+    return switching(use, keys=num_keys, sums=num_giants, terms=len(pairs) // 2)
+
+
+def _inner_sums(shape: Shape) -> Work:
+    return add_work(*[multiply_by_key(shape)] * shape.keys, {"plain_mac": 2 * shape.rows * shape.terms})
+
+
+def _diagonal_counts(use: Use) -> Mapping[str, int]:
+    vectors, (num_keys, _, *pairs) = vectors_made(use), use.immediate
+    switches, products = vectors * num_keys, vectors * (len(pairs) // 2)
+    return {"key_switches": switches, "rotations": switches, "plaintext_products": products}
+
+
 DIAG_SUMS = Record(
     name="diag_sums",
     line="inner sums of a linear transform: rotated copies of one value, times plaintexts",
@@ -80,6 +100,12 @@ DIAG_SUMS = Record(
     rule=_diagonal_sums,
     meaning=_sum_diagonals,
     error=_diagonal_errors,
+    work={"diag_sums": _inner_sums},
+    parts=one_part("diag_sums", _diagonals),
+    counts=_diagonal_counts,
+    keys=each_key,
+    scratch=lambda use, stored: rows_of_sums(switching(use), 2, stored=stored),  # of a copy, also before it is turned
+    reuse=own_rows,
 )
 
 
@@ -123,6 +149,55 @@ def _map_errors(errors: Errors, use: Use, value: Array, *keys: KeySpec) -> Array
     return tuple(totals)
 
 
+def _products(use: Use) -> Products:
+    sums = use.constants[use.immediate[0]]
+    assert isinstance(sums, MapSums)
+    return sums.products
+
+
+def _mapping(use: Use) -> Shape:
+    """Keys are only multiplied by over QP."""
+    return switching(use) if use.stated.basis == QP else shape_of(use)
+
+
+def _map_parts(use: Use) -> Sequence[Part]:
+    """Every product has its plaintext; each input is decomposed and has sums of its own."""
+    sums, shape = use.constants[use.immediate[0]], _mapping(use)
+    assert isinstance(sums, MapSums)
+    products = sums.products
+    plain = Shape(shape.ring_degree, shape.q_limbs, shape.p_limbs, slots=sums.map.slots)
+    encoded = encoding(use, plain, len(products.values))
+    over = replace(shape, digit_limbs=())
+    if not products.babies:
+        return (encoded, Part("mul_plain", over, len(products.values)))
+    by_input: dict[int, list[tuple[int, int]]] = {}
+    for in_, baby, group in products.rows.tolist():
+        by_input.setdefault(in_, []).append((baby, group))
+    alike = Counter((len({b for b, _ in own} - {0}), len({g for _, g in own}), len(own)) for own in by_input.values())
+    inner = [
+        Part("diag_sums", replace(shape, keys=keys, sums=groups, terms=terms), times)
+        for (keys, groups, terms), times in alike.items()
+    ]
+    added = sum(part.shape.sums * part.number for part in inner) - len(products.groups)
+    return (encoded, Part("hoist", shape, len(by_input)), *inner, Part("add", over, added))
+
+
+def _map_counts(use: Use) -> Mapping[str, int]:
+    products = _products(use)
+    turned = products.switches()
+    return {
+        "hoists": len({in_ for in_, _ in turned}),
+        "key_switches": len(turned),
+        "rotations": len(turned),
+        "plaintext_products": len(products.values),
+    }
+
+
+def _map_scratch(use: Use, _stored: bool) -> int:
+    """The sums of one input, before they are added to those of the others."""
+    return rows_of_sums(_mapping(use), 2 + use.stated.count, stored=False)
+
+
 MAP_SUMS = Record(
     name="map_sums",
     line="inner sums of a block map: rotated copies of its inputs, times plaintexts",
@@ -132,6 +207,12 @@ MAP_SUMS = Record(
     rule=_map_sums,
     meaning=_sum_map,
     error=_map_errors,
+    work=NO_WORK,
+    parts=_map_parts,
+    counts=_map_counts,
+    keys=lambda use: Counter(baby for _, baby in _products(use).switches()),
+    scratch=_map_scratch,
+    reuse=own_rows,
 )
 
 RECORDS = (DIAG_SUMS, MAP_SUMS)

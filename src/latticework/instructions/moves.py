@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.instructions.kinds import CipherKind, Kind, level_text
+from latticework.instructions.parts import counted, first_rows, no_keys, no_parts, no_scratch, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
 from latticework.instructions.record import BOTH, CKKS, ORDINARY, Record
 from latticework.instructions.rules import QP, RESCALE, met, require_down, require_q, require_scale
+from latticework.instructions.shapes import moving, shape_of
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import each, kept
+from latticework.instructions.work import NO_WORK, pointwise
 from latticework.packing.arrays import concat_vectors, take_vectors
 
 
@@ -31,6 +35,12 @@ DROP_LEVEL = Record(
     rule=_dropped,
     meaning=lambda _run, _use, a: a,
     error=kept,
+    work={"drop_level": lambda shape: {"pointwise": shape.polys * (shape.kept + shape.p_limbs)}},
+    parts=one_part("drop_level", moving),
+    counts=counted(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=first_rows,
 )
 
 
@@ -60,6 +70,12 @@ RELABEL = Record(
     rule=_relabelled,
     meaning=_read_anew,
     error=each(lambda errors, use, a: errors.reread(use, a)),
+    work=NO_WORK,
+    parts=no_parts,
+    counts=counted(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=first_rows,
 )
 
 
@@ -77,6 +93,12 @@ EXTEND = Record(
     rule=_extended,
     meaning=lambda _run, _use, a: a,
     error=kept,
+    work={"extend": pointwise},
+    parts=one_part("extend", shape_of),
+    counts=counted(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=own_rows,
 )
 
 
@@ -96,6 +118,12 @@ TAKE = Record(
     rule=_taken,
     meaning=lambda _run, use, a: take_vectors(a, use.immediate),
     error=lambda _errors, use, a: tuple([a[number] for number in use.immediate]),
+    work=NO_WORK,
+    parts=no_parts,
+    counts=counted(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=lambda use, _lent, a: tuple([a[number] for number in use.immediate]),
 )
 
 
@@ -120,6 +148,12 @@ CONCAT = Record(
     rule=_joined,
     meaning=lambda _run, _use, *arrays: concat_vectors(arrays),
     error=lambda _errors, _use, *arrays: tuple([item for array in arrays for item in array]),
+    work=NO_WORK,
+    parts=no_parts,
+    counts=counted(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=lambda _use, _lent, *arrays: tuple(chain.from_iterable(arrays)),
 )
 
 RECORDS = (DROP_LEVEL, RELABEL, EXTEND, TAKE, CONCAT)

@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from latticework.errors import IrError
 from latticework.instructions.kinds import CipherKind, Kind, PlainKind
+from latticework.instructions.parts import (
+    counted,
+    each_key,
+    in_place,
+    no_keys,
+    no_scratch,
+    of_scheme,
+    one_part,
+    own_rows,
+)
 from latticework.instructions.protocols import Errors, Machine, Slots
 from latticework.instructions.record import BFV, BOTH, CKKS, ORDINARY, Record, Traits
 from latticework.instructions.rules import met, product_of, require_key, summed
+from latticework.instructions.shapes import (
+    b_limbs,
+    chain_of,
+    lifted_rows,
+    multiplying,
+    q_limbs,
+    shape_of,
+    switching,
+    vectors_made,
+    vectors_of,
+)
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import Array, added_up, each, kept, together
+from latticework.instructions.work import (
+    NO_WORK,
+    Part,
+    Shape,
+    Work,
+    add_work,
+    decompose,
+    lift,
+    multiply_by_key,
+    pointwise,
+)
 
 
 def _product(use: Use) -> CipherKind:
@@ -25,6 +57,39 @@ def _with_plain(use: Use) -> CipherKind:
     return replace(a, count=met(a, b), scale=a.scale * b.scale)
 
 
+def _each_product(operation: str, use: Use) -> Sequence[Part]:
+    return (Part(of_scheme(operation, use), multiplying(use), vectors_made(use)),)
+
+
+def _tensor(shape: Shape) -> Work:
+    """Four products of rows."""
+    return {"pointwise": 4 * shape.rows}
+
+
+def _exact_tensor(shape: Shape, *, is_square: bool) -> Work:
+    """The product of two BFV ciphertexts modulo Q and B: one factor is lifted to B, the other one brought there."""
+    q, b = shape.q_limbs, shape.b_limbs
+    ends: Work = {"ntt": (2 if is_square else 4) * q + 2 * q + 7 * b, "pointwise": 4 * (q + b)}
+    return add_work(ends, *[lift(q, b)] * 4, *[lift(b, q)] * 2)
+
+
+def _divided(shape: Shape, by: int) -> Work:
+    """One polynomial divided by some limbs, over Q."""
+    return add_work(lift(by, shape.q_limbs), {"ntt": shape.q_limbs, "pointwise": shape.q_limbs})
+
+
+def _product_of_bfv(shape: Shape, *, is_square: bool) -> Work:
+    """All three polynomials are divided by B."""
+    return add_work(_exact_tensor(shape, is_square=is_square), *[_divided(shape, shape.b_limbs)] * 3)
+
+
+def _product_scratch(use: Use, _stored: bool) -> int:
+    """Of BFV both factors over B, one of them brought back, and the product over P and B; of CKKS nothing."""
+    chain, factor = chain_of(use), use.operands[0]
+    q, p, b = q_limbs(chain, factor), len(chain.special), b_limbs(chain, factor)
+    return 2 * q + 3 * p + 7 * b if b else 0
+
+
 MUL = Record(
     name="mul",
     line="product of two ciphertexts, of degree 2",
@@ -34,6 +99,12 @@ MUL = Record(
     rule=lambda use: (_product(use),),
     meaning=lambda run, _use, a, b: run.product(a, b),
     error=each(lambda errors, use, a, b: errors.mul(use, a, b)),
+    work={"mul": _tensor, "bfv.mul": lambda shape: _product_of_bfv(shape, is_square=False)},
+    parts=lambda use: _each_product("mul", use),
+    counts=counted(ciphertext_products=1),
+    keys=no_keys,
+    scratch=_product_scratch,
+    reuse=own_rows,
 )
 SQUARE = Record(
     name="square",
@@ -44,6 +115,12 @@ SQUARE = Record(
     rule=lambda use: (_product(use),),
     meaning=lambda run, _use, a: run.product(a, a),
     error=each(lambda errors, use, a: errors.mul(use, a, a)),
+    work={"square": _tensor, "bfv.square": lambda shape: _product_of_bfv(shape, is_square=True)},
+    parts=lambda use: _each_product("square", use),
+    counts=counted(ciphertext_products=1),
+    keys=no_keys,
+    scratch=_product_scratch,
+    reuse=own_rows,
 )
 MUL_PLAIN = Record(
     name="mul_plain",
@@ -54,6 +131,12 @@ MUL_PLAIN = Record(
     rule=lambda use: (_with_plain(use),),
     meaning=lambda run, _use, a, b: run.product(a, b),
     error=each(lambda errors, use, a, b: errors.mul_plain(use, a, b)),
+    work={"mul_plain": pointwise},
+    parts=one_part("mul_plain", shape_of),
+    counts=counted(plaintext_products=1),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=in_place,
 )
 
 
@@ -70,6 +153,21 @@ def _dot_error(errors: Errors, use: Use, a: Array, b: Array) -> Array:
     return added_up(errors, tuple([product(use, *parts) for parts in together([a, b])]), use.immediate[0])
 
 
+def _dot_parts(use: Use) -> Sequence[Part]:
+    """A product for each pair; that they are added up costs no more."""
+    operation = "mul_plain" if isinstance(use.operands[1], PlainKind) else of_scheme("mul", use)
+    return (Part(operation, multiplying(use), _pairs(use)),)
+
+
+def _dot_counts(use: Use) -> Mapping[str, int]:
+    is_plain = isinstance(use.operands[1], PlainKind)
+    return {"plaintext_products" if is_plain else "ciphertext_products": _pairs(use)}
+
+
+def _pairs(use: Use) -> int:
+    return max(map(vectors_of, use.operands))
+
+
 DOT = Record(
     name="dot",
     line="sums of the products of two arrays, of neighbours, in groups",
@@ -79,6 +177,12 @@ DOT = Record(
     rule=_dot,
     meaning=lambda run, use, a, b: run.dot(a, b, use.immediate[0]),
     error=_dot_error,
+    work=NO_WORK,
+    parts=_dot_parts,
+    counts=_dot_counts,
+    keys=no_keys,
+    scratch=_product_scratch,
+    reuse=own_rows,
 )
 
 
@@ -86,6 +190,25 @@ def _relinearized(use: Use) -> Sequence[Kind]:
     a, b, key = use.operands
     require_key(use, key, "relin", a.track, a.level)
     return (replace(product_of(a, b), degree=1),)
+
+
+def _multiplying_and_switching(use: Use) -> Shape:
+    return switching(use, b_limbs=b_limbs(chain_of(use), use.operands[0]))
+
+
+def _relinearized_product(shape: Shape) -> Work:
+    """The last polynomial is divided by B and switched; then one division by B and P ends the other two."""
+    switched = replace(shape, polys=3)
+    both: Work = add_work({"ntt": 2 * shape.p_limbs}, *[_divided(shape, shape.b_limbs + shape.p_limbs)] * 2)
+    first = add_work(_exact_tensor(shape, is_square=False), _divided(shape, shape.b_limbs))
+    return add_work(first, decompose(switched), multiply_by_key(switched), both)
+
+
+def _relinearizing_scratch(use: Use, _stored: bool) -> int:
+    """The product over Q, P and B while its last polynomial is switched."""
+    shape = _multiplying_and_switching(use)
+    q, p, b = shape.q_limbs, shape.p_limbs, shape.b_limbs
+    return max(3 * q + 3 * p + 7 * b, 6 * q + 7 * p + 3 * b + lifted_rows(shape))
 
 
 MUL_RELINEARIZE = Record(
@@ -97,6 +220,12 @@ MUL_RELINEARIZE = Record(
     rule=_relinearized,
     meaning=lambda run, _use, a, b, _key: run.product(a, b),
     error=each(lambda errors, use, a, b, _key: errors.mul_relinearize(use, a, b)),
+    work={"mul_relinearize": _relinearized_product},
+    parts=one_part("mul_relinearize", _multiplying_and_switching),
+    counts=counted(ciphertext_products=1, key_switches=1, relinearizations=1),
+    keys=each_key,
+    scratch=_relinearizing_scratch,
+    reuse=own_rows,
 )
 
 
@@ -118,6 +247,12 @@ MUL_INT = Record(
     rule=_rescaled,
     meaning=_multiple,
     error=each(lambda errors, use, a: errors.mul_integer(use, a)),
+    work={"mul_int": pointwise},
+    parts=one_part("mul_int", shape_of),
+    counts=counted(integer_products=1),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=in_place,
 )
 
 
@@ -145,6 +280,12 @@ MUL_MONOMIAL = Record(
     rule=_by_monomial,
     meaning=_turn,
     error=kept,
+    work={"mul_monomial": lambda shape: {"ntt": shape.rows, "pointwise": shape.polys * shape.rows}},
+    parts=one_part("mul_monomial", shape_of),
+    counts=counted(),
+    keys=no_keys,
+    scratch=lambda use, _stored: shape_of(use).rows,
+    reuse=in_place,
 )
 
 RECORDS = (MUL, SQUARE, MUL_PLAIN, DOT, MUL_RELINEARIZE, MUL_INT, MUL_MONOMIAL)

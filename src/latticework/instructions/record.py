@@ -7,12 +7,13 @@ asks (drawing noise, products modulo t), it takes through the protocol of that f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from latticework.instructions.kinds import MAIN
 from latticework.instructions.use import Use
+from latticework.instructions.work import Part, Works
 
 CKKS, BFV = ("ckks",), ("bfv",)
 BOTH = CKKS + BFV
@@ -60,6 +61,13 @@ class Record:
              their `KeySpec`; of control instructions (walk, site, *operands)
     error    (errors, use, *operands) -> result, or a list of several: what is known of the error of each vector, a
              tuple with an item for each (`vectors`); of control instructions it is `meaning`
+    work     units of the operations that it adds to those that cost tables price, by their names there
+    parts    (use) -> of which operations on one ciphertext a run of it consists (`Part`)
+    counts   (use) -> what a run of it counts as, by the names of `OperationCounts`
+    keys     (use) -> products with each operand that is a key, by its place
+    scratch  (use, stored) -> rows beside those of operands and results;  stored  whether digits that it reads have rows
+    reuse    (use, lent, *buffers) -> the buffers of operands that become those of its result; None if it needs new
+             ones;  lent  whether the first operand's may be written over
     """
 
     name: str
@@ -70,6 +78,12 @@ class Record:
     rule: Rule
     meaning: Meaning
     error: Error
+    work: Works
+    parts: Callable[[Use], Sequence[Part]]
+    counts: Callable[[Use], Mapping[str, int]]
+    keys: Callable[[Use], Mapping[int, int]]
+    scratch: Callable[[Use, bool], int]
+    reuse: Callable[..., Any]
 
     def __post_init__(self) -> None:
         assert self.family in FAMILIES, f"{self.name}: there is no family {self.family}"

@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from latticework.instructions.kinds import CipherKind, Kind
+from latticework.instructions.parts import counted, in_place, no_keys, no_scratch, one_part
 from latticework.instructions.protocols import Errors
 from latticework.instructions.record import BOTH, ORDINARY, Error, Meaning, Record, Traits
 from latticework.instructions.rules import RESCALE, met, require_q, require_scale, summed
+from latticework.instructions.shapes import shape_of, vectors_of
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import added_up, each, kept
+from latticework.instructions.work import NO_WORK, Part, Shape, pointwise
 from latticework.packing.arrays import sum_vectors
 
 
@@ -26,6 +29,11 @@ def _sum(use: Use) -> Sequence[Kind]:
 WITH_PLAIN = Traits(adds=True)
 
 
+def _added(use: Use) -> Shape:
+    """As many polynomials as the sum has."""
+    return shape_of(use, polys=use.stated.degree + 1)
+
+
 def _of_two(name: str, line: str, traits: Traits, meaning: Meaning, error: Error) -> Record:
     return Record(
         name=name,
@@ -36,6 +44,12 @@ def _of_two(name: str, line: str, traits: Traits, meaning: Meaning, error: Error
         rule=_sum,
         meaning=meaning,
         error=each(error),
+        work={name: pointwise},
+        parts=one_part(name, _added),
+        counts=counted(additions=1),
+        keys=no_keys,
+        scratch=no_scratch,
+        reuse=in_place,
     )
 
 
@@ -64,6 +78,12 @@ NEG = Record(
     rule=lambda use: use.operands,
     meaning=lambda _run, _use, a: -a,
     error=kept,
+    work={"neg": pointwise},
+    parts=one_part("neg", shape_of),
+    counts=counted(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=in_place,
 )
 
 
@@ -81,7 +101,19 @@ ADD_INT = Record(
     rule=_over_q,
     meaning=lambda run, use, a: a + run.integer(use.immediate[0], use.stated.scale),
     error=each(lambda errors, use, a: errors.add_integer(use, a)),
+    work={"add_int": pointwise},
+    parts=one_part("add_int", shape_of),
+    counts=counted(additions=1),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=in_place,
 )
+
+
+def _additions(use: Use) -> int:
+    return vectors_of(use.operands[0]) - use.immediate[0]
+
+
 SUM = Record(
     name="sum",
     line="neighbours of an array added up, in groups",
@@ -91,6 +123,12 @@ SUM = Record(
     rule=lambda use: (summed(use.operands[0], use.immediate[0]),),
     meaning=lambda _run, use, a: sum_vectors(a, use.immediate[0]),
     error=lambda errors, use, a: added_up(errors, a, use.immediate[0]),
+    work=NO_WORK,
+    parts=lambda use: (Part("add", _added(use), _additions(use)),),
+    counts=lambda use: {"additions": _additions(use)},
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=lambda use, lent, a: a[:: len(a) // use.immediate[0]] if lent else None,
 )
 
 RECORDS = (ADD, SUB, ADD_PLAIN, SUB_PLAIN, NEG, ADD_INT, SUM)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind
+from latticework.instructions.parts import counted, each_key, no_keys, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
 from latticework.instructions.record import BOTH, ORDINARY, Record
 from latticework.instructions.rules import QP, Q, lowered, require_key, require_switchable
+from latticework.instructions.shapes import chain_of, lifted_rows, moving, q_limbs, switching, vectors_made
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import each, kept
+from latticework.instructions.work import Shape, Work, add_work, decompose, divide, multiply_by_key
 from latticework.packing.arrays import apply_galois
 from latticework.packing.keys import KeySpec
 
@@ -30,6 +33,12 @@ HOIST = Record(
     rule=_hoisted,
     meaning=lambda _run, _use, a: a,
     error=kept,
+    work={"hoist": decompose},
+    parts=one_part("hoist", switching),
+    counts=counted(hoists=1),
+    keys=no_keys,
+    scratch=lambda use, _stored: q_limbs(chain_of(use), use.operands[0]),
+    reuse=own_rows,
 )
 
 
@@ -44,6 +53,19 @@ def turned(a: Slots, key: KeySpec) -> Slots:
     return apply_galois(a, key.galois_element) if key.kind == "galois" else a
 
 
+def _switch_counts(use: Use) -> Mapping[str, int]:
+    """A rotation or a relinearisation, and the rescale where its division goes down levels."""
+    (source, key), result, vectors = use.operands, use.stated, vectors_made(use)
+    counts = {"key_switches": vectors, "rotations" if key.kind == "galois" else "relinearizations": vectors}
+    takes_levels = isinstance(source, CipherKind) and result.level < source.level
+    return counts | {"rescales": vectors} if takes_levels else counts
+
+
+def rows_of_sums(shape: Shape, sums: int, *, stored: bool) -> int:
+    """Rows of so many sums of two polynomials over QP, and of the digits themselves where they are not stored."""
+    return 2 * sums * shape.rows + (0 if stored else shape.q_limbs + lifted_rows(shape))
+
+
 KEY_PRODUCT = Record(
     name="key_product",
     line="digits times a key: rotated, conjugated or relinearised, over QP",
@@ -53,7 +75,25 @@ KEY_PRODUCT = Record(
     rule=_over_qp,
     meaning=lambda run, use, a, key: turned(run.with_key_noise(a, use.operands[0]), key),
     error=each(lambda errors, use, a, key: errors.key_product(use, a, key)),
+    work={"key_product": multiply_by_key},
+    parts=one_part("key_product", switching),
+    counts=_switch_counts,
+    keys=each_key,
+    scratch=lambda use, stored: rows_of_sums(switching(use), 1, stored=stored),
+    reuse=own_rows,
 )
+
+
+def _division_counts(use: Use) -> Mapping[str, int]:
+    return {"mod_downs" if use.operands[0].basis else "rescales": vectors_made(use)}
+
+
+def _division_scratch(use: Use, _stored: bool) -> int:
+    """The operand in coefficients."""
+    shape = moving(use)
+    return shape.polys * shape.rows
+
+
 MOD_DOWN = Record(
     name="mod_down",
     line="a ciphertext divided by P, or by primes of levels, or both",
@@ -63,6 +103,12 @@ MOD_DOWN = Record(
     rule=lambda use: (lowered(use, use.operands[0], strict=use.operands[0].basis == Q),),
     meaning=lambda run, use, a: run.with_rounding(a, use.stated, use.stated.degree),
     error=each(lambda errors, use, a: errors.mod_down(use, a)),
+    work={"mod_down": divide},
+    parts=one_part("mod_down", moving),
+    counts=_division_counts,
+    keys=no_keys,
+    scratch=_division_scratch,
+    reuse=own_rows,
 )
 
 
@@ -77,6 +123,20 @@ def _switch(run: Machine, use: Use, a: Slots, key: KeySpec) -> Slots:
     return turned(run.with_rounding(run.with_key_noise(a, use.operands[0]), use.stated, 1), key)
 
 
+def switch_work(shape: Shape) -> Work:
+    """Decomposed, multiplied by the key, and divided."""
+    last = replace(shape, polys=2, target=shape.kept)
+    return add_work(decompose(shape), multiply_by_key(shape), divide(last))
+
+
+def rows_of_switch(shape: Shape) -> int:
+    """The result exists only at the end, in the division."""
+    result, product = 2 * shape.kept, 2 * shape.rows
+    before = shape.q_limbs + lifted_rows(shape) + 2 * product
+    closing = shape.q_limbs + product + 2 * shape.p_limbs + 2 * result
+    return max(before, closing) - result
+
+
 ROTATE = Record(
     name="rotate",
     line="a key switch that rotates or conjugates; its division may go down levels",
@@ -86,6 +146,12 @@ ROTATE = Record(
     rule=lambda use: _switched(use, "galois", 1),
     meaning=_switch,
     error=each(lambda errors, use, a, key: errors.key_switch(use, a, key)),
+    work={"rotate": switch_work},
+    parts=one_part("rotate", switching),
+    counts=_switch_counts,
+    keys=each_key,
+    scratch=lambda use, _stored: rows_of_switch(switching(use)),
+    reuse=own_rows,
 )
 RELINEARIZE = Record(
     name="relinearize",
@@ -96,6 +162,12 @@ RELINEARIZE = Record(
     rule=lambda use: _switched(use, "relin", 2),
     meaning=_switch,
     error=each(lambda errors, use, a, key: errors.key_switch(use, a, key)),
+    work={"relinearize": switch_work},
+    parts=one_part("relinearize", switching),
+    counts=_switch_counts,
+    keys=each_key,
+    scratch=lambda use, _stored: rows_of_switch(switching(use)),
+    reuse=own_rows,
 )
 
 RECORDS = (HOIST, KEY_PRODUCT, MOD_DOWN, ROTATE, RELINEARIZE)

@@ -2,7 +2,7 @@
 
 What is computed on the way is a *domain*: slot vectors (simulation), error bounds, noise, buffers, prices. A domain
 says what one instruction makes of its operands (`step`), and may say how often a loop's body is followed (`loop`),
-which branch is (`branch`), and listen to registers (`hold`, `drop`) and places (`visit`).
+which branch is (`branch`), and listen to registers (`hold`, `drop`) and places (`visit`, `leave`).
 
 To make a domain: derive from `Domain`, write `step`, and take what each instruction does from a field of its record,
 so that the domain itself names no opcode; a new field goes to `Record`, and all records then have to have it.
@@ -52,9 +52,12 @@ class Domain:
         """What an instruction makes of its operands: a value for each result."""
         raise NotImplementedError
 
-    def loop(self, _site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[Any]:
+    def loop(self, site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[Any]:
         """A counted loop, turn by turn."""
+        limit = site.instruction.immediate[1]
         assert trips is not None
+        if not 0 <= trips <= limit:
+            raise RangeError(f"for: the trip count is {trips}; this plan allows 0 to {limit}")
         for turn in range(trips):
             carried = body(turn, carried)
         return carried
@@ -73,6 +76,9 @@ class Domain:
 
     def visit(self, site: Site) -> None:
         """An instruction comes next."""
+
+    def leave(self, site: Site) -> None:
+        """An instruction is done, and so are the values that it read for the last time."""
 
 
 class Walk:
@@ -96,6 +102,8 @@ class Walk:
             instruction, record = site.instruction, site.record
             operands = [registers[operand.register] for operand in instruction.operands]
             if record is YIELD:
+                self.release(instruction)
+                domain.leave(site)
                 return operands
             if site.use.blocks:  # whose values end inside
                 self.release(instruction)
@@ -113,6 +121,7 @@ class Walk:
                     raise
                 raise type(error)(error.message, at=self.code.locations[instruction.location]) from None
             self.release(instruction)
+            domain.leave(site)
         raise AssertionError(f"block {number} does not end in yield")
 
     def release(self, instruction: Instruction) -> None:
@@ -124,9 +133,7 @@ class Walk:
 
     def loop(self, site: Site, trips: int | None, carried: Sequence[Any]) -> list[Any]:
         """The meaning of a counted loop."""
-        block, limit = site.instruction.immediate
-        if trips is not None and not 0 <= trips <= limit:
-            raise RangeError(f"for: the trip count is {trips}; this plan allows 0 to {limit}")
+        block = site.instruction.immediate[0]
 
         def body(turn: int | None, values: Sequence[Any]) -> list[Any]:
             return self.run(block, [turn, *values])
@@ -134,8 +141,14 @@ class Walk:
         return list(self.domain.loop(site, trips, carried, body))
 
     def branch(self, site: Site, condition: int | None, operands: Sequence[Any]) -> list[Any]:
-        """The meaning of a branch."""
-        then, otherwise = (partial(self.run, block, operands) for block in site.instruction.immediate)
+        """The meaning of a branch; what one of both uses up, the other one has too."""
+        held = dict(self.registers)
+
+        def follow(block: int) -> list[Any]:
+            self.registers.update(held)
+            return self.run(block, operands)
+
+        then, otherwise = (partial(follow, block) for block in site.instruction.immediate)
         return list(self.domain.branch(site, condition, then, otherwise))
 
     def sites(self, number: int) -> list[Site]:

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from math import log2
 
 from latticework.errors import SecurityError
-from latticework.ir import Module, Op
+from latticework.instructions.code import Executable
+from latticework.instructions.walk import Domain, Walk
+from latticework.ir import Module
 from latticework.packing.keys import (
     KINDS,
     KeyManifest,
@@ -15,7 +17,6 @@ from latticework.packing.keys import (
     KeyUse,
     conjugation_element,
     galois_element,
-    serving_key,
 )
 from latticework.params import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.words.figures import over
@@ -52,21 +53,17 @@ def _in_order(specs: Iterable[KeySpec]) -> tuple[KeySpec, ...]:
     return tuple(sorted(specs, key=lambda k: (KINDS.index(k.kind), k.galois_element, k.track)))
 
 
-def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> KeyManifest:
-    """The manifest of a module's keys, each checked by itself against the security table.
+def manifest(code: Executable, chain: ModulusChain) -> KeyManifest:
+    """The manifest of the keys of code, each checked by itself against the security table.
 
     raises  SecurityError naming the key whose modulus is too long
     """
-    uses: Counter[KeySpec] = Counter()
-    for op in module.walk():
-        if op.name == "key.demand":
-            products = sum(_num_products(reader, place) for reader, place in op.result.uses)
-            uses[keys[serving_key(op.attrs["spec"], keys, chain.covers)]] += products
+    uses = _products(code, chain)
     steps = steps_by_element(chain)
     dense_limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
     sparse_limit = sparse_modulus_limit_bits(chain.ring_degree, chain.security_bits)
     bits = []
-    for key in keys:
+    for key in code.keys:
         limit = sparse_limit if key.kind == "to_sparse" else dense_limit
         bits.append(sum(log2(p) for p in chain.limb_primes(_rows(key, chain)[1])))
         if not chain.insecure and (limit is None or bits[-1] > limit):
@@ -75,19 +72,22 @@ def manifest(module: Module, keys: tuple[KeySpec, ...], chain: ModulusChain) -> 
                 f"N={chain.ring_degree}; {chain.security_bits}-bit security allows {limit}; use a larger ring_degree"
             )
     return KeyManifest(
-        tuple(KeyUse(k, steps.get(k.galois_element), uses[k]) for k in keys),
-        tuple(stored_bytes(k, chain) for k in keys),
-        tuple(resident_bytes(k, chain) for k in keys),
+        tuple(KeyUse(k, steps.get(k.galois_element), uses[k]) for k in code.keys),
+        tuple(stored_bytes(k, chain) for k in code.keys),
+        tuple(resident_bytes(k, chain) for k in code.keys),
         tuple(bits),
         dense_limit,
     )
 
 
-def _num_products(op: Op, place: int) -> int:
-    """Products that an operation makes with the key that is this operand: one for each ciphertext of an array."""
-    if op.name == "rlwe.map_sums":
-        return sum(baby == place for _, baby in op.attrs["sums"].products.switches())
-    return max((int(getattr(v.type, "count", 1)) for v in op.results), default=1)
+def _products(code: Executable, chain: ModulusChain) -> Counter[KeySpec]:
+    """Products with each key, of all instructions once."""
+    walk, products = Walk(code, chain, Domain()), Counter[KeySpec]()
+    for number in range(len(code.blocks)):
+        for site in walk.sites(number):
+            for place, times in site.record.keys(site.use).items():
+                products[site.use.operands[place]] += times
+    return products
 
 
 def _rows(key: KeySpec, chain: ModulusChain) -> tuple[int, tuple[int, ...]]:

@@ -12,7 +12,7 @@ from math import ceil, sqrt
 from typing import Any, Protocol
 
 from latticework.cost import CostModel
-from latticework.cost.work import Shape as WorkShape
+from latticework.cost import Shape as WorkShape
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Builder, Module, Op, Value, kind_key
 from latticework.layout.assign import Placement

@@ -13,8 +13,8 @@ from typing import Any
 
 from latticework import _core
 from latticework.cost import CostModel, parse_table
-from latticework.cost.work import Shape
 from latticework.errors import UserError
+from latticework.instructions.work import Shape
 from latticework.machine.describe import commit, default_backend, describe_machine
 from latticework.machine.operations import MeasuredChain, operation_times
 from latticework.machine.operations_bfv import bfv_times

@@ -10,10 +10,11 @@ from math import log2
 import numpy as np
 
 from latticework.analysis.bounds import Magnitude, predict
+from latticework.analysis.estimate import estimate
 from latticework.analysis.noise import output_budgets
-from latticework.cost import CostModel, client_costs, estimate
-from latticework.cost.shapes import stored_bytes
-from latticework.cost.trips import instructions_run
+from latticework.analysis.trips import instructions_run
+from latticework.cost import CostModel, client_costs
+from latticework.cost.client import stored_bytes
 from latticework.errors import UnsupportedError
 from latticework.packing.keys import KeyUse
 from latticework.packing.pack import PackMap

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from latticework.cost import ClientCosts, Estimate
+from latticework.analysis.estimate import Estimate
+from latticework.cost import ClientCosts
 from latticework.packing.pack import PackMap
 from latticework.plan.circuits import CircuitRecord
 from latticework.plan.schema import Scores

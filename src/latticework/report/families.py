@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from latticework.instructions import record
+from latticework.instructions.table import RECORDS
+
 ENCODE = "encode"  # in the first run only
-FAMILIES = ("switch", "divide", "product", "plain", "add", "other")
+FAMILIES = tuple(family for family in record.FAMILIES if family != ENCODE)
 LABELS = {
     "switch": "key switching",
     "divide": "rescale, mod down",
@@ -12,17 +15,8 @@ LABELS = {
     "add": "addition",
     "other": "other",
 }
-_MEMBERS = {
-    "switch": ("hoist", "key_product", "rotate", "relinearize", "diag_sums", "map_sums", "to_sparse", "mod_raise"),
-    "divide": ("mod_down",),
-    "product": ("mul", "square", "dot", "mul_relinearize"),
-    "plain": ("mul_plain", "mul_int", "mul_monomial", "extend"),
-    "add": ("add", "sub", "neg", "sum", "add_plain", "sub_plain", "add_int"),
-    ENCODE: ("encode",),
-}
-_FAMILY = {op: family for family, members in _MEMBERS.items() for op in members}
 
 
 def family_of(op: str) -> str:
     """The family of an opcode."""
-    return _FAMILY.get(op, "other")
+    return RECORDS[op].family

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from latticework.cost import Estimate
-from latticework.cost.estimate import Step
+from latticework.analysis.estimate import Estimate
+from latticework.analysis.steps import Step
 from latticework.plan.placing import INPUT
 from latticework.plan.schema import Plan, SourceLocation
 from latticework.report.data import Line, Moment, Operation

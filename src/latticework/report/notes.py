@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from latticework.cost import CostModel, Estimate
+from latticework.analysis.estimate import Estimate
+from latticework.cost import CostModel
 from latticework.plan.schema import ClientSpec, Plan
 from latticework.report.lines import where_text
 from latticework.report.quantities import real

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import isfinite
 
-from latticework.cost import ClientCosts, Estimate, OperationCounts
+from latticework.analysis.estimate import Estimate, OperationCounts
+from latticework.cost import ClientCosts
 from latticework.report.data import (
     ApproximationRow,
     Contents,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from latticework.analysis.estimate import estimate
 from latticework.approx.intervals import Interval, intersection
 from latticework.circuit.graph import MUL
 from latticework.circuit.ranges import bits_that_hold, fits, overflowing
@@ -28,7 +29,6 @@ from latticework.compiler.circuits.samples import circuit_samples, with_ranges
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stages import TracedProgram, Vectors
-from latticework.cost import estimate
 from latticework.errors import LevelError, RangeWarning, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.integers.facts import ASSUMED

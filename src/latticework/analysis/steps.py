@@ -1,0 +1,119 @@
+"""Prices as a domain: every instruction once, with all its runs together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from latticework.analysis.trips import Once, Trips
+from latticework.cost import CostModel, Shape, Work, work
+from latticework.instructions.kinds import CipherKind, DigitsKind, Kind, PlainKind
+from latticework.instructions.walk import Site
+from latticework.instructions.work import Part, add_work
+from latticework.plan.schema import Plan
+
+ENCODE = "encode"  # what steps are called that only the first run has
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction of the code in the order it first runs, with all its runs together.
+
+    op       its name; encodings that it makes have a step of their own before it
+    level    of its result; None where it has none
+    seconds  predicted for all runs; an encoding is counted once, for it is cached
+    counts   operations of all runs, by the names of `OperationCounts`;  keys  products with each key, by its number
+    trips    how often the loops around it turn
+    """
+
+    block: int
+    place: int
+    op: str
+    location: int
+    level: int | None
+    seconds: float
+    work: Work
+    counts: Mapping[str, int]
+    keys: Mapping[int, int]
+    trips: int = 1
+
+
+class Steps(Once):
+    """Prices each instruction by how often it runs; of two branches it counts the slower.
+
+    constants  rows of all different encodings, by number and type
+    """
+
+    def __init__(self, plan: Plan, trips: Trips, model: CostModel) -> None:
+        super().__init__(plan, trips)
+        self.model = model
+        self.found: list[Step] = []
+        self.constants: dict[tuple[int, Kind], int] = {}
+        self._prices: dict[tuple[str, Shape], float] = {}
+        self._encoded: set[tuple[int, Kind]] = set()
+
+    def visit(self, site: Site) -> None:
+        """One instruction, priced; its encodings before it."""
+        record, use = site.record, site.use
+        parts = record.parts(use)
+        encodings = [part for part in parts if part.once]
+        if encodings:
+            paid = self._first(site, encodings)
+            counts = {"encodes": paid * sum(part.number for part in encodings)}
+            self.found.append(self._step(site, ENCODE, encodings, paid, counts, {}))
+        repeated = [part for part in parts if not part.once]
+        if repeated or not encodings:
+            numbers = [getattr(self.plan.kind(o.register), "key", None) for o in site.instruction.operands]
+            counts = {name: number * self.times for name, number in record.counts(use).items()}
+            keys: dict[int, int] = {}
+            for place, number in record.keys(use).items():
+                key = numbers[place]
+                assert key is not None
+                keys[key] = keys.get(key, 0) + number * self.times
+            self.found.append(self._step(site, record.name, repeated, self.times, counts, keys))
+
+    def branch(
+        self, site: Site, _condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
+    ) -> Sequence[None]:
+        """Both are followed, and the slower is kept."""
+        before, taken = self.found, []
+        for follow in (then, otherwise):
+            self.found = []
+            follow()
+            taken.append(self.found)
+        self.found = before + max(taken, key=lambda steps: sum(s.seconds for s in steps))
+        return [None] * len(site.instruction.results)
+
+    def _first(self, site: Site, encodings: Sequence[Part]) -> int:
+        """1 if this is where a constant is encoded first."""
+        constant = (site.use.immediate[0], site.use.stated)
+        self.constants[constant] = sum(part.shape.rows * part.number for part in encodings)
+        if self.times == 0 or constant in self._encoded:
+            return 0
+        self._encoded.add(constant)
+        return 1
+
+    def _step(
+        self, site: Site, op: str, parts: Sequence[Part], times: int, counts: Mapping[str, int], keys: Mapping[int, int]
+    ) -> Step:
+        """What some parts of an instruction take in so many runs."""
+        paid = [(part, part.number * times) for part in parts]
+        units = ({unit: n * number for unit, n in work(part.operation, part.shape).items()} for part, number in paid)
+        seconds = sum((number * self._price(part.operation, part.shape) for part, number in paid), 0.0)
+        place = site.block, site.place, op, site.instruction.location, _level(site)
+        return Step(*place, seconds, add_work(*units), counts, keys, self.times)
+
+    def _price(self, op: str, shape: Shape) -> float:
+        """Seconds of one operation."""
+        if (op, shape) not in self._prices:
+            self._prices[op, shape] = self.model.seconds(op, shape)
+        return self._prices[op, shape]
+
+
+def _level(site: Site) -> int | None:
+    """Level of the result."""
+    for kind in site.use.results:
+        if isinstance(kind, CipherKind | DigitsKind | PlainKind):
+            return kind.level
+    return None

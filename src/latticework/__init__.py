@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
         Program,
         avg_pool2d,
         bits,
-        circuit,
         conv1d,
         conv2d,
         exp,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
         maximum,
         minimum,
         polynomial,
-        program,
         relu,
         scalar,
         select,
@@ -47,7 +45,9 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
         vector,
     )
     from latticework.frontend.annotations import Array, Number
+    from latticework.frontend.circuit import circuit
     from latticework.frontend.functions import approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
+    from latticework.frontend.program import program
     from latticework.model import Model, load
     from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
     from latticework.techniques import Techniques
@@ -58,12 +58,14 @@ _PACKAGES = ("bfv", "ckks")
 _HOMES = {
     "compiler.compile": ("compile",),
     "frontend": (
-        "Circuit", "Index", "Program", "Secret", "avg_pool2d", "bits", "circuit", "conv1d", "conv2d", "exp", "for_loop",
-        "gelu", "isin", "matrix", "maximum", "minimum", "polynomial", "program", "relu", "scalar", "select", "sigmoid",
+        "Circuit", "Index", "Program", "Secret", "avg_pool2d", "bits", "conv1d", "conv2d", "exp", "for_loop",
+        "gelu", "isin", "matrix", "maximum", "minimum", "polynomial", "relu", "scalar", "select", "sigmoid",
         "square", "sum_pool2d", "table", "tanh", "vector",
     ),
     "frontend.annotations": ("Array", "Number"),
+    "frontend.circuit": ("circuit",),
     "frontend.functions": ("approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
+    "frontend.program": ("program",),
     "model": ("Model", "load"),
     "runtime": ("Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
     "techniques": ("Techniques",),

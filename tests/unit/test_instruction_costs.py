@@ -12,7 +12,7 @@ from latticework.analysis.memory import peak_value_bytes
 from latticework.analysis.trips import Trips, instructions_run
 from latticework.compiler.noisy_code import NoisyCode
 from latticework.cost import CostModel, work
-from latticework.instructions.code import Instruction, Operand, PlanBlock
+from latticework.instructions.code import Instruction, PlanBlock, RegisterOperand
 from latticework.instructions.shapes import row_bytes, vectors_of
 from latticework.instructions.table import RECORDS
 from latticework.instructions.walk import Domain, Walk
@@ -70,7 +70,7 @@ def branch_plan(**last):
     """`if n: rotate(x) + x else: -x`, x read from outside; reads in `last` are the last ones."""
     registers = (TOP, INDEX, GALOIS, TOP, TOP, TOP, TOP)
     turned = Instruction("rotate", 0, reads(0, 2), (3,))
-    added = Instruction("add", 0, (Operand(3, True), Operand(0, last.get("then", False))), (4,))
+    added = Instruction("add", 0, (RegisterOperand(3, True), RegisterOperand(0, last.get("then", False))), (4,))
     blocks = (
         PlanBlock(
             (0, 1),
@@ -84,7 +84,7 @@ def branch_plan(**last):
         PlanBlock(
             (),
             (
-                Instruction("neg", 0, (Operand(0, last.get("otherwise", False)),), (5,)),
+                Instruction("neg", 0, (RegisterOperand(0, last.get("otherwise", False)),), (5,)),
                 Instruction("yield", 0, reads(5), ()),
             ),
         ),
@@ -129,7 +129,7 @@ def test_a_sum_is_written_over_what_is_not_read_again():
         body = (
             Instruction("add", 0, reads(0, 0), (1,)),
             Instruction("neg", 0, reads(0), (2,)),
-            Instruction("add", 0, (Operand(1, last), Operand(2)), (3,)),
+            Instruction("add", 0, (RegisterOperand(1, last), RegisterOperand(2)), (3,)),
             Instruction("yield", 0, reads(3), ()),
         )
         plan = make_plan((TOP,) * 4, [PlanBlock((0,), body)])
@@ -153,7 +153,10 @@ class Ends(Domain):
 
 
 def test_values_end_before_an_instruction_is_left_and_at_the_end_of_blocks():
-    body = (Instruction("neg", 0, (Operand(0, True),), (1,)), Instruction("yield", 0, (Operand(1, True),), ()))
+    body = (
+        Instruction("neg", 0, (RegisterOperand(0, True),), (1,)),
+        Instruction("yield", 0, (RegisterOperand(1, True),), ()),
+    )
     plan, ends = make_plan((TOP, TOP), [PlanBlock((0,), body)]), Ends()
     assert Walk(plan, CHAIN, ends).run(0, ["x"]) == ["neg"]
     assert ends.seen == [0, "neg", 1, "yield"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from latticework.instructions import record
+from latticework.instructions.record import FAMILIES as ALL
 from latticework.instructions.table import RECORDS
 
 ENCODE = "encode"  # in the first run only
-FAMILIES = tuple(family for family in record.FAMILIES if family != ENCODE)
+FAMILIES = tuple(family for family in ALL if family != ENCODE)
 LABELS = {
     "switch": "key switching",
     "divide": "rescale, mod down",

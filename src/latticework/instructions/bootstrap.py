@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from latticework.errors import IrError, LevelError
 from latticework.instructions.kinds import MAIN, SPARSE, Kind, level_text, place_text
-from latticework.instructions.parts import counted, each_key, one_part, own_rows
+from latticework.instructions.parts import count_each, each_key, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
 from latticework.instructions.record import CKKS, ORDINARY, Record, Traits
 from latticework.instructions.rules import QP, require_key, require_switchable
-from latticework.instructions.shapes import chain_of, moving, switching
+from latticework.instructions.shapes import chain_of, shape_of_move, shape_of_switch
 from latticework.instructions.switches import rows_of_switch
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import unknown_error
@@ -30,7 +30,7 @@ def _under_sparse(use: Use) -> Sequence[Kind]:
 
 
 def _of_one_special_prime(use: Use) -> Shape:
-    return switching(use, p_limbs=1)
+    return shape_of_switch(use, p_limbs=1)
 
 
 def _sparse_work(shape: Shape) -> Work:
@@ -48,7 +48,7 @@ TO_SPARSE = Record(
     error=unknown_error("to_sparse"),
     work={"to_sparse": _sparse_work},
     parts=one_part("to_sparse", _of_one_special_prime),
-    counts=counted(),
+    counts=count_each(),
     keys=each_key,
     scratch=lambda use, _stored: rows_of_switch(_of_one_special_prime(use)),
     reuse=own_rows,
@@ -79,8 +79,8 @@ def _raise(run: Machine, use: Use, a: Slots, _key: KeySpec) -> Slots:
     return run.with_raised_noise(raised, after, factor)
 
 
-def _raising(use: Use) -> Shape:
-    return moving(use, p_limbs=len(chain_of(use).special))
+def _shape_of_raise(use: Use) -> Shape:
+    return shape_of_move(use, p_limbs=len(chain_of(use).special))
 
 
 def _raise_work(shape: Shape) -> Work:
@@ -100,10 +100,10 @@ MOD_RAISE = Record(
     meaning=_raise,
     error=unknown_error("mod_raise"),
     work={"mod_raise": _raise_work},
-    parts=one_part("mod_raise", _raising),
-    counts=counted(),
+    parts=one_part("mod_raise", _shape_of_raise),
+    counts=count_each(),
     keys=each_key,
-    scratch=lambda use, _stored: 4 * _raising(use).rows,
+    scratch=lambda use, _stored: 4 * _shape_of_raise(use).rows,
     reuse=own_rows,
 )
 

@@ -8,7 +8,7 @@ from math import log2
 from latticework.errors import IrError
 from latticework.instructions.control import control
 from latticework.instructions.kinds import AddendKind, CipherKind, Kind, PlainKind
-from latticework.instructions.parts import counted, no_keys, no_scratch, of_scheme, one_part, own_rows
+from latticework.instructions.parts import count_each, no_keys, no_scratch, of_scheme, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
 from latticework.instructions.record import BOTH, ORDINARY, Record, Traits
 from latticework.instructions.shapes import chain_of, q_limbs, shape_of
@@ -64,7 +64,7 @@ def _encodings(use: Use) -> Sequence[Part]:
     return (encoding(use, shape, kind.count),)
 
 
-def _embedded(shape: Shape) -> Work:
+def _encoding_work(shape: Shape) -> Work:
     """One transform of as many slots as there are different ones, and all rows from coefficients."""
     half = shape.ring_degree // 2
     share = shape.slots * max(log2(shape.slots), 1.0) / (half * log2(half)) if shape.slots else 0.0
@@ -81,11 +81,11 @@ ENCODE = Record(
     meaning=_encode,
     error=lambda errors, use: errors.encoded(use.constants[use.immediate[0]], use.stated.scale),
     work={
-        "encode": _embedded,
+        "encode": _encoding_work,
         "bfv.encode": lambda shape: {"pointwise": shape.rows, "ntt": 1 + shape.rows},
     },
     parts=_encodings,
-    counts=counted(),
+    counts=count_each(),
     keys=no_keys,
     scratch=no_scratch,
     reuse=own_rows,
@@ -102,7 +102,7 @@ TRIVIAL = Record(
     error=each(lambda errors, use, a: errors.trivial(use, a)),
     work={"trivial": pointwise},
     parts=one_part("trivial", shape_of),
-    counts=counted(),
+    counts=count_each(),
     keys=no_keys,
     scratch=no_scratch,
     reuse=own_rows,

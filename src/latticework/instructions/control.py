@@ -10,7 +10,7 @@ from typing import Any
 
 from latticework.errors import IrError
 from latticework.instructions.kinds import IndexKind, Kind
-from latticework.instructions.parts import counted, no_keys, no_parts, no_scratch
+from latticework.instructions.parts import count_each, no_keys, no_parts, no_scratch
 from latticework.instructions.record import BOTH, CONTROL, Meaning, Record, Rule, Traits, walked
 from latticework.instructions.use import Use
 from latticework.instructions.work import NO_WORK
@@ -75,7 +75,7 @@ def control(name: str, line: str, rule: Rule, meaning: Meaning, traits: Traits =
         error=walked,
         work=NO_WORK,
         parts=no_parts,
-        counts=counted(),
+        counts=count_each(),
         keys=no_keys,
         scratch=no_scratch,
         reuse=walked,

@@ -15,7 +15,7 @@ from latticework.instructions.parts import each_key, one_part, own_rows
 from latticework.instructions.protocols import Errors, Machine, Slots
 from latticework.instructions.record import BOTH, ORDINARY, Record
 from latticework.instructions.rules import QP, Q, met, require_key, require_scale, require_switchable
-from latticework.instructions.shapes import shape_of, switching, vectors_made
+from latticework.instructions.shapes import shape_of, shape_of_switch, vectors_made
 from latticework.instructions.switches import rows_of_sums, turned
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import Array, together
@@ -78,7 +78,7 @@ def _diagonal_errors(errors: Errors, use: Use, value: Array, *rest: Array | KeyS
 
 def _diagonals(use: Use) -> Shape:
     num_keys, num_giants, *pairs = use.immediate
-    return switching(use, keys=num_keys, sums=num_giants, terms=len(pairs) // 2)
+    return shape_of_switch(use, keys=num_keys, sums=num_giants, terms=len(pairs) // 2)
 
 
 def _inner_sums(shape: Shape) -> Work:
@@ -104,7 +104,9 @@ DIAG_SUMS = Record(
     parts=one_part("diag_sums", _diagonals),
     counts=_diagonal_counts,
     keys=each_key,
-    scratch=lambda use, stored: rows_of_sums(switching(use), 2, stored=stored),  # of a copy, also before it is turned
+    scratch=lambda use, stored: rows_of_sums(
+        shape_of_switch(use), 2, stored=stored
+    ),  # of a copy, also before it is turned
     reuse=own_rows,
 )
 
@@ -155,14 +157,14 @@ def _products(use: Use) -> Products:
     return sums.products
 
 
-def _mapping(use: Use) -> Shape:
+def _shape_of_map(use: Use) -> Shape:
     """Keys are only multiplied by over QP."""
-    return switching(use) if use.stated.basis == QP else shape_of(use)
+    return shape_of_switch(use) if use.stated.basis == QP else shape_of(use)
 
 
 def _map_parts(use: Use) -> Sequence[Part]:
     """Every product has its plaintext; each input is decomposed and has sums of its own."""
-    sums, shape = use.constants[use.immediate[0]], _mapping(use)
+    sums, shape = use.constants[use.immediate[0]], _shape_of_map(use)
     assert isinstance(sums, MapSums)
     products = sums.products
     plain = Shape(shape.ring_degree, shape.q_limbs, shape.p_limbs, slots=sums.map.slots)
@@ -195,7 +197,7 @@ def _map_counts(use: Use) -> Mapping[str, int]:
 
 def _map_scratch(use: Use, _stored: bool) -> int:
     """The sums of one input, before they are added to those of the others."""
-    return rows_of_sums(_mapping(use), 2 + use.stated.count, stored=False)
+    return rows_of_sums(_shape_of_map(use), 2 + use.stated.count, stored=False)
 
 
 MAP_SUMS = Record(

@@ -10,11 +10,11 @@ import numpy as np
 
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.instructions.kinds import CipherKind, Kind, level_text
-from latticework.instructions.parts import counted, first_rows, no_keys, no_parts, no_scratch, one_part, own_rows
+from latticework.instructions.parts import count_each, first_rows, no_keys, no_parts, no_scratch, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
 from latticework.instructions.record import BOTH, CKKS, ORDINARY, Record
 from latticework.instructions.rules import QP, RESCALE, met, require_down, require_q, require_scale
-from latticework.instructions.shapes import moving, shape_of
+from latticework.instructions.shapes import shape_of, shape_of_move
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import each, kept
 from latticework.instructions.work import NO_WORK, pointwise
@@ -36,8 +36,8 @@ DROP_LEVEL = Record(
     meaning=lambda _run, _use, a: a,
     error=kept,
     work={"drop_level": lambda shape: {"pointwise": shape.polys * (shape.kept + shape.p_limbs)}},
-    parts=one_part("drop_level", moving),
-    counts=counted(),
+    parts=one_part("drop_level", shape_of_move),
+    counts=count_each(),
     keys=no_keys,
     scratch=no_scratch,
     reuse=first_rows,
@@ -72,7 +72,7 @@ RELABEL = Record(
     error=each(lambda errors, use, a: errors.reread(use, a)),
     work=NO_WORK,
     parts=no_parts,
-    counts=counted(),
+    counts=count_each(),
     keys=no_keys,
     scratch=no_scratch,
     reuse=first_rows,
@@ -95,7 +95,7 @@ EXTEND = Record(
     error=kept,
     work={"extend": pointwise},
     parts=one_part("extend", shape_of),
-    counts=counted(),
+    counts=count_each(),
     keys=no_keys,
     scratch=no_scratch,
     reuse=own_rows,
@@ -120,7 +120,7 @@ TAKE = Record(
     error=lambda _errors, use, a: tuple([a[number] for number in use.immediate]),
     work=NO_WORK,
     parts=no_parts,
-    counts=counted(),
+    counts=count_each(),
     keys=no_keys,
     scratch=no_scratch,
     reuse=lambda use, _lent, a: tuple([a[number] for number in use.immediate]),
@@ -150,7 +150,7 @@ CONCAT = Record(
     error=lambda _errors, _use, *arrays: tuple([item for array in arrays for item in array]),
     work=NO_WORK,
     parts=no_parts,
-    counts=counted(),
+    counts=count_each(),
     keys=no_keys,
     scratch=no_scratch,
     reuse=lambda _use, _lent, *arrays: tuple(chain.from_iterable(arrays)),

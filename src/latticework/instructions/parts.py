@@ -40,7 +40,7 @@ def no_parts(_use: Use) -> Sequence[Part]:
     return ()
 
 
-def counted(**numbers: int) -> Callable[[Use], Mapping[str, int]]:
+def count_each(**numbers: int) -> Callable[[Use], Mapping[str, int]]:
     """So many for each ciphertext that is made."""
 
     def counts(use: Use) -> Mapping[str, int]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from latticework.errors import IrError
 from latticework.instructions.kinds import CipherKind, Kind, PlainKind
 from latticework.instructions.parts import (
-    counted,
+    count_each,
     each_key,
     in_place,
     no_keys,
@@ -23,11 +23,11 @@ from latticework.instructions.rules import met, product_of, require_key, summed
 from latticework.instructions.shapes import (
     b_limbs,
     chain_of,
-    lifted_rows,
-    multiplying,
     q_limbs,
+    rows_of_lifts,
     shape_of,
-    switching,
+    shape_of_product,
+    shape_of_switch,
     vectors_made,
     vectors_of,
 )
@@ -58,7 +58,7 @@ def _with_plain(use: Use) -> CipherKind:
 
 
 def _each_product(operation: str, use: Use) -> Sequence[Part]:
-    return (Part(of_scheme(operation, use), multiplying(use), vectors_made(use)),)
+    return (Part(of_scheme(operation, use), shape_of_product(use), vectors_made(use)),)
 
 
 def _tensor(shape: Shape) -> Work:
@@ -73,14 +73,14 @@ def _exact_tensor(shape: Shape, *, is_square: bool) -> Work:
     return add_work(ends, *[lift(q, b)] * 4, *[lift(b, q)] * 2)
 
 
-def _divided(shape: Shape, by: int) -> Work:
+def _divide_by(shape: Shape, by: int) -> Work:
     """One polynomial divided by some limbs, over Q."""
     return add_work(lift(by, shape.q_limbs), {"ntt": shape.q_limbs, "pointwise": shape.q_limbs})
 
 
 def _product_of_bfv(shape: Shape, *, is_square: bool) -> Work:
     """All three polynomials are divided by B."""
-    return add_work(_exact_tensor(shape, is_square=is_square), *[_divided(shape, shape.b_limbs)] * 3)
+    return add_work(_exact_tensor(shape, is_square=is_square), *[_divide_by(shape, shape.b_limbs)] * 3)
 
 
 def _product_scratch(use: Use, _stored: bool) -> int:
@@ -101,7 +101,7 @@ MUL = Record(
     error=each(lambda errors, use, a, b: errors.mul(use, a, b)),
     work={"mul": _tensor, "bfv.mul": lambda shape: _product_of_bfv(shape, is_square=False)},
     parts=lambda use: _each_product("mul", use),
-    counts=counted(ciphertext_products=1),
+    counts=count_each(ciphertext_products=1),
     keys=no_keys,
     scratch=_product_scratch,
     reuse=own_rows,
@@ -117,7 +117,7 @@ SQUARE = Record(
     error=each(lambda errors, use, a: errors.mul(use, a, a)),
     work={"square": _tensor, "bfv.square": lambda shape: _product_of_bfv(shape, is_square=True)},
     parts=lambda use: _each_product("square", use),
-    counts=counted(ciphertext_products=1),
+    counts=count_each(ciphertext_products=1),
     keys=no_keys,
     scratch=_product_scratch,
     reuse=own_rows,
@@ -133,7 +133,7 @@ MUL_PLAIN = Record(
     error=each(lambda errors, use, a, b: errors.mul_plain(use, a, b)),
     work={"mul_plain": pointwise},
     parts=one_part("mul_plain", shape_of),
-    counts=counted(plaintext_products=1),
+    counts=count_each(plaintext_products=1),
     keys=no_keys,
     scratch=no_scratch,
     reuse=in_place,
@@ -156,7 +156,7 @@ def _dot_error(errors: Errors, use: Use, a: Array, b: Array) -> Array:
 def _dot_parts(use: Use) -> Sequence[Part]:
     """A product for each pair; that they are added up costs no more."""
     operation = "mul_plain" if isinstance(use.operands[1], PlainKind) else of_scheme("mul", use)
-    return (Part(operation, multiplying(use), _pairs(use)),)
+    return (Part(operation, shape_of_product(use), _pairs(use)),)
 
 
 def _dot_counts(use: Use) -> Mapping[str, int]:
@@ -192,23 +192,23 @@ def _relinearized(use: Use) -> Sequence[Kind]:
     return (replace(product_of(a, b), degree=1),)
 
 
-def _multiplying_and_switching(use: Use) -> Shape:
-    return switching(use, b_limbs=b_limbs(chain_of(use), use.operands[0]))
+def _shape_of_both(use: Use) -> Shape:
+    return shape_of_switch(use, b_limbs=b_limbs(chain_of(use), use.operands[0]))
 
 
-def _relinearized_product(shape: Shape) -> Work:
+def _work_of_both(shape: Shape) -> Work:
     """The last polynomial is divided by B and switched; then one division by B and P ends the other two."""
     switched = replace(shape, polys=3)
-    both: Work = add_work({"ntt": 2 * shape.p_limbs}, *[_divided(shape, shape.b_limbs + shape.p_limbs)] * 2)
-    first = add_work(_exact_tensor(shape, is_square=False), _divided(shape, shape.b_limbs))
+    both: Work = add_work({"ntt": 2 * shape.p_limbs}, *[_divide_by(shape, shape.b_limbs + shape.p_limbs)] * 2)
+    first = add_work(_exact_tensor(shape, is_square=False), _divide_by(shape, shape.b_limbs))
     return add_work(first, decompose(switched), multiply_by_key(switched), both)
 
 
 def _relinearizing_scratch(use: Use, _stored: bool) -> int:
     """The product over Q, P and B while its last polynomial is switched."""
-    shape = _multiplying_and_switching(use)
+    shape = _shape_of_both(use)
     q, p, b = shape.q_limbs, shape.p_limbs, shape.b_limbs
-    return max(3 * q + 3 * p + 7 * b, 6 * q + 7 * p + 3 * b + lifted_rows(shape))
+    return max(3 * q + 3 * p + 7 * b, 6 * q + 7 * p + 3 * b + rows_of_lifts(shape))
 
 
 MUL_RELINEARIZE = Record(
@@ -220,9 +220,9 @@ MUL_RELINEARIZE = Record(
     rule=_relinearized,
     meaning=lambda run, _use, a, b, _key: run.product(a, b),
     error=each(lambda errors, use, a, b, _key: errors.mul_relinearize(use, a, b)),
-    work={"mul_relinearize": _relinearized_product},
-    parts=one_part("mul_relinearize", _multiplying_and_switching),
-    counts=counted(ciphertext_products=1, key_switches=1, relinearizations=1),
+    work={"mul_relinearize": _work_of_both},
+    parts=one_part("mul_relinearize", _shape_of_both),
+    counts=count_each(ciphertext_products=1, key_switches=1, relinearizations=1),
     keys=each_key,
     scratch=_relinearizing_scratch,
     reuse=own_rows,
@@ -249,7 +249,7 @@ MUL_INT = Record(
     error=each(lambda errors, use, a: errors.mul_integer(use, a)),
     work={"mul_int": pointwise},
     parts=one_part("mul_int", shape_of),
-    counts=counted(integer_products=1),
+    counts=count_each(integer_products=1),
     keys=no_keys,
     scratch=no_scratch,
     reuse=in_place,
@@ -282,7 +282,7 @@ MUL_MONOMIAL = Record(
     error=kept,
     work={"mul_monomial": lambda shape: {"ntt": shape.rows, "pointwise": shape.polys * shape.rows}},
     parts=one_part("mul_monomial", shape_of),
-    counts=counted(),
+    counts=count_each(),
     keys=no_keys,
     scratch=lambda use, _stored: shape_of(use).rows,
     reuse=in_place,

@@ -78,22 +78,22 @@ def shape_of(use: Use, **given: Any) -> Shape:
     return Shape(chain.ring_degree, **(held | given))
 
 
-def switching(use: Use, **given: Any) -> Shape:
+def shape_of_switch(use: Use, **given: Any) -> Shape:
     """The shape of one that decomposes its operand, or multiplies digits by keys."""
     chain, source = chain_of(use), use.operands[0]
     return shape_of(use, **({"p_limbs": len(chain.special), "digit_limbs": digit_limbs(chain, source)} | given))
 
 
-def moving(use: Use, **given: Any) -> Shape:
+def shape_of_move(use: Use, **given: Any) -> Shape:
     """The shape of one for which it counts where the result lies."""
     return shape_of(use, target=q_limbs(chain_of(use), use.stated), **given)
 
 
-def multiplying(use: Use) -> Shape:
+def shape_of_product(use: Use) -> Shape:
     """The shape of a product."""
     return shape_of(use, b_limbs=b_limbs(chain_of(use), use.operands[0]))
 
 
-def lifted_rows(shape: Shape) -> int:
+def rows_of_lifts(shape: Shape) -> int:
     """Rows of all digits outside their own limbs."""
     return sum(shape.rows - limbs for limbs in shape.digit_limbs)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from latticework.instructions.kinds import CipherKind, Kind
-from latticework.instructions.parts import counted, in_place, no_keys, no_scratch, one_part
+from latticework.instructions.parts import count_each, in_place, no_keys, no_scratch, one_part
 from latticework.instructions.protocols import Errors
 from latticework.instructions.record import BOTH, ORDINARY, Error, Meaning, Record, Traits
 from latticework.instructions.rules import RESCALE, met, require_q, require_scale, summed
@@ -29,7 +29,7 @@ def _sum(use: Use) -> Sequence[Kind]:
 WITH_PLAIN = Traits(adds=True)
 
 
-def _added(use: Use) -> Shape:
+def _shape_of_sum(use: Use) -> Shape:
     """As many polynomials as the sum has."""
     return shape_of(use, polys=use.stated.degree + 1)
 
@@ -45,8 +45,8 @@ def _of_two(name: str, line: str, traits: Traits, meaning: Meaning, error: Error
         meaning=meaning,
         error=each(error),
         work={name: pointwise},
-        parts=one_part(name, _added),
-        counts=counted(additions=1),
+        parts=one_part(name, _shape_of_sum),
+        counts=count_each(additions=1),
         keys=no_keys,
         scratch=no_scratch,
         reuse=in_place,
@@ -80,7 +80,7 @@ NEG = Record(
     error=kept,
     work={"neg": pointwise},
     parts=one_part("neg", shape_of),
-    counts=counted(),
+    counts=count_each(),
     keys=no_keys,
     scratch=no_scratch,
     reuse=in_place,
@@ -103,7 +103,7 @@ ADD_INT = Record(
     error=each(lambda errors, use, a: errors.add_integer(use, a)),
     work={"add_int": pointwise},
     parts=one_part("add_int", shape_of),
-    counts=counted(additions=1),
+    counts=count_each(additions=1),
     keys=no_keys,
     scratch=no_scratch,
     reuse=in_place,
@@ -124,7 +124,7 @@ SUM = Record(
     meaning=lambda _run, use, a: sum_vectors(a, use.immediate[0]),
     error=lambda errors, use, a: added_up(errors, a, use.immediate[0]),
     work=NO_WORK,
-    parts=lambda use: (Part("add", _added(use), _additions(use)),),
+    parts=lambda use: (Part("add", _shape_of_sum(use), _additions(use)),),
     counts=lambda use: {"additions": _additions(use)},
     keys=no_keys,
     scratch=no_scratch,

@@ -6,11 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind
-from latticework.instructions.parts import counted, each_key, no_keys, one_part, own_rows
+from latticework.instructions.parts import count_each, each_key, no_keys, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
 from latticework.instructions.record import BOTH, ORDINARY, Record
 from latticework.instructions.rules import QP, Q, lowered, require_key, require_switchable
-from latticework.instructions.shapes import chain_of, lifted_rows, moving, q_limbs, switching, vectors_made
+from latticework.instructions.shapes import (
+    chain_of,
+    q_limbs,
+    rows_of_lifts,
+    shape_of_move,
+    shape_of_switch,
+    vectors_made,
+)
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import each, kept
 from latticework.instructions.work import Shape, Work, add_work, decompose, divide, multiply_by_key
@@ -34,8 +41,8 @@ HOIST = Record(
     meaning=lambda _run, _use, a: a,
     error=kept,
     work={"hoist": decompose},
-    parts=one_part("hoist", switching),
-    counts=counted(hoists=1),
+    parts=one_part("hoist", shape_of_switch),
+    counts=count_each(hoists=1),
     keys=no_keys,
     scratch=lambda use, _stored: q_limbs(chain_of(use), use.operands[0]),
     reuse=own_rows,
@@ -63,7 +70,7 @@ def _switch_counts(use: Use) -> Mapping[str, int]:
 
 def rows_of_sums(shape: Shape, sums: int, *, stored: bool) -> int:
     """Rows of so many sums of two polynomials over QP, and of the digits themselves where they are not stored."""
-    return 2 * sums * shape.rows + (0 if stored else shape.q_limbs + lifted_rows(shape))
+    return 2 * sums * shape.rows + (0 if stored else shape.q_limbs + rows_of_lifts(shape))
 
 
 KEY_PRODUCT = Record(
@@ -76,10 +83,10 @@ KEY_PRODUCT = Record(
     meaning=lambda run, use, a, key: turned(run.with_key_noise(a, use.operands[0]), key),
     error=each(lambda errors, use, a, key: errors.key_product(use, a, key)),
     work={"key_product": multiply_by_key},
-    parts=one_part("key_product", switching),
+    parts=one_part("key_product", shape_of_switch),
     counts=_switch_counts,
     keys=each_key,
-    scratch=lambda use, stored: rows_of_sums(switching(use), 1, stored=stored),
+    scratch=lambda use, stored: rows_of_sums(shape_of_switch(use), 1, stored=stored),
     reuse=own_rows,
 )
 
@@ -90,7 +97,7 @@ def _division_counts(use: Use) -> Mapping[str, int]:
 
 def _division_scratch(use: Use, _stored: bool) -> int:
     """The operand in coefficients."""
-    shape = moving(use)
+    shape = shape_of_move(use)
     return shape.polys * shape.rows
 
 
@@ -104,7 +111,7 @@ MOD_DOWN = Record(
     meaning=lambda run, use, a: run.with_rounding(a, use.stated, use.stated.degree),
     error=each(lambda errors, use, a: errors.mod_down(use, a)),
     work={"mod_down": divide},
-    parts=one_part("mod_down", moving),
+    parts=one_part("mod_down", shape_of_move),
     counts=_division_counts,
     keys=no_keys,
     scratch=_division_scratch,
@@ -132,7 +139,7 @@ def switch_work(shape: Shape) -> Work:
 def rows_of_switch(shape: Shape) -> int:
     """The result exists only at the end, in the division."""
     result, product = 2 * shape.kept, 2 * shape.rows
-    before = shape.q_limbs + lifted_rows(shape) + 2 * product
+    before = shape.q_limbs + rows_of_lifts(shape) + 2 * product
     closing = shape.q_limbs + product + 2 * shape.p_limbs + 2 * result
     return max(before, closing) - result
 
@@ -147,10 +154,10 @@ ROTATE = Record(
     meaning=_switch,
     error=each(lambda errors, use, a, key: errors.key_switch(use, a, key)),
     work={"rotate": switch_work},
-    parts=one_part("rotate", switching),
+    parts=one_part("rotate", shape_of_switch),
     counts=_switch_counts,
     keys=each_key,
-    scratch=lambda use, _stored: rows_of_switch(switching(use)),
+    scratch=lambda use, _stored: rows_of_switch(shape_of_switch(use)),
     reuse=own_rows,
 )
 RELINEARIZE = Record(
@@ -163,10 +170,10 @@ RELINEARIZE = Record(
     meaning=_switch,
     error=each(lambda errors, use, a, key: errors.key_switch(use, a, key)),
     work={"relinearize": switch_work},
-    parts=one_part("relinearize", switching),
+    parts=one_part("relinearize", shape_of_switch),
     counts=_switch_counts,
     keys=each_key,
-    scratch=lambda use, _stored: rows_of_switch(switching(use)),
+    scratch=lambda use, _stored: rows_of_switch(shape_of_switch(use)),
     reuse=own_rows,
 )
 

@@ -1,12 +1,14 @@
 """The table of instructions: nothing may be forgotten, and rules, walk and messages belong together."""
 
+import ast
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tiny_plans import DOWN, TOP, counted_plan, loop_plan
 
-from latticework import _core
+from latticework import _core, instructions
 from latticework.analysis.simulate import simulate
 from latticework.errors import IrError
 from latticework.instructions.products import MUL
@@ -89,3 +91,43 @@ def test_a_wrong_type_in_a_loop_names_the_line():
 def test_trips_beyond_the_limit_name_the_line():
     with pytest.raises(ValueError, match="program.py:3: for: the trip count is 4; this plan allows 0 to 3"):
         simulate(counted_plan(3), [np.zeros(5), 4])
+
+
+PACKAGE = Path(instructions.__file__).parent.parent
+# Opcodes that are words of other things too: of public interfaces, of vectors, of kinds of keys.
+EVERYDAY = {
+    "for", "if", "yield", "key", "encode", "add", "sub", "neg", "mul", "mul_plain", "mul_int", "square", "rotate",
+    "relinearize", "mod_down", "trivial", "take", "concat", "sum", "dot", "to_sparse",
+}  # fmt: skip
+MAKES_THEM = ("instructions", "dialects", "expand")
+READS_PLANS = ("plan", "analysis", "codegen", "runtime")
+ALLOWED = {
+    "cost/block_maps.py": "prices of linear maps before there is a plan",
+    "cost/weights.py": "prices of layouts before there is a plan",
+    "layout_cost/prices.py": "prices of circuits before there is a plan",
+    "machine/operations.py": "what is measured of the core",
+    "machine/operations_bfv.py": "what is measured of the core",
+    "plan/check.py": "a kind of key",
+    "plan/code.py": "a kind of register",
+    "plan/schema.py": "a field",
+    "analysis/steps.py": "what is counted apart in reports",
+}
+
+
+def spelled(path):
+    """Opcodes that a file has as strings; annotations and docstrings are none."""
+    return {node.value for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Constant) and node.value in RECORDS}  # fmt: skip
+
+
+def test_no_opcode_is_named_where_records_are_asked():
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        folder = name.split("/")[0]
+        names = spelled(path) - (set() if folder in READS_PLANS else EVERYDAY)
+        if names and folder not in MAKES_THEM:
+            found[name] = names
+    unknown = {name: names for name, names in found.items() if name not in ALLOWED}
+    assert not unknown, f"ask the record, or say here why not: {unknown}"
+    assert set(ALLOWED) <= set(found), f"no longer needed: {set(ALLOWED) - set(found)}"

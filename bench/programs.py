@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from latticework.analysis.estimate import Estimate, count_operations
+from latticework.analysis.estimate import CostEstimate, count_operations
 from latticework.analysis.steps import Step
 from latticework.instructions.kinds import CipherKind, DigitsKind
 from latticework.plan.schema import Plan, SourceLocation
@@ -25,7 +25,7 @@ COUNTS = {
 TIMES = ("predicted", "measured")
 
 
-def figures(plan: Plan, cost: Estimate) -> list[tuple[str, str, float]]:
+def figures(plan: Plan, cost: CostEstimate) -> list[tuple[str, str, float]]:
     """(metric, unit, value) of a plan, before it is run."""
     counts, manifest = cost.counts, plan.client.manifest
     return [
@@ -79,7 +79,7 @@ class Layer:
         return found | {key: None if found[key] is None else round(found[key], 6) for key in ("predicted", "measured")}
 
 
-def layers(plan: Plan, cost: Estimate, measured: Mapping[int, float] | None = None) -> list[Layer]:
+def layers(plan: Plan, cost: CostEstimate, measured: Mapping[int, float] | None = None) -> list[Layer]:
     """The lines of a program in the order in which they first run.
 
     measured  seconds by place in the outermost sequence of instructions

@@ -15,7 +15,7 @@ from bench.compiling import Compiled, compiled
 from bench.programs import Stopwatch
 from bench.rotom.counting import counted
 from bench.rotom.workloads import Workload, workloads
-from latticework.analysis.estimate import Estimate, estimate
+from latticework.analysis.estimate import CostEstimate, estimate
 from latticework.cost import CostModel
 from latticework.errors import UserError
 from latticework.plan.schema import Plan
@@ -46,7 +46,7 @@ class Measured:
     """
 
     plan: Plan
-    cost: Estimate
+    cost: CostEstimate
     made: Compiled | None = None
     times: tuple[float, ...] = ()
     error: float | None = None
@@ -130,13 +130,13 @@ def measure(
     return Measured(plan, cost, made, tuple(times), error, note, clock.seconds if watched else None)
 
 
-def _constant_bytes(cost: Estimate) -> int:
+def _constant_bytes(cost: CostEstimate) -> int:
     """What a server may keep of encoded constants: all, if the machine has room beside ciphertexts and keys."""
     room = int(MEMORY_SHARE * available_bytes()) - cost.memory.values - cost.memory.keys
     return max(min(cost.memory.constants * 9 // 8, room), parse_bytes(DEFAULT_MEMORY))
 
 
-def _too_large(cost: Estimate, limits: Limits) -> str | None:
+def _too_large(cost: CostEstimate, limits: Limits) -> str | None:
     """Why a program is not run."""
     if cost.seconds > limits.run_seconds:
         return f"not run: predicted to take {cost.seconds:.0f} s at first, more than {limits.run_seconds:.0f} s"

@@ -11,7 +11,7 @@ from latticework.packing.constants import (
     ConstRef,
     Gather,
     LinearMap,
-    Part,
+    MapPart,
     num_diagonals,
     whole_rotations,
 )
@@ -201,14 +201,14 @@ def test_parts_lie_side_by_side():
     gather, x = matmul(4, 8, 8, 16), rng.normal(size=(4, 8))
     sources = {"w": rng.normal(size=(8, 8))}
     alone = LinearMap.of(gather).apply(gather.in_pack.pack(x), sources)
-    stacked = LinearMap(16, gather, 2.0, (), 2, 4, (Part(gather, -1.0, out=2),))
+    stacked = LinearMap(16, gather, 2.0, (), 2, 4, (MapPart(gather, -1.0, out=2),))
     got = stacked.apply(gather.in_pack.pack(x), sources)
     np.testing.assert_allclose(got, np.concatenate([2 * alone, -alone]), atol=1e-12)
-    summed = LinearMap(16, gather, 2.0, (), 4, 2, (Part(gather, -1.0, in_=2),))
+    summed = LinearMap(16, gather, 2.0, (), 4, 2, (MapPart(gather, -1.0, in_=2),))
     both = np.concatenate([gather.in_pack.pack(x), 3 * gather.in_pack.pack(x)])
     np.testing.assert_allclose(summed.apply(both, sources), -alone, atol=1e-12)
     with pytest.raises(ValueError, match="beyond"):
-        LinearMap(16, gather, 1.0, (), 2, 3, (Part(gather, -1.0, out=2),))
+        LinearMap(16, gather, 1.0, (), 2, 3, (MapPart(gather, -1.0, out=2),))
 
 
 def test_an_array_that_stays_where_it_is_is_an_identity():

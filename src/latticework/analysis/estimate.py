@@ -59,7 +59,7 @@ class Bytes:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """The predicted cost of one run on one thread.
 
     seconds           of the first run, once its memory is there
@@ -97,7 +97,7 @@ class Estimate:
         return self.seconds - self.encode_seconds
 
 
-def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = None) -> Estimate:
+def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = None) -> CostEstimate:
     """Predict one run of a plan.
 
     trips  values of index inputs by name; without one, its limit; without a limit, the loop counts as one trip.
@@ -117,7 +117,7 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
         key_uses.update(step.keys)
     sizes = _bytes(plan, sum(priced.constants.values()))
     memory = PeakMemory(peak_value_bytes(plan, Trips(plan, trips)), sizes.keys_resident, sizes.constants)
-    return Estimate(
+    return CostEstimate(
         steps,
         sum(step.seconds for step in steps),
         by_op.get(ENCODE, 0.0),

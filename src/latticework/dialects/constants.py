@@ -12,9 +12,9 @@ from latticework.packing.constants import (
     Gather,
     IntervalPolynomial,
     LinearMap,
+    MapPart,
     MapSums,
     MapWay,
-    Part,
     Split,
 )
 from latticework.packing.pack import PackDim, PackMap
@@ -27,7 +27,7 @@ for _name, _class in {
     "butterflies": Butterflies,
     "const_ref": ConstRef,
     "diagonal": Diagonal,
-    "map_part": Part,
+    "map_part": MapPart,
     "linear_map": LinearMap,
     "map_split": Split,
     "map_way": MapWay,

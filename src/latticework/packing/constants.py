@@ -15,7 +15,7 @@ from latticework.packing.loop_nests.baby_giant import Split
 from latticework.packing.loop_nests.const_ref import ConstRef, splat
 from latticework.packing.loop_nests.diagonal_values import Sources
 from latticework.packing.loop_nests.diagonals import MOST_LISTED, at_most
-from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, Part, num_diagonals
+from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, MapPart, num_diagonals
 from latticework.packing.loop_nests.map_sums import MapSums
 from latticework.packing.loop_nests.nest import Access, Gather
 from latticework.packing.loop_nests.terms import MapWay
@@ -30,9 +30,9 @@ __all__ = [
     "Gather",
     "IntervalPolynomial",
     "LinearMap",
+    "MapPart",
     "MapSums",
     "MapWay",
-    "Part",
     "Split",
     "at_most",
     "num_diagonals",

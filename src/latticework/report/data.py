@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from latticework.analysis.estimate import Estimate
+from latticework.analysis.estimate import CostEstimate
 from latticework.cost import ClientCosts
 from latticework.packing.pack import PackMap
 from latticework.plan.circuits import CircuitRecord
@@ -255,7 +255,7 @@ class Execution:
     scores   against labels of calibration rows
     """
 
-    estimate: Estimate
+    estimate: CostEstimate
     approximations: tuple[ApproximationRow, ...]
     layouts: tuple[LayoutGroup, ...]
     choice: LayoutChoice | None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 
-from latticework.analysis.estimate import Estimate
+from latticework.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
 from latticework.report.data import Contents, Execution, InputRow, KeyRow, Line, Operation, OutputRow
 from latticework.report.lanes import lanes
@@ -257,7 +257,7 @@ def _lines(lines: Sequence[Line], execution: Execution, foot: Sequence[str] = ()
     return table(head, rows, numbers=(4, 5, 6), foot=foot, stacked=True, inner=inner)
 
 
-def _book(item: Line | Operation, cost: Estimate) -> list[str]:
+def _book(item: Line | Operation, cost: CostEstimate) -> list[str]:
     time, adds = duration(item.seconds), duration(item.encode_seconds) if item.encode_seconds else ""
     return [levels_of_line(item.levels), time, share(item.seconds, cost.warm_seconds), adds]
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from latticework.analysis.estimate import Estimate
+from latticework.analysis.estimate import CostEstimate
 from latticework.analysis.steps import Step
 from latticework.plan.placing import INPUT
 from latticework.plan.schema import Plan, SourceLocation
@@ -50,7 +50,7 @@ class _Booked:
         return (max(self.levels), min(self.levels)) if self.levels else None
 
 
-def lines_of(plan: Plan, cost: Estimate) -> list[Line]:
+def lines_of(plan: Plan, cost: CostEstimate) -> list[Line]:
     """Lines of the program, the longest first; those whose work others do, or that need none, take no time."""
     booked: dict[SourceLocation, dict[Span, _Booked]] = defaultdict(lambda: defaultdict(_Booked))
     for made in () if plan.placing is None else plan.placing.steps:
@@ -108,7 +108,7 @@ def where_text(place: SourceLocation) -> str:
     return f"{place.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{place.line}"
 
 
-def moments_of(plan: Plan, cost: Estimate) -> list[Moment]:
+def moments_of(plan: Plan, cost: CostEstimate) -> list[Moment]:
     """Steps of a later run that take time, like neighbours merged."""
     found: list[Moment] = []
     for step in cost.steps:

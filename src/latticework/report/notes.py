@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.analysis.estimate import Estimate
+from latticework.analysis.estimate import CostEstimate
 from latticework.cost import CostModel
 from latticework.plan.schema import ClientSpec, Plan
 from latticework.report.lines import where_text
@@ -42,7 +42,7 @@ def error_note(spec: ClientSpec) -> str:
     return _BUDGET_NOTE if spec.chain.scheme == "bfv" else _BOUND_NOTE
 
 
-def plan_notes(plan: Plan, cost: Estimate, model: CostModel) -> list[str]:
+def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
     """Everything that a reader of the report has to know."""
     notes = [
         f"Times are predicted, not measured: work counted from the plan, priced by the cost table {table_text(model)} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from latticework.analysis.estimate import Estimate, OperationCounts
+from latticework.analysis.estimate import CostEstimate, OperationCounts
 from latticework.cost import ClientCosts
 from latticework.report.data import (
     ApproximationRow,
@@ -44,7 +44,7 @@ def operation_rows(counts: OperationCounts) -> list[tuple[str, int]]:
     return [(name, getattr(counts, field)) for name, field in _OPERATIONS]
 
 
-def time_rows(cost: Estimate) -> list[tuple[str, float]]:
+def time_rows(cost: CostEstimate) -> list[tuple[str, float]]:
     """(name, seconds) of all that a run takes: the only times of a whole run that a report states."""
     return [
         ("later runs", cost.warm_seconds),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, Part
+from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, MapPart
 
 
 def stack(maps: Sequence[LinearMap]) -> LinearMap:
     """Maps of one array: the outputs of all of them, in order."""
     assert len({(m.slots, m.count_in) for m in maps}) == 1
-    parts: list[Part] = []
+    parts: list[MapPart] = []
     explicit: list[Diagonal] = []
     out = 0
     for m in maps:
@@ -24,7 +24,7 @@ def stack(maps: Sequence[LinearMap]) -> LinearMap:
 def side_by_side(maps: Sequence[LinearMap], starts: Sequence[int], count_in: int) -> LinearMap:
     """The sum of maps that each read an array's vectors from its start on."""
     assert len({(m.slots, m.count_out) for m in maps}) == 1
-    parts: list[Part] = []
+    parts: list[MapPart] = []
     explicit: list[Diagonal] = []
     for m, start in zip(maps, starts, strict=True):
         parts += [replace(part, in_=part.in_ + start) for part in m.all_parts]

@@ -16,7 +16,7 @@ from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources
 from latticework.packing.loop_nests.diagonals import find_diagonals, num_diagonals
 from latticework.packing.loop_nests.nest import Gather
 
-__all__ = ["Diagonal", "LinearMap", "Part", "num_diagonals"]
+__all__ = ["Diagonal", "LinearMap", "MapPart", "num_diagonals"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Diagonal:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MapPart:
     """A gather as a block of a larger map: its vectors are those from `out` and from `in_` on."""
 
     gather: Gather | Butterflies
@@ -60,7 +60,7 @@ class LinearMap:
     explicit: tuple[Diagonal, ...] = ()
     count_in: int = 1
     count_out: int = 1
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MapPart, ...] = ()
 
     def __post_init__(self) -> None:
         ends = [part.end for part in self.all_parts] + [(d.out + 1, d.in_ + 1) for d in self.explicit]
@@ -73,9 +73,9 @@ class LinearMap:
         return LinearMap(gather.slots, gather, count_in=gather.count_in, count_out=gather.count_out)
 
     @property
-    def all_parts(self) -> tuple[Part, ...]:
+    def all_parts(self) -> tuple[MapPart, ...]:
         """All gathers."""
-        first = () if self.gather is None else (Part(self.gather, self.factor),)
+        first = () if self.gather is None else (MapPart(self.gather, self.factor),)
         return first + self.parts
 
     @property
@@ -121,7 +121,7 @@ def _diagonals(linear_map: LinearMap) -> tuple[Diagonal, ...]:
     return (*found, *linear_map.explicit)
 
 
-def _of_part(part: Part) -> Iterator[Diagonal]:
+def _of_part(part: MapPart) -> Iterator[Diagonal]:
     gather = part.gather
     if isinstance(gather, Butterflies):
         for steps in gather.steps:

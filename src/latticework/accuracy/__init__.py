@@ -24,7 +24,7 @@ from latticework.accuracy.words import loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
-__all__ = ["SHARE", "ApproximatedProgram", "Fitted", "approximated", "loss", "scores_of"]
+__all__ = ["SHARE", "ApproximatedProgram", "Fitted", "approximate_functions", "loss", "scores_of"]
 
 SHARE = 0.75
 ATTEMPTS = 6

@@ -9,7 +9,7 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.ir import Module, Value
-from latticework.packing.constants import Access, Gather, LinearMap, MapSums, slot_vectors
+from latticework.packing.constants import Access, LinearMap, LoopNest, MapSums, slot_vectors
 from latticework.packing.pack import PackDim, PackMap
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
@@ -138,7 +138,7 @@ def block_map(weights: np.ndarray, count_in: int, module: Module) -> LinearMap:
     out, size = Access((rows,), ((1, 0),), (0,)), count_in * SLOTS
     read, source = Access((size,), ((1, 5),), (-3,)), Access((rows, taps), ((1, 0), (0, 1)), (0, 0))
     pack_out, pack_in = flat(rows // SLOTS), flat(count_in)
-    gather = Gather((rows, taps), pack_out, out, module.add_source(weights), source, pack_in, read)
+    gather = LoopNest((rows, taps), pack_out, out, module.add_source(weights), source, pack_in, read)
     return LinearMap.of(gather)
 
 

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from latticework.packing.constants import Access, Gather
+from latticework.packing.constants import Access, LoopNest
 from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 
@@ -66,7 +66,7 @@ def random_gather(rng, slots=16, *, rolls=True):
     domain = tuple(int(n) for n in rng.integers(1, 5, int(rng.integers(1, 5))))
     weights = rng.normal(size=tuple(int(n) for n in rng.integers(2, 6, int(rng.integers(1, 3)))))
     source = "w" if rng.random() < 0.7 else None
-    gather = Gather(
+    gather = LoopNest(
         domain,
         random_pack(rng, out_shape, slots, rolls=rolls),
         random_access(rng, out_shape, domain),
@@ -131,7 +131,7 @@ def column_major(rows, columns, slots):
 
 def matmul(rows, inner, columns, slots):
     """x @ w, column-major."""
-    return Gather(
+    return LoopNest(
         (rows, columns, inner),
         column_major(rows, columns, slots), picks((rows, columns), (0, 1), 3),
         "w", picks((inner, columns), (2, 1), 3),
@@ -151,7 +151,7 @@ def conv(channels_in, channels_out, side, kernel, slots):
     """A convolution whose result has the size of its input: w of shape (out, in, kernel, kernel)."""
     half = kernel // 2
     reads = ((0, 1, 0, 0, 0, 0), (0, 0, 1, 0, 1, 0), (0, 0, 0, 1, 0, 1))
-    return Gather(
+    return LoopNest(
         (channels_out, channels_in, side, side, kernel, kernel),
         channels(channels_out, side, slots), picks((channels_out, side, side), (0, 2, 3), 6),
         "w", picks((channels_out, channels_in, kernel, kernel), (0, 1, 4, 5), 6),
@@ -162,7 +162,7 @@ def conv(channels_in, channels_out, side, kernel, slots):
 def matvec(rows, columns, slots):
     """w @ x for vectors that are repeated to fill theirs."""
     line = {n: PackMap((n,), slots, (PackDim(REPEAT, slots // n), PackDim(0, n))) for n in (rows, columns)}
-    return Gather(
+    return LoopNest(
         (rows, columns), line[rows], picks((rows,), (0,), 2), "w", picks((rows, columns), (0, 1), 2),
         line[columns], picks((columns,), (1,), 2),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from latticework.expand.primitives import Primitives
 from latticework.ir import Builder, Module, interpret, verify
 from latticework.keys import covering_keys
 from latticework.packing.butterflies import Butterflies
-from latticework.packing.constants import ConstRef, Gather
+from latticework.packing.constants import ConstRef, LoopNest
 from latticework.packing.keys import KeySpec
 from latticework.params import bootstrap_chain, build_chain
 from latticework.params.select import Need
@@ -79,7 +79,7 @@ def test_a_diagonal_is_rotated_and_scaled_like_others():
 
 def test_butterflies_are_stored_and_checked():
     piece = Butterflies(64, 4, 3, True)
-    assert from_data(Gather | Butterflies, to_data(piece), "x") == piece
+    assert from_data(LoopNest | Butterflies, to_data(piece), "x") == piece
     check_butterflies(piece, 64, "x")
     for bad in (replace(piece, half=3), replace(piece, stages=5), replace(piece, slots=128), replace(piece, stages=-1)):
         with pytest.raises(FormatError):

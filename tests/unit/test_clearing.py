@@ -7,7 +7,7 @@ from vec_cases import Vectors
 import latticework as lw
 from latticework.layout import Layout
 from latticework.ops.clearing import is_clear, is_full
-from latticework.packing.constants import Access, ConstRef, Gather, LinearMap
+from latticework.packing.constants import Access, ConstRef, LinearMap, LoopNest
 
 SMALL = {"ring_degree": 2048, "insecure": True, "precision_bits": 10}
 
@@ -19,7 +19,7 @@ def pack(text, shape):
 def moves(source, target):
     """The linear map between two packings of a tensor of three."""
     same = Access((3,), ((1,),), (0,))
-    return LinearMap.of(Gather((3,), target, same, None, None, source, same))
+    return LinearMap.of(LoopNest((3,), target, same, None, None, source, same))
 
 
 def test_what_is_known_to_be_clear():
@@ -29,7 +29,7 @@ def test_what_is_known_to_be_clear():
     inputs = {x: source}
     assert is_clear(x, source, inputs) and not is_clear(x, target, inputs) and not is_clear(y, source, inputs)
     moved = v.op("linear_transform", y, map=moves(source, target))
-    ones = v.op("constant", value=ConstRef(Gather((3,), target, Access((3,), ((1,),), (0,)), None, None)))
+    ones = v.op("constant", value=ConstRef(LoopNest((3,), target, Access((3,), ((1,),), (0,)), None, None)))
     for value, clear in [
         (moved, True),
         (v.op("add", moved, ones), True),

@@ -10,9 +10,9 @@ from latticework.packing.constants import (
     Access,
     ConstRef,
     Diagonal,
-    Gather,
     IntervalPolynomial,
     LinearMap,
+    LoopNest,
     splat,
     whole_rotations,
 )
@@ -59,7 +59,7 @@ def test_access_is_affine_and_knows_its_bounds():
 @pytest.mark.parametrize(("x_layout", "y_layout"), PRODUCTS)
 def test_a_matrix_product_is_numpys_in_any_layouts(x_layout, y_layout):
     x_pack, y_pack = pack(x_layout, (5,)), pack(y_layout, (3,))
-    gather = Gather((3, 5), y_pack, box((3,), [0], 2), "w", box((3, 5)), x_pack, box((5,), [1], 2))
+    gather = LoopNest((3, 5), y_pack, box((3,), [0], 2), "w", box((3, 5)), x_pack, box((5,), [1], 2))
     x = RNG.normal(size=5)
     vector = np.where(x_pack.element_of_slot() >= 0, x_pack.pack(x), 1e6)  # padding must not be read
     np.testing.assert_allclose(LinearMap(SLOTS, gather).apply(vector, SOURCES), y_pack.pack(W @ x), atol=1e-12)
@@ -70,7 +70,7 @@ def test_a_matrix_product_is_numpys_in_any_layouts(x_layout, y_layout):
 @pytest.mark.parametrize(("x_layout", "y_layout"), PRODUCTS)
 def test_diagonals_are_those_of_the_dense_slot_matrix(x_layout, y_layout):
     x_pack, y_pack = pack(x_layout, (5,)), pack(y_layout, (3,))
-    gather = Gather((3, 5), y_pack, box((3,), [0], 2), "w", box((3, 5)), x_pack, box((5,), [1], 2))
+    gather = LoopNest((3, 5), y_pack, box((3,), [0], 2), "w", box((3, 5)), x_pack, box((5,), [1], 2))
     linear_map = LinearMap(SLOTS, gather)
     dense = np.array([linear_map.apply(column, SOURCES) for column in np.eye(SLOTS)]).T
     steps = [d.steps for d in linear_map.diagonals]
@@ -89,7 +89,7 @@ def test_diagonals_are_those_of_the_dense_slot_matrix(x_layout, y_layout):
 def test_sums_over_an_axis_and_reversed_reads():
     x_pack, y_pack = pack("[R:2][0:4][1:4]", (3, 4)), pack("[R:8][0:4]", (4,))
     reads = Access((3, 4), ((1, 0), (0, -1)), (0, 3))  # x[i, 3 - j]
-    gather = Gather((3, 4), y_pack, box((4,), [1], 2), None, None, x_pack, reads)
+    gather = LoopNest((3, 4), y_pack, box((4,), [1], 2), None, None, x_pack, reads)
     x = RNG.normal(size=(3, 4))
     expected = x[:, ::-1].sum(axis=0)
     np.testing.assert_allclose(LinearMap(SLOTS, gather).apply(x_pack.pack(x), {}), y_pack.pack(expected), atol=1e-12)
@@ -98,7 +98,7 @@ def test_sums_over_an_axis_and_reversed_reads():
 def test_iterations_outside_a_view_are_skipped():
     x_pack = pack("[R:4][0:8]", (6,))
     shifted = Access((6,), ((1,),), (2,))  # x[t + 2]: t = 4, 5 fall out
-    gather = Gather((6,), x_pack, box((6,)), None, None, x_pack, shifted)
+    gather = LoopNest((6,), x_pack, box((6,)), None, None, x_pack, shifted)
     x = RNG.normal(size=6)
     np.testing.assert_array_equal(
         LinearMap(SLOTS, gather).apply(x_pack.pack(x), {}), x_pack.pack(np.append(x[2:], [0, 0]))
@@ -107,7 +107,7 @@ def test_iterations_outside_a_view_are_skipped():
 
 def test_a_map_that_reads_nothing_has_no_diagonals():
     x_pack = pack("[R:4][0:8]", (6,))
-    gather = Gather((6,), x_pack, box((6,)), None, None, x_pack, Access((6,), ((1,),), (100,)))
+    gather = LoopNest((6,), x_pack, box((6,)), None, None, x_pack, Access((6,), ((1,),), (100,)))
     assert LinearMap(SLOTS, gather).diagonals == ()
     assert not LinearMap(SLOTS, gather).apply(np.ones(SLOTS), {}).any()
 
@@ -116,7 +116,7 @@ def test_a_map_that_reads_nothing_has_no_diagonals():
 @pytest.mark.parametrize("factor", [1.0, -0.5, 2 + 1j])
 def test_a_packed_constant_is_rotated_left_then_scaled(rotate, factor):
     w_pack = pack("[R:1][0:4][1:8]", (3, 5))
-    gather = Gather((3, 5), w_pack, box((3, 5)), "w", box((3, 5)))
+    gather = LoopNest((3, 5), w_pack, box((3, 5)), "w", box((3, 5)))
     plain = w_pack.pack(W)
     got = ConstRef(gather, None, rotate, factor).evaluate(SOURCES)
     expected = [factor * plain[(i + rotate) % SLOTS] for i in range(SLOTS)]
@@ -125,7 +125,7 @@ def test_a_packed_constant_is_rotated_left_then_scaled(rotate, factor):
 
 def test_a_source_that_is_read_twice_adds_up_and_a_broadcast_repeats():
     y_pack = pack("[R:8][0:4]", (3,))
-    gather = Gather((3, 5), y_pack, box((3,), [0], 2), "w", box((3, 5)))
+    gather = LoopNest((3, 5), y_pack, box((3,), [0], 2), "w", box((3, 5)))
     np.testing.assert_allclose(ConstRef(gather).evaluate(SOURCES), y_pack.pack(W.sum(axis=1)), rtol=1e-14)
 
 
@@ -137,7 +137,7 @@ def test_splat(value):
 
 def test_explicit_diagonals_add_to_those_of_the_gather_and_may_conjugate():
     x_pack = pack("[0:32]", (32,))
-    identity = Gather((32,), x_pack, box((32,)), None, None, x_pack, box((32,)))
+    identity = LoopNest((32,), x_pack, box((32,)), None, None, x_pack, box((32,)))
     extra = (Diagonal(0, splat(2.0, 32)), Diagonal(3, splat(1j, 32)), Diagonal(1, splat(1.0, 32), conj=True))
     x = RNG.normal(size=32) + 1j * RNG.normal(size=32)
     expected = 3 * x + 1j * np.roll(x, -3) + np.conj(np.roll(x, -1))
@@ -148,11 +148,11 @@ def test_explicit_diagonals_add_to_those_of_the_gather_and_may_conjugate():
 def test_identity_is_recognised_only_where_nothing_moves():
     x_pack, y_pack = pack("[R:4][0:8]", (5,)), pack("[0:8][R:4]", (5,))
     for a, b in itertools.product((x_pack, y_pack), repeat=2):
-        gather = Gather((5,), b, box((5,)), None, None, a, box((5,)))
+        gather = LoopNest((5,), b, box((5,)), None, None, a, box((5,)))
         assert (whole_rotations(gather) == ((0, 0),)) == (a is b)
-    weighted = Gather((5,), x_pack, box((5,)), "v", box((5,)), x_pack, box((5,)))
+    weighted = LoopNest((5,), x_pack, box((5,)), "v", box((5,)), x_pack, box((5,)))
     assert whole_rotations(weighted) is None
-    partial = Gather((4,), x_pack, box((5,), [0], 1), None, None, x_pack, box((5,), [0], 1))
+    partial = LoopNest((4,), x_pack, box((5,), [0], 1), None, None, x_pack, box((5,), [0], 1))
     assert whole_rotations(partial) is None
 
 

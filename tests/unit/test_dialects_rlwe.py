@@ -8,7 +8,7 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.rlwe import CipherType, DigitsType, Level, PlainType
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, IntervalPolynomial, LinearMap
+from latticework.packing.constants import Access, ConstRef, Diagonal, IntervalPolynomial, LinearMap, LoopNest
 from latticework.packing.keys import KeySpec, conjugation_element, galois_action, galois_element
 from latticework.packing.pack import PackDim, PackMap
 
@@ -131,7 +131,7 @@ def test_encode_and_trivial(rng):
     access = Access((SLOTS,), ((1,),), (0,))
 
     def build(builder, digest):
-        value = ConstRef(Gather((SLOTS,), pack, access, digest, access), factor=2.0)
+        value = ConstRef(LoopNest((SLOTS,), pack, access, digest, access), factor=2.0)
         return builder.build(rlwe.ENCODE, value=value, level=Level(0, 3), scale=SCALE, basis="QP")
 
     got, type_ = run([], build, [], [weights])
@@ -214,7 +214,7 @@ def test_symbolic_maps(rng):
     x = vector(rng)
     placed = {"level": Level(0, 1), "scale": 2.0**25}
     ones = ConstRef(
-        Gather((SLOTS,), PackMap((SLOTS,), SLOTS, (PackDim(0, SLOTS),)), Access((SLOTS,), ((1,),), (0,)), None, None)
+        LoopNest((SLOTS,), PackMap((SLOTS,), SLOTS, (PackDim(0, SLOTS),)), Access((SLOTS,), ((1,),), (0,)), None, None)
     )
     shift = LinearMap(SLOTS, explicit=(Diagonal(2, ones),))
     got, type_ = run([C], lambda b, p: b.build(ckks.LINEAR_TRANSFORM, [p], map=shift, **placed), [x])

@@ -6,7 +6,7 @@ import pytest
 from latticework.dialects import loop, scalar, vec
 from latticework.errors import DtypeError, IrError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, IntervalPolynomial, LinearMap
+from latticework.packing.constants import Access, ConstRef, Diagonal, IntervalPolynomial, LinearMap, LoopNest
 from latticework.packing.pack import PackDim, PackMap
 
 SLOTS = 8
@@ -38,7 +38,7 @@ def packed(source):
     """A ConstRef to a source of SLOTS elements laid out in order."""
     pack = PackMap((SLOTS,), SLOTS, (PackDim(0, SLOTS),))
     access = Access((SLOTS,), ((1,),), (0,))
-    return ConstRef(Gather((SLOTS,), pack, access, source, access))
+    return ConstRef(LoopNest((SLOTS,), pack, access, source, access))
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from gather_cases import conv, dense, matmul, random_gather, random_pack
 from latticework.packing.constants import (
     Access,
     ConstRef,
-    Gather,
     LinearMap,
+    LoopNest,
     MapPart,
     num_diagonals,
     whole_rotations,
@@ -83,7 +83,7 @@ def test_dimensions_that_are_no_digits_are_visited():
     assert structure._digits(odd) is None
     forget()
     for a, b in ((odd, x), (x, odd)):
-        assert agrees(Gather((4,), a, walk, None, None, b, walk), {})
+        assert agrees(LoopNest((4,), a, walk, None, None, b, walk), {})
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -156,21 +156,21 @@ def test_reshapes_are_solved_from_flat_indices():
     mixed = Access((2, 3, 4), ((1, 0, 0), (0, 1, 0), (0, 0, 1)), (0, 0, 0))
     into = PackMap((24,), 32, (PackDim(0, 24),))
     out = PackMap((2, 3, 4), 32, (PackDim(2, 4), PackDim(1, 4), PackDim(0, 2)))
-    gather = Gather((2, 3, 4), out, mixed, None, None, into, flat)
+    gather = LoopNest((2, 3, 4), out, mixed, None, None, into, flat)
     assert open_loops(gather) == ()
     agrees(gather, {})
     backwards = Access((24,), ((-12, 4, -1),), (15,))
-    agrees(Gather((2, 3, 4), out, mixed, None, None, into, backwards), {})
+    agrees(LoopNest((2, 3, 4), out, mixed, None, None, into, backwards), {})
 
 
 def test_counters_that_no_element_tells_are_walked():
     x = PackMap((4,), 8, (PackDim(REPEAT, 2), PackDim(0, 4)))
     one, both = Access((4,), ((1, 0),), (0,)), Access((4, 5), ((1, 0), (0, 1)), (0, 0))
-    gather = Gather((4, 5), x, one, "w", both, x, one)  # y[i] = x[i] * sum over j of w[i, j]
+    gather = LoopNest((4, 5), x, one, "w", both, x, one)  # y[i] = x[i] * sum over j of w[i, j]
     assert open_loops(gather) == (1,)
     agrees(gather, {"w": np.arange(20.0).reshape(4, 5)})
     crossing = Access((4,), ((1, 1),), (-1,))  # x[i + j - 1]
-    agrees(Gather((4, 3), x, crossing, None, None, x, crossing), {})
+    agrees(LoopNest((4, 3), x, crossing, None, None, x, crossing), {})
 
 
 def test_an_array_of_vectors_is_packed_rotated_and_scaled():
@@ -178,7 +178,7 @@ def test_an_array_of_vectors_is_packed_rotated_and_scaled():
     w = rng.normal(size=(4, 8))
     pack = PackMap((4, 8), 8, (PackDim(1, 4), PackDim(REPEAT, 2)), (PackDim(0, 4), PackDim(1, 2, 4)))
     walk = Access((4, 8), ((1, 0), (0, 1)), (0, 0))
-    constant = ConstRef(Gather((4, 8), pack, walk, "w", walk))
+    constant = ConstRef(LoopNest((4, 8), pack, walk, "w", walk))
     assert constant.count == 8 and constant.slots == 8
     np.testing.assert_array_equal(constant.evaluate({"w": w}), pack.pack(w))
     turned = constant.turned(3).times(2.0)
@@ -218,7 +218,7 @@ def test_an_array_that_stays_where_it_is_is_an_identity():
     for a in (pack, other):
         for b in (pack, other):
             stays = tuple((v, 0) for v in range(a.count))
-            assert (whole_rotations(Gather((32,), a, flat, None, None, b, flat)) == stays) == (a is b)
+            assert (whole_rotations(LoopNest((32,), a, flat, None, None, b, flat)) == stays) == (a is b)
 
 
 def test_whole_rotations_are_those_that_bring_every_element_to_its_place():
@@ -227,17 +227,17 @@ def test_whole_rotations_are_those_that_bring_every_element_to_its_place():
     for column, shift in ((0, 0), (5, 0), (5, 2)):
         one = PackMap((4,), 8, (PackDim(0, 4), PackDim(REPEAT, 2)))
         reads = Access((4, 8), ((1,), (0,)), (shift, column))
-        gather = Gather((4,), one, Access((4,), ((1,),), (0,)), None, None, columns, reads)
+        gather = LoopNest((4,), one, Access((4,), ((1,),), (0,)), None, None, columns, reads)
         assert whole_rotations(gather) == (((column, 0),) if shift == 0 else None)  # the last two would be missing
     padded = PackMap((3,), 8, (PackDim(0, 4), PackDim(REPEAT, 2)))
     three = Access((3,), ((1,),), (0,))
-    later = Gather((3,), padded, three, None, None, columns, Access((4, 8), ((1,), (0,)), (1, 3)))
+    later = LoopNest((3,), padded, three, None, None, columns, Access((4, 8), ((1,), (0,)), (1, 3)))
     assert whole_rotations(later) == ((3, 2),)
     assert whole_rotations(replace(later, source="w", source_access=three)) is None
-    twice = Gather((2, 3), padded, Access((3,), ((0, 1),), (0,)), None, None, padded, Access((3,), ((0, 1),), (0,)))
+    twice = LoopNest((2, 3), padded, Access((3,), ((0, 1),), (0,)), None, None, padded, Access((3,), ((0, 1),), (0,)))
     assert whole_rotations(twice) is None  # two terms in each place
     line = PackMap((8,), 8, (PackDim(0, 8),))
-    assert whole_rotations(Gather((8,), line, flat, None, None, PackMap((8,), 8, (), (PackDim(0, 8),)), flat)) is None
+    assert whole_rotations(LoopNest((8,), line, flat, None, None, PackMap((8,), 8, (), (PackDim(0, 8),)), flat)) is None
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -251,7 +251,7 @@ def test_whole_rotations_mean_what_the_map_means(seed):
     out = PackMap(shape, 16, into.dims, tuple(dims), rolls)
     size = (int(np.prod(shape)),)
     flat = Access(size, ((1,),), (0,))
-    gather = Gather(size, out, flat, None, None, PackMap(shape, 16, into.dims, into.vector_dims, rolls), flat)
+    gather = LoopNest(size, out, flat, None, None, PackMap(shape, 16, into.dims, into.vector_dims, rolls), flat)
     turns = whole_rotations(gather)
     assert turns is not None
     x = gather.in_pack.pack(rng.normal(size=shape)).reshape(-1, 16)

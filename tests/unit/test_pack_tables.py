@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latticework.packing.constants import Access, ConstRef, Gather
+from latticework.packing.constants import Access, ConstRef, LoopNest
 from latticework.packing.pack import GAP, PackDim, PackMap
 from latticework.plan.codec import from_data, to_data
 
@@ -62,6 +62,6 @@ def test_elements_without_a_place_cannot_be_read():
 def test_a_constant_with_few_lanes_holds_few_numbers():
     pack = PackMap.of_table(2, 4096, [(7, 0), (4000, 1)])
     in_order = Access((2,), ((1,),), (0,))
-    constant = ConstRef(Gather((2,), pack, in_order, "w", in_order))
+    constant = ConstRef(LoopNest((2,), pack, in_order, "w", in_order))
     vector = constant.evaluate({"w": np.array([1.5, -2.0])})
     assert {i: vector[i] for i in np.flatnonzero(vector)} == {7: 1.5, 4000: -2.0}

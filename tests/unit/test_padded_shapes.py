@@ -13,7 +13,7 @@ from latticework.layout.iteration_space import boxes
 from latticework.layout.layout import Layout
 from latticework.ops.lowering import Operand, Target
 from latticework.ops.reduction import reduce_axes
-from latticework.packing.constants import Access, Gather, LinearMap
+from latticework.packing.constants import Access, LinearMap, LoopNest
 
 MODEL = CostModel.load()
 RNG = np.random.default_rng(4)
@@ -70,7 +70,7 @@ def test_sums_take_a_mask_only_where_padding_may_hold_something(garbage):
     held = (pack.element_of_slot() >= 0).astype(float)
     rank = Access(shape, ((1, 0), (0, 1)), (0, 0))
     moved = builder.build(
-        "vec.linear_transform", [x], map=LinearMap.of(Gather(shape, pack, rank, None, None, pack, rank))
+        "vec.linear_transform", [x], map=LinearMap.of(LoopNest(shape, pack, rank, None, None, pack, rank))
     )
     made = {"input": x, "moved": moved, "product": builder.build("vec.mul", [x, moved])}
     vectors = pack.pack(RNG.uniform(-1, 1, shape)) + garbage * (1 - held)

@@ -11,7 +11,7 @@ from vec_cases import Vectors, plan_of, small_chain
 
 from latticework.analysis.trips import instructions_run
 from latticework.errors import FormatError
-from latticework.packing.constants import Access, Gather
+from latticework.packing.constants import Access, LoopNest
 from latticework.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, product_within
 from latticework.plan.arguments import Argument, Branch, Result
 from latticework.plan.check import check_chain, check_gather
@@ -101,7 +101,7 @@ def test_loop_nests_on_large_packings_are_checked_without_their_places():
     (_, pack), *_ = packings()
     size = pack.size
     whole = Access((size,), ((1,),), (0,))
-    gather = Gather((1 << 16,), pack, whole, "w", Access((5,), ((0,),), (0,)), pack, whole)
+    gather = LoopNest((1 << 16,), pack, whole, "w", Access((5,), ((0,),), (0,)), pack, whole)
     assert peak_bytes(lambda: check_gather(gather, {"w": np.zeros(5)}, SLOTS, "gather")) < 1 << 16
 
 

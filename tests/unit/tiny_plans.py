@@ -6,7 +6,7 @@ import numpy as np
 
 from latticework.instructions.code import Instruction, PlanBlock, RegisterOperand
 from latticework.instructions.kinds import CipherKind, IndexKind, KeyKind, PlainKind
-from latticework.packing.constants import Access, ConstRef, Gather
+from latticework.packing.constants import Access, ConstRef, LoopNest
 from latticework.packing.keys import KeyManifest, KeySpec, KeyUse, galois_element
 from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.params import ModulusChain, Track
@@ -35,7 +35,7 @@ SQUARED, DOWN = CipherKind(16, 0, 2, 2.0**60, 1, 0), CipherKind(16, 0, 1, 2.0**3
 PLAIN, INDEX, RELIN, GALOIS = PlainKind(16, 0, 1, 2.0**30, 0), IndexKind(), KeyKind(0), KeyKind(1)
 KINDS = (TOP, DEG2, SQUARED, DOWN, PLAIN, INDEX, RELIN, GALOIS)
 KEYS = (KeySpec("relin", 0, 0, 2), KeySpec("galois", galois_element(1, N), 0, 2))
-CONSTANT = ConstRef(Gather((5,), PACK, Access((5,), ((1,),), (0,)), "w", Access((5,), ((1,),), (0,))))
+CONSTANT = ConstRef(LoopNest((5,), PACK, Access((5,), ((1,),), (0,)), "w", Access((5,), ((1,),), (0,))))
 LOCATIONS = (
     SourceLocation("program.py", 3, "h = lw.for_loop(3, body, x)"),
     SourceLocation("program.py", 4, "return h * w"),

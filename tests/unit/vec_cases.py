@@ -14,7 +14,7 @@ from latticework.expand import LevelPrices, choose_ways, expanding
 from latticework.ir import INDEX, Block, Builder, Module, Region, Value, run_passes, verify
 from latticework.keys import manifest, plan_keys
 from latticework.levels import decide_levels, program_depth, write_levels
-from latticework.packing.constants import Access, ConstRef, Gather, IntervalPolynomial, LinearMap
+from latticework.packing.constants import Access, ConstRef, IntervalPolynomial, LinearMap, LoopNest
 from latticework.packing.pack import PackDim, PackMap
 from latticework.params import ModulusChain, Need, build_chain
 from latticework.passes import cse, dce
@@ -95,11 +95,11 @@ class Vectors:
         return self.module
 
 
-def gather_of(array: np.ndarray, module: Module) -> Gather:
+def gather_of(array: np.ndarray, module: Module) -> LoopNest:
     """A constant vector of the module."""
     count, slots = (1, *array.shape)[-2:]
     walk = Access((array.size,), ((1,),), (0,))
-    return Gather((array.size,), line(slots, count), walk, module.add_source(array), walk)
+    return LoopNest((array.size,), line(slots, count), walk, module.add_source(array), walk)
 
 
 def map_of(matrix: np.ndarray, module: Module) -> LinearMap:
@@ -107,7 +107,7 @@ def map_of(matrix: np.ndarray, module: Module) -> LinearMap:
     n = len(matrix)
     row, column = Access((n,), ((1, 0),), (0,)), Access((n,), ((0, 1),), (0,))
     both = Access((n, n), ((1, 0), (0, 1)), (0, 0))
-    return LinearMap(n, Gather((n, n), line(n), row, module.add_source(matrix), both, line(n), column))
+    return LinearMap(n, LoopNest((n, n), line(n), row, module.add_source(matrix), both, line(n), column))
 
 
 def managed(module: Module, chain: ModulusChain | None = None) -> Module:

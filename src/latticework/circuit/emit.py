@@ -29,7 +29,7 @@ from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.dialects.vec import VecType
 from latticework.errors import LayoutError
 from latticework.ir import Builder, Loc, Module, Origin, Value
-from latticework.packing.constants import Access, ConstRef, Gather
+from latticework.packing.constants import Access, ConstRef, LoopNest
 from latticework.packing.pack import PackMap
 
 Table = list[tuple[int, int]]
@@ -180,10 +180,10 @@ class _CircuitEmitter:
         pack = PackMap.of_table(len(table), self.width, ((lane, i) for i, (lane, _) in enumerate(table)))
         in_order = Access((len(table),), ((1,),), (0,))
         if len(set(values)) == 1:
-            ones = Gather((len(table),), pack, in_order, None, None)
+            ones = LoopNest((len(table),), pack, in_order, None, None)
             return self.builder.build("vec.constant", value=ConstRef(ones, factor=values[0]), slots=self.width)
         source = self.module.add_source(np.array(values, dtype=np.float64))
-        gather = Gather((len(table),), pack, in_order, source, in_order)
+        gather = LoopNest((len(table),), pack, in_order, source, in_order)
         return self.builder.build("vec.constant", value=ConstRef(gather), slots=self.width)
 
     def _value(self, number: int) -> float:

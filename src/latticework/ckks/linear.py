@@ -14,7 +14,7 @@ from latticework.dialects.rlwe import Level
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Module, Value
-from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap
+from latticework.packing.constants import Access, ConstRef, Diagonal, LinearMap, LoopNest
 from latticework.packing.pack import PackDim, PackMap
 from latticework.rlwe.checks import fail, whole
 from latticework.user.arrays import as_array, find_loss
@@ -94,7 +94,7 @@ def explicit_diagonals(
     identity = Access((slots,), ((1,),), (0,))
 
     def values(row: int) -> ConstRef:
-        return ConstRef(Gather((slots,), pack, identity, source, Access(every.shape, ((0,), (1,)), (row, 0))))
+        return ConstRef(LoopNest((slots,), pack, identity, source, Access(every.shape, ((0,), (1,)), (row, 0))))
 
     return tuple(Diagonal(k, values(row), conj) for row, k in enumerate(diagonals))
 

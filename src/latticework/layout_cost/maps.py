@@ -8,7 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from latticework.packing.constants import MOST_LISTED, Gather, LinearMap, at_most
+from latticework.packing.constants import MOST_LISTED, LinearMap, LoopNest, at_most
 from latticework.packing.loop_nests.baby_giant import (
     ROTOM,
     BlockMapPrices,
@@ -89,7 +89,7 @@ class Exact:
 def _count(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exact:
     gather = linear_map.gather
     mode: Mode = "counts" if stepped else "rotations"
-    if not isinstance(gather, Gather) or linear_map.explicit or linear_map.parts:
+    if not isinstance(gather, LoopNest) or linear_map.explicit or linear_map.parts:
         return _exact(places(linear_map), packing, mode)
     bound = at_most(gather)
     if bound.diagonals > MOST_LISTED or len(structure(gather).moves) > MOST_COUNTED:
@@ -119,6 +119,6 @@ def _ways_again(slots: int, columns: bytes, packing: bool, mode: Mode) -> tuple[
     return _ways(Places(slots, conj, out, in_, steps), packing, mode)
 
 
-def _rows(gather: Gather, rows: IntArray) -> Places:
+def _rows(gather: LoopNest, rows: IntArray) -> Places:
     out, in_, steps = rows.T
     return Places(gather.slots, np.zeros_like(out), out, in_, sign_steps(steps, gather.slots))

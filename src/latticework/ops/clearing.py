@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from latticework.ir.core import Op, Value
 from latticework.ops.lowering import Operand, Target, access
-from latticework.packing.constants import ConstRef, Gather
+from latticework.packing.constants import ConstRef, LoopNest
 from latticework.packing.pack import REPEAT, PackMap
 
 MOST_LOOKED_AT = 256  # operations before a vector
@@ -67,10 +67,10 @@ def _clear_by(
         match op.name:
             case "vec.linear_transform":
                 gather = op.attrs["map"].gather
-                is_so = isinstance(gather, Gather) and filled_slots(gather.out_pack) == filled_slots(pack)
+                is_so = isinstance(gather, LoopNest) and filled_slots(gather.out_pack) == filled_slots(pack)
             case "vec.constant":
                 gather = op.attrs["value"].gather
-                is_so = isinstance(gather, Gather) and filled_slots(gather.out_pack) == filled_slots(pack)
+                is_so = isinstance(gather, LoopNest) and filled_slots(gather.out_pack) == filled_slots(pack)
             case "vec.splat":
                 is_so = bool(op.attrs["value"] == 0.0)
             case "vec.rotate" if op.attrs["steps"] % _period(pack) == 0:
@@ -98,12 +98,12 @@ def _zeros(value: Value, where: BoolArray, left: list[int]) -> bool:
     match op.name:
         case "vec.linear_transform":
             gather, count = op.attrs["map"].gather, op.attrs["map"].count_out
-            if not isinstance(gather, Gather) or op.attrs["map"].parts or op.attrs["map"].explicit:
+            if not isinstance(gather, LoopNest) or op.attrs["map"].parts or op.attrs["map"].explicit:
                 return False
             return gather.count_out == count == len(where) and not (_find_held(gather.out_pack) & where).any()
         case "vec.constant":
             gather = op.attrs["value"].gather
-            return isinstance(gather, Gather) and not (_find_held(gather.out_pack) & where).any()
+            return isinstance(gather, LoopNest) and not (_find_held(gather.out_pack) & where).any()
         case "vec.splat":
             return bool(op.attrs["value"] == 0.0)
         case "vec.rotate":
@@ -145,7 +145,7 @@ def clear(target: Target, x: Operand) -> Value:
 def everywhere(target: Target, x: Operand, number: float) -> Value:
     """A number wherever an element of the operand lies, zeros elsewhere."""
     rank = len(x.shape)
-    gather = Gather(x.shape, x.pack, access(x.shape, range(rank), rank), None, None)
+    gather = LoopNest(x.shape, x.pack, access(x.shape, range(rank), rank), None, None)
     return target.build("vec.constant", value=ConstRef(gather, factor=number))
 
 

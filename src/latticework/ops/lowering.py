@@ -17,8 +17,8 @@ from latticework.packing.constants import (
     MOST_LISTED,
     Access,
     ConstRef,
-    Gather,
     LinearMap,
+    LoopNest,
     at_most,
     num_diagonals,
     whole_rotations,
@@ -99,7 +99,7 @@ def linear(
     afterwards: fewer diagonals for log2(copies) rotations (the hybrid method of Juvekar et al., USENIX Security 2018).
     """
     assert x.vector is not None
-    gather = Gather(domain, target.pack, out, source, weights, x.pack, into)
+    gather = LoopNest(domain, target.pack, out, source, weights, x.pack, into)
     if at_most(gather).diagonals > MOST_LISTED:
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
     if (turns := whole_rotations(gather)) is not None:
@@ -152,7 +152,7 @@ def pack_public(target: Target, x: Operand) -> Value:
         return target.build("vec.splat", value=first, slots=slots)
     rank = len(target.shape)
     loops = list(range(rank - len(x.shape), rank))
-    gather = Gather(
+    gather = LoopNest(
         target.shape, target.pack, access(target.shape, range(rank), rank), x.source, access(x.shape, loops, rank)
     )
     return target.build("vec.constant", value=ConstRef(gather))

@@ -12,7 +12,7 @@ from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of,
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, linear
 from latticework.ops.reduction import reduce_axes
-from latticework.packing.constants import ConstRef, Gather
+from latticework.packing.constants import ConstRef, LoopNest
 
 
 def shape(a: Shape, b: Shape) -> Shape:
@@ -80,7 +80,7 @@ def _in_box(target: Target, x: Operand, nest: Loops, side: int) -> Value:
         return x.vector
     assert target.box is not None
     rank = len(nest.extents)
-    gather = Gather(
+    gather = LoopNest(
         nest.extents, target.box.pack_map(nest.extents), access(nest.extents, range(rank), rank),
         x.source, access(x.shape, nest.operands[side], rank),
     )  # fmt: skip

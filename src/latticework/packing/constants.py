@@ -17,7 +17,7 @@ from latticework.packing.loop_nests.diagonal_values import Sources
 from latticework.packing.loop_nests.diagonals import MOST_LISTED, at_most
 from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, MapPart, num_diagonals
 from latticework.packing.loop_nests.map_sums import MapSums
-from latticework.packing.loop_nests.nest import Access, Gather
+from latticework.packing.loop_nests.nest import Access, LoopNest
 from latticework.packing.loop_nests.terms import MapWay
 from latticework.packing.loop_nests.whole import whole_rotations
 from latticework.packing.pack import FloatArray
@@ -27,9 +27,9 @@ __all__ = [
     "Access",
     "ConstRef",
     "Diagonal",
-    "Gather",
     "IntervalPolynomial",
     "LinearMap",
+    "LoopNest",
     "MapPart",
     "MapSums",
     "MapWay",

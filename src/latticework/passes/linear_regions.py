@@ -16,7 +16,7 @@ import numpy.typing as npt
 from latticework.dialects.vec import VecType
 from latticework.ir import Block, Op, Value
 from latticework.levels.depth import spent_by
-from latticework.packing.constants import ConstRef, Gather, at_most
+from latticework.packing.constants import ConstRef, LoopNest, at_most
 from latticework.passes.linear_forms import FloatArray, Form, total
 
 MOST_DIAGONALS = 256  # of a map that is looked into
@@ -94,7 +94,7 @@ def is_small(op: Op) -> bool:
         return False
     count = len(linear_map.explicit)
     for part in linear_map.all_parts:
-        if not isinstance(part.gather, Gather):
+        if not isinstance(part.gather, LoopNest):
             return False
         count += at_most(part.gather).diagonals
     return count <= MOST_DIAGONALS and count * linear_map.slots <= MOST_NUMBERS

@@ -19,7 +19,7 @@ import numpy as np
 from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.levels.depth import levels_of, spent_by
-from latticework.packing.constants import Access, ConstRef, Diagonal, Gather, LinearMap, splat
+from latticework.packing.constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, splat
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 from latticework.passes.linear_forms import Form, base_form
 from latticework.passes.linear_regions import LinearRegion, make_forms, regions
@@ -295,7 +295,7 @@ def _constants(values: np.ndarray, module: Module) -> list[ConstRef]:
     pack = PackMap((period,), slots, (PackDim(REPEAT, slots // period), PackDim(0, period)))
     out = Access((period,), ((1,),), (0,))
     return [
-        ConstRef(Gather((period,), pack, out, source, Access((values.shape[0] * period,), ((1,),), (row * period,))))
+        ConstRef(LoopNest((period,), pack, out, source, Access((values.shape[0] * period,), ((1,),), (row * period,))))
         for row in range(values.shape[0])
     ]
 
@@ -307,7 +307,7 @@ def _pack(vectors: np.ndarray, module: Module) -> ConstRef:
     rows = (PackDim(0, count),) if count > 1 else ()
     pack = PackMap((count, slots), slots, (PackDim(1, slots),), rows)
     walk = Access((count, slots), ((1, 0), (0, 1)), (0, 0))
-    return ConstRef(Gather((count, slots), pack, walk, source, walk))
+    return ConstRef(LoopNest((count, slots), pack, walk, source, walk))
 
 
 def _turned_whole(forms: Sequence[Form]) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from latticework.instructions.constant_uses import CONSTANT_USES
 from latticework.instructions.kinds import CipherKind, IndexKind, Kind
 from latticework.instructions.use import Use, Uses
 from latticework.packing.butterflies import Butterflies
-from latticework.packing.constants import Access, ConstRef, Gather, MapSums
+from latticework.packing.constants import Access, ConstRef, LoopNest, MapSums
 from latticework.packing.keys import KINDS
 from latticework.packing.loop_nests.sides import open_loops
 from latticework.packing.pack import REPEAT, PackMap, product_within
@@ -101,7 +101,7 @@ def check_pack(pack: PackMap, path: str) -> None:
         raise FormatError(f"{path}: {error}") from None
 
 
-def check_gather(gather: Gather, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str) -> None:
+def check_gather(gather: LoopNest, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str) -> None:
     """FormatError unless a gather reads and writes inside its tensors, and is no more work than such tensors can be."""
     if (gather.source is None) != (gather.source_access is None) or (gather.in_pack is None) != (
         gather.in_access is None
@@ -162,8 +162,8 @@ def check_constant(constant: ConstRef, path: str) -> None:
     if max(abs(constant.rotate), abs(constant.steps or 0)) >= MAX_INDEX:
         raise FormatError(f"{path}: steps {constant.steps}, rotated by {constant.rotate}")
     gather = constant.gather
-    is_map = isinstance(gather, Gather) and gather.in_pack is not None
-    ends = (gather.count_out, gather.count_in) if isinstance(gather, Gather) and is_map else (1, 1)
+    is_map = isinstance(gather, LoopNest) and gather.in_pack is not None
+    ends = (gather.count_out, gather.count_in) if isinstance(gather, LoopNest) and is_map else (1, 1)
     if not (0 <= constant.out < ends[0] and 0 <= constant.in_ < ends[1]):
         raise FormatError(f"{path}: from vector {constant.in_} to {constant.out}; there are {ends[1]} and {ends[0]}")
     if (plus := constant.plus) is not None:
@@ -173,7 +173,7 @@ def check_constant(constant: ConstRef, path: str) -> None:
 
 
 def check_any_gather(
-    gather: Gather | Butterflies, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str
+    gather: LoopNest | Butterflies, sources: Mapping[str, npt.NDArray[np.float64]], slots: int, path: str
 ) -> None:
     """FormatError unless what slot vectors are gathered from is well-formed."""
     if isinstance(gather, Butterflies):
@@ -194,7 +194,7 @@ def check_map(sums: MapSums, sources: Mapping[str, npt.NDArray[np.float64]], slo
     gathers = [part.gather for part in parts] + [d.values.gather for d in explicit]
     if any(gather.slots != linear_map.slots for gather in gathers):
         raise FormatError(f"{path}: a map of {linear_map.slots} slots has a part of another width")
-    if any(isinstance(part.gather, Gather) and part.gather.in_pack is None for part in parts):
+    if any(isinstance(part.gather, LoopNest) and part.gather.in_pack is None for part in parts):
         raise FormatError(f"{path}: a part of a map reads no input")
     numbers = [v for part in parts for v in (part.out, part.in_)] + [v for d in explicit for v in (d.out, d.in_)]
     counts = (linear_map.count_in, linear_map.count_out)

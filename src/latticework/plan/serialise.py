@@ -11,7 +11,7 @@ import numpy as np
 from latticework import _core
 from latticework.errors import FormatError, SecretKeyError
 from latticework.packing.butterflies import Butterflies
-from latticework.packing.constants import ConstRef, Gather, MapSums
+from latticework.packing.constants import ConstRef, LoopNest, MapSums
 from latticework.packing.pack import product_within
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters, fingerprint
@@ -219,11 +219,11 @@ def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray
     return found
 
 
-def _gathers_of(constant: ConstRef) -> tuple[Gather | Butterflies, ...]:
+def _gathers_of(constant: ConstRef) -> tuple[LoopNest | Butterflies, ...]:
     return (constant.gather,) if constant.plus is None else (constant.gather, *_gathers_of(constant.plus))
 
 
-def _constant_data(constant: ConstRef, numbers: dict[Gather | Butterflies, int]) -> list[Any]:
+def _constant_data(constant: ConstRef, numbers: dict[LoopNest | Butterflies, int]) -> list[Any]:
     """Number of the gather, steps, rotation and factor; vectors and what is added follow only where there are any."""
     data = [numbers[constant.gather], constant.steps, constant.rotate, to_data(complex(constant.factor))]
     if constant.plus is None:
@@ -231,7 +231,7 @@ def _constant_data(constant: ConstRef, numbers: dict[Gather | Butterflies, int])
     return [*data, constant.out, constant.in_, _constant_data(constant.plus, numbers)]
 
 
-def _constant(data: Any, gathers: tuple[Gather | Butterflies, ...], path: str) -> ConstRef:
+def _constant(data: Any, gathers: tuple[LoopNest | Butterflies, ...], path: str) -> ConstRef:
     lengths: tuple[Any, ...] = (int, int | None, int, complex)
     known = from_data(tuple[lengths], data[:4] if isinstance(data, list) else data, path)  # type: ignore[valid-type]
     number, steps, rotate, factor = known
@@ -248,8 +248,8 @@ def _constant(data: Any, gathers: tuple[Gather | Butterflies, ...], path: str) -
 
 
 def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[ConstRef | MapSums, ...]:
-    gathers: tuple[Gather | Butterflies, ...] = from_data(
-        tuple[Gather | Butterflies, ...], _field(content, "gathers"), "gathers"
+    gathers: tuple[LoopNest | Butterflies, ...] = from_data(
+        tuple[LoopNest | Butterflies, ...], _field(content, "gathers"), "gathers"
     )
     for i, gather in enumerate(gathers):
         check_any_gather(gather, sources, slots, f"gathers[{i}]")

@@ -10,7 +10,7 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import Value
 from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
-from latticework.packing.constants import Access, Gather
+from latticework.packing.constants import Access, LoopNest
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 
 
@@ -45,15 +45,15 @@ class Conversion:
         return f"{self.name}: {self.source} -> {self.target}"
 
 
-def make_move(shape: Shape, source: Layout, target: Layout) -> Gather:
+def make_move(shape: Shape, source: Layout, target: Layout) -> LoopNest:
     """The linear map that moves every element from where it lies to where it is to lie."""
     same = Access(
         shape, tuple(tuple(int(i == j) for j in range(len(shape))) for i in range(len(shape))), (0,) * len(shape)
     )
-    return Gather(shape, target.pack_map(shape), same, None, None, source.pack_map(shape), same)
+    return LoopNest(shape, target.pack_map(shape), same, None, None, source.pack_map(shape), same)
 
 
-def box_mask(dims: Sequence[PackDim], slots: int, ranges: dict[int, range]) -> Gather:
+def box_mask(dims: Sequence[PackDim], slots: int, ranges: dict[int, range]) -> LoopNest:
     """Ones in the slots whose places along the named dimensions are in the ranges, zeros in the others."""
     named = sorted(ranges)
     axes = {place: axis for axis, place in enumerate(named)}
@@ -61,4 +61,4 @@ def box_mask(dims: Sequence[PackDim], slots: int, ranges: dict[int, range]) -> G
     shape = tuple(dims[k].extent for k in named)
     rows = tuple(tuple(ranges[k].step * (i == j) for j in range(len(named))) for i, k in enumerate(named))
     access = Access(shape, rows, tuple(ranges[k].start for k in named))
-    return Gather(tuple(len(ranges[k]) for k in named), PackMap(shape, slots, pack), access, None, None)
+    return LoopNest(tuple(len(ranges[k]) for k in named), PackMap(shape, slots, pack), access, None, None)

@@ -14,14 +14,14 @@ from latticework.layout.conversions.base import Conversion, make_move
 from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import turning
-from latticework.packing.constants import Gather
+from latticework.packing.constants import LoopNest
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
     """Every element moved by a linear map."""
 
-    gather: Gather
+    gather: LoopNest
 
     @staticmethod
     def between(shape: Shape, source: Layout, target: Layout) -> Moved:

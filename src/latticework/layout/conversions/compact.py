@@ -18,7 +18,7 @@ from latticework.layout.conversions.base import Conversion, box_mask
 from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import cut_dims_alike, forms_of, vector_parts
-from latticework.packing.constants import Gather
+from latticework.packing.constants import LoopNest
 from latticework.packing.pack import GAP
 
 
@@ -29,7 +29,7 @@ class Compact:
     parts  (slots, for each vector of the target the vector of the source)
     """
 
-    mask: Gather
+    mask: LoopNest
     parts: tuple[tuple[int, tuple[int, ...]], ...]
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:

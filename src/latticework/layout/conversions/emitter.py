@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Value
-from latticework.packing.constants import ConstRef, Gather, LinearMap, whole_rotations
+from latticework.packing.constants import ConstRef, LinearMap, LoopNest, whole_rotations
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class VectorEmitter:
         places = {turn: place for place, turn in enumerate(made)}
         return self.take(joined, [places[turn] for turn in turns])
 
-    def masked(self, x: Value, mask: Gather) -> Value:
+    def masked(self, x: Value, mask: LoopNest) -> Value:
         """Every vector times a vector of zeros and ones."""
         return self.builder.build("vec.mul", [x, self.builder.build("vec.constant", value=ConstRef(mask))])
 
@@ -60,7 +60,7 @@ class VectorEmitter:
             x = self.add(x, self.rotate(x, -(step << bit)))
         return x
 
-    def transform(self, x: Value, gather: Gather, clear: bool = False) -> Value:
+    def transform(self, x: Value, gather: LoopNest, clear: bool = False) -> Value:
         """A block linear map; by turning whole vectors where that is enough, unless other slots are to be cleared."""
         turns = None if clear else whole_rotations(gather)
         if turns is not None:

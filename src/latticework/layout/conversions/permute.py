@@ -18,7 +18,7 @@ from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.conversions.replicate import Copied, copy_slots, free_copies
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import forms_of, with_gaps
-from latticework.packing.constants import Gather
+from latticework.packing.constants import LoopNest
 
 NEAREST = "permute-nearest"
 
@@ -27,7 +27,7 @@ NEAREST = "permute-nearest"
 class Permute:
     """Moved, then copied."""
 
-    gather: Gather
+    gather: LoopNest
     copies: Copied
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:

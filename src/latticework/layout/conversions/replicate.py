@@ -17,7 +17,7 @@ from latticework.layout.conversions.base import Conversion, box_mask
 from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, cut_dims_alike, forms_of, turning, with_gaps
-from latticework.packing.constants import Gather
+from latticework.packing.constants import LoopNest
 from latticework.packing.pack import GAP, REPEAT
 
 
@@ -38,7 +38,7 @@ class Copied:
 class Replicate:
     """Gaps cleared and filled, then vectors taken."""
 
-    mask: Gather
+    mask: LoopNest
     copies: Copied
     turn: Turning
 

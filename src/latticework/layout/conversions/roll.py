@@ -27,7 +27,7 @@ from latticework.layout.conversions.base import Conversion, box_mask
 from latticework.layout.conversions.emitter import VectorEmitter
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.turning import Turning, turning
-from latticework.packing.constants import Gather
+from latticework.packing.constants import LoopNest
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Roll:
                 parts.append(self._turned(emit, around, far - extent))
         return _total(emit, parts)
 
-    def _mask(self, held: range, others: dict[int, range] | None = None) -> Gather:
+    def _mask(self, held: range, others: dict[int, range] | None = None) -> LoopNest:
         """The slots at these places along the turned dimension."""
         assert self.turn.place is not None
         return box_mask(self.turn.dims, self.slots, {self.turn.place: held, **(others or {})})

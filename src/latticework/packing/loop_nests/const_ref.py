@@ -11,7 +11,7 @@ import numpy as np
 
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources, diagonal_values, pack_values
-from latticework.packing.loop_nests.nest import Access, Gather
+from latticework.packing.loop_nests.nest import Access, LoopNest
 from latticework.packing.pack import REPEAT, PackDim, PackMap
 
 
@@ -27,7 +27,7 @@ class ConstRef:
     plus      another one that is added
     """
 
-    gather: Gather | Butterflies
+    gather: LoopNest | Butterflies
     steps: int | None = None
     rotate: int = 0
     factor: complex = 1.0
@@ -43,7 +43,7 @@ class ConstRef:
     @property
     def count(self) -> int:
         """Number of vectors: more than one only for a tensor."""
-        return self.gather.count_out if isinstance(self.gather, Gather) and self.gather.in_pack is None else 1
+        return self.gather.count_out if isinstance(self.gather, LoopNest) and self.gather.in_pack is None else 1
 
     @property
     def is_complex(self) -> bool:
@@ -92,4 +92,4 @@ class ConstRef:
 def splat(value: complex, slots: int) -> ConstRef:
     """One number in every slot."""
     pack = PackMap((), slots, (PackDim(REPEAT, slots),))
-    return ConstRef(Gather((), pack, Access((), (), ()), None, None), factor=value)
+    return ConstRef(LoopNest((), pack, Access((), (), ()), None, None), factor=value)

@@ -1,4 +1,4 @@
-"""The values of one diagonal of a gather, from the side of the slots.
+"""The values of one diagonal of a loop nest, from the side of the slots.
 
 At out slot p of vector v, diagonal (v, u, s) holds the weights of the terms that
 read the element at slot p + s of vector u. Which those are follows from the two
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.loop_nests.copies import nearest, service
-from latticework.packing.loop_nests.nest import Access, BoolArray, Gather, walk
+from latticework.packing.loop_nests.nest import Access, BoolArray, LoopNest, walk
 from latticework.packing.loop_nests.separable import separable
 from latticework.packing.loop_nests.sides import Counters, decode, joint, sides
 from latticework.packing.pack import IntArray
@@ -26,17 +26,17 @@ Sources = Mapping[str, npt.NDArray[Any]]  # float64, or complex128
 SlotArray = npt.NDArray[Any]
 
 
-def pack_values(gather: Gather, sources: Sources) -> SlotArray:
+def pack_values(nest: LoopNest, sources: Sources) -> SlotArray:
     """A packed constant tensor: (slots,), or (count, slots) if it takes several vectors."""
-    pack = gather.out_pack
-    array = None if gather.source is None else sources[gather.source].reshape(-1)
-    total: SlotArray = np.zeros(pack.size, dtype=_dtype(gather, sources))
-    for counters in walk(gather.domain):
-        element, valid = gather.out_access.flat(counters)
+    pack = nest.out_pack
+    array = None if nest.source is None else sources[nest.source].reshape(-1)
+    total: SlotArray = np.zeros(pack.size, dtype=_dtype(nest, sources))
+    for counters in walk(nest.domain):
+        element, valid = nest.out_access.flat(counters)
         values: SlotArray = np.ones(element.size)
         if array is not None:
-            assert gather.source_access is not None
-            place, inside = gather.source_access.flat(counters)
+            assert nest.source_access is not None
+            place, inside = nest.source_access.flat(counters)
             valid &= inside
             values = array[np.where(valid, place, 0)]
         np.add.at(total, element[valid], values[valid])
@@ -45,24 +45,24 @@ def pack_values(gather: Gather, sources: Sources) -> SlotArray:
     return vectors if pack.count == 1 else vectors.reshape(pack.count, pack.slots)
 
 
-def diagonal_values(gather: Gather, out: int, in_: int, steps: int, sources: Sources) -> SlotArray:
+def diagonal_values(nest: LoopNest, out: int, in_: int, steps: int, sources: Sources) -> SlotArray:
     """Diagonal (out, in_, steps) of a linear map, shape (slots,): what rotate(x[in_], steps) is multiplied by."""
-    if (form := separable(gather)) is not None:
-        there, flat = form.at(out, in_, steps % gather.slots)
-        if gather.spread > 1:
-            there &= _serves(gather, out, in_, steps % gather.slots)
-        if gather.source is None or flat is None:
+    if (form := separable(nest)) is not None:
+        there, flat = form.at(out, in_, steps % nest.slots)
+        if nest.spread > 1:
+            there &= _serves(nest, out, in_, steps % nest.slots)
+        if nest.source is None or flat is None:
             return there.astype(np.float64)
-        weights = sources[gather.source].reshape(-1).take(flat, mode="clip")  # where there is none, whatever it is
-        return np.where(there, weights, _dtype(gather, sources)(0.0))
-    vector: SlotArray = np.zeros(gather.slots, dtype=_dtype(gather, sources))
-    for slot, counters in _terms(gather, out, in_, steps):
-        if gather.source is None:
+        weights = sources[nest.source].reshape(-1).take(flat, mode="clip")  # where there is none, whatever it is
+        return np.where(there, weights, _dtype(nest, sources)(0.0))
+    vector: SlotArray = np.zeros(nest.slots, dtype=_dtype(nest, sources))
+    for slot, counters in _terms(nest, out, in_, steps):
+        if nest.source is None:
             vector[slot] += 1.0
             continue
-        assert gather.source_access is not None
-        place, inside = _flat_of(gather.source_access, counters, slot.size)
-        vector[slot[inside]] += sources[gather.source].reshape(-1)[place[inside]]
+        assert nest.source_access is not None
+        place, inside = _flat_of(nest.source_access, counters, slot.size)
+        vector[slot[inside]] += sources[nest.source].reshape(-1)[place[inside]]
     return vector
 
 
@@ -79,32 +79,32 @@ def _flat_of(access: Access, counters: Counters, size: int) -> tuple[IntArray, B
     return flat, valid
 
 
-def _dtype(gather: Gather, sources: Sources) -> type:
-    is_complex = gather.source is not None and sources[gather.source].dtype.kind == "c"
+def _dtype(nest: LoopNest, sources: Sources) -> type:
+    is_complex = nest.source is not None and sources[nest.source].dtype.kind == "c"
     return np.complex128 if is_complex else np.float64
 
 
-def _terms(gather: Gather, out: int, in_: int, steps: int) -> Iterator[tuple[IntArray, Counters]]:
+def _terms(nest: LoopNest, out: int, in_: int, steps: int) -> Iterator[tuple[IntArray, Counters]]:
     """(out slots, all loop counters there) of the terms of a diagonal; no slot stands twice in one item."""
-    to, of = sides(gather)
-    slots = gather.slots
+    to, of = sides(nest)
+    slots = nest.slots
     steps %= slots
     read = (np.arange(slots) + steps) % slots
-    ok = to.valid[out] & of.valid[in_][read] & _serves(gather, out, in_, steps)
+    ok = to.valid[out] & of.valid[in_][read] & _serves(nest, out, in_, steps)
     for j in set(to.counters) & set(of.counters):
         ok &= to.counters[j][out] == of.counters[j][in_][read]
     slot = np.flatnonzero(ok)
     read = read[slot]
     counters = {j: c[in_][read] for j, c in of.counters.items()} | {j: c[out][slot] for j, c in to.counters.items()}
-    equations, walked = joint(gather)
-    for values in product(*(range(gather.domain[j]) for j in walked)):
+    equations, walked = joint(nest)
+    for values in product(*(range(nest.domain[j]) for j in walked)):
         here, at = slot, dict(counters)
         for j, value in zip(walked, values, strict=True):
             at[j] = np.full(here.size, value, dtype=np.int64)
         place = read
         for number, equation in equations:
             index = to.index[equation.axis][out][here] if number == 0 else of.index[equation.axis][in_][place]
-            found, solved = decode(equation, gather.domain, index, at)
+            found, solved = decode(equation, nest.domain, index, at)
             at.update(found)
             if not solved.all():
                 at = {j: c[solved] for j, c in at.items()}
@@ -113,21 +113,21 @@ def _terms(gather: Gather, out: int, in_: int, steps: int) -> Iterator[tuple[Int
             yield here, at
 
 
-def _serves(gather: Gather, out: int, in_: int, steps: int) -> BoolArray:
+def _serves(nest: LoopNest, out: int, in_: int, steps: int) -> BoolArray:
     """At each out slot, whether what lies `steps` further in a vector is the copy that is read."""
-    assert gather.in_pack is not None
-    slots, pack = gather.slots, gather.in_pack
+    assert nest.in_pack is not None
+    slots, pack = nest.slots, nest.in_pack
     slot = np.arange(slots)
     read = (slot + steps) % slots
     serves: BoolArray = steps < service(pack)[in_][read]
-    if gather.spread == 1:
+    if nest.spread == 1:
         return serves
     element = pack.element_of_slot()[in_ * slots + read]
     at = np.flatnonzero(serves & (element >= 0))
-    width = slots // gather.spread
+    width = slots // nest.spread
     own = at // width
     best = np.ones(at.size, dtype=bool)
-    for copy in range(gather.spread):
+    for copy in range(nest.spread):
         _, other = nearest(pack, element[at], (at % width) + copy * width)
         best &= (other > steps) | ((other == steps) & (copy >= own))
     result = np.zeros(slots, dtype=bool)

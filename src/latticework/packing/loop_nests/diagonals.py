@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latticework.packing.loop_nests.copies import nearest
-from latticework.packing.loop_nests.nest import CHUNK, Access, BoolArray, Gather, distinct, walk
+from latticework.packing.loop_nests.nest import CHUNK, Access, BoolArray, LoopNest, distinct, walk
 from latticework.packing.pack import GAP, REPEAT, IntArray, PackMap, Roll
 
 Node = tuple[str, int, int]  # ("loop", 0, j), or ("axis" of the view or "dim" of the packing, side, number)
@@ -47,7 +47,7 @@ JOINT = 1 << 18  # iterations of a part beyond which its two ends are looked at 
 
 @dataclass(frozen=True)
 class Structure:
-    """Where a gather has diagonals: one for each of `moves` and each of `vectors`, whose numbers add up.
+    """Where a loop nest has diagonals: one for each of `moves` and each of `vectors`, whose numbers add up.
 
     moves    (out, in, steps), ascending; shape (moves, 3)
     vectors  (out, in): what loops that only number vectors add to both; shape (pairs, 2)
@@ -63,15 +63,15 @@ class Structure:
 
 
 @lru_cache(maxsize=1024)
-def structure(gather: Gather) -> Structure:
+def structure(nest: LoopNest) -> Structure:
     """The diagonals that are not structurally zero."""
-    moves = None if prod(gather.domain) <= WALKED else _moves_of(gather)
-    found = (_walk(gather), np.zeros(1, dtype=np.int64)) if moves is None else _sum_moves(gather, moves)
-    pair, steps = np.divmod(found[0], gather.slots)
-    vectors = found[1] // gather.slots
+    moves = None if prod(nest.domain) <= WALKED else _moves_of(nest)
+    found = (_walk(nest), np.zeros(1, dtype=np.int64)) if moves is None else _sum_moves(nest, moves)
+    pair, steps = np.divmod(found[0], nest.slots)
+    vectors = found[1] // nest.slots
     result = Structure(
-        np.stack([pair // gather.count_in, pair % gather.count_in, steps], axis=1),
-        np.stack([vectors // gather.count_in, vectors % gather.count_in], axis=1),
+        np.stack([pair // nest.count_in, pair % nest.count_in, steps], axis=1),
+        np.stack([vectors // nest.count_in, vectors % nest.count_in], axis=1),
     )
     result.moves.setflags(write=False)
     result.vectors.setflags(write=False)
@@ -79,9 +79,9 @@ def structure(gather: Gather) -> Structure:
 
 
 @lru_cache(maxsize=128)
-def find_diagonals(gather: Gather) -> IntArray:
+def find_diagonals(nest: LoopNest) -> IntArray:
     """The diagonals that are not structurally zero: rows (out, in, steps), ascending; shape (diagonals, 3)."""
-    found = structure(gather)
+    found = structure(nest)
     if len(found.vectors) == 1 and not found.vectors.any():
         return found.moves
     rows = np.repeat(found.moves, len(found.vectors), axis=0)
@@ -91,16 +91,16 @@ def find_diagonals(gather: Gather) -> IntArray:
     return rows
 
 
-def num_diagonals(gather: Gather) -> int:
+def num_diagonals(nest: LoopNest) -> int:
     """Diagonals that are not structurally zero."""
-    return structure(gather).size
+    return structure(nest).size
 
 
 class _SeenCodes:
     """A set of codes (v * count_in + u) * slots + steps."""
 
-    def __init__(self, gather: Gather) -> None:
-        self.size = gather.count_out * gather.count_in * gather.slots
+    def __init__(self, nest: LoopNest) -> None:
+        self.size = nest.count_out * nest.count_in * nest.slots
         self.table: BoolArray | None = np.zeros(self.size, dtype=bool) if self.size <= TABLE else None
         self.chunks: list[IntArray] = []
         self.unsorted = 0
@@ -122,32 +122,32 @@ class _SeenCodes:
         return distinct(np.concatenate(self.chunks)) if self.chunks else np.zeros(0, dtype=np.int64)
 
 
-def _walk(gather: Gather) -> IntArray:
+def _walk(nest: LoopNest) -> IntArray:
     """Diagonals by visiting every term: for small nests, and packings that fit no pattern."""
-    assert gather.in_pack is not None and gather.in_access is not None
-    seen, slots = _SeenCodes(gather), gather.slots
-    places = gather.out_pack.slots_of_element()
-    for counters in walk(gather.domain, max(1, CHUNK // places.shape[1])):
-        out_element, valid = gather.out_access.flat(counters)
-        in_element, inside = gather.in_access.flat(counters)
+    assert nest.in_pack is not None and nest.in_access is not None
+    seen, slots = _SeenCodes(nest), nest.slots
+    places = nest.out_pack.slots_of_element()
+    for counters in walk(nest.domain, max(1, CHUNK // places.shape[1])):
+        out_element, valid = nest.out_access.flat(counters)
+        in_element, inside = nest.in_access.flat(counters)
         valid &= inside
-        if gather.source_access is not None:
-            valid &= gather.source_access.flat(counters)[1]
+        if nest.source_access is not None:
+            valid &= nest.source_access.flat(counters)[1]
         out = places[out_element[valid]]  # (terms, copies)
-        vector, steps = nearest(gather.in_pack, np.repeat(in_element[valid], out.shape[1]), out.reshape(-1) % slots)
-        code = ((out.reshape(-1) // slots) * gather.count_in + vector) * slots + steps
-        if gather.spread > 1:
-            code = _nearest_copies(gather, out, code.reshape(out.shape))
+        vector, steps = nearest(nest.in_pack, np.repeat(in_element[valid], out.shape[1]), out.reshape(-1) % slots)
+        code = ((out.reshape(-1) // slots) * nest.count_in + vector) * slots + steps
+        if nest.spread > 1:
+            code = _nearest_copies(nest, out, code.reshape(out.shape))
         seen.add(code.reshape(-1))
     return seen.all()
 
 
-def _nearest_copies(gather: Gather, out: IntArray, code: IntArray) -> IntArray:
+def _nearest_copies(nest: LoopNest, out: IntArray, code: IntArray) -> IntArray:
     """Of the spread copies of each output place the code with the fewest steps."""
-    slots, width = gather.slots, gather.slots // gather.spread
+    slots, width = nest.slots, nest.slots // nest.spread
     vector, slot = out // slots, out % slots
     order = np.lexsort((slot // width, slot % width, vector), axis=-1)
-    code = np.take_along_axis(code, order, 1).reshape(len(code), code.shape[1] // gather.spread, gather.spread)
+    code = np.take_along_axis(code, order, 1).reshape(len(code), code.shape[1] // nest.spread, nest.spread)
     best = np.argmin(code % slots, axis=2)[:, :, None]
     return np.take_along_axis(code, best, 2)
 
@@ -212,11 +212,11 @@ class _Part:
     free: tuple[list[int], list[int]]
 
 
-def _parts(gather: Gather) -> list[_Part] | None:
+def _parts(nest: LoopNest) -> list[_Part] | None:
     """The nest taken apart, or None where a packing has no digits."""
-    assert gather.in_pack is not None and gather.in_access is not None
-    sides = ((gather.out_pack, gather.out_access), (gather.in_pack, gather.in_access))
-    parent: dict[Node, Node] = {("loop", 0, j): ("loop", 0, j) for j in range(len(gather.domain))}
+    assert nest.in_pack is not None and nest.in_access is not None
+    sides = ((nest.out_pack, nest.out_access), (nest.in_pack, nest.in_access))
+    parent: dict[Node, Node] = {("loop", 0, j): ("loop", 0, j) for j in range(len(nest.domain))}
 
     def root(node: Node) -> Node:
         parent.setdefault(node, node)
@@ -230,7 +230,7 @@ def _parts(gather: Gather) -> list[_Part] | None:
             parent[root(node)] = root(nodes[0])
 
     def loops(row: tuple[int, ...]) -> list[Node]:
-        return [("loop", 0, j) for j, weight in enumerate(row) if weight and gather.domain[j] > 1]
+        return [("loop", 0, j) for j, weight in enumerate(row) if weight and nest.domain[j] > 1]
 
     for side, (pack, access) in enumerate(sides):
         digits = _digits(pack)
@@ -249,19 +249,19 @@ def _parts(gather: Gather) -> list[_Part] | None:
             join(*axes, *(dims[i] for i, d in enumerate(pack.all_dims) if d.axis >= 0))
         for i, j in digits.rolls:
             join(dims[i], dims[j])
-    for a, extent in enumerate(gather.source_access.view if gather.source_access else ()):
-        assert gather.source_access is not None
-        low, high = gather.source_access.reach(a, gather.domain)
+    for a, extent in enumerate(nest.source_access.view if nest.source_access else ()):
+        assert nest.source_access is not None
+        low, high = nest.source_access.reach(a, nest.domain)
         if low < 0 or high >= extent:
-            join(*loops(gather.source_access.matrix[a]))
-    spread = ("dim", 0, len(gather.out_pack.vector_dims))
-    if gather.spread > 1 and sum(root(node) == root(spread) for node in list(parent)) > 1:
+            join(*loops(nest.source_access.matrix[a]))
+    spread = ("dim", 0, len(nest.out_pack.vector_dims))
+    if nest.spread > 1 and sum(root(node) == root(spread) for node in list(parent)) > 1:
         return None
-    copied = [("dim", 1, i) for i in _digits(gather.in_pack).repeats()]  # type: ignore[union-attr]
+    copied = [("dim", 1, i) for i in _digits(nest.in_pack).repeats()]  # type: ignore[union-attr]
     held = [node for node in copied if sum(root(other) == root(node) for other in list(parent)) > 1]
     if held:
         join(*held)  # copies that depend on elements are chosen together
-    return [_part(gather, nodes) for nodes in _classes(parent, root)]
+    return [_part(nest, nodes) for nodes in _classes(parent, root)]
 
 
 def _classes(parent: dict[Node, Node], root: object) -> list[list[Node]]:
@@ -271,15 +271,15 @@ def _classes(parent: dict[Node, Node], root: object) -> list[list[Node]]:
     return list(groups.values())
 
 
-def _part(gather: Gather, nodes: list[Node]) -> _Part:
-    assert gather.in_pack is not None
-    packs = (gather.out_pack, gather.in_pack)
+def _part(nest: LoopNest, nodes: list[Node]) -> _Part:
+    assert nest.in_pack is not None
+    packs = (nest.out_pack, nest.in_pack)
 
     def of(kind: str, side: int) -> list[int]:
         return sorted(number for name, which, number in nodes if (name, which) == (kind, side))
 
     dims = (of("dim", 0), of("dim", 1))
-    spread = len(gather.out_pack.vector_dims) if gather.spread > 1 else -1
+    spread = len(nest.out_pack.vector_dims) if nest.spread > 1 else -1
     free = [[i for i in dims[side] if packs[side].all_dims[i].axis == REPEAT] for side in (0, 1)]
     free[0] = [i for i in free[0] if i != spread]
     return _Part(of("loop", 0), (of("axis", 0), of("axis", 1)), dims, (free[0], free[1]))
@@ -300,8 +300,8 @@ class _Moves:
 
 
 @lru_cache(maxsize=256)
-def _moves_of(gather: Gather) -> _Moves | None:
-    parts = _parts(gather)
+def _moves_of(nest: LoopNest) -> _Moves | None:
+    parts = _parts(nest)
     if parts is None:
         return None
     offsets: IntArray = np.zeros(1, dtype=np.int64)
@@ -310,11 +310,11 @@ def _moves_of(gather: Gather) -> _Moves | None:
     for part in parts:
         repeats = part.free[1]
         if repeats and not part.loops and part.dims == ([], repeats):
-            offsets = _copy_offsets(gather, repeats, offsets)
+            offsets = _copy_offsets(nest, repeats, offsets)
         elif repeats:
             chosen = part
         else:
-            moves.append(_moves(gather, part))
+            moves.append(_moves(nest, part))
     return _Moves(sorted(moves, key=len), chosen, offsets)
 
 
@@ -326,13 +326,13 @@ class AtMost(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def at_most(gather: Gather) -> AtMost:
-    """How many diagonals a gather may have, without looking which: in a fraction of the time."""
-    moves = None if prod(gather.domain) <= WALKED else _moves_of(gather)
+def at_most(nest: LoopNest) -> AtMost:
+    """How many diagonals a loop nest may have, without looking which: in a fraction of the time."""
+    moves = None if prod(nest.domain) <= WALKED else _moves_of(nest)
     if moves is None or moves.chosen is not None:
-        found = structure(gather)
+        found = structure(nest)
         return AtMost(distinct(found.moves[:, 2]).size, found.size)
-    slots = gather.slots
+    slots = nest.slots
     steps: IntArray = np.zeros(1, dtype=np.int64)
     pairs = product_of_sizes = 1
     for each in moves.each:
@@ -342,58 +342,58 @@ def at_most(gather: Gather) -> AtMost:
     return AtMost(steps.size, min(product_of_sizes, pairs * steps.size))
 
 
-def _sum_moves(gather: Gather, moved: _Moves) -> tuple[IntArray, IntArray]:
+def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
     """Diagonals as sums of the moves of all parts, of each output place to the nearest input; and moves of vectors."""
     total: IntArray = np.zeros(1, dtype=np.int64)
     vectors, chosen = total, moved.chosen
     for found in moved.each:
-        if (found & (gather.slots - 1)).any():
-            total = _sums(gather, total, found)
+        if (found & (nest.slots - 1)).any():
+            total = _sums(nest, total, found)
         else:
-            vectors = _sums(gather, vectors, found)
-    seen, nearest_copy = _SeenCodes(gather), _nearest_turns(gather.slots, moved.offsets)
+            vectors = _sums(nest, vectors, found)
+    seen, nearest_copy = _SeenCodes(nest), _nearest_turns(nest.slots, moved.offsets)
     if chosen is None:
-        seen.add(_settle(gather, total[:, None], nearest_copy))
+        seen.add(_settle(nest, total[:, None], nearest_copy))
         return seen.all(), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
-        for rows in _walked_rows(gather, chosen):
-            seen.add(_settle(gather, rows, nearest_copy))
+        for rows in _walked_rows(nest, chosen):
+            seen.add(_settle(nest, rows, nearest_copy))
         return seen.all(), vectors
-    rows = _rows(gather, chosen)
+    rows = _rows(nest, chosen)
     long = max(1, CHUNK // rows.shape[1])
     wide = max(1, long // max(1, total.size))
     for i, j in product(range(0, len(rows), wide), range(0, total.size, long)):
-        codes = _plus(gather, total[None, j : j + long, None], rows[i : i + wide, None, :])
-        seen.add(_settle(gather, codes.reshape(-1, rows.shape[1]), nearest_copy))
+        codes = _plus(nest, total[None, j : j + long, None], rows[i : i + wide, None, :])
+        seen.add(_settle(nest, codes.reshape(-1, rows.shape[1]), nearest_copy))
     return seen.all(), vectors
 
 
-def _plus(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
+def _plus(nest: LoopNest, a: IntArray, b: IntArray) -> IntArray:
     """The sums of moves: steps are a vector's, modulo its slots (a power of two)."""
-    low = gather.slots - 1
+    low = nest.slots - 1
     total: IntArray = ((a & ~low) + (b & ~low)) | ((a + b) & low)
     return total
 
 
-def _sums(gather: Gather, a: IntArray, b: IntArray) -> IntArray:
+def _sums(nest: LoopNest, a: IntArray, b: IntArray) -> IntArray:
     """All sums of a move of each."""
     if a.size == 1 and not a[0]:
         return b
-    seen = _SeenCodes(gather)
+    seen = _SeenCodes(nest)
     share = max(1, CHUNK // max(1, b.size))
     for start in range(0, a.size, share):
-        seen.add(_plus(gather, a[start : start + share, None], b[None, :]).reshape(-1))
+        seen.add(_plus(nest, a[start : start + share, None], b[None, :]).reshape(-1))
     return seen.all()
 
 
-def _copy_offsets(gather: Gather, repeats: list[int], offsets: IntArray) -> IntArray:
+def _copy_offsets(nest: LoopNest, repeats: list[int], offsets: IntArray) -> IntArray:
     """Slots of the copies that repetitions give; of those in several vectors the lowest is read."""
-    assert gather.in_pack is not None
-    digits = _digits(gather.in_pack)
+    assert nest.in_pack is not None
+    digits = _digits(nest.in_pack)
     assert digits is not None
     for i in repeats:
-        turns = np.arange(gather.in_pack.all_dims[i].extent, dtype=np.int64) * digits.weights[i][1]
-        offsets = distinct((offsets[:, None] + turns[None, :]) % gather.slots)
+        turns = np.arange(nest.in_pack.all_dims[i].extent, dtype=np.int64) * digits.weights[i][1]
+        offsets = distinct((offsets[:, None] + turns[None, :]) % nest.slots)
     return offsets
 
 
@@ -405,67 +405,67 @@ def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
     return np.where(past < offsets.size, nearest_copy, steps)
 
 
-def _settle(gather: Gather, codes: IntArray, nearest_copy: IntArray) -> IntArray:
+def _settle(nest: LoopNest, codes: IntArray, nearest_copy: IntArray) -> IntArray:
     """Of the copies in each row, and those around them, the one with the fewest steps."""
-    slots, low = gather.slots, gather.slots - 1
+    slots, low = nest.slots, nest.slots - 1
     bits = low.bit_length()
-    if gather.spread == 1 and codes.shape[1] == 1:
+    if nest.spread == 1 and codes.shape[1] == 1:
         only: IntArray = (codes[:, 0] & ~low) | nearest_copy[codes[:, 0] & low]
         return only
-    pairs = gather.count_in * gather.count_out
+    pairs = nest.count_in * nest.count_out
     best: IntArray | None = None
-    for copy in range(gather.spread):
-        steps = nearest_copy[(codes - copy * (slots // gather.spread)) & low]
-        order = ((steps * gather.spread + copy) * pairs + (codes >> bits)).min(axis=1)
+    for copy in range(nest.spread):
+        steps = nearest_copy[(codes - copy * (slots // nest.spread)) & low]
+        order = ((steps * nest.spread + copy) * pairs + (codes >> bits)).min(axis=1)
         best = order if best is None else np.minimum(best, order)
     assert best is not None
     steps, pair = np.divmod(best, pairs)
-    settled: IntArray = (pair << bits) | (steps // gather.spread)
+    settled: IntArray = (pair << bits) | (steps // nest.spread)
     return settled
 
 
-def _moves(gather: Gather, part: _Part) -> IntArray:
+def _moves(nest: LoopNest, part: _Part) -> IntArray:
     """Different moves of a part without copies to choose from."""
-    extents = [gather.domain[j] for j in part.loops] + [gather.out_pack.all_dims[i].extent for i in part.free[0]]
-    if prod(extents) > JOINT and (shared := _shared_loops(gather, part)) is not None:
-        return _moves_apart(gather, part, shared)
-    seen = _SeenCodes(gather)
-    for rows in _walked_rows(gather, part):
+    extents = [nest.domain[j] for j in part.loops] + [nest.out_pack.all_dims[i].extent for i in part.free[0]]
+    if prod(extents) > JOINT and (shared := _shared_loops(nest, part)) is not None:
+        return _moves_apart(nest, part, shared)
+    seen = _SeenCodes(nest)
+    for rows in _walked_rows(nest, part):
         seen.add(rows[:, 0])
     return seen.all()
 
 
-def _shared_loops(gather: Gather, part: _Part) -> list[int] | None:
+def _shared_loops(nest: LoopNest, part: _Part) -> list[int] | None:
     """The loops that move both ends: given their counters, each end moves by itself; None if the source ties them."""
-    assert gather.in_access is not None
-    ties = gather.source_access
+    assert nest.in_access is not None
+    ties = nest.source_access
     for a, extent in enumerate(ties.view if ties else ()):
         assert ties is not None
-        low, high = ties.reach(a, gather.domain)
+        low, high = ties.reach(a, nest.domain)
         if (low < 0 or high >= extent) and any(ties.matrix[a][j] for j in part.loops):
             return None
-    ends = (gather.out_access, gather.in_access)
+    ends = (nest.out_access, nest.in_access)
     moved = [{j for a in part.axes[side] for j in part.loops if ends[side].matrix[a][j]} for side in (0, 1)]
     shared = moved[0] & moved[1]
     if moved[0] | moved[1] != set(part.loops) or shared in moved:  # one end follows from the other's loops
         return None
-    free = prod(gather.out_pack.all_dims[i].extent for i in part.free[0])
-    sizes = [prod(gather.domain[j] for j in loops) for loops in moved]
+    free = prod(nest.out_pack.all_dims[i].extent for i in part.free[0])
+    sizes = [prod(nest.domain[j] for j in loops) for loops in moved]
     return sorted(shared) if max(sizes[0] * free, sizes[1]) <= TABLE else None
 
 
-def _moves_apart(gather: Gather, part: _Part, shared: list[int]) -> IntArray:
+def _moves_apart(nest: LoopNest, part: _Part, shared: list[int]) -> IntArray:
     """Moves as sums of those of both ends, for all counters of the shared loops at once that give the same ones."""
-    assert gather.in_pack is not None and gather.in_access is not None
-    slots, size = gather.slots, prod(gather.domain[j] for j in shared)
+    assert nest.in_pack is not None and nest.in_access is not None
+    slots, size = nest.slots, prod(nest.domain[j] for j in shared)
     sides = []
-    for side, (pack, access) in enumerate(((gather.out_pack, gather.out_access), (gather.in_pack, gather.in_access))):
+    for side, (pack, access) in enumerate(((nest.out_pack, nest.out_access), (nest.in_pack, nest.in_access))):
         own = [j for j in part.loops if j not in shared and any(access.matrix[a][j] for a in part.axes[side])]
         free = part.free[0] if side == 0 else []
         loops = (*shared, *own)
-        extents = (*(gather.domain[j] for j in loops), *(pack.all_dims[i].extent for i in free))
+        extents = (*(nest.domain[j] for j in loops), *(pack.all_dims[i].extent for i in free))
         (walked,) = walk(extents, prod(extents))
-        counters = np.zeros((len(gather.domain), walked.shape[1]), dtype=np.int64)
+        counters = np.zeros((len(nest.domain), walked.shape[1]), dtype=np.int64)
         counters[list(loops)] = walked[: len(loops)]
         given = dict(zip(free, walked[len(loops) :], strict=True))
         vector, slot, valid = (
@@ -473,57 +473,57 @@ def _moves_apart(gather: Gather, part: _Part, shared: list[int]) -> IntArray:
         )
         start = np.where(valid, slot, slots).min(axis=1)
         turn = (slot - start[:, None]) % slots if side else (start[:, None] - slot) % slots
-        code = vector * (slots if side else gather.count_in * slots) + turn
+        code = vector * (slots if side else nest.count_in * slots) + turn
         rows, kind = np.unique(np.sort(np.where(valid, code, -1), axis=1), axis=0, return_inverse=True)
         sides.append((start, rows, kind.reshape(-1)))
     (start_out, rows_out, kind_out), (start_in, rows_in, kind_in) = sides
-    seen = _SeenCodes(gather)
+    seen = _SeenCodes(nest)
     for pair in distinct(kind_out * len(rows_in) + kind_in).tolist():
         of_out, of_in = divmod(pair, len(rows_in))
         at = (kind_out == of_out) & (kind_in == of_in)
         turns = distinct((start_in[at] - start_out[at]) % slots)
         both = [distinct(row[row >= 0]) for row in (rows_out[of_out], rows_in[of_in])]
         if both[0].size and both[1].size:
-            seen.add(_sums(gather, _sums(gather, both[0], both[1]), turns))
+            seen.add(_sums(nest, _sums(nest, both[0], both[1]), turns))
     return seen.all()
 
 
-def _rows(gather: Gather, part: _Part) -> IntArray:
+def _rows(nest: LoopNest, part: _Part) -> IntArray:
     """Different moves of a part, a column for each copy of the input; shape (moves, copies)."""
-    found = [np.unique(rows, axis=0) for rows in _walked_rows(gather, part)]
+    found = [np.unique(rows, axis=0) for rows in _walked_rows(nest, part)]
     return np.unique(np.concatenate(found), axis=0) if len(found) > 1 else found[0]
 
 
-def _walked_rows(gather: Gather, part: _Part) -> Iterator[IntArray]:
+def _walked_rows(nest: LoopNest, part: _Part) -> Iterator[IntArray]:
     """Moves of a part, a column for each copy of the input, as they are met; shape (some moves, copies)."""
-    assert gather.in_pack is not None and gather.in_access is not None
-    copies = [range(gather.in_pack.all_dims[i].extent) for i in part.free[1]]
-    free = [gather.out_pack.all_dims[i].extent for i in part.free[0]]
-    extents = (*(gather.domain[j] for j in part.loops), *free)
+    assert nest.in_pack is not None and nest.in_access is not None
+    copies = [range(nest.in_pack.all_dims[i].extent) for i in part.free[1]]
+    free = [nest.out_pack.all_dims[i].extent for i in part.free[0]]
+    extents = (*(nest.domain[j] for j in part.loops), *free)
     for walked in walk(extents, max(1, CHUNK // prod(len(c) for c in copies))):
-        counters = np.zeros((len(gather.domain), walked.shape[1]), dtype=np.int64)
+        counters = np.zeros((len(nest.domain), walked.shape[1]), dtype=np.int64)
         counters[part.loops] = walked[: len(part.loops)]
         given = dict(zip(part.free[0], walked[len(part.loops) :], strict=True))
-        valid = _inside_source(gather, part, counters)
-        vector, slot, inside = _place(gather.out_pack, gather.out_access, part.axes[0], part.dims[0], counters, given)
+        valid = _inside_source(nest, part, counters)
+        vector, slot, inside = _place(nest.out_pack, nest.out_access, part.axes[0], part.dims[0], counters, given)
         valid &= inside
         columns = []
         for numbers in product(*copies):
             fixed = {i: np.full(walked.shape[1], n) for i, n in zip(part.free[1], numbers, strict=True)}
-            u, q, inside = _place(gather.in_pack, gather.in_access, part.axes[1], part.dims[1], counters, fixed)
+            u, q, inside = _place(nest.in_pack, nest.in_access, part.axes[1], part.dims[1], counters, fixed)
             valid &= inside
-            columns.append((vector * gather.count_in + u) * gather.slots + (q - slot) % gather.slots)
+            columns.append((vector * nest.count_in + u) * nest.slots + (q - slot) % nest.slots)
         yield np.stack(columns, axis=1)[valid]
 
 
-def _inside_source(gather: Gather, part: _Part, counters: IntArray) -> BoolArray:
+def _inside_source(nest: LoopNest, part: _Part, counters: IntArray) -> BoolArray:
     """Where the source is read inside its view, along the axes that this part's loops can leave."""
     valid = np.ones(counters.shape[1], dtype=bool)
-    access = gather.source_access
+    access = nest.source_access
     for a, extent in enumerate(access.view if access else ()):
         assert access is not None
-        own = [j for j, weight in enumerate(access.matrix[a]) if weight and gather.domain[j] > 1]
-        low, high = access.reach(a, gather.domain)
+        own = [j for j, weight in enumerate(access.matrix[a]) if weight and nest.domain[j] > 1]
+        low, high = access.reach(a, nest.domain)
         if (low < 0 or high >= extent) and set(own) <= set(part.loops):  # an axis without loops counts in every part
             index = access.offset[a] + sum(access.matrix[a][j] * counters[j] for j in own)
             valid &= (index >= 0) & (index < extent)

@@ -14,7 +14,7 @@ from latticework.packing.butterflies import Butterflies
 from latticework.packing.loop_nests.const_ref import ConstRef
 from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources
 from latticework.packing.loop_nests.diagonals import find_diagonals, num_diagonals
-from latticework.packing.loop_nests.nest import Gather
+from latticework.packing.loop_nests.nest import LoopNest
 
 __all__ = ["Diagonal", "LinearMap", "MapPart", "num_diagonals"]
 
@@ -32,9 +32,9 @@ class Diagonal:
 
 @dataclass(frozen=True, slots=True)
 class MapPart:
-    """A gather as a block of a larger map: its vectors are those from `out` and from `in_` on."""
+    """A loop nest as a block of a larger map: its vectors are those from `out` and from `in_` on."""
 
-    gather: Gather | Butterflies
+    gather: LoopNest | Butterflies
     factor: complex = 1.0
     out: int = 0
     in_: int = 0
@@ -51,11 +51,11 @@ class MapPart:
 class LinearMap:
     """y[v] = sum over diagonals (v, u, s) of values * rotate(x[u], s), from `count_in` vectors to `count_out`.
 
-    The diagonals are those of `gather` (all times `factor`), then of further `parts`, then the explicit ones.
+    The diagonals are those of the nest `gather` (all times `factor`), then of further `parts`, then the explicit ones.
     """
 
     slots: int
-    gather: Gather | Butterflies | None = None
+    gather: LoopNest | Butterflies | None = None
     factor: complex = 1.0
     explicit: tuple[Diagonal, ...] = ()
     count_in: int = 1
@@ -68,13 +68,13 @@ class LinearMap:
             raise ValueError(f"a map of {self.count_in} vectors to {self.count_out} has a block beyond them")
 
     @staticmethod
-    def of(gather: Gather) -> LinearMap:
-        """The map of one gather, between as many vectors as it has."""
-        return LinearMap(gather.slots, gather, count_in=gather.count_in, count_out=gather.count_out)
+    def of(nest: LoopNest) -> LinearMap:
+        """The map of one loop nest, between as many vectors as it has."""
+        return LinearMap(nest.slots, nest, count_in=nest.count_in, count_out=nest.count_out)
 
     @property
     def all_parts(self) -> tuple[MapPart, ...]:
-        """All gathers."""
+        """All loop nests."""
         first = () if self.gather is None else (MapPart(self.gather, self.factor),)
         return first + self.parts
 
@@ -122,11 +122,11 @@ def _diagonals(linear_map: LinearMap) -> tuple[Diagonal, ...]:
 
 
 def _of_part(part: MapPart) -> Iterator[Diagonal]:
-    gather = part.gather
-    if isinstance(gather, Butterflies):
-        for steps in gather.steps:
-            yield Diagonal(steps, ConstRef(gather, steps, 0, part.factor), False, part.out, part.in_)
+    nest = part.gather
+    if isinstance(nest, Butterflies):
+        for steps in nest.steps:
+            yield Diagonal(steps, ConstRef(nest, steps, 0, part.factor), False, part.out, part.in_)
         return
-    for out, in_, steps in find_diagonals(gather).tolist():
-        values = ConstRef(gather, steps, 0, part.factor, out, in_)
+    for out, in_, steps in find_diagonals(nest).tolist():
+        values = ConstRef(nest, steps, 0, part.factor, out, in_)
         yield Diagonal(steps, values, False, part.out + out, part.in_ + in_)

@@ -1,4 +1,4 @@
-"""Affine accesses and gathers: the loop nests in which linear maps and packed constants are stated."""
+"""Affine accesses, and the loop nests in which linear maps and packed constants are stated."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Gather:
-    """A nest of loops that reads a source and, for a linear map, an input tensor.
+class LoopNest:
+    """Loops that read a source and, for a linear map, an input tensor. Classes that hold a nest call it `gather`.
 
     for t in box(domain):  out[out_access(t)] += source[source_access(t)] * in[in_access(t)]
 
     source     content hash of the array, or None for an array of ones
-    in_access  None when the gather packs a constant tensor (then the product has no second factor)
+    in_access  None when the nest packs a constant tensor (then the product has no second factor)
     spread     the output's outermost repetition within its vectors, in so many copies, shares the sums out: each term
                is added in the one copy that its input lies nearest to, and the copies still have to be added up
 

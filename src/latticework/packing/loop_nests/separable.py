@@ -1,4 +1,4 @@
-"""Diagonals of gathers in which every loop counter is a sum of what the output slot says and what the input slot says.
+"""Diagonals of loop nests whose every counter is a sum of what the output slot says and what the input slot says.
 
 Then all that has to be known at a slot is a sum, or a comparison, of two numbers looked up at its two ends, and a
 diagonal takes a few passes over the slots. Products of matrices, moves and convolutions are of that kind.
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.loop_nests.copies import service
-from latticework.packing.loop_nests.nest import BoolArray, Gather
+from latticework.packing.loop_nests.nest import BoolArray, LoopNest
 from latticework.packing.loop_nests.sides import Equation, Side, joint, sides
 from latticework.packing.pack import IntArray
 
@@ -82,13 +82,13 @@ class _Affine:
 
 
 @lru_cache(maxsize=32)
-def separable(gather: Gather) -> Separable | None:
-    """The gather in separable form; None if it has none."""
-    assert gather.in_pack is not None
-    to, of = sides(gather)
-    equations, walked = joint(gather)
-    shared = prod(gather.domain[j] for j in set(to.counters) & set(of.counters))
-    read = prod(gather.source_access.view) if gather.source_access else 1
+def separable(nest: LoopNest) -> Separable | None:
+    """The nest in separable form; None if it has none."""
+    assert nest.in_pack is not None
+    to, of = sides(nest)
+    equations, walked = joint(nest)
+    shared = prod(nest.domain[j] for j in set(to.counters) & set(of.counters))
+    read = prod(nest.source_access.view) if nest.source_access else 1
     if walked or max(4 * shared, read) > MOST:
         return None
     shapes = (to.valid.shape, of.valid.shape)
@@ -106,28 +106,28 @@ def separable(gather: Gather) -> Separable | None:
         (j,) = unknown
         counters[j] = _Affine(shapes)
         counters[j].add(rest, equation.row[j])
-        bounded.append((counters[j].sum(), gather.domain[j]))
+        bounded.append((counters[j].sum(), nest.domain[j]))
     flat = _Affine(shapes)
-    access = gather.source_access
+    access = nest.source_access
     for a, extent in enumerate(access.view if access else ()):
         assert access is not None
         index = _Affine(shapes, access.offset[a])
         for j, weight in enumerate(access.matrix[a]):
             if weight:
                 index.add(counters[j], weight)
-        low, high = access.reach(a, gather.domain)
+        low, high = access.reach(a, nest.domain)
         if low < 0 or high >= extent:
             bounded.append((index.sum(), extent))
         total = _Affine(shapes)
         total.add(flat, extent)
         total.add(index)
         flat = total
-    reach = service(gather.in_pack).astype(np.int32) if gather.spread == 1 else None
+    reach = service(nest.in_pack).astype(np.int32) if nest.spread == 1 else None
     return Separable(
-        _difference(gather, to, of).sum(),
+        _difference(nest, to, of).sum(),
         None if reach is None else np.concatenate([reach, reach], axis=1),
         tuple(bounded),
-        None if gather.source is None else flat.sum(),
+        None if nest.source is None else flat.sum(),
     )
 
 
@@ -149,12 +149,12 @@ def _rest(
     return rest
 
 
-def _difference(gather: Gather, to: Side, of: Side) -> _Affine:
+def _difference(nest: LoopNest, to: Side, of: Side) -> _Affine:
     """A code of the counters that both sides determine, of one less that of the other; odd where one has no element."""
     codes = [np.zeros(side.valid.shape, dtype=np.int64) for side in (to, of)]
     for j in sorted(set(to.counters) & set(of.counters)):
         for code, side in zip(codes, (to, of), strict=True):
-            code *= gather.domain[j]
+            code *= nest.domain[j]
             code += side.counters[j]
     found = _Affine((to.valid.shape, of.valid.shape))
     found.parts = [np.where(to.valid, 4 * codes[0], 1), np.where(of.valid, -4 * codes[1], 2)]

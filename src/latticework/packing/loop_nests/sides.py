@@ -1,4 +1,4 @@
-"""What each side of a gather says about its loop counters, and the equations that need both.
+"""What each side of a loop nest says about its loop counters, and the equations that need both.
 
 Which terms read or make the element at a place follows from its accesses, solved for the loop counters one side at a
 time; what is then still open is solved from both, or walked.
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from latticework.packing.loop_nests.nest import Access, BoolArray, Gather
+from latticework.packing.loop_nests.nest import Access, BoolArray, LoopNest
 from latticework.packing.pack import IntArray, PackMap
 
 Counters = dict[int, IntArray]  # by loop
@@ -111,42 +111,42 @@ class Side:
 
 
 @lru_cache(maxsize=32)
-def sides(gather: Gather) -> tuple[Side, Side]:
+def sides(nest: LoopNest) -> tuple[Side, Side]:
     """That of the output and that of the input."""
-    assert gather.in_pack is not None and gather.in_access is not None
+    assert nest.in_pack is not None and nest.in_access is not None
     return (
-        Side(gather.out_pack, gather.out_access, gather.domain),
-        Side(gather.in_pack, gather.in_access, gather.domain),
+        Side(nest.out_pack, nest.out_access, nest.domain),
+        Side(nest.in_pack, nest.in_access, nest.domain),
     )
 
 
-def open_loops(gather: Gather) -> tuple[int, ...]:
+def open_loops(nest: LoopNest) -> tuple[int, ...]:
     """The loops that have to be walked at every slot, because the two elements do not determine their counters."""
-    if gather.in_access is None:
-        return tuple(range(len(gather.domain)))
-    return joint(gather)[1]
+    if nest.in_access is None:
+        return tuple(range(len(nest.domain)))
+    return joint(nest)[1]
 
 
 @lru_cache(maxsize=64)
-def joint(gather: Gather) -> tuple[tuple[tuple[int, Equation], ...], tuple[int, ...]]:
+def joint(nest: LoopNest) -> tuple[tuple[tuple[int, Equation], ...], tuple[int, ...]]:
     """Equations that need both sides, in the order in which they can be solved, and the loops walked before them."""
-    assert gather.in_access is not None
-    both = [solution(access, gather.domain) for access in (gather.out_access, gather.in_access)]
+    assert nest.in_access is not None
+    both = [solution(access, nest.domain) for access in (nest.out_access, nest.in_access)]
     known = set(both[0].known | both[1].known)
     left = [(number, equation) for number, side in enumerate(both) for equation in side.left]
     order: list[tuple[int, Equation]] = []
     walked: list[int] = []
     while left:
-        ready = next((e for e in left if _is_ready(e[1], known, gather.domain)), None)
+        ready = next((e for e in left if _is_ready(e[1], known, nest.domain)), None)
         if ready is None:
-            smallest = min({j for _, e in left for j in e.unknowns(known)}, key=lambda j: (gather.domain[j], j))
+            smallest = min({j for _, e in left for j in e.unknowns(known)}, key=lambda j: (nest.domain[j], j))
             walked.append(smallest)
             known.add(smallest)
             continue
         order.append(ready)
         known.update(ready[1].unknowns(known))
         left.remove(ready)
-    walked += [j for j in range(len(gather.domain)) if j not in known]
+    walked += [j for j in range(len(nest.domain)) if j not in known]
     return tuple(order), tuple(walked)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from latticework.packing.loop_nests.copies import copies
 from latticework.packing.loop_nests.diagonal_values import diagonal_values
 from latticework.packing.loop_nests.diagonals import MOST_LISTED, at_most, find_diagonals, num_diagonals
-from latticework.packing.loop_nests.nest import Access, Gather
+from latticework.packing.loop_nests.nest import Access, LoopNest
 from latticework.packing.pack import IntArray
 
 MOST_PLACES = 1 << 20  # of an output that is looked at slot by slot
@@ -18,43 +18,43 @@ MOST_DIAGONALS = 64  # an output vector, of a map that is looked at
 
 
 @lru_cache(maxsize=256)
-def whole_rotations(gather: Gather) -> tuple[tuple[int, int], ...] | None:
+def whole_rotations(nest: LoopNest) -> tuple[tuple[int, int], ...] | None:
     """(input vector, steps) of each output vector, if turning it brings every element to its place; else None.
 
     What then lies in the output's other places are whatever numbers the input holds there, where the map has zeros.
     """
-    if gather.source is not None or gather.spread > 1 or at_most(gather).diagonals > MOST_LISTED:
+    if nest.source is not None or nest.spread > 1 or at_most(nest).diagonals > MOST_LISTED:
         return None
-    if num_diagonals(gather) > MOST_DIAGONALS * gather.count_out:
+    if num_diagonals(nest) > MOST_DIAGONALS * nest.count_out:
         return None
-    found = find_diagonals(gather)
-    keeps = _keeps_elements(gather)
-    if keeps and np.array_equal(found[:, 0], np.arange(gather.count_out)):
+    found = find_diagonals(nest)
+    keeps = _keeps_elements(nest)
+    if keeps and np.array_equal(found[:, 0], np.arange(nest.count_out)):
         return tuple((in_, steps) for _, in_, steps in found.tolist())  # one diagonal brings all that a vector holds
-    if gather.count_out * gather.slots > MOST_PLACES:
+    if nest.count_out * nest.slots > MOST_PLACES:
         return None
     turns = []
-    for v in range(gather.count_out):
-        wanted = _find_wanted(gather, v, found[found[:, 0] == v], keeps)
-        turn = None if wanted is None else _turn(gather, v, wanted)
+    for v in range(nest.count_out):
+        wanted = _find_wanted(nest, v, found[found[:, 0] == v], keeps)
+        turn = None if wanted is None else _turn(nest, v, wanted)
         if turn is None:
             return None
         turns.append(turn)
     return tuple(turns)
 
 
-def _find_wanted(gather: Gather, out: int, diagonals: IntArray, keeps: bool) -> IntArray | None:
+def _find_wanted(nest: LoopNest, out: int, diagonals: IntArray, keeps: bool) -> IntArray | None:
     """The input element that each slot of an output vector holds, -1 where it holds none; None if it is a sum."""
-    assert gather.in_pack is not None
-    slots = gather.slots
-    elements = gather.out_pack.element_of_slot()[out * slots : (out + 1) * slots]
+    assert nest.in_pack is not None
+    slots = nest.slots
+    elements = nest.out_pack.element_of_slot()[out * slots : (out + 1) * slots]
     if keeps:
         return elements
     held = elements >= 0
-    element = gather.in_pack.element_of_slot().reshape(-1, slots)
+    element = nest.in_pack.element_of_slot().reshape(-1, slots)
     wanted = np.full(slots, -1, dtype=np.int64)
     for _, in_, steps in diagonals.tolist():
-        values = diagonal_values(gather, out, in_, steps, {})
+        values = diagonal_values(nest, out, in_, steps, {})
         at = np.flatnonzero(values)
         if np.any(values[at] != 1.0) or np.any(wanted[at] >= 0):
             return None
@@ -62,14 +62,12 @@ def _find_wanted(gather: Gather, out: int, diagonals: IntArray, keeps: bool) -> 
     return wanted if np.array_equal(wanted >= 0, held) else None
 
 
-def _keeps_elements(gather: Gather) -> bool:
+def _keeps_elements(nest: LoopNest) -> bool:
     """Whether every element of the output is the input's element of the same number, and all are visited."""
-    in_c_order = tuple(prod(gather.domain[j + 1 :]) for j in range(len(gather.domain)))
-    accesses = [gather.out_access, gather.in_access]
-    sizes = [prod(gather.domain), gather.out_pack.size, gather.in_pack.size if gather.in_pack else 0]
-    return len(set(sizes)) == 1 and all(
-        a is not None and _flat_weights(a, gather.domain) == in_c_order for a in accesses
-    )
+    in_c_order = tuple(prod(nest.domain[j + 1 :]) for j in range(len(nest.domain)))
+    accesses = [nest.out_access, nest.in_access]
+    sizes = [prod(nest.domain), nest.out_pack.size, nest.in_pack.size if nest.in_pack else 0]
+    return len(set(sizes)) == 1 and all(a is not None and _flat_weights(a, nest.domain) == in_c_order for a in accesses)
 
 
 def _flat_weights(access: Access, domain: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -81,15 +79,15 @@ def _flat_weights(access: Access, domain: tuple[int, ...]) -> tuple[int, ...] | 
     return tuple(sum(row[j] * s for row, s in zip(access.matrix, strides, strict=True)) for j in range(len(domain)))
 
 
-def _turn(gather: Gather, out: int, wanted: IntArray) -> tuple[int, int] | None:
+def _turn(nest: LoopNest, out: int, wanted: IntArray) -> tuple[int, int] | None:
     """The input vector and the fewest steps that bring all that is wanted; of an empty vector any will do."""
-    assert gather.in_pack is not None
-    slots, table = gather.slots, copies(gather.in_pack)
+    assert nest.in_pack is not None
+    slots, table = nest.slots, copies(nest.in_pack)
     at = np.flatnonzero(wanted >= 0)
     if not at.size:
-        return min(out, gather.count_in - 1), 0
+        return min(out, nest.count_in - 1), 0
     places = slice(table.first[wanted[at[0]]], table.first[wanted[at[0]] + 1])
-    element = gather.in_pack.element_of_slot().reshape(-1, slots)
+    element = nest.in_pack.element_of_slot().reshape(-1, slots)
     steps = (table.key[places] % slots - at[0]) % slots
     for turn, vector in sorted(zip(steps.tolist(), table.vector[places].tolist(), strict=True)):
         if np.array_equal(element[vector, (at + turn) % slots], wanted[at]):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from latticework.analysis.trips import Once, Trips
 from latticework.cost import CostModel, Shape, Work, work
-from latticework.instructions.kinds import CipherKind, DigitsKind, Kind, PlainKind
+from latticework.instructions.kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind
 from latticework.instructions.walk import Site
-from latticework.instructions.work import Part, add_work
+from latticework.instructions.work import Part
 from latticework.plan.schema import Plan
 
 ENCODE = "encode"  # what steps are called that only the first run has
@@ -50,7 +51,7 @@ class Steps(Once):
         self.model = model
         self.found: list[Step] = []
         self.constants: dict[tuple[int, Kind], int] = {}
-        self._prices: dict[tuple[str, Shape], float] = {}
+        self._prices: dict[tuple[str, Shape], tuple[float, Work]] = {}
         self._encoded: set[tuple[int, Kind]] = set()
 
     def visit(self, site: Site) -> None:
@@ -64,13 +65,12 @@ class Steps(Once):
             self.found.append(self._step(site, ENCODE, encodings, paid, counts, {}))
         repeated = [part for part in parts if not part.once]
         if repeated or not encodings:
-            numbers = [getattr(self.plan.kind(o.register), "key", None) for o in site.instruction.operands]
             counts = {name: number * self.times for name, number in record.counts(use).items()}
-            keys: dict[int, int] = {}
+            keys: Counter[int] = Counter()
             for place, number in record.keys(use).items():
-                key = numbers[place]
-                assert key is not None
-                keys[key] = keys.get(key, 0) + number * self.times
+                key = self.plan.kind(site.instruction.operands[place].register)
+                assert isinstance(key, KeyKind)
+                keys[key.key] += number * self.times
             self.found.append(self._step(site, record.name, repeated, self.times, counts, keys))
 
     def branch(
@@ -98,16 +98,21 @@ class Steps(Once):
         self, site: Site, op: str, parts: Sequence[Part], times: int, counts: Mapping[str, int], keys: Mapping[int, int]
     ) -> Step:
         """What some parts of an instruction take in so many runs."""
-        paid = [(part, part.number * times) for part in parts]
-        units = ({unit: n * number for unit, n in work(part.operation, part.shape).items()} for part, number in paid)
-        seconds = sum((number * self._price(part.operation, part.shape) for part, number in paid), 0.0)
+        units: defaultdict[str, float] = defaultdict(float)
+        seconds = 0.0
+        for part in parts:
+            number = part.number * times
+            price, needed = self._price(part.operation, part.shape)
+            seconds += number * price
+            for unit, count in needed.items():
+                units[unit] += count * number
         place = site.block, site.place, op, site.instruction.location, _level(site)
-        return Step(*place, seconds, add_work(*units), counts, keys, self.times)
+        return Step(*place, seconds, dict(units), counts, keys, self.times)
 
-    def _price(self, op: str, shape: Shape) -> float:
-        """Seconds of one operation."""
+    def _price(self, op: str, shape: Shape) -> tuple[float, Work]:
+        """Seconds of one operation, and its units."""
         if (op, shape) not in self._prices:
-            self._prices[op, shape] = self.model.seconds(op, shape)
+            self._prices[op, shape] = self.model.seconds(op, shape), work(op, shape)
         return self._prices[op, shape]
 
 

@@ -61,7 +61,7 @@ class Effects:
         self.amplitudes = [0.0] * len(uses)
         self.pattern: Pattern = np.zeros_like
         self.arguments: list[list[FloatArray]] = []
-        self.disturbed = self._disturbed()
+        self.disturbed = self._disturb()
         pool = space_out(samples, affordable_samples(module, samples[0], _count_pool(module, len(uses))))
         exact = [self._run(sample) for sample in pool]
         most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
@@ -84,21 +84,21 @@ class Effects:
                 found.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * changes.shape[1]))].tolist())
         return sorted({*found, *space_out(range(len(pool)), max(1, most // 2))})
 
-    def _disturbed(self) -> Module:
+    def _disturb(self) -> Module:
         """The program with functions that are moved by the pattern, and keep their arguments."""
         numbers = {use.op: number for number, use in enumerate(self.uses)}
 
         def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
             if op not in numbers:
                 return False
-            function = replace(self.uses[numbers[op]].function, reference=self._moved(numbers[op]))
+            function = replace(self.uses[numbers[op]].function, reference=self._move(numbers[op]))
             attrs = {**op.attrs, "function": function}
             mapping[op.result] = builder.build(APPLY.spec, [mapping[op.operands[0]]], **attrs)
             return True
 
         return rebuild(self.module, visit)
 
-    def _moved(self, number: int) -> Callable[[FloatArray], FloatArray]:
+    def _move(self, number: int) -> Callable[[FloatArray], FloatArray]:
         use = self.uses[number]
 
         def moved(x: FloatArray) -> FloatArray:

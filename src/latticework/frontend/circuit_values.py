@@ -236,7 +236,7 @@ class Number:
         return self
 
     def __pow__(self, exponent: Any, modulus: Any = None) -> Any:
-        return power(self, exponent) if modulus is None else self._refused()
+        return power(self, exponent) if modulus is None else self._refuse()
 
     def __truediv__(self, other: Any) -> Any:
         return divide(self, other)
@@ -268,7 +268,7 @@ class Number:
         return f"<encrypted number of circuit {plain_text(self._tracer.name)}>"
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if spec == "" else self._converted()
+        return repr(self) if spec == "" else self._convert()
 
     def __bool__(self) -> NoReturn:
         at = user_loc()
@@ -338,24 +338,24 @@ class Number:
         )
         raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
 
-    def _converted(self, *_args: Any) -> NoReturn:
+    def _convert(self, *_args: Any) -> NoReturn:
         message = (
             "an encrypted number is used where its value has to be known (an index, a range, int() or float(), a copy "
             "in a file); only public numbers can be"
         )
         raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
 
-    __index__ = __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = _converted
-    __reduce__ = __reduce_ex__ = _converted
+    __index__ = __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = _convert
+    __reduce__ = __reduce_ex__ = _convert
 
-    def _refused(self, *_args: Any) -> NoReturn:
+    def _refuse(self, *_args: Any) -> NoReturn:
         raise TraceError(
             "// and % by an encrypted number, shifts by one and powers of one have no encrypted counterpart here: "
             "only the other operand may be encrypted",
             at=user_loc(),
         )
 
-    __rfloordiv__ = __rmod__ = __rdivmod__ = __rpow__ = __rlshift__ = __rrshift__ = _refused
+    __rfloordiv__ = __rmod__ = __rdivmod__ = __rpow__ = __rlshift__ = __rrshift__ = _refuse
 
     def __getattr__(self, name: str) -> NoReturn:
         # NumPy's functions call methods of their own names on the elements of an array of objects.

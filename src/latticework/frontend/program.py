@@ -79,7 +79,7 @@ class Program:
             traced = any(isinstance(value, Traced) for value in bound.arguments.values())
             if traced or not torch_calls.wants_tensors(error):
                 raise
-        return self._interpreted(bound.arguments)
+        return self._interpret(bound.arguments)
 
     def __repr__(self) -> str:
         return plain_text(f"<program {self.name}{self.signature} at {self.loc}>")
@@ -106,7 +106,7 @@ class Program:
             return call_in_batches(module, {**arguments, **given}, lambda parts: self(**parts))
         return None
 
-    def _interpreted(self, arguments: Mapping[str, Any]) -> Any:
+    def _interpret(self, arguments: Mapping[str, Any]) -> Any:
         """What the program computes, found by tracing it: for layers that take no arrays, but secrets."""
         module = trace(self, {p.name: arguments[p.name] for p in self.weights if p.name in arguments}, {
             p.name: arguments[p.name] for p in self.inputs if isinstance(p.kind, Secret)

@@ -191,24 +191,24 @@ class LayoutSearch:
         outside = {value for state in states for value in state.layouts}
         for place, op in enumerate(block.ops):
             if op.spec.terminator:
-                return [self._finished(op, state) for state in states] if not keep else states
+                return [self._finish(op, state) for state in states] if not keep else states
             if op.regions:
                 states = [after for state in states for after in self._nested(op, state)]
             elif any(_is_tensor(v) and v.is_secret for v in op.results):
-                states = [after for state in states for after in self._placed(op, state)] or self._refused(op)
+                states = [after for state in states for after in self._place(op, state)] or self._refuse(op)
                 reached = self._reached.setdefault(op, {})
                 for state in states:
                     lying = state.layouts[op.result]
                     reached[lying] = min(state.seconds, reached.get(lying, state.seconds))
-            states = self._pruned(states, ending.get(place, set()) - (outside if keep else set()))
+            states = self._prune(states, ending.get(place, set()) - (outside if keep else set()))
         return states
 
-    def _finished(self, op: Op, state: _SearchState) -> _SearchState:
+    def _finish(self, op: Op, state: _SearchState) -> _SearchState:
         for value in op.operands:
             if not (_is_tensor(value) and value.is_secret):
                 continue
             if value not in state.layouts:
-                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
+                state = self._close(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
             lying = state.layouts[value]
             state = _SearchState(
                 state.layouts,
@@ -220,7 +220,7 @@ class LayoutSearch:
             )
         return state
 
-    def _pruned(self, states: list[_SearchState], gone: set[Value]) -> list[_SearchState]:
+    def _prune(self, states: list[_SearchState], gone: set[Value]) -> list[_SearchState]:
         """Without dead values; the best of those that leave the same in the same places; the cheapest of all."""
         groups: dict[object, list[_SearchState]] = {}
         for state in states:
@@ -247,12 +247,12 @@ class LayoutSearch:
 
     # -- operations --------------------------------------------------------------------------
 
-    def _closed(self, state: _SearchState, value: Value, layout: Layout) -> _SearchState:
+    def _close(self, state: _SearchState, value: Value, layout: Layout) -> _SearchState:
         """An input gets its layout."""
         price = Price(self.prices.sent(layout))
         return state.having(value, layout, 0, price, value, layout, sent=layout.count)
 
-    def _placed(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
+    def _place(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
         secret = [v for v in op.operands if _is_tensor(v) and v.is_secret]
         is_open = list(dict.fromkeys(v for v in secret if v not in state.layouts))
         pools = [self._open(v.type.shape) for v in is_open]  # type: ignore[attr-defined]
@@ -262,22 +262,22 @@ class LayoutSearch:
             layouts = [
                 (state.layouts.get(v) or assumed[v]) if _is_tensor(v) and v.is_secret else None for v in op.operands
             ]
-            for placement in self._offered(op, layouts):
-                ways = [self._sent_as(op, value, layout, placement) for value, layout in assumed.items()]
+            for placement in self._offer(op, layouts):
+                ways = [self._send_as(op, value, layout, placement) for value, layout in assumed.items()]
                 for sent in product(*ways):
                     if is_open and (placement, sent) in seen:
                         continue
                     seen.add((placement, sent))
                     yield self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
 
-    def _offered(self, op: Op, layouts: Sequence[Layout | None]) -> Sequence[Placement]:
+    def _offer(self, op: Op, layouts: Sequence[Layout | None]) -> Sequence[Placement]:
         """The choices that can be packed, found once for all operations of a kind."""
         key = (kind_key(op), tuple(layouts))
         if key not in self._choices:
             self._choices[key] = [p for p in self.choices(op, layouts, self.room) if p.fits]
         return self._choices[key]
 
-    def _refused(self, op: Op) -> NoReturn:
+    def _refuse(self, op: Op) -> NoReturn:
         shapes = " and ".join(str(v.type.shape) for v in op.operands if isinstance(v.type, TensorType))
         raise LayoutError(
             f"{op.name.removeprefix('tensor.')}: however the operands of shapes {shapes} are laid out in vectors of "
@@ -301,7 +301,7 @@ class LayoutSearch:
         """The state after an operation in one placement, some operands just sent."""
         self.explored += 1
         for value, layout in sent.items():
-            state = self._closed(state, value, layout)
+            state = self._close(state, value, layout)
         spent = 0
         moves: list[Move] = []
         where: list[Layout | None] = []
@@ -320,7 +320,7 @@ class LayoutSearch:
         price = self.prices.operation(op, placement, where, spent)
         return state.having(op.result, placement.result, spent + price.levels, price, op, placement, moves)
 
-    def _sent_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> list[Layout]:
+    def _send_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> list[Layout]:
         """Where a client may put an input: where its first use wants it, or nearest to that with no more of them."""
         for operand, wanted in zip(op.operands, placement.operands, strict=True):
             if operand is value and wanted is not None:
@@ -344,7 +344,7 @@ class LayoutSearch:
         inits = op.operands if static is not None else op.operands[1:]
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
-                state = self._closed(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
+                state = self._close(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
         block = op.regions[0].block
         heads = block.args[1:]
         layouts, spent = dict(state.layouts), dict(state.spent)

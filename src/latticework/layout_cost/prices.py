@@ -194,7 +194,7 @@ class LoweringPrices:
     _ways: Ways = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ways = Ways(self._priced, self.techniques.spread_sums, self.techniques.rolls)
+        self._ways = Ways(self._price_block, self.techniques.spread_sums, self.techniques.rolls)
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
@@ -203,7 +203,7 @@ class LoweringPrices:
             self._operations[key] = (self._lowered(op, placement, layouts), {})
         block, known = self._operations[key]
         if spent not in known:
-            known[spent] = self._priced(block, spent)
+            known[spent] = self._price_block(block, spent)
         return known[spent]
 
     def _lowered(self, op: Op, placement: Placement, layouts: Sequence[Layout | None]) -> Block:
@@ -231,13 +231,13 @@ class LoweringPrices:
 
     def block(self, block: Block) -> float:
         """Seconds of straight code."""
-        return self._priced(block, 0).seconds
+        return self._price_block(block, 0).seconds
 
     def sent(self, layout: Layout) -> float:
         """All vectors of a tensor."""
         return self.costs.sent(layout.count)
 
-    def _priced(self, block: Block, spent: int, maps: bool = True) -> Price:
+    def _price_block(self, block: Block, spent: int, maps: bool = True) -> Price:
         """What a block takes; without its linear maps, less than that."""
         levels: dict[Value, int] = dict.fromkeys(block.args, 0)
         pending: set[Value] = set()

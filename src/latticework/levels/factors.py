@@ -124,7 +124,7 @@ class Scaling:
             made = self._scaled[value, number]
             return Way(self.level(made), 0, lambda: made)
         is_free = is_free_factor(number)
-        direct = Way(level - (not is_free), 0 if is_free else 1, lambda: self._multiplied(value, number, emitter))
+        direct = Way(level - (not is_free), 0 if is_free else 1, lambda: self._multiply(value, number, emitter))
         op = value.owner
         budget[0] -= 1
         if is_free or budget[0] < 0 or not isinstance(op, Op) or op.block is not emitter.block:
@@ -140,7 +140,7 @@ class Scaling:
         """Whether nothing but these readers, which are about to be replaced, reads a value now or later."""
         return not self.waiting.get(value) and all(op in self.gone or op in readers for op, _ in value.uses)
 
-    def _multiplied(self, value: Value, number: float, emitter: Emitter) -> Value:
+    def _multiply(self, value: Value, number: float, emitter: Emitter) -> Value:
         """A product, in the block of the value, where all who want it find it."""
         if (value, number) not in self._scaled:
             owner = value.owner.block if isinstance(value.owner, Op) else value.owner
@@ -164,7 +164,7 @@ class Scaling:
             case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate":
                 return self._each(op, op.operands, number, emitter, budget)
             case "vec.add" if (turned := _turned_copy(op)) is not None:
-                return self._copied(op, turned, number, emitter, budget)
+                return self._copy(op, turned, number, emitter, budget)
             case "vec.add" | "vec.sub":
                 return self._each(op, op.operands, number, emitter, budget)
             case "vec.mul":
@@ -173,7 +173,7 @@ class Scaling:
 
     def _with(self, op: Op, value: Value, number: float, emitter: Emitter, **attrs: Any) -> Way:
         def make() -> Value:
-            return self._replaced(op, self._again(op, emitter, op.operands, {**op.attrs, **attrs}), number)
+            return self._replace(op, self._again(op, emitter, op.operands, {**op.attrs, **attrs}), number)
 
         return Way(self.level(value), 0, make)
 
@@ -181,7 +181,7 @@ class Scaling:
         """An operation once more, on its line."""
         return emitter.create(op.spec, operands, attrs, loc=op.loc).result
 
-    def _replaced(self, op: Op, made: Value, number: float) -> Value:
+    def _replace(self, op: Op, made: Value, number: float) -> Value:
         """What stands in the place of an operation's result, times a number."""
         self.gone.add(op)
         made.origin = scaled_origin(op.result.origin, 1.0 / number)
@@ -200,7 +200,7 @@ class Scaling:
 
         def make() -> Value:
             made = [found[v].make() if v in found else v for v in op.operands]
-            return self._replaced(op, self._again(op, emitter, made, op.attrs), number)
+            return self._replace(op, self._again(op, emitter, made, op.attrs), number)
 
         levels = [way.level for v, way in found.items() if v.is_secret]
         levels += [self.level(v) for v in op.operands if v.is_secret and v not in found]
@@ -217,7 +217,7 @@ class Scaling:
         scaled = known.times(number) if isinstance(known, ConstRef) else known * number
         return Way(0, 0, lambda: emitter.public(scaled, value.type.slots))  # type: ignore[attr-defined]
 
-    def _copied(self, op: Op, turned: Op, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
+    def _copy(self, op: Op, turned: Op, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
         """x + rotate(x), where nothing else reads x."""
         x = op.operands[0]
         if not self._alone(x, op, turned) or not self._alone(turned.result, op):
@@ -232,7 +232,7 @@ class Scaling:
             self.gone.add(turned)
             made = inner.make()
             both = [made, self._again(turned, emitter, [made], turned.attrs)]
-            return self._replaced(op, self._again(op, emitter, both, op.attrs), number)
+            return self._replace(op, self._again(op, emitter, both, op.attrs), number)
 
         return Way(inner.level, 0, make)
 

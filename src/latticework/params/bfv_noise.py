@@ -160,13 +160,13 @@ class ShapeNoiseModel:
 
     def rotate(self, x: Noise) -> Noise:
         """A rotation, a swap of the rows, or a relinearisation."""
-        return self._switched(x)
+        return self._switch(x)
 
     def mod_switch(self, x: Noise, level: int) -> Noise:
         """To a lower level."""
         divided = self.parameters.log2_q(x.level) - self.parameters.log2_q(level)
         small = Noise(level, tuple(v - 2 * divided for v in x.variances), x.worst - divided)
-        return self._rounded(small, 1)
+        return self._round(small, 1)
 
     def mul(self, x: Noise, y: Noise, *, relinearized: bool = True) -> Noise:
         """A product of independent ciphertexts."""
@@ -196,22 +196,22 @@ class ShapeNoiseModel:
             self._n + log_sum(x.worst, other_bound) + wrap_bound,
             self._n + x.worst + other_bound + self._t - p.log2_q(x.level),
         )
-        product = self._rounded(Noise(x.level, _sum(linear, quadratic), bound), 2)
-        return self._switched(product) if relinearized else product
+        product = self._round(Noise(x.level, _sum(linear, quadratic), bound), 2)
+        return self._switch(product) if relinearized else product
 
-    def _rounded(self, x: Noise, degree: int) -> Noise:
+    def _round(self, x: Noise, degree: int) -> Noise:
         """Every polynomial of a ciphertext rounded."""
         n = self.parameters.ring_degree
         bound = log2(sum(n**i for i in range(degree + 1)) / 2)
         return Noise(x.level, _sum(x.variances, (ROUNDING,) * (degree + 1)), log_sum(x.worst, bound))
 
-    def _switched(self, x: Noise) -> Noise:
+    def _switch(self, x: Noise) -> Noise:
         """A key switch: sum over digits of digit * error / P, and a rounding."""
         p = self.parameters
         ratios = [digit - p.log2_p for digit in p.digit_bits(x.level)]
         spread = log_sum(*(self._n + 2 * r + ROUNDING + log2(ERROR_VARIANCE) for r in ratios))
         bound = log_sum(*(self._n + r - 1 + log2(ERROR_BOUND) for r in ratios))
-        return self._rounded(Noise(x.level, _sum(x.variances, (spread,)), log_sum(x.worst, bound)), 1)
+        return self._round(Noise(x.level, _sum(x.variances, (spread,)), log_sum(x.worst, bound)), 1)
 
 
 def _moment(i: int, cut: float) -> float:

@@ -272,9 +272,9 @@ class Client:
         """One output of the plan, of ciphertexts under this client's key; raises as `decrypt`."""
         if len(array) != output.pack.count:
             raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {output.pack.count}")
-        return self._coding.value(output, [self._decrypted_vector(output, ciphertext) for ciphertext in array])
+        return self._coding.value(output, [self._decrypt_vector(output, ciphertext) for ciphertext in array])
 
-    def _decrypted_vector(self, output: Output, ciphertext: _core.Ciphertext) -> npt.NDArray[Any]:
+    def _decrypt_vector(self, output: Output, ciphertext: _core.Ciphertext) -> npt.NDArray[Any]:
         assert self._decryptor is not None
         if ciphertext.slots != output.pack.slots:
             raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")

@@ -117,7 +117,7 @@ class Server:
         on_watch: Callable[[int, _core.Ciphertext | list[_core.Ciphertext]], None] | None = None,
     ) -> Encrypted:
         """As a call, and reports every value of the watched registers, an array of several as a list."""
-        spec, given = self.plan.client, self._joined(inputs, {})
+        spec, given = self.plan.client, self._join(inputs, {})
         check_complete(given, spec)
         runs = 1 if given.extent is None else given.extent.runs
         if given.extent is not None:
@@ -141,9 +141,9 @@ class Server:
         raises   TraceError, FormatError or ParameterMismatchError for what is no part of the inputs of this program,
                  for results that are not those of an input, and for an input that is given twice
         """
-        return self._joined([part for part in parts if part is not None], outputs)
+        return self._join([part for part in parts if part is not None], outputs)
 
-    def _joined(self, parts: Sequence[Encrypted], outputs: Mapping[str, Encrypted]) -> Encrypted:
+    def _join(self, parts: Sequence[Encrypted], outputs: Mapping[str, Encrypted]) -> Encrypted:
         spec = self.plan.client
         for part in parts:
             check_role(part, spec, INPUTS)

@@ -95,8 +95,8 @@ class IntegerOperators:
             case "&" | "|" | "^":
                 return self._of_bits(symbol, a, b)
             case "<<" | ">>":
-                return self._shifted(symbol, a, b)
-        return self._divided(symbol, a, b)
+                return self._shift(symbol, a, b)
+        return self._divide(symbol, a, b)
 
     # -- comparisons -------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class IntegerOperators:
         found = self._cheapest(ways)
         if found is None:
             bits = (modulus - 2).bit_length()
-            raise self._refused(
+            raise self._refuse(
                 "==", low, high,
                 f"; and difference ** {modulus - 1} takes {bits} products in a row, for which no ring has room here",
             )  # fmt: skip
@@ -161,7 +161,7 @@ class IntegerOperators:
             ways.append(IntegerWay(depth, 2 + products_of_degree(count - 1), odd))
         found = self._cheapest(ways)
         if found is None:
-            raise self._refused("<", low, high)
+            raise self._refuse("<", low, high)
         return found
 
     def contains(self, values: list[Operand], x: Operand) -> Operand:
@@ -308,16 +308,16 @@ class IntegerOperators:
         found = minus(a, times(times(self.less(a, 0), a), 2))
         return within(found, 0, int(size)) if size < inf else found
 
-    def _shifted(self, symbol: str, a: Operand, b: Operand) -> Operand:
+    def _shift(self, symbol: str, a: Operand, b: Operand) -> Operand:
         if isinstance(b, Number):
             raise TraceError(f"{symbol} by an encrypted number of steps; shift by a public one", at=user_loc())
         if b < 0 or b > 64:
             raise RangeError(f"{symbol} {large(b)}: give a number of steps from 0 to 64", at=user_loc())
         if isinstance(a, Word):
             return word(self._tracer, a.digits.shifted(b if symbol == "<<" else -b))
-        return times(a, 1 << b) if symbol == "<<" else self._divided("//", a, 1 << b)
+        return times(a, 1 << b) if symbol == "<<" else self._divide("//", a, 1 << b)
 
-    def _divided(self, symbol: str, a: Operand, b: Operand) -> Operand:
+    def _divide(self, symbol: str, a: Operand, b: Operand) -> Operand:
         """a % b or a // b by a public number."""
         if isinstance(b, Number):
             raise TraceError(
@@ -346,7 +346,7 @@ class IntegerOperators:
         self._tracer.is_modular = True
         return standing_for(bit, 0, 1)
 
-    def _refused(self, symbol: str, low: float, high: float, rest: str = "") -> RangeError:
+    def _refuse(self, symbol: str, low: float, high: float, rest: str = "") -> RangeError:
         return RangeError(
             f"{symbol} of numbers whose difference lies between {large(low)} and {large(high)}: a table has at most "
             f"{MAX_DEGREE + 1} values{rest}; {_NARROWER}",

@@ -57,7 +57,7 @@ class Roll:
             ahead = emit.sub(x, around)
         else:  # what lies beyond the last dimension must not come in
             ahead = emit.masked(x, self._mask(range(amount, extent)))
-        return emit.add(self._turned(emit, ahead, amount), self._turned(emit, around, amount - extent))
+        return emit.add(self._turn(emit, ahead, amount), self._turn(emit, around, amount - extent))
 
     def _by_places(self, emit: VectorEmitter, x: Value, amount: int) -> Value:
         """Turned by an amount that differs from place to place along another slot dimension."""
@@ -66,10 +66,10 @@ class Roll:
         parts = []
         for far, places in _alike(amount, times, extent, self.turn.dims[by].extent):
             ahead = emit.masked(x, self._mask(range(far, extent), {by: places}))
-            parts.append(self._turned(emit, ahead, far))
+            parts.append(self._turn(emit, ahead, far))
             if far:
                 around = emit.masked(x, self._mask(range(far), {by: places}))
-                parts.append(self._turned(emit, around, far - extent))
+                parts.append(self._turn(emit, around, far - extent))
         return _total(emit, parts)
 
     def _mask(self, held: range, others: dict[int, range] | None = None) -> LoopNest:
@@ -77,7 +77,7 @@ class Roll:
         assert self.turn.place is not None
         return box_mask(self.turn.dims, self.slots, {self.turn.place: held, **(others or {})})
 
-    def _turned(self, emit: VectorEmitter, x: Value, amount: int) -> Value:
+    def _turn(self, emit: VectorEmitter, x: Value, amount: int) -> Value:
         return emit.rotate(x, amount * self.turn.step)
 
 

@@ -1,4 +1,7 @@
-"""What dialects of arrays of vectors share: how counts meet, and take, concat and sum, which act on whole vectors."""
+"""Arrays of vectors before they are encrypted: how counts meet, and take, concat and sum, which act on whole vectors.
+
+Those of ciphertexts are plan instructions (`primitives`).
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ To make a domain: derive from `Domain`, write `step`, and take what each instruc
 so that the domain itself names no opcode; a new field goes to `Record`, and all records then have to have it.
 
 - A domain that knows all public integers runs loops turn by turn, as `Domain` does without more.
-- One that looks at a body once (prices) overrides `loop`: it multiplies what it counts by the trips, calls `body` once
-  with None for the counter and for what is carried, and divides again. `branch` then calls both branches.
+- One that looks at a body once (prices) derives from `analysis.trips.Once`, which knows how often the block that is
+  followed runs: it calls `body` with None for the counter and for what is carried, and both branches.
 - One that looks at a body twice (buffers) calls `body` min(trips, 2) times.
 - Of integers that are not known, the value is None; so are the trips of a loop that depends on them.
 

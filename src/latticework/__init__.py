@@ -144,7 +144,7 @@ def _load_extension() -> ModuleType:
     try:
         return import_module(f"{__name__}._core")
     except Exception as error:
-        raise import_module(f"{__name__}.words.extension").explained(error) from error
+        raise import_module(f"{__name__}.words.extension").explain(error) from error
 
 
 def __dir__() -> list[str]:

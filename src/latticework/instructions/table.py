@@ -12,7 +12,7 @@ from itertools import chain
 from math import log2
 from typing import Any
 
-from latticework._core import opcode_signatures, opcodes
+from latticework import _core
 from latticework.errors import IrError, LevelError, ScaleError, UserError
 from latticework.instructions import bootstrap, constants, control, maps, moves, products, sums, switches
 from latticework.instructions.kinds import (
@@ -45,8 +45,8 @@ def table_of(records: Sequence[Record], opcodes: Sequence[str]) -> dict[str, Rec
     return table
 
 
-RECORDS = table_of(list(chain.from_iterable(family.RECORDS for family in _FAMILIES)), list(opcodes()))
-_SIGNATURES = opcode_signatures()
+RECORDS = table_of(list(chain.from_iterable(family.RECORDS for family in _FAMILIES)), list(_core.opcodes()))
+_SIGNATURES = _core.opcode_signatures()
 
 
 def operand_kinds(name: str) -> str:

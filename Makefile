@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 # A test that takes ten minutes hangs: the run ends and shows where every thread stands.
 BOUND = -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+# Two processes, each with a half of the tests in their order (so fixtures of a file are made once); who is done takes over.
+WORKERS = -n 2 --dist worksteal
 IN_VENV := PATH="$(CURDIR)/.venv/bin:$$PATH"
 CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
@@ -19,7 +21,7 @@ demo: ## classify handwritten digits on encrypted pictures
 
 test: ## all tests but the slow ones
 	@tools/setup dev
-	@$(IN_VENV) python -m pytest -m "not slow" $(BOUND)
+	@$(IN_VENV) python -m pytest -m "not slow" $(WORKERS) $(BOUND)
 
 test-slow: ## the slow tests
 	@tools/setup dev

@@ -110,9 +110,9 @@ def map_of(matrix: np.ndarray, module: Module) -> LinearMap:
     return LinearMap(n, LoopNest((n, n), line(n), row, module.add_source(matrix), both, line(n), column))
 
 
-def managed(module: Module, chain: ModulusChain | None = None) -> Module:
+def managed(module: Module, chain: ModulusChain | None = None, residual: int | None = None) -> Module:
     """The module with levels and scales, on a chain just long enough if none is given."""
-    result = write_levels(decide_levels(module), chain or small_chain(program_depth(module)))
+    result = write_levels(decide_levels(module, residual=residual), chain or small_chain(program_depth(module)))
     verify(result)
     return result
 
@@ -125,9 +125,9 @@ def primitives_of(
     return run_passes(module, (expanding(chain, choices, hoisting=techniques.hoisting),))
 
 
-def expanded(module: Module, chain: ModulusChain, **ways: Any) -> Module:
+def expanded(module: Module, chain: ModulusChain, residual: int | None = None, **ways: Any) -> Module:
     """The module as primitives, those that nothing reads gone."""
-    return run_passes(primitives_of(managed(module, chain), chain, **ways), (cse.PASS, dce.PASS))
+    return run_passes(primitives_of(managed(module, chain, residual), chain, **ways), (cse.PASS, dce.PASS))
 
 
 def plan_of(module: Module, chain: ModulusChain, **ways: Any) -> Plan:

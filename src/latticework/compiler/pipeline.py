@@ -14,7 +14,6 @@ from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
 from latticework.dialects.tensor import TensorType
-from latticework.errors import LevelError
 from latticework.frontend import Program, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.frontend.softmax import expand_softmax
@@ -205,8 +204,6 @@ def to_primitives(
     costs       by which linear maps are carried out in the cheapest way; typical ones if not given
     techniques  what expansion may use
     """
-    if chain.main.top < levels.depth:
-        raise LevelError(f"the program spends {levels.depth} levels, the chain has {chain.main.top}")
     return _to_code(levels, chain, on_event, costs, techniques)
 
 

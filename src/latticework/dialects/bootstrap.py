@@ -1,4 +1,4 @@
-"""The bootstrap of ckks: one symbolic op until it is expanded into primitives."""
+"""Bootstraps: of vectors, before there are levels, and of ciphertexts, one symbolic op until it is expanded."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from latticework.dialects.rlwe_types import CipherType, Level, take
+from latticework.dialects.vec import VecType
 from latticework.errors import IrError, LevelError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+
+MAX_TARGET = 128
+MAX_EXPONENT = 24  # of values over what a bootstrap takes: so many bits of its first matrix are lost
 
 
 def _infer_bootstrap(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
@@ -35,3 +39,27 @@ def _bootstrap(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
 
 
 BOOTSTRAP = define("ckks.bootstrap", infer=_infer_bootstrap, meaning=_bootstrap)
+
+
+def _infer_refresh(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    """One secret vector, or two real ones of one count and width that share bootstraps; arrays of them too.
+
+    Attributes: target (levels above the chain's floor that the results have); exponent (elements lie within
+    [-2^exponent, 2^exponent]); iterations (1, or 2: the error of the first is bootstrapped too).
+    """
+    name = "vec.bootstrap"
+    types = [value.type for value in operands]
+    if len(types) not in (1, 2) or any(not isinstance(t, VecType) or not t.secret for t in types):
+        raise IrError(f"{name}: takes one secret vector or two, got ({', '.join(map(str, types))})")
+    if len(types) == 2 and (types[0] != types[1] or types[0].elem != "real"):  # type: ignore[attr-defined]
+        raise IrError(
+            f"{name}: two vectors share a bootstrap if they are real and alike, not {types[0]} and {types[1]}"
+        )
+    for key, least, most in (("target", 1, MAX_TARGET), ("exponent", 0, MAX_EXPONENT), ("iterations", 1, 2)):
+        if not least <= attribute(name, attrs, key, int) <= most:
+            raise IrError(f"{name}: {key} must be {least} to {most}, got {attrs[key]}")
+    return types
+
+
+# The slots as they are, at another level.
+REFRESH = define("vec.bootstrap", infer=_infer_refresh, meaning=lambda _op, inputs, _context: list(inputs))

@@ -1,5 +1,6 @@
 """Scale and level management: from scheme-free vectors to ciphertexts with exact scales, by a plan made beforehand."""
 
+from latticework.levels.bootstraps import ciphertexts, count_bootstraps
 from latticework.levels.decide import decide_levels
 from latticework.levels.decide_bfv import decide_levels_bfv
 from latticework.levels.depth import program_depth
@@ -12,6 +13,8 @@ __all__ = [
     "LevelPlan",
     "LoopSpending",
     "Spent",
+    "ciphertexts",
+    "count_bootstraps",
     "decide_levels",
     "decide_levels_bfv",
     "keep_whole_origins",

@@ -49,6 +49,7 @@ class _Expected:
 
     def __init__(self, chain: ModulusChain) -> None:
         self.top = chain.main.top
+        self.floor = chain.floor
         self.scales = chain.main.scales
 
     def is_as(self, value: Value | None, state: State | Encode) -> bool:
@@ -64,6 +65,8 @@ class _Expected:
             return False
         assert isinstance(kind, CipherType | PlainType | AddendType)
         index = self.top + state.level
+        if index < self.floor:
+            return False  # the primes down there are not of the ladder
         return (kind.level.track, kind.level.index) == (0, index) and kind.scale == state.scale.on(self.scales[index])
 
 

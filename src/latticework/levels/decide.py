@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Module, Op, Value
 from latticework.levels.depth import (
     Levels,
@@ -19,6 +20,7 @@ from latticework.levels.depth import (
     depth_of,
     is_free_factor,
     is_public,
+    level_after,
     levels_of,
     lowest_starts,
     polynomial_depth,
@@ -44,25 +46,47 @@ from latticework.packing.constants import ConstRef
 from latticework.techniques import ALL, Techniques
 
 
-def decide_levels(module: Module, techniques: Techniques = ALL, starts: Sequence[int] | None = None) -> LevelPlan:
+def decide_levels(
+    module: Module,
+    techniques: Techniques = ALL,
+    starts: Sequence[int] | None = None,
+    residual: int | None = None,
+) -> LevelPlan:
     """The level plan of a verified `vec` module.
 
     techniques  whether products are relinearised and rescaled lazily
     starts      level of each input; the lowest that do if not given
-    raises      LevelError for a run-time loop that spends levels without `at_most`
+    residual    levels that bootstraps leave at most, for a chain with bootstraps
+    raises      LevelError for a run-time loop that spends levels without `at_most`, and for what bootstraps leave fewer
+                levels for than it spends
     """
-    levels = levels_of(module)
+    levels = levels_of(module, residual=residual)
     loops = levels.loops
     if any(plan.copies is not None for plan in loops.values()):
         module = with_copies(module, loops)
-        levels = levels_of(module)
+        levels = levels_of(module, residual=residual)
+    if residual is not None and depth_of(module, levels) > residual:
+        raise _below_floor(levels, residual)
     at = lowest_starts(module, levels) if starts is None else starts
     if any(at):
-        levels = levels_of(module, at)
+        levels = levels_of(module, at, residual)
     decider = Decider(levels, techniques)
     decider.begin(module.body.args, at)
     decider.block(module.body, decider.outputs)
-    return LevelPlan(module, "ckks", decider.states, decider.ops, loops, depth_of(module, levels))
+    return LevelPlan(module, "ckks", decider.states, decider.ops, loops, depth_of(module, levels), residual)
+
+
+def _below_floor(levels: Levels, residual: int) -> LevelError:
+    """The error where values lie below the floor of a chain with bootstraps, at the first."""
+    value = next(v for v, level in levels.of.items() if level is not None and level < -residual)
+    op = value.owner
+    name, at = (op.name, op.loc) if isinstance(op, Op) else ("an argument", None)
+    short = -residual - (levels.of[value] or 0)
+    return LevelError(
+        f"{name} ends {short} level{'s' if short > 1 else ''} below the one at which bootstraps start, on a chain "
+        f"where they leave {residual}; a bootstrap has to come before it",
+        at=at,
+    )
 
 
 class Decider:
@@ -108,6 +132,8 @@ class Decider:
             self.loop(op)
         elif op.name == "loop.if":
             self.branch(op)
+        elif op.name == "vec.bootstrap":
+            self.bootstrap(op)
         elif op.name.startswith("loop."):
             self.states[op.result] = None
             self.ops[op] = OpPlan(op.name, tuple(range(len(op.operands))))
@@ -229,6 +255,15 @@ class Decider:
         spent = 1 if is_map else polynomial_depth(op.attrs["polynomial"].degree)
         name = f"ckks.{op.name.removeprefix('vec.')}"
         return self.write(op, name, operands, CipherState(operands.cipher(0).level - spent))
+
+    def bootstrap(self, op: Op) -> None:
+        """Vectors at the level where bootstraps start, onto the ladder at that of their target."""
+        residual = self.levels.residual
+        assert residual is not None, "levels of bootstraps are known with those that they leave"
+        operands = Operands([self.states[v] for v in op.operands])
+        self.bring_all(operands, [-residual] * len(op.operands))
+        self.write(op, "ckks.bootstrap", operands, None)
+        self.begin(op.results, [level_after(op, residual)] * len(op.results))
 
     # -- blocks ------------------------------------------------------------------------------------
 

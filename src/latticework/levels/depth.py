@@ -41,12 +41,14 @@ class LoopPlan:
 class Levels:
     """Settled levels, filled in operation by operation.
 
-    of     of each value seen so far, nested ones too; those in loops as in the last iteration, or copy
-    loops  what becomes of each
+    of        of each value seen so far, nested ones too; those in loops as in the last iteration, or copy
+    loops     what becomes of each
+    residual  levels that a bootstrap can leave; None: there is no bootstrap
     """
 
     of: Env = field(default_factory=dict)
     loops: dict[Op, LoopPlan] = field(default_factory=dict)
+    residual: int | None = None
 
     def block(self, block: Block) -> list[int | None]:
         """All operations of a block whose arguments have levels; returns the levels of what it yields.
@@ -65,6 +67,8 @@ class Levels:
             of.update(zip(op.results, plan.results, strict=True))
         elif op.name == "loop.if":
             of.update(zip(op.results, self._branch(op), strict=True))
+        elif op.name == "vec.bootstrap":
+            of.update(dict.fromkeys(op.results, level_after(op, self.residual)))
         else:
             levels = [level for v in op.operands if (level := of[v]) is not None]
             if not levels and is_public(op):
@@ -114,14 +118,25 @@ class Levels:
         return [min(both) for both in zip(*sides, strict=True)]
 
 
-def levels_of(module: Module, starts: Sequence[int] | None = None) -> Levels:
+def level_after(bootstrap: Op, residual: int | None) -> int:
+    """Where a bootstrap ends, on a chain with so many levels above its floor."""
+    target: int = bootstrap.attrs["target"]
+    if residual is None or target > residual:
+        has = "has no bootstraps" if residual is None else f"leaves at most {residual}"
+        raise LevelError(f"a bootstrap that leaves {target} levels, on a chain that {has}", at=bootstrap.loc)
+    return target - residual
+
+
+def levels_of(module: Module, starts: Sequence[int] | None = None, residual: int | None = None) -> Levels:
     """The levels of a `vec` module.
 
-    starts  level of each input, 0 for all if not given
-    raises  LevelError for a run-time loop that spends levels without `at_most`
+    starts    level of each input, 0 for all if not given
+    residual  levels that a bootstrap can leave, where the chain has bootstraps
+    raises    LevelError for a run-time loop that spends levels without `at_most`, and for a bootstrap that the chain
+              has not
     """
     arguments = module.body.args
-    levels = Levels(dict(zip(arguments, starts or [0] * len(arguments), strict=True)))
+    levels = Levels(dict(zip(arguments, starts or [0] * len(arguments), strict=True)), residual=residual)
     levels.block(module.body)
     return levels
 
@@ -162,8 +177,11 @@ def input_levels(module: Module) -> list[int]:
 
 
 def lowest_starts(module: Module, levels: Levels) -> list[int]:
-    """`input_levels` of a module with known levels: what reads a value says how low it may be, from the outputs up."""
-    needs = _Needs(levels, depth_of(module, levels))
+    """`input_levels` of a module with known levels: what reads a value says how low it may be, from the outputs up.
+
+    With bootstraps the lowest level is the floor's.
+    """
+    needs = _Needs(levels, depth_of(module, levels) if levels.residual is None else levels.residual)
     needs.block(module.body, [-needs.depth] * len(module.body.terminator.operands))
     return [needs.of(v) for v in module.body.args]
 
@@ -197,6 +215,8 @@ class _Needs:
                 for region in op.regions:
                     self.block(region.block, results)
                     self.around(region.block.args, op.operands[1:])
+            elif op.name == "vec.bootstrap":
+                continue  # reads any level
             elif any(self.levels.of[v] is not None for v in op.results):
                 level = max(results) + spent_by(op)
                 for value in op.operands:

@@ -9,7 +9,9 @@ from the top of whatever chain it is written for, which is 0, and scales are tol
     check   reads the plan back from the types of what was written
     text    prints it
 
-A step is a class with its rule in `after`: what a value is like once it stands there. A bootstrap would be one more.
+A step is a class with its rule in `after`: what a value is like once it stands there. Bootstraps are operations of the
+module, since who places them decides where values are made anew; a plan with them is for chains on which a bootstrap
+leaves `residual` levels, and none of its values lies below the floor, where a bootstrap starts.
 """
 
 from __future__ import annotations
@@ -170,6 +172,7 @@ class LevelPlan:
     ops     every operation, nested ones too, ends of blocks included
     loops   what became of every loop of the program, with those of which `module` has copies
     depth   levels that it takes
+    residual  levels that bootstraps of the chain can leave, if it is for one with bootstraps
     """
 
     module: Module
@@ -178,3 +181,4 @@ class LevelPlan:
     ops: Mapping[Op, OpPlan]
     loops: Mapping[Op, LoopPlan]
     depth: int
+    residual: int | None = None

@@ -13,7 +13,9 @@ from typing import Any
 
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.vec import VecType
+from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
+from latticework.levels.bootstraps import write_bootstrap
 from latticework.levels.check import check_levels
 from latticework.levels.depth import carried_operands, public_value
 from latticework.levels.numbers import Numbers, NumbersBfv, NumbersCkks
@@ -37,11 +39,16 @@ _PLACED = ("ckks.linear_transform", "ckks.polynomial")  # expanded later, to whe
 
 
 def write_levels(plan: LevelPlan, chain: ModulusChain) -> Module:
-    """The module of a plan on a chain of at least `plan.depth` levels.
+    """The module of a plan on a chain of at least `plan.depth` levels above its floor.
 
-    raises  ScaleError for a number that is too large for its scale; under BFV DtypeError for constants that are no
-            integers, RangeError for ones that float64 does not hold exactly; all at the user's line
+    raises  LevelError for a chain that is not what the plan is for; ScaleError for a number that is too large for its
+            scale; under BFV DtypeError for constants that are no integers, RangeError for ones that float64 does not
+            hold exactly; all at the user's line
     """
+    above = chain.main.top - chain.floor
+    if above < plan.depth or plan.residual not in (None, above):
+        needs = f"{plan.depth} levels" if plan.residual is None else f"bootstraps that leave {plan.residual} levels"
+        raise LevelError(f"levels: the program is planned for {needs}; the chain has {above} above its floor")
     numbers = NumbersCkks(chain) if plan.scheme == "ckks" else NumbersBfv(chain, plan.module.sources)
     return _Writer(plan, chain, numbers).module()
 
@@ -100,6 +107,8 @@ class _Writer:
         operands = self.operands(op, planned)
         if op.regions:
             results = self.nest(op, planned, operands)
+        elif op.name == "vec.bootstrap":
+            results = write_bootstrap(self.builder, self.chain, op, operands)
         elif isinstance(planned.writes, NumberOp):
             results = [self.numbers.meet(self.builder, planned.writes, operands[0], _number(op, planned))]
         else:

@@ -31,9 +31,9 @@ from latticework.plan.code import encode_code
 
 Slots = npt.NDArray[np.complex128]
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-RMS_TARGET = {"A14": 24.0, "A17": 24.0, "A11": 24.0, "T11": 24.5, "T12": 24.5}  # bits
+RMS_TARGET = {"A14": 24.0, "A17": 24.0, "A11": 24.0, "T11": 24.5, "T12": 24.5, "T12L16": 24.5}  # bits
 WORST_TARGET = {"A14": 21.5}
-SECONDS_TARGET = {"A14": 8.0, "T12": 0.5, "T11": 0.2}
+SECONDS_TARGET = {"A14": 8.0, "T12": 0.5, "T12L16": 0.6, "T11": 0.2}
 REAL_SHARE = 0.75  # of the time with complex slots
 CONSTANT_BYTES = 6 << 30  # holds the matrices of A14, and what a run works in; with less either comes anew in every run
 KEY_BYTES_TARGET = {"A14": 2.8e9}

@@ -43,6 +43,15 @@ def test_the_result_lies_where_it_was_asked_for():
     assert (result.level, result.scale, result.degree) == ((0, level), chain.main.scales[level], 1)
 
 
+@pytest.mark.parametrize("target", [1, 16])
+def test_targets_of_the_set_with_sixteen_levels(target):
+    bootstrap = case("T12L16", target)
+    chain = bootstrap.chain
+    found, result = bits(bootstrap, kinds(bootstrap.slots, np.random.default_rng(6), False)["random"])
+    assert (result.level, result.scale) == ((0, chain.floor + target), chain.main.scales[chain.floor + target])
+    assert abs(found.rms_bits - predict_precision(chain, target).rms_bits) < 0.1
+
+
 @pytest.mark.parametrize(("slots", "real"), [(1, True), (16, False)])
 def test_narrow_vectors(slots, real):
     bootstrap = case("T11", 3, real, slots)

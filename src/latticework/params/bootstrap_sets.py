@@ -71,6 +71,7 @@ T12 = BootstrapSet(
     "T12", 12, scale=40, base=44, stc=(36, 40), residual=4, eval_scales=_FALLING, eval_rest=_SINGLES,
     cts=(WIDEST,) * 2, special=3, insecure=True,
 )  # fmt: skip
+T12L16 = replace(T12, name="T12L16", residual=16, special=5)  # the levels of H17 in the ring of T12
 T11 = replace(T12, name="T11", log2_degree=11, residual=3)
 
-BOOTSTRAP_SETS = {s.name: s for s in (A14, A17, A11, B, C15, H17, T12, T11)}
+BOOTSTRAP_SETS = {s.name: s for s in (A14, A17, A11, B, C15, H17, T12, T12L16, T11)}

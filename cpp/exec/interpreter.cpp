@@ -377,7 +377,9 @@ Ciphertexts Interpreter::evaluate_key_switch(const Instruction& instruction) {
 /// Wraps around modulo 2^64: index arithmetic on public values has no undefined case.
 std::int64_t Interpreter::evaluate_index(const Instruction& instruction) const {
   if (instruction.op == Opcode::kIconst) return instruction.imm[0];
-  const std::int64_t a = index(instruction.in[0]), b = index(instruction.in[1]);
+  const std::int64_t a = index(instruction.in[0]);
+  if (instruction.op == Opcode::kIdiv) return a / instruction.imm[0] - (a % instruction.imm[0] < 0 ? 1 : 0);
+  const std::int64_t b = index(instruction.in[1]);
   const std::uint64_t x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
   switch (instruction.op) {
     case Opcode::kIadd:

@@ -39,6 +39,10 @@ class TypeRule {
   // -- one rule for each opcode, or several ------------------------------------------------
 
   ValueType index(const ValueType& stated) const { return stated; }
+  ValueType index_quotient(const ValueType& stated) const {
+    require(instruction_.imm[0] >= 1, "cannot divide by " + std::to_string(instruction_.imm[0]));
+    return stated;
+  }
 
   ValueType encoded(const ValueType& stated) const {
     require_index(plan_.num_constants(), "constant");
@@ -346,6 +350,7 @@ constexpr RuleEntry kRuleEntries[] = {
     {Opcode::kImul, &TypeRule::index},
     {Opcode::kImin, &TypeRule::index},
     {Opcode::kIlt, &TypeRule::index},
+    {Opcode::kIdiv, &TypeRule::index_quotient},
     {Opcode::kEncode, &TypeRule::encoded},
     {Opcode::kKey, &TypeRule::key},
     {Opcode::kTrivial, &TypeRule::trivial, Schemes::kBoth, true},

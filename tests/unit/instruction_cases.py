@@ -120,6 +120,8 @@ class Maker:
                 return (), (self.pick(-3, 0, 1 << 40),), 1, ()
             case "iadd" | "isub" | "imul" | "imin" | "ilt":
                 return (INDEX, INDEX), (), 1, ()
+            case "idiv":
+                return (INDEX,), (self.pick(-1, 0, 1, 7),), 1, ()
             case "encode":
                 return (), (self.pick(0, NUM_CONSTANTS - 1),), 1, ()
             case "key":

@@ -155,6 +155,21 @@ def test_nested_loops_branches_and_index_arithmetic(case, rng):
     np.testing.assert_allclose(run(case, a, inputs)[0], expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("number", [0, 1, 6, 7, 8, -1, -7, -8])
+def test_an_index_is_divided_rounding_down(case, rng, number):
+    """x added so often to itself, counted from 3."""
+    a = Assembler()
+    b, body = a.block(cipher(1), INDEX), a.block(INDEX, cipher(1))
+    x, given = b.args
+    body.yield_(body.op("add", [Last(body.args[1]), x], cipher(1)))
+    three = b.op("iconst", [], INDEX, 3)
+    trips = b.op("iadd", [b.op("idiv", [given], INDEX, 7), three], INDEX)
+    b.yield_(b.emit("for", [trips, x], [cipher(1)], (body.number, 9))[0])
+    values = random_slots(rng, SLOTS)
+    (result,) = run(case, a, [case.encrypt(values, 1), number])
+    np.testing.assert_allclose(result, values * (4 + number // 7), atol=1e-6)
+
+
 @pytest.mark.parametrize("condition", [0, 1, -5])
 def test_both_branches_may_use_up_the_same_value(case, rng, condition):
     a = Assembler()

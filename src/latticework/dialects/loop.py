@@ -143,6 +143,22 @@ INDEX_MUL = _arithmetic("loop.index_mul", lambda a, b: a * b)
 INDEX_MIN = _arithmetic("loop.index_min", min)
 INDEX_LESS = _arithmetic("loop.index_less", lambda a, b: int(a < b))
 
+
+def _infer_quotient(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    if len(operands) != 1 or operands[0].type is not INDEX:
+        raise IrError(f"loop.index_div: takes an index, got ({', '.join(str(value.type) for value in operands)})")
+    if attribute("loop.index_div", attrs, "by", int) < 1:
+        raise IrError(f"loop.index_div: cannot divide by {attrs['by']}")
+    return [INDEX]
+
+
+# An index over a constant of at least 1, rounded down: how many groups of so many iterations there are.
+INDEX_DIV = define(
+    "loop.index_div",
+    infer=_infer_quotient,
+    meaning=lambda op, inputs, _context: [INDEX.accept(int(inputs[0]) // op.attrs["by"])],
+)
+
 name_instruction("loop.yield", "yield")
 name_instruction("loop.index_constant", "iconst", lambda _name, attrs, _types: Said((attrs["value"],)))
 name_instruction("loop.index_add", "iadd")
@@ -150,3 +166,4 @@ name_instruction("loop.index_sub", "isub")
 name_instruction("loop.index_mul", "imul")
 name_instruction("loop.index_min", "imin")
 name_instruction("loop.index_less", "ilt")
+name_instruction("loop.index_div", "idiv", lambda _name, attrs, _types: Said((attrs["by"],)))

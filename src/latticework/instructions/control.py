@@ -125,4 +125,18 @@ IMUL = _arithmetic("imul", "product of two public integers", int.__mul__)
 IMIN = _arithmetic("imin", "the lesser of two public integers", min)
 ILT = _arithmetic("ilt", "whether a public integer is less than another", lambda a, b: int(a < b))
 
-RECORDS = (FOR, IF, YIELD, ICONST, IADD, ISUB, IMUL, IMIN, ILT)
+
+def _quotient(use: Use) -> Sequence[Kind]:
+    if use.immediate[0] < 1:
+        raise IrError(f"cannot divide by {use.immediate[0]}")
+    return (INDEX,)
+
+
+IDIV = control(
+    "idiv",
+    "a public integer over a constant, rounded down",
+    _quotient,
+    lambda _walk, site, a: None if a is None else a // site.use.immediate[0],
+)
+
+RECORDS = (FOR, IF, YIELD, ICONST, IADD, ISUB, IMUL, IMIN, ILT, IDIV)

@@ -206,6 +206,10 @@ class _Run:
             return self.branches(op, operands)
         if op.name == "loop.index_constant":
             return [Span(op.attrs["value"], op.attrs["value"])]
+        if op.name == "loop.index_div":
+            (a,), by = operands, op.attrs["by"]
+            assert isinstance(a, Span)
+            return [Span(a.low // by, a.high // by)]
         if op.name.startswith("loop.index_"):
             a, b = operands
             assert isinstance(a, Span) and isinstance(b, Span)

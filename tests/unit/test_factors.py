@@ -6,7 +6,7 @@ from vec_cases import SLOTS, Vectors, managed
 
 from latticework import compile as compiled
 from latticework import for_loop, program
-from latticework.compiler.pipeline import to_copies
+from latticework.compiler.pipeline import to_copies, to_loops
 from latticework.dialects import loop  # noqa: F401  (defines the ops)
 from latticework.frontend import Index, Secret
 from latticework.ir import interpret
@@ -141,6 +141,37 @@ def test_random_loops_keep_their_meaning_and_spend_no_more_levels(seed, known):
     start = v.op("trivial", v.splat(0.5))
     results = v.loop(body, [v.x[0], start], 3 if known else v.n, None if known else 3)
     agrees(v.done(*results), *([] if known else [0, 2, 3]), tolerance=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_loops_to_be_kept_take_factors_in_and_keep_their_meaning(seed):
+    rng = np.random.default_rng(seed)
+    v = Vectors(2, trips=True)
+
+    def body(_i, *carried):
+        values = random_values(v, rng, [*carried, v.x[1]], 4)
+        inner = v.loop(lambda _j, y: [times(v, 0.5, v.op("mul", y, values[-1]))], [values[-2]], 2) if seed % 2 else []
+        return [*values, *inner][-2:]
+
+    outside = times(v, 0.5, v.x[1])
+    start = v.op("trivial", v.splat(0.5))
+    first, second = v.loop(body, [v.op("mul", outside, v.x[0]), start], v.n)
+    module = v.done(times(v, 0.25, v.op("add", first, second)))
+    kept = to_loops(module)
+    assert [op.name for op in kept.walk()].count("loop.for") == 1 + seed % 2, "none is copied, and none needs a limit"
+    assert program_depth(kept, once=True) <= program_depth(module, once=True)
+    for trips in (0, 1, 2, 3):
+        x = [RNG.uniform(-1, 1, SLOTS), RNG.uniform(-1, 1, SLOTS), trips]
+        for got, want in zip(interpret(kept, x), interpret(module, x), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8 * max(1.0, np.max(np.abs(want))))
+
+
+def test_factors_in_a_loop_to_be_kept_take_no_level():
+    v = Vectors(2, trips=True)
+    (y,) = v.loop(lambda _i, a: [v.op("add", times(v, 0.3, v.op("mul", a, v.x[1])), v.splat(0.1))], [v.x[0]], v.n)
+    module = v.done(y)
+    assert program_depth(module, once=True) == 1 + 2
+    assert program_depth(to_loops(module), once=True) == 1 + 1, "0.3 x is made before the loop"
 
 
 LOOPS = {

@@ -56,6 +56,7 @@ TENSOR_PASSES = (cse.PASS, dce.PASS)
 _TIDY = (cse.PASS, dce.PASS)
 FOLDING_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, *_TIDY)
 MERGING_PASSES = (merge_maps.PASS, *_TIDY)
+MERGING_PASSES_ONCE = (merge_maps.PASS_ONCE, *_TIDY)
 SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
 VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
 UNROLLING_PASSES = (unroll.PASS, *_TIDY)
@@ -110,12 +111,14 @@ def to_vectors(
     techniques: Techniques = ALL,
     exact: bool = False,
     scarce_levels: bool = False,
+    keep_loops: bool = False,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which passes then improve.
 
     bits_a_second  of the network between client and server: what is sent is priced too
     exact          for integers: no factor is moved to where a scale would take it in
     scarce_levels  spend as few levels as can be found, whatever time they take
+    keep_loops     none becomes copies, for bootstraps are to be placed: depth is that of one iteration of each
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
     longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
     searched.
@@ -137,13 +140,14 @@ def to_vectors(
         made = run_passes(lowered, FOLDING_PASSES, on_event=on_event)
         if techniques.merged_maps and not exact:
             share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
-            level = share * decisions.seconds / (program_depth(made) + 2)
-            made = run_passes(made, MERGING_PASSES, CodeCost(prices, level), on_event=on_event)
+            level = share * decisions.seconds / (program_depth(made, once=keep_loops) + 2)
+            merging = MERGING_PASSES_ONCE if keep_loops else MERGING_PASSES
+            made = run_passes(made, merging, CodeCost(prices, level), on_event=on_event)
         made = run_passes(made, sharing, on_event=on_event)
         why = explain(module, decisions, bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
-        flat = None if exact else to_copies(made, on_event)
-        spent = program_depth(made if flat is None else flat)
+        flat = None if exact else to_loops(made, on_event) if keep_loops else to_copies(made, on_event)
+        spent = program_depth(made if flat is None else flat, once=keep_loops)
         return decisions.seconds, Vectors(placed, made, tensors, positions, spent, width, *packs, *why, flat=flat)
 
     seconds, vectors = found(width)
@@ -167,6 +171,13 @@ def to_copies(module: Module, on_event: OnEvent | None = None, sizes: Sequence[f
     flat = run_passes(copied, (constants.placing(sizes), dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
+
+
+def to_loops(module: Module, on_event: OnEvent | None = None) -> Module:
+    """Loops as they are, and public factors where they spend the fewest levels of an iteration."""
+    placed = run_passes(module, (constants.placing(in_loops=True), dce.PASS), on_event=on_event)
+    keep_whole_origins(module, placed)
+    return placed
 
 
 def with_small_outputs(vectors: Vectors, sizes: Sequence[float], on_event: OnEvent | None = None) -> Vectors:

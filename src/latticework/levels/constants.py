@@ -1,6 +1,6 @@
 """place-constants: public factors go where they take no level.
 
-In/out: vec IR, loops that spend levels already copies; same cleartext meaning.
+In/out: vec IR, loops that spend levels already copies, or to be kept by bootstraps; same cleartext meaning.
 Every value is kept as a number times a vector, c * v. Products multiply the
 numbers, sums of one number keep it, and public addends are divided by it. Where a
 number is wanted as part of the vector (sums of others, arguments of polynomials)
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from latticework.ir import Block, Module, Op, Pass, Region, Value
 from latticework.ir.builder import copy_region
 from latticework.ir.core import walk_block
+from latticework.levels.depth import Levels, carried_operands
 from latticework.levels.factors import Emitter, Scaling, Way, scaled_origin
 from latticework.packing.constants import ConstRef
 
@@ -30,18 +31,23 @@ SMALL = 2.0**-10  # outputs whose magnitude is less are scaled up
 ODD = 1.0 - 2.0**-30  # a factor by which no other is a whole number, which would scale noise up too
 
 
-def placing(sizes: Sequence[float] = ()) -> Pass[object]:
+def placing(sizes: Sequence[float] = (), *, in_loops: bool = False) -> Pass[object]:
     """The pass.
 
-    sizes  largest magnitude of every output, if known: small ones are made about 1 before they are read by a scale
+    sizes     largest magnitude of every output, if known: small ones are made about 1 before they are read by a scale
+    in_loops  in their bodies too, which are left as they are where loops keep their levels: what they carry is whole at
+              the ends of an iteration
     """
-    return Pass("place-constants", lambda module, _cost: _placed(module, sizes), reads=("vec", "loop"), writes=WRITTEN)
+    return Pass(
+        "place-constants", lambda module, _cost: _placed(module, sizes, in_loops=in_loops), reads=("vec", "loop"),
+        writes=WRITTEN,
+    )  # fmt: skip
 
 
-def _placed(module: Module, sizes: Sequence[float]) -> Module:
+def _placed(module: Module, sizes: Sequence[float], *, in_loops: bool) -> Module:
     """The module with its public factors where they spend the fewest levels."""
     body = Block()
-    placer = _Placer(Scaling())
+    placer = _Placer(Scaling(Levels(once=in_loops)))
     emitter = placer.scaling.emitter(body)
     for value in module.inputs:
         new = body.add_arg(value.type, value.origin)
@@ -184,18 +190,23 @@ class _Placer:
     def settled(self, op: Op, emitter: Emitter) -> None:
         """Any operation on the values themselves, with what is nested in it; loops keep their levels as they are."""
         operands = [self.whole(v, emitter) for v in op.operands]
-        nest = self.copied if op.name == "loop.for" else self.nested
+        is_kept = op.name == "loop.for" and not self.scaling.levels.once
+        nest = self.copied if is_kept else self.nested
         regions = [nest(op, region, operands, emitter) for region in op.regions]
         made = emitter.create(op.spec, operands, op.attrs, regions)
         for old, new in zip(op.results, made.results, strict=True):
             self.note(old, 1.0, new)
 
-    def nested(self, _op: Op, region: Region, operands: Sequence[Value], _emitter: Emitter) -> Region:
-        """The side of a condition."""
+    def nested(self, op: Op, region: Region, operands: Sequence[Value], _emitter: Emitter) -> Region:
+        """The side of a condition, or the body of a loop."""
         inside = self.scaling.emitter(Block())
-        for old, start in zip(region.block.args, operands[1:], strict=True):
+        starts = operands[len(operands) - len(carried_operands(op)) :]
+        arguments = region.block.args
+        for old in arguments[: len(arguments) - len(starts)]:
+            self.note(old, 1.0, inside.block.add_arg(old.type, old.origin))
+        for old, start in zip(arguments[len(arguments) - len(starts) :], starts, strict=True):
             new = inside.block.add_arg(old.type, old.origin)
-            self.scaling.levels.of[new] = self.scaling.level(start)
+            self.scaling.levels.of[new] = self.scaling.level(start) - (op.name == "loop.for")
             self.note(old, 1.0, new)
         self.block(region.block, inside)
         terminator = region.block.terminator

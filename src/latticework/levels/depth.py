@@ -44,11 +44,14 @@ class Levels:
     of        of each value seen so far, nested ones too; those in loops as in the last iteration, or copy
     loops     what becomes of each
     residual  levels that a bootstrap can leave; None: there is no bootstrap
+    once      of loops one iteration is counted, from a level below what they are given: what is known of one before it
+              is decided where it bootstraps; what it reads from outside is made once, and has that level to spare
     """
 
     of: Env = field(default_factory=dict)
     loops: dict[Op, LoopPlan] = field(default_factory=dict)
     residual: int | None = None
+    once: bool = False
 
     def block(self, block: Block) -> list[int | None]:
         """All operations of a block whose arguments have levels; returns the levels of what it yields.
@@ -81,6 +84,9 @@ class Levels:
         static_trip, at_most = op.attrs.get("static_trip"), op.attrs.get("at_most")
         start = tuple(self.of[v] or 0 for v in carried_operands(op))
         carried = start
+        if self.once:
+            head = tuple(level - 1 for level in start)
+            return LoopPlan(head, tuple(map(min, head, self._body(op, head))))
         for _ in range(len(carried) + 1):
             lowered = tuple(map(min, carried, self._body(op, carried)))
             if lowered == carried:
@@ -127,16 +133,19 @@ def level_after(bootstrap: Op, residual: int | None) -> int:
     return target - residual
 
 
-def levels_of(module: Module, starts: Sequence[int] | None = None, residual: int | None = None) -> Levels:
+def levels_of(
+    module: Module, starts: Sequence[int] | None = None, residual: int | None = None, *, once: bool = False
+) -> Levels:
     """The levels of a `vec` module.
 
     starts    level of each input, 0 for all if not given
     residual  levels that a bootstrap can leave, where the chain has bootstraps
+    once      count one iteration of every loop
     raises    LevelError for a run-time loop that spends levels without `at_most`, and for a bootstrap that the chain
               has not
     """
     arguments = module.body.args
-    levels = Levels(dict(zip(arguments, starts or [0] * len(arguments), strict=True)), residual=residual)
+    levels = Levels(dict(zip(arguments, starts or [0] * len(arguments), strict=True)), residual=residual, once=once)
     levels.block(module.body)
     return levels
 
@@ -148,9 +157,9 @@ def outer_values(module: Module) -> Iterator[Value]:
         yield from op.results
 
 
-def program_depth(module: Module, starts: Sequence[int] | None = None) -> int:
+def program_depth(module: Module, starts: Sequence[int] | None = None, *, once: bool = False) -> int:
     """Levels that a `vec` module spends on its longest path; arguments and errors as of `levels_of`."""
-    return depth_of(module, levels_of(module, starts))
+    return depth_of(module, levels_of(module, starts, once=once))
 
 
 def depth_of(module: Module, levels: Levels) -> int:

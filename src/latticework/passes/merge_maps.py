@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -65,9 +66,12 @@ class Group:
         return list(found)
 
 
-def run(module: Module, cost: Cost) -> Module:
-    """The module with linear operations merged. No value lies on a lower level than before."""
-    spent = {value: -level for value, level in levels_of(module).of.items() if level is not None}
+def run(module: Module, cost: Cost, *, once: bool = False) -> Module:
+    """The module with linear operations merged. No value lies on a lower level than before.
+
+    once  loops are to be kept by bootstraps: one iteration of theirs counts
+    """
+    spent = {value: -level for value, level in levels_of(module, once=once).of.items() if level is not None}
     made: dict[Value, Group] = {}
     lines: dict[Value, Loc] = {}
     for region in regions(module.body):
@@ -334,3 +338,4 @@ def _slots(value: Value) -> int:
 
 WRITTEN = ("vec.add", "vec.concat", "vec.constant", "vec.linear_transform", "vec.rotate", "vec.take")
 PASS = Pass("merge-maps", run, reads=("vec", "loop"), writes=WRITTEN)
+PASS_ONCE = Pass("merge-maps", partial(run, once=True), reads=("vec", "loop"), writes=WRITTEN)

@@ -9,11 +9,13 @@ from vec_cases import SLOTS, Vectors, counted, managed, plan_of, small_chain
 
 from latticework.analysis.simulate import simulate
 from latticework.errors import IrError, LevelError
-from latticework.ir import Loc, interpret, verify
+from latticework.ir import Loc, interpret, run_passes, verify
 from latticework.levels import ciphertexts, count_bootstraps, decide_levels, write_levels
-from latticework.levels.plan import CipherState
+from latticework.levels.depth import Levels, levels_of
+from latticework.levels.plan import CipherState, Drop
 from latticework.levels.text import print_levels
 from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
+from latticework.passes import cse, dce
 
 RESIDUAL = 3
 
@@ -144,6 +146,74 @@ def test_encrypted_bootstraps_keep_what_vectors_hold(chain):
     x, y, z = (random.uniform(-size, size, (n, SLOTS)) for size, n in ((1, 1), (1, 1), (2, 3)))
     for made, wanted in zip(encrypted(plan, [x, y, z]), ((x * y) ** 8, x, y, z), strict=True):
         np.testing.assert_allclose(made, wanted, atol=2.0**-17)
+
+
+def grown(rng, v, residual, count):
+    """Random operations, with bootstraps before what would lie below the floor; the last values."""
+    pool = [*v.x]
+    for _ in range(count):
+        a, b = (pool[int(i)] for i in rng.integers(max(0, len(pool) - 6), len(pool), size=2))
+        kinds = [
+            lambda a=a, b=b: v.op("mul", a, b),
+            lambda a=a: v.op("mul", a, a),
+            lambda a=a: v.op("mul", a, v.constant(rng.uniform(-1, 1, SLOTS))),
+            lambda a=a: v.op("mul", a, v.splat(float(rng.choice([3.0, -0.3])))),
+            lambda a=a, b=b: v.op("add", a, b),
+            lambda a=a, b=b: v.op("sub", a, b),
+            lambda a=a: v.op("rotate", a, steps=3),
+            lambda a=a: v.matrix(a, rng.uniform(-0.2, 0.2, (SLOTS, SLOTS))),
+            lambda a=a, b=b: refresh(v, a, b, target=int(rng.integers(1, residual + 1)))[int(rng.integers(2))],
+        ]
+        made = kinds[int(rng.integers(len(kinds)))]()
+        levels = Levels(dict.fromkeys(v.module.inputs, 0), residual=residual)
+        for op in v.module.body.ops:
+            levels.add(op)
+        pool.append(made if levels.of[made] >= -residual else refresh(v, made.owner.operands[0])[0])
+    return pool[-3:]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_code_is_made_as_low_as_its_readers_allow(chain, seed):
+    """What is written means what the module does; nothing lies higher than without that, nor below what reads it."""
+    rng = np.random.default_rng(seed)
+    v = Vectors(3)
+    module = run_passes(v.done(*grown(rng, v, RESIDUAL, 16)), (cse.PASS, dce.PASS))
+    plan = decide_levels(module, residual=RESIDUAL)
+    starts = [plan.states[x].level for x in module.inputs]
+    usual = levels_of(module, starts, RESIDUAL)
+    for value, state in plan.states.items():
+        if state is not None and state.is_settled:
+            assert -RESIDUAL <= state.level <= usual.of[value]
+    written = write_levels(plan, chain)
+    verify(written)
+    x = [rng.uniform(-1, 1, SLOTS) for _ in module.inputs]
+    for got, want in zip(interpret(written, x), interpret(module, x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * max(1.0, np.max(np.abs(want))))
+
+
+def test_what_bypasses_a_bootstrap_comes_down_before_it_is_computed():
+    v = Vectors(2)
+    x, y = v.x
+    cube = v.op("mul", v.op("mul", x, x), x)
+    mapped = v.matrix(y, np.eye(SLOTS, k=1))  # could be made two levels higher
+    turned = v.op("rotate", mapped, steps=1)
+    result = v.op("add", v.op("mul", cube, y), turned)
+    plan = decide_levels(v.done(v.op("mul", result, y)), starts=[0, 0], residual=RESIDUAL + 1)
+    assert plan.states[mapped].level == plan.states[turned].level == -3
+    (first, step), *_ = plan.ops[mapped.owner].before
+    assert (first, step) == (0, Drop(-2))
+
+
+def test_products_of_one_sum_stay_on_one_level():
+    """They are relinearised once, though one of them is read further down too."""
+    v = Vectors(2)
+    x, y = v.x
+    one, other = v.op("mul", x, x), v.op("mul", y, y)
+    both = v.op("add", one, other)
+    low = v.op("mul", v.op("mul", one, x), x)
+    plan = decide_levels(v.done(v.op("add", low, v.op("mul", both, both))), starts=[0, 0], residual=RESIDUAL)
+    assert plan.states[one].level == plan.states[other].level
+    assert plan.states[both].degree == 2
 
 
 def test_what_a_bootstrap_of_vectors_takes():

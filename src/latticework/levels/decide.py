@@ -25,12 +25,15 @@ from latticework.levels.depth import (
     lowest_starts,
     polynomial_depth,
     public_value,
+    spent_by,
 )
+from latticework.levels.lowest import lowest_levels
 from latticework.levels.operands import Operands
 from latticework.levels.plan import (
     LADDER,
     PRODUCT,
     CipherState,
+    Drop,
     Encode,
     LevelPlan,
     Negate,
@@ -68,8 +71,11 @@ def decide_levels(
     if residual is not None and depth_of(module, levels) > residual:
         raise _below_floor(levels, residual)
     at = lowest_starts(module, levels) if starts is None else starts
-    if any(at):
+    if residual is not None:
         levels = levels_of(module, at, residual)
+        levels = levels_of(module, at, residual, lowest=lowest_levels(module, levels, -residual))
+    elif any(at):
+        levels = levels_of(module, at)
     decider = Decider(levels, techniques)
     decider.begin(module.body.args, at)
     decider.block(module.body, decider.outputs)
@@ -168,7 +174,7 @@ class Decider:
 
     def settled(self, op: Op, operands: Operands) -> State:
         """What acts on settled ciphertexts, and stays on their level."""
-        operands.settle(0)
+        self.enter(op, operands, 0)
         return self.write(op, f"rlwe.{op.name.removeprefix('vec.')}", operands, operands.cipher(0))
 
     def add(self, op: Op, operands: Operands) -> State:
@@ -208,6 +214,13 @@ class Decider:
             operands.meet()
         return self.write(op, "rlwe.concat", operands, operands.cipher(0))
 
+    def enter(self, op: Op, operands: Operands, number: int) -> None:
+        """An operand settled, no higher than the result wants it."""
+        operands.settle(number)
+        lowest = self.levels.lowest.get(op.result)
+        if lowest is not None and operands.cipher(number).level > (level := lowest + spent_by(op)):
+            operands.step(number, Drop(level))
+
     # -- products --------------------------------------------------------------------------------
 
     def mul(self, op: Op, operands: Operands) -> State:
@@ -215,10 +228,13 @@ class Decider:
         if None in operands.states:
             return self.mul_public(op, operands)
         if op.operands[0] is op.operands[1]:
-            operands.settle(0)
+            self.enter(op, operands, 0)
             made = CipherState(operands.cipher(0).level, PRODUCT, 2)
             return self.product(op, "ckks.square", operands, made, (0,))
-        made = CipherState(operands.meet(), PRODUCT, 2)
+        operands.meet()
+        for number in (0, 1):
+            self.enter(op, operands, number)
+        made = CipherState(operands.cipher(0).level, PRODUCT, 2)
         return self.product(op, "ckks.mul", operands, made, (0, 1))
 
     def mul_public(self, op: Op, operands: Operands) -> State:
@@ -228,7 +244,7 @@ class Decider:
         assert factor is not None, "public vectors are computed with before levels are decided"
         if not isinstance(factor, ConstRef) and is_free_factor(factor):
             return self.product(op, NumberOp.TIMES_INTEGER, operands, operands.cipher(cipher), (cipher, public))
-        operands.settle(cipher)
+        self.enter(op, operands, cipher)
         level = operands.cipher(cipher).level
         if isinstance(factor, ConstRef):
             operands.step(public, Encode(level))
@@ -250,7 +266,7 @@ class Decider:
 
     def spending(self, op: Op, operands: Operands) -> State:
         """An operation that is expanded later and ends settled, some levels down."""
-        operands.settle(0)
+        self.enter(op, operands, 0)
         is_map = op.name == "vec.linear_transform"
         spent = 1 if is_map else polynomial_depth(op.attrs["polynomial"].degree)
         name = f"ckks.{op.name.removeprefix('vec.')}"

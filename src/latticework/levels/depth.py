@@ -46,12 +46,14 @@ class Levels:
     residual  levels that a bootstrap can leave; None: there is no bootstrap
     once      of loops one iteration is counted, from a level below what they are given: what is known of one before it
               is decided where it bootstraps; what it reads from outside is made once, and has that level to spare
+    lowest    levels at which some values are made though they could be higher
     """
 
     of: Env = field(default_factory=dict)
     loops: dict[Op, LoopPlan] = field(default_factory=dict)
     residual: int | None = None
     once: bool = False
+    lowest: Mapping[Value, int] = field(default_factory=dict)
 
     def block(self, block: Block) -> list[int | None]:
         """All operations of a block whose arguments have levels; returns the levels of what it yields.
@@ -77,7 +79,8 @@ class Levels:
             if not levels and is_public(op):
                 of.update(dict.fromkeys(op.results))
             else:
-                of[op.result] = min(levels, default=0) - spent_by(op)
+                made = min(levels, default=0) - spent_by(op)
+                of[op.result] = min(made, self.lowest.get(op.result, made))
 
     def _loop(self, op: Op) -> LoopPlan:
         """Decide between loop and copies."""
@@ -134,18 +137,25 @@ def level_after(bootstrap: Op, residual: int | None) -> int:
 
 
 def levels_of(
-    module: Module, starts: Sequence[int] | None = None, residual: int | None = None, *, once: bool = False
+    module: Module,
+    starts: Sequence[int] | None = None,
+    residual: int | None = None,
+    *,
+    once: bool = False,
+    lowest: Mapping[Value, int] = {},
 ) -> Levels:
     """The levels of a `vec` module.
 
     starts    level of each input, 0 for all if not given
     residual  levels that a bootstrap can leave, where the chain has bootstraps
     once      count one iteration of every loop
+    lowest    levels at which some values are made though they could be higher (`lowest_levels`)
     raises    LevelError for a run-time loop that spends levels without `at_most`, and for a bootstrap that the chain
               has not
     """
     arguments = module.body.args
-    levels = Levels(dict(zip(arguments, starts or [0] * len(arguments), strict=True)), residual=residual, once=once)
+    given: Env = dict(zip(arguments, starts or [0] * len(arguments), strict=True))
+    levels = Levels(given, residual=residual, once=once, lowest=lowest)
     levels.block(module.body)
     return levels
 
@@ -190,12 +200,12 @@ def lowest_starts(module: Module, levels: Levels) -> list[int]:
 
     With bootstraps the lowest level is the floor's.
     """
-    needs = _Needs(levels, depth_of(module, levels) if levels.residual is None else levels.residual)
+    needs = Needs(levels, depth_of(module, levels) if levels.residual is None else levels.residual)
     needs.block(module.body, [-needs.depth] * len(module.body.terminator.operands))
     return [needs.of(v) for v in module.body.args]
 
 
-class _Needs:
+class Needs:
     """How low values may lie, from what reads them."""
 
     def __init__(self, levels: Levels, depth: int) -> None:

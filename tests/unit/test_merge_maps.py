@@ -173,3 +173,28 @@ def test_merging_can_be_left_out():
         assert np.max(np.abs(model.simulate(x) - scaled(x, w))) < 2.0**-6
         levels.append(model.plan.chain.main.top)
     assert levels == [1, 2]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_maps_in_bodies_of_loops_to_be_kept_are_merged_and_spend_fewer_levels(seed):
+    """Regions begin anew in a body, at what it carries and what it reads from outside."""
+    rng = np.random.default_rng(seed)
+    v = Vectors(2, trips=True)
+
+    def body(_i, a):
+        made = masked(v, v.matrix(a, BAND))
+        if seed % 2:
+            made = v.op("add", made, masked(v, v.op("mul", v.x[1], made)))
+        (inner,) = v.loop(lambda _j, b: [v.matrix(masked(v, b), BAND)], [made], int(rng.integers(1, 3)))
+        return [v.op("sub", inner, v.matrix(v.matrix(v.x[1], BAND), BAND))]
+
+    (y,) = v.loop(body, [v.x[0]], v.n)
+    module = v.done(masked(v, masked(v, y)))
+    result = run_passes(module, (merge_maps.PASS_ONCE, cse.PASS, dce.PASS), CodeCost(COSTS, 0.005))
+    verify(result)
+    assert program_depth(result, once=True) < program_depth(module, once=True)
+    assert counted(result)["vec.mul"] < counted(module)["vec.mul"]
+    for trips in (0, 1, 3):
+        x = [rng.uniform(-1, 1, SLOTS), rng.uniform(-1, 1, SLOTS), trips]
+        for got, want in zip(interpret(result, x), interpret(module, x), strict=True):
+            np.testing.assert_allclose(got, want, atol=1e-9 * max(1.0, float(np.max(np.abs(want)))))

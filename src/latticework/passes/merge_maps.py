@@ -69,12 +69,13 @@ class Group:
 def run(module: Module, cost: Cost, *, once: bool = False) -> Module:
     """The module with linear operations merged. No value lies on a lower level than before.
 
-    once  loops are to be kept by bootstraps: one iteration of theirs counts
+    once  loops are to be kept by bootstraps: one iteration of theirs counts, and operations in it are merged too
     """
     spent = {value: -level for value, level in levels_of(module, once=once).of.items() if level is not None}
     made: dict[Value, Group] = {}
     lines: dict[Value, Loc] = {}
-    for region in regions(module.body):
+    bodies = [module.body, *(r.block for op in module.walk() for r in op.regions)] if once else [module.body]
+    for region in (region for block in bodies for region in regions(block)):
         for group in _Cuts(region, module, cost, spent).best():
             made.update(dict.fromkeys(group.forms, group))
             lines.update((value, _lines(group.ops(value), cost, spent)) for value in group.forms)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,13 @@ from latticework.ir import Module, Pass, parse_module, print_module, run_passes,
 from latticework.layout import assign_layouts
 from latticework.layout_cost import CodeCost, Counted, find_layouts
 from latticework.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
+from latticework.levels.loops.pack_carried import packing
+from latticework.levels.loops.peel import peeling
+from latticework.levels.loops.periods import carried_periods
+from latticework.levels.loops.target_level import tuning
+from latticework.levels.loops.type_match import matching
+from latticework.levels.loops.unroll_groups import unrolling
+from latticework.levels.loops.writing import ValueFacts
 from latticework.levels.text import print_levels
 from latticework.ops import ALL_OPS
 from latticework.params import bootstrap_chain, build_chain
@@ -45,9 +52,24 @@ BFV = chain_for_depth(2, 2048, plain_prime(2048, 20, None), insecure=True)
 BOOTSTRAP = bootstrap_chain("T11")
 AT_ONCE = Techniques(lazy_relinearization=False, lazy_rescaling=False)
 VECTOR_SLOTS = 16
+RESIDUAL = 4  # levels that a bootstrap leaves
+
+
+def packing_all() -> Pass[object]:
+    """With the periods of what loops carry found first."""
+    facts = ValueFacts()
+
+    def run(module: Module, cost: object) -> Module:
+        facts.periods.update(carried_periods(module))
+        return packing(RESIDUAL, facts).run(module, cost)
+
+    return replace(packing(RESIDUAL, facts), run=run)
+
+
 PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, fold_splats.PASS, merge_maps.PASS, normalize_polynomials.PASS, share_inputs.PASS,
     share_outputs.PASS, unroll.PASS, constants.placing(),
+    peeling(RESIDUAL), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
 )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ class Levels:
         """One operation whose operands have levels."""
         of = self.of
         if op.name == "loop.for":
-            self.loops[op] = plan = self._loop(op)
+            self.loops[op] = plan = self.loop(op)
             of.update(zip(op.results, plan.results, strict=True))
         elif op.name == "loop.if":
             of.update(zip(op.results, self._branch(op), strict=True))
@@ -82,22 +82,22 @@ class Levels:
                 made = min(levels, default=0) - spent_by(op)
                 of[op.result] = min(made, self.lowest.get(op.result, made))
 
-    def _loop(self, op: Op) -> LoopPlan:
+    def loop(self, op: Op) -> LoopPlan:
         """Decide between loop and copies."""
         static_trip, at_most = op.attrs.get("static_trip"), op.attrs.get("at_most")
         start = tuple(self.of[v] or 0 for v in carried_operands(op))
         carried = start
         if self.once:
             head = tuple(level - 1 for level in start)
-            return LoopPlan(head, tuple(map(min, head, self._body(op, head))))
+            return LoopPlan(head, tuple(map(min, head, self.body(op, head))))
         for _ in range(len(carried) + 1):
-            lowered = tuple(map(min, carried, self._body(op, carried)))
+            lowered = tuple(map(min, carried, self.body(op, carried)))
             if lowered == carried:
                 return LoopPlan(carried, carried)
             carried = lowered
         copies = static_trip if static_trip is not None else at_most
         if copies is None:
-            spent = max(a - b for a, b in zip(carried, self._body(op, carried), strict=True))
+            spent = max(a - b for a, b in zip(carried, self.body(op, carried), strict=True))
             raise LevelError(
                 f"for_loop: the trip count is known only at run time and each iteration spends {spent} "
                 f"level{'s' if spent != 1 else ''}, so no chain of fixed length fits; pass at_most=K (K copies are "
@@ -106,12 +106,12 @@ class Levels:
             )
         levels = start
         for _ in range(copies):
-            after = self._body(op, levels)
+            after = self.body(op, levels)
             # A skipped copy must leave the same types as one that ran.
             levels = tuple(map(min, levels, after)) if static_trip is None else after
         return LoopPlan(start, levels, copies, guarded=static_trip is None)
 
-    def _body(self, op: Op, carried: tuple[int, ...]) -> tuple[int, ...]:
+    def body(self, op: Op, carried: tuple[int, ...]) -> tuple[int, ...]:
         """Levels after one iteration."""
         block = op.regions[0].block
         self.of.update(zip(block.args, (None, *carried), strict=True))

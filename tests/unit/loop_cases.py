@@ -1,0 +1,75 @@
+"""Loops whose bodies spend levels, for tests of where they bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from vec_cases import SLOTS, Vectors
+
+from latticework.dialects.vec import VecType
+from latticework.ir import Module, interpret, verify
+from latticework.levels import decide_levels
+from latticework.levels.bootstraps import ciphertexts
+from latticework.levels.loops.executed import bootstraps_run
+
+MEAN = np.full((SLOTS, SLOTS), 1 / SLOTS)
+RESIDUAL = 16  # levels that a bootstrap leaves in HALO's tables
+
+
+def synthetic(carried: int, depth: int, trips: int | None, *, plain: bool = True, at_most: int | None = None) -> Module:
+    """A loop of values that are one number in all slots; each spends so many levels in an iteration.
+
+    trips  None: the second input
+    plain  start from public numbers, else from the input
+    """
+    v = Vectors(1, trips=trips is None)
+    if plain:
+        inits = [v.op("trivial", v.splat(0.1 * (i + 1))) for i in range(carried)]
+    else:
+        inits = [v.matrix(v.op("rotate", v.x[0], steps=i), MEAN) for i in range(carried)]
+
+    def body(_index, *values):
+        """Each plus a mean of itself times powers of the input."""
+        found = []
+        for value in values:
+            term = value
+            for _ in range(depth - 1):
+                term = v.op("mul", term, v.x[0])
+            found.append(v.op("add", value, v.matrix(term, MEAN)))
+        return found
+
+    return v.done(*v.loop(body, inits, v.n if trips is None else trips, at_most))
+
+
+def inputs_for(module: Module, trips: int | None, seed: int = 0) -> list[object]:
+    """Random vectors for the inputs of a module, and the trip count."""
+    rng = np.random.default_rng(seed)
+    shapes = [
+        (v.type.count, v.type.slots)[v.type.count == 1 :] if isinstance(v.type, VecType) else None
+        for v in module.inputs
+    ]
+    return [trips if shape is None else rng.uniform(-1, 1, shape) for shape in shapes]
+
+
+def check_plan(
+    before: Module, after: Module, residual: int, trips: Sequence[int | None] = (None,), starts: list[int] | None = None
+) -> list[int]:
+    """The plan means what the module does and has its levels; returns the bootstraps that it runs, for each count."""
+    verify(after)
+    plan = decide_levels(after, residual=residual, starts=starts)
+    assert all(each.copies is None for each in plan.loops.values())
+    assert all(state is None or state.level >= -residual for state in plan.states.values())
+    found = []
+    for count in trips:
+        inputs = inputs_for(before, count)
+        seen: list[object] = []
+        got = interpret(after, inputs, on_value=lambda value, _array, seen=seen: seen.append(value))
+        for have, want in zip(got, interpret(before, inputs), strict=True):
+            np.testing.assert_allclose(have, want, rtol=1e-7, atol=1e-9)
+        names = dict(zip(before.input_names, inputs, strict=True))
+        run = bootstraps_run(after, {name: value for name, value in names.items() if isinstance(value, int)})
+        firsts = [v.owner for v in seen if getattr(v.owner, "name", "") == "vec.bootstrap" and v.index == 0]
+        assert run == sum(group.number for op in firsts for group in ciphertexts(op))
+        found.append(run)
+    return found

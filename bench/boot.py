@@ -17,17 +17,9 @@ import typer
 from bench.rows import Row, report, show
 from bench.usage import Usage, usage
 from bench.usage import rows as usage_rows
-from latticework import _core
-from latticework.codegen.bootstraps import (
-    Precision,
-    bootstrap_plan,
-    failure_probability_log2,
-    precision,
-    predict_precision,
-)
-from latticework.params import BOOTSTRAP_SETS, ModulusChain, bootstrap_chain
-from latticework.params.fingerprint import core_parameters
-from latticework.plan.code import encode_code
+from latticework.codegen.bootstraps import Precision, failure_probability_log2, precision, predict_precision
+from latticework.machine.bootstraps import CONSTANT_BYTES, EncryptedBootstrap
+from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
 
 Slots = npt.NDArray[np.complex128]
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -35,7 +27,6 @@ RMS_TARGET = {"A14": 24.0, "A17": 24.0, "A11": 24.0, "T11": 24.5, "T12": 24.5, "
 WORST_TARGET = {"A14": 21.5}
 SECONDS_TARGET = {"A14": 8.0, "T12": 0.5, "T12L16": 0.6, "T11": 0.2}
 REAL_SHARE = 0.75  # of the time with complex slots
-CONSTANT_BYTES = 6 << 30  # holds the matrices of A14, and what a run works in; with less either comes anew in every run
 KEY_BYTES_TARGET = {"A14": 2.8e9}
 
 
@@ -53,67 +44,6 @@ def kinds(slots: int, random: np.random.Generator, real: bool) -> dict[str, Slot
         "signs": _parts(lambda: random.choice([-1.0, 1.0], slots), real),
         "one-hot": np.asarray(np.arange(slots) == slots // 3, dtype=np.complex128),
     }
-
-
-class EncryptedBootstrap:
-    """One bootstrap with keys of its own: what a client and a server would hold."""
-
-    def __init__(
-        self,
-        chain: ModulusChain,
-        target: int,
-        *,
-        slots: int | None = None,
-        real: bool = False,
-        iterations: int = 1,
-        threads: int = 0,
-        constant_bytes: int = CONSTANT_BYTES,
-        backend: str = "auto",
-    ) -> None:
-        self.chain, self.slots = chain, slots or chain.slots
-        self.plan = bootstrap_plan(chain, self.slots, target, real=real, iterations=iterations)
-        parameters = core_parameters(chain)
-        self.context = _core.Context(parameters, backend, threads)
-        generator = _core.KeyGenerator(self.context)
-        secret = generator.secret_key()
-        self.keys = generator.evaluation_keys(
-            secret,
-            [
-                {"kind": k.kind, "galois_element": k.galois_element, "track": k.track, "level": k.level}
-                for k in self.plan.keys
-            ],
-        )
-        self.encoder = _core.Encoder(self.context)
-        self.encryptor = _core.Encryptor(self.context, secret)
-        self.decryptor = _core.Decryptor(self.context, secret)
-        self.executor = _core.Executor(
-            self.context, _core.Plan(parameters, encode_code(self.plan)), self.keys, self._constant, constant_bytes
-        )
-
-    def _constant(self, number: int) -> Slots:
-        return self.plan.constants[number].evaluate({}).astype(np.complex128, copy=False)
-
-    def encrypted(self, x: Slots) -> _core.Ciphertext:
-        """A fresh ciphertext at the floor."""
-        place = (0, self.chain.floor)
-        return self.encryptor.encrypt(self.encoder.encode(x, place, self.chain.main.scales[self.chain.floor]))
-
-    def run(self, x: _core.Ciphertext) -> _core.Ciphertext:
-        """The bootstrap."""
-        (result,) = self.executor.run([x])
-        return result
-
-    def lowered(self, x: _core.Ciphertext) -> _core.Ciphertext:
-        """A result at the floor again: x without its upper levels, on the scale of the floor."""
-        floor, scale = self.chain.floor, self.chain.main.scales[self.chain.floor]
-        evaluator = _core.Evaluator(self.context)
-        wide = scale * self.chain.group_product(floor + 1)
-        dropped = x if x.level == (0, floor + 1) else evaluator.drop_level(x, (0, floor + 1))
-        return evaluator.mod_down(evaluator.mul_int(dropped, round(wide / x.scale), wide), (0, floor), scale)
-
-    def decrypted(self, x: _core.Ciphertext) -> Slots:
-        """Slots of a result."""
-        return np.asarray(self.decryptor.decrypt(x))
 
 
 @app.command()

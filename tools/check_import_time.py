@@ -35,7 +35,8 @@ MAY_LOAD = {
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
     "latticework.commands.explain": f"_core analysis commands cost instructions packing params plan report {LEAVES}",
-    "latticework.commands.measure": f"_core machine commands cost instructions packing params plan {LEAVES}",
+    "latticework.commands.measure": "_core analysis codegen commands cost dialects expand instructions ir keys machine "
+    f"packing params passes plan techniques {LEAVES}",
     "latticework.commands.bench": f"_core commands {LEAVES}",
 }
 PROGRAM = """

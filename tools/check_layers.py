@@ -62,7 +62,7 @@ MAY_IMPORT = {
     f"layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
-    "machine": f"_core cost params {PLAN}",
+    "machine": f"_core analysis codegen cost params {PLAN}",
     "report": f"_core analysis params cost {PLAN}",
     # where plans run
     "runtime": f"_core params {PLAN}",
@@ -76,7 +76,7 @@ MAY_IMPORT = {
     "commands": f"__init__ _core runtime progress {PLAN}",
     "commands.compile": "commands compiler frontend progress report",
     "commands.explain": f"commands report {PLAN}",
-    "commands.measure": "commands machine",
+    "commands.measure": "commands machine params",
     "commands.bench": "commands commands.benchmarks",
     "commands.benchmarks": "",
     "cli": "__init__ commands",

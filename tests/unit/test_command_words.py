@@ -10,7 +10,18 @@ from latticework import cli
 from latticework.commands.words import FILES, FLAGS, PHRASES, PYTHON_ONLY, VALUES, in_words
 
 SOURCE = Path(lw.__file__).parent
-OURS = ("output", "force", "json", "verbose", "keys", "part", "quick", "html", "report")  # no keywords of Python
+OURS = (
+    "output",
+    "force",
+    "json",
+    "verbose",
+    "keys",
+    "part",
+    "quick",
+    "html",
+    "report",
+    "sets",
+)  # no keywords of Python
 OPTIONS = {
     option.name: option.opts[0]
     for name in cli.COMMANDS

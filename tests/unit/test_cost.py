@@ -10,7 +10,9 @@ from tiny_plans import CHAIN, N, counted_plan, loop_plan
 from latticework import _core
 from latticework.analysis.estimate import estimate
 from latticework.cost import UNITS, CostModel, Shape, default_table, parse_table, work
+from latticework.cost.table import shipped_table
 from latticework.errors import FormatError
+from latticework.params import bootstrap_chain
 from latticework.plan.code import encode_code
 
 TABLE = {
@@ -262,3 +264,67 @@ def test_predicted_memory_and_bytes_are_the_cores_own(real):
 def test_chain_of_the_tiny_plan_is_what_the_hand_counts_say():
     assert [len(d) for d in CHAIN.digits] == [2, 1]
     assert CHAIN.main.basis(2) == (0, 1, 2)
+
+
+# -- bootstraps --------------------------------------------------------------------------------------
+
+T11 = bootstrap_chain("T11")
+SMALL = {"ring_degree": 2048, "q_limbs": 20, "p_limbs": 3, "slots": 1024}
+
+
+def bootstrap_rows(*rows):
+    return [SMALL | {"target": target, "real": real, "seconds": seconds} for target, real, seconds in rows]
+
+
+def not_needed():
+    raise AssertionError("what a bootstrap's operations add up to was asked for")
+
+
+def test_measured_bootstraps_are_priced_as_measured_and_on_lines_between():
+    known = model(bootstraps=bootstrap_rows((1, False, 1.0), (3, False, 2.0), (1, True, 0.5), (3, True, 0.7)))
+    seconds = [known.bootstrap_seconds(T11, target, 1024, not_needed, real=False) for target in (1, 2, 3)]
+    assert seconds == [1.0, 1.5, 2.0]
+    assert known.bootstrap_seconds(T11, 2, 1024, not_needed, real=True) == pytest.approx(0.6)
+    assert known.bootstrap_seconds(T11, 3, 1024, not_needed, real=True, count=5, iterations=2) == pytest.approx(7.0)
+
+
+def test_other_bootstraps_take_as_much_longer_than_their_operations_as_measured_ones():
+    rows = bootstrap_rows((1, False, 3.0), (3, False, 2.0))
+    known = model(bootstraps=[rows[0] | {"expected": 2.0}, rows[1] | {"expected": 1.0}])
+    narrow = known.bootstrap_seconds(T11, 1, 64, lambda: 10.0, real=False)
+    other = known.bootstrap_seconds(bootstrap_chain("T12"), 1, 1024, lambda: 10.0, real=False)
+    assert narrow == other == pytest.approx(10.0 * (1.5 + 2.0) / 2)
+    assert model().bootstrap_seconds(T11, 1, 64, lambda: 10.0, real=False) == 10.0
+
+
+def test_published_bootstraps_hold_for_any_chain_width_and_kind_of_their_ring():
+    halo = CostModel(shipped_table("halo"))
+    chain = bootstrap_chain("H17")
+    seconds = [halo.bootstrap_seconds(chain, t, 1 << 16, not_needed, real=t % 2 == 0) for t in (1, 4, 10, 16)]
+    assert seconds[1:] == [0.294928, 0.384637, 0.463171]
+    assert seconds[0] == pytest.approx(0.294928 - (0.339302 - 0.294928))
+    product = Shape(1 << 17, 11, 9, (6, 5))
+    assert halo.seconds("mul_relinearize", product) == 0.001974
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"real": 1}, "real=1 is not true or false"),
+        ({"target": -1}, "-1 is not a whole number"),
+        ({"seconds": 0}, "0 is not a positive"),
+        ({"ring_degree": 3000}, "3000 is not a power of two"),
+        ({"expected": "long"}, "'long' is not a positive"),
+    ],
+)
+def test_rows_of_bootstraps_are_checked(change, message):
+    with pytest.raises(FormatError, match=message):
+        model(bootstraps=[bootstrap_rows((1, False, 1.0))[0] | change])
+
+
+def test_the_shipped_table_prices_bootstraps_as_a_whole():
+    """By its kernels alone a bootstrap would take two thirds of the time."""
+    table = default_table()
+    assert {row.ring_degree for row in table.bootstraps} >= {1 << 12}
+    ratios = [row.seconds / row.expected for row in table.bootstraps]
+    assert min(ratios) > 1.2 and max(ratios) < 2.0

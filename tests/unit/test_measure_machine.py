@@ -14,7 +14,9 @@ from latticework.commands.benchmarks import suites
 from latticework.cost import UNITS, CostModel, parse_table
 from latticework.instructions.table import RECORDS
 from latticework.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
+from latticework.machine.bootstraps import MeasuredBootstrap, kinds_of
 from latticework.machine.operations import MeasuredChain, Operations
+from latticework.params import bootstrap_chain
 
 suites()  # puts the source tree on the path
 from bench.micro.cycles import Cycles  # noqa: E402
@@ -154,3 +156,30 @@ def test_unknown_names_are_users_faults():
     listed = CliRunner().invoke(app, ["bench"])
     assert listed.exit_code == 0 and "suites: " in listed.output
     assert "`bench SUITE --help`" in " ".join(CliRunner().invoke(app, ["--help"]).output.replace("│", " ").split())
+
+
+def test_bootstraps_are_measured_as_a_whole(monkeypatch):
+    kind = MeasuredBootstrap("T11", 1, 16, real=True)
+    monkeypatch.setattr("latticework.machine.measure.kinds_of", lambda name: [kind] if name == "T11" else [])
+    extent = MeasuredExtent((11,), {}, repeats=1, rounds=1, sets=("T11",))
+    steps = []
+    content = measure_machine(extent, threads=(1,), on_step=lambda *step: steps.append(step))
+    model = CostModel(parse_table(json.dumps(content)))
+    (row,) = model.table.bootstraps
+    assert (row.ring_degree, row.target, row.slots, row.real) == (1 << 11, 1, 16, True)
+    chain = bootstrap_chain("T11")
+    assert model.bootstrap_seconds(chain, 1, 16, lambda: 0.0, real=True) == row.seconds > 0.001
+    assert str(kind) in steps[1][2] and steps[-1][:2] == (2, 2)
+    assert json.loads(table_text(content)) == content
+
+
+def test_what_is_measured_of_a_set():
+    found = kinds_of("T12L16")
+    assert {(k.target, k.slots) for k in found} == {(1, 2048), (8, 2048), (16, 2048), (16, 128)}
+    assert len(found) == 8 and len({(k.target, k.slots, k.real) for k in found}) == 8
+
+
+def test_sets_to_measure_are_known_ones():
+    result = CliRunner().invoke(app, ["measure", "--quick", "--sets", "T12,A15"])
+    assert result.exit_code == 1
+    assert "there is no bootstrapping set 'A15'" in result.output

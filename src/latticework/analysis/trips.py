@@ -27,7 +27,8 @@ class Trips:
             value = chosen.get(spec.name, spec.limit) if isinstance(spec, IndexInput) else None
             if value is not None:
                 self.assumed[spec.name] = value
-        self.indices = [self.assumed.get(spec.name) for spec in plan.client.inputs]
+        named = [self.assumed.get(spec.name) for spec in plan.client.inputs]
+        self.indices = named or [None] * len(plan.blocks[0].arguments)  # bare plans describe no inputs
 
     def of(self, loop: Site, known: int | None) -> int:
         """Trips of a `for`: known, or at most its limit."""

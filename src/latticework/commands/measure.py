@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from latticework.commands.files import Force, prepare
 from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.errors import UserError
 from latticework.machine import FULL, QUICK, default_place, measure_machine, write_table
+from latticework.params import BOOTSTRAP_SETS
 
 
 @report_outcome
@@ -23,8 +26,15 @@ def measure(
     force: Force = False,
     quick: Annotated[bool, typer.Option("--quick", help="Seconds instead of minutes: fewer sizes, rougher.")] = False,
     backend: Annotated[str | None, typer.Option(help="Which kernels; the fastest if not given.")] = None,
+    sets: Annotated[
+        str | None,
+        typer.Option(help="Bootstrapping sets to measure, by comma; small ones if not given. A14 takes 12 GB."),
+    ] = None,
 ) -> Outcome:
     """Measure what operations cost on this machine, for `compile --cost-table`."""
+    extent = QUICK if quick else FULL
+    if sets is not None:
+        extent = replace(extent, sets=read_sets(sets))
     path = output or default_place()
     if output is not None or path.exists():
         prepare(talk, path, force=force)
@@ -39,7 +49,19 @@ def measure(
         def show(done: int, steps: int, what: str) -> None:
             bar.update(task, description=what, completed=done, total=steps)
 
-        command = "latticework measure" + " --quick" * quick
-        table = measure_machine(QUICK if quick else FULL, backend=backend, command=command, on_step=show)
+        command = "latticework measure" + " --quick" * quick + f" --sets {sets}" * (sets is not None)
+        table = measure_machine(extent, backend=backend, command=command, on_step=show)
     write_table(table, path)
     return Outcome({"output": str(path)}, (f"wrote {path}; use it with: latticework compile --cost-table {path}",))
+
+
+def read_sets(text: str) -> tuple[str, ...]:
+    """Names of bootstrapping sets.
+
+    raises  UserError for one that there is not
+    """
+    names = tuple(name for name in text.replace(" ", "").split(",") if name)
+    for name in names:
+        if name not in BOOTSTRAP_SETS:
+            raise UserError(f"there is no bootstrapping set {name!r}; there are {', '.join(BOOTSTRAP_SETS)}")
+    return names

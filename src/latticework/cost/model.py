@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import log2
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
-from latticework.cost.table import CostTable, OpRow, default_table, read_table
+from latticework.cost.table import BootstrapRow, CostTable, OpRow, default_table, read_table
 from latticework.cost.work import work
 from latticework.errors import FormatError
 from latticework.instructions.work import Shape, Work
+from latticework.params import ModulusChain
 
 _N_LOG_N = ("ntt", "fft")
 _BYTES = ("read_byte", "fresh_byte")
@@ -73,6 +75,38 @@ class CostModel:
         """Seconds of some work, without any operation's overhead."""
         return sum(count * self.unit_seconds(unit, ring_degree) for unit, count in units.items() if count)
 
+    def bootstrap_seconds(
+        self,
+        chain: ModulusChain,
+        target: int,
+        slots: int,
+        expected: Callable[[], float],
+        *,
+        real: bool,
+        count: int = 1,
+        iterations: int = 1,
+    ) -> float:
+        """Predicted seconds of refreshing `count` ciphertexts to `target` levels above the floor of a chain.
+
+        As was measured, between and beyond measured targets on straight lines; where this width or chain was not, what
+        the operations add up to, times how much longer bootstraps took where they were measured.
+
+        expected  of one bootstrap: what its operations add up to. Called only where that is needed
+        """
+        rows = [row for row in self.table.bootstraps if _is_of(row, chain) and row.slots in (None, slots)]
+        rows = [row for row in rows if row.real in (None, real)]
+        points = sorted({row.target: row.seconds for row in rows}.items())
+        seconds = _on_lines(points, target) if points else expected() * self._bootstrap_ratio(chain, real)
+        return count * iterations * seconds
+
+    def _bootstrap_ratio(self, chain: ModulusChain, real: bool) -> float:
+        """Time of bootstraps over what their operations add up to, in the nearest ring where that is known."""
+        known = [row for row in self.table.bootstraps if row.expected is not None and row.real in (None, real)]
+        if not known:
+            return 1.0
+        nearest = min((abs(log2(row.ring_degree / chain.ring_degree)), row.ring_degree) for row in known)[1]
+        return mean(row.seconds / (row.expected or 1.0) for row in known if row.ring_degree == nearest)
+
     def fresh_seconds(self, fresh_bytes: int) -> float:
         """Seconds for the first use of memory from the system; 0 if the table was measured without them.
 
@@ -96,6 +130,24 @@ class CostModel:
             return prices[nearest]
         factor = ring_degree / nearest
         return prices[nearest] * factor * (log2(ring_degree) / log2(nearest) if unit in _N_LOG_N else 1.0)
+
+
+def _is_of(row: BootstrapRow, chain: ModulusChain) -> bool:
+    """Whether a bootstrap was measured on such a chain."""
+    return (
+        row.ring_degree == chain.ring_degree
+        and row.q_limbs in (None, len(chain.primes))
+        and row.p_limbs in (None, len(chain.special))
+    )
+
+
+def _on_lines(points: list[tuple[int, float]], at: int) -> float:
+    """Between points linear, and beyond them as between the two at the end."""
+    if len(points) == 1:
+        return points[0][1]
+    pairs = list(pairwise(points))
+    low, high = next((pair for pair in pairs if at <= pair[1][0]), pairs[-1])
+    return low[1] + (at - low[0]) / (high[0] - low[0]) * (high[1] - low[1])
 
 
 def _matching(table: CostTable, op: str, shape: Shape) -> list[OpRow]:

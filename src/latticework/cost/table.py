@@ -51,6 +51,26 @@ class OpRow:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class BootstrapRow:
+    """The measured or published time of one bootstrap; None: holds for any.
+
+    q_limbs, p_limbs  of the whole chain, every level and section of it
+    target    levels above the floor that it leaves
+    slots     width of the vector;  real: without imaginary parts
+    expected  seconds that its operations add up to, by the prices of the same table
+    """
+
+    ring_degree: int
+    q_limbs: int | None
+    p_limbs: int | None
+    target: int
+    slots: int | None
+    real: bool | None
+    seconds: float
+    expected: float | None = None
+
+
 @dataclass(frozen=True)
 class CostTable:
     """Prices with their provenance.
@@ -59,6 +79,7 @@ class CostTable:
     units     unit -> ring degree -> seconds
     ops       prices of whole operations, preferred to units
     overhead  operation -> factor on the price that follows from units
+    bootstraps  times of whole bootstraps, preferred to what their operations add up to
     hash      of the whole content, hexadecimal
     parallel  prices on more threads, measured in the same sitting
     """
@@ -74,6 +95,7 @@ class CostTable:
     overhead: dict[str, float]
     hash: str
     parallel: CostTable | None = None
+    bootstraps: tuple[BootstrapRow, ...] = ()
 
 
 def parse_table(text: str, name: str = "cost table") -> CostTable:
@@ -101,6 +123,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
             overhead={str(op): _positive(factor) for op, factor in content.get("overhead", {}).items()},
             hash=hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
             parallel=None if parallel is None else parse_table(json.dumps(content | dict(parallel)), name),
+            bootstraps=tuple(_bootstrap_row(row) for row in content.get("bootstraps", [])),
         )
     except KeyError as error:
         raise FormatError(f"{name}: field {error} is missing") from None
@@ -116,10 +139,15 @@ def read_table(path: Path) -> CostTable:
     return parse_table(path.read_text(encoding="utf-8"), str(path))
 
 
-@lru_cache(maxsize=1)
 def default_table() -> CostTable:
-    """The table that is shipped with the package."""
-    table = files(__package__).joinpath("tables", "default.json")
+    """The table by which programs are compiled if no other is given."""
+    return shipped_table("default")
+
+
+@lru_cache(maxsize=4)
+def shipped_table(name: str) -> CostTable:
+    """A table of the package: "default", or "halo", the times of Tables 2 and 3 of HALO (ASPLOS'25)."""
+    table = files(__package__).joinpath("tables", f"{name}.json")
     return parse_table(table.read_text(encoding="utf-8"), table.name)
 
 
@@ -132,19 +160,36 @@ def _units(rows: list[dict[str, Any]]) -> dict[str, dict[int, float]]:
 
 
 def _op_row(row: dict[str, Any]) -> OpRow:
-    def optional(name: str) -> int | None:
-        return None if row.get(name) is None else _whole(row[name])
-
     return OpRow(
         op=str(row["op"]),
         ring_degree=_ring_degree(row["ring_degree"]),
         q_limbs=_whole(row["q_limbs"]),
-        p_limbs=optional("p_limbs"),
-        digits=optional("digits"),
-        target=optional("target"),
+        p_limbs=_optional(row, "p_limbs"),
+        digits=_optional(row, "digits"),
+        target=_optional(row, "target"),
         seconds=_positive(row["seconds"]),
         b_limbs=_whole(row.get("b_limbs", 0)),
     )
+
+
+def _bootstrap_row(row: dict[str, Any]) -> BootstrapRow:
+    real = row.get("real")
+    if real is not None and not isinstance(real, bool):
+        raise ValueError(f"real={real!r} is not true or false")
+    return BootstrapRow(
+        ring_degree=_ring_degree(row["ring_degree"]),
+        q_limbs=_optional(row, "q_limbs"),
+        p_limbs=_optional(row, "p_limbs"),
+        target=_whole(row["target"]),
+        slots=_optional(row, "slots"),
+        real=real,
+        seconds=_positive(row["seconds"]),
+        expected=None if row.get("expected") is None else _positive(row["expected"]),
+    )
+
+
+def _optional(row: dict[str, Any], name: str) -> int | None:
+    return None if row.get(name) is None else _whole(row[name])
 
 
 def _one_of(allowed: tuple[str, ...], value: object) -> str:

@@ -15,14 +15,14 @@ from latticework import _core
 from latticework.cost import CostModel, parse_table
 from latticework.errors import UserError
 from latticework.instructions.work import Shape
+from latticework.machine.bootstraps import MeasuredBootstrap, bootstrap_row, kinds_of
 from latticework.machine.describe import commit, default_backend, describe_machine
 from latticework.machine.operations import MeasuredChain, operation_times
 from latticework.machine.operations_bfv import bfv_times
-from latticework.machine.timing import REPEATS, keep_memory
+from latticework.machine.timing import REPEATS, keep_memory, rounded
 from latticework.machine.units import UnitTimes
 
 OnStep = Callable[[int, int, str], None]
-DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,13 @@ class MeasuredExtent:
     limbs: dict[int, Sequence[tuple[int, int]]]  # log2 of N -> (Q limbs, P limbs) of the chains
     repeats: int
     rounds: int
+    sets: Sequence[str] = ()  # whose bootstraps are measured
 
     @property
-    def steps(self) -> list[tuple[int, tuple[int, int] | None]]:
-        """In order: units of a degree, then its chains."""
-        return [(n, limbs) for n in self.log2_degrees for limbs in (None, *self.limbs.get(n, ()))]
+    def steps(self) -> list[tuple[int, tuple[int, int] | None] | MeasuredBootstrap]:
+        """In order: units of a degree, then its chains; then bootstraps."""
+        operations = [(n, limbs) for n in self.log2_degrees for limbs in (None, *self.limbs.get(n, ()))]
+        return [*operations, *(kind for name in self.sets for kind in kinds_of(name))]
 
 
 FULL = MeasuredExtent(
@@ -51,8 +53,9 @@ FULL = MeasuredExtent(
     },
     REPEATS,
     rounds=7,
+    sets=("T12", "T12L16"),
 )
-QUICK = MeasuredExtent((12, 13, 14), {12: ((2, 1),), 13: ((4, 1),), 14: ((6, 2),)}, repeats=5, rounds=3)
+QUICK = MeasuredExtent((12, 13, 14), {12: ((2, 1),), 13: ((4, 1),), 14: ((6, 2),)}, repeats=5, rounds=3, sets=("T11",))
 
 
 def default_place() -> Path:
@@ -79,29 +82,6 @@ def measure_machine(
         raise UserError(f"measure: there is no backend {backend!r}; choose one of {', '.join(_core.backend_names())}")
     backend = backend or default_backend()
     wanted = list(threads) or [1, *([cores] if cores > 1 else [])]
-    steps, done = len(extent.steps) * len(wanted), 0
-    keep_memory()
-    parts = []
-    kernels: list[UnitTimes] = []  # their memory stays taken, so that each finds other memory
-    for count in wanted:
-        units: list[dict[str, Any]] = []
-        times: list[tuple[str, Shape, float]] = []
-        for log2_degree, limbs in extent.steps:
-            what = f"N=2^{log2_degree}, {'kernels' if limbs is None else f'{limbs[0]}+{limbs[1]} limbs'}, {count} thr"
-            if on_step is not None:
-                on_step(done, steps, what)
-            if limbs is None:
-                kernels.append(UnitTimes(1 << log2_degree, backend, count, extent.repeats))
-                found = kernels[-1].units()
-                units += [{"unit": u, "ring_degree": 1 << log2_degree, "seconds": short(s)} for u, s in found.items()]
-            else:
-                chain = MeasuredChain(1 << log2_degree, *limbs)
-                times += operation_times(chain, backend, count, extent.rounds)
-                times += bfv_times(chain, backend, count, extent.rounds)
-            done += 1
-        parts.append({"threads": count, "units": units, "ops": [op_row(*t) for t in times], "overhead": {}})
-    if on_step is not None:
-        on_step(done, steps, "done")
     head = {
         "format": 1,
         "machine": describe_machine(),
@@ -111,10 +91,50 @@ def measure_machine(
         "source": "measured",
         "backend": _core.Ring(1 << 10, _core.primes_near(2.0**40, 1 << 11, 1), backend=backend, threads=1).backend,
     }
-    for part in parts:
-        part["overhead"] = overheads(head | part)
+    steps, done = len(extent.steps) * len(wanted), 0
+    keep_memory()
+    parts = []
+    kernels: list[UnitTimes] = []  # their memory stays taken, so that each finds other memory
+    for count in wanted:
+        units: list[dict[str, Any]] = []
+        times: list[tuple[str, Shape, float]] = []
+        bootstraps: list[dict[str, Any]] = []
+        for step in extent.steps:
+            if on_step is not None:
+                on_step(done, steps, f"{_named(step)}, {count} thr")
+            done += 1
+            if isinstance(step, MeasuredBootstrap):
+                model = CostModel(parse_table(json.dumps(head | _part(count, units, times))))
+                bootstraps.append(bootstrap_row(step, model, backend, count, extent.rounds))
+                continue
+            log2_degree, limbs = step
+            if limbs is None:
+                kernels.append(UnitTimes(1 << log2_degree, backend, count, extent.repeats))
+                found = kernels[-1].units()
+                units += [{"unit": u, "ring_degree": 1 << log2_degree, "seconds": rounded(s)} for u, s in found.items()]
+            else:
+                chain = MeasuredChain(1 << log2_degree, *limbs)
+                times += operation_times(chain, backend, count, extent.rounds)
+                times += bfv_times(chain, backend, count, extent.rounds)
+        part = _part(count, units, times)
+        overhead = overheads(head | part)
+        parts.append(part | {"overhead": overhead} | ({"bootstraps": bootstraps} if bootstraps else {}))
+    if on_step is not None:
+        on_step(done, steps, "done")
     table = head | parts[0]
     return table | {"parallel": parts[1]} if len(parts) > 1 else table
+
+
+def _named(step: tuple[int, tuple[int, int] | None] | MeasuredBootstrap) -> str:
+    if isinstance(step, MeasuredBootstrap):
+        return str(step)
+    log2_degree, limbs = step
+    return f"N=2^{log2_degree}, {'kernels' if limbs is None else f'{limbs[0]}+{limbs[1]} limbs'}"
+
+
+def _part(threads: int, units: list[dict[str, Any]], times: list[tuple[str, Shape, float]]) -> dict[str, Any]:
+    """What is measured of operations on some threads."""
+    return {"threads": threads, "units": units, "ops": [op_row(*t) for t in times], "overhead": {}}
 
 
 def op_row(op: str, shape: Shape, seconds: float) -> dict[str, Any]:
@@ -127,13 +147,8 @@ def op_row(op: str, shape: Shape, seconds: float) -> dict[str, Any]:
         "digits": len(shape.digit_limbs),
         "target": shape.target,
         **({"b_limbs": shape.b_limbs} if shape.b_limbs else {}),
-        "seconds": short(seconds),
+        "seconds": rounded(seconds),
     }
-
-
-def short(seconds: float) -> float:
-    """To as many digits as a time is worth."""
-    return float(f"{seconds:.{DIGITS}g}")
 
 
 def overheads(table: dict[str, Any]) -> dict[str, float]:
@@ -154,7 +169,7 @@ def table_text(table: dict[str, Any]) -> str:
     def rows(part: dict[str, Any], indent: str) -> str:
         lines = []
         for name, value in part.items():
-            if name in ("units", "ops"):
+            if name in ("units", "ops", "bootstraps"):
                 inner = ",\n".join(f"{indent}  {json.dumps(row)}" for row in value)
                 lines.append(f'{indent}"{name}": [\n{inner}\n{indent}]' if value else f'{indent}"{name}": []')
             elif name == "parallel":

@@ -8,7 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 REPEATS = 15
+DIGITS = 4
 SHORTEST = 2e-4  # seconds that one timed stretch takes at least
+
+
+def rounded(seconds: float) -> float:
+    """To as many digits as a time is worth."""
+    return float(f"{seconds:.{DIGITS}g}")
 
 
 def best_of(function: Callable[[], Any], repeats: int = REPEATS) -> float:

@@ -1,6 +1,7 @@
 """Parameters: prime chains, security limits, automatic selection. Security decisions live only here and in the core."""
 
 from latticework.params.bootstrap import bootstrap_chain
+from latticework.params.bootstrap_planning import bootstrapping_rings, most_levels_left, plan_bootstrap_set
 from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.params.explicit import GroupBits, explicit_chain
@@ -28,11 +29,14 @@ __all__ = [
     "TooDeepError",
     "Track",
     "bootstrap_chain",
+    "bootstrapping_rings",
     "build_chain",
     "explicit_chain",
     "levels_held",
     "modulus_limit_bits",
+    "most_levels_left",
     "next_scale",
+    "plan_bootstrap_set",
     "ring_that_holds",
     "security_levels",
     "select_chain",

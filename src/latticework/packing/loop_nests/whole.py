@@ -14,6 +14,7 @@ from latticework.packing.loop_nests.nest import Access, LoopNest
 from latticework.packing.pack import IntArray
 
 MOST_PLACES = 1 << 20  # of an output that is looked at slot by slot
+PROBED = 16  # slots by which turns are looked at first, an odd number apart: layouts repeat after powers of two
 MOST_DIAGONALS = 64  # an output vector, of a map that is looked at
 
 
@@ -88,8 +89,10 @@ def _turn(nest: LoopNest, out: int, wanted: IntArray) -> tuple[int, int] | None:
         return min(out, nest.count_in - 1), 0
     places = slice(table.first[wanted[at[0]]], table.first[wanted[at[0]] + 1])
     element = nest.in_pack.element_of_slot().reshape(-1, slots)
-    steps = (table.key[places] % slots - at[0]) % slots
-    for turn, vector in sorted(zip(steps.tolist(), table.vector[places].tolist(), strict=True)):
+    steps, vectors = (table.key[places] % slots - at[0]) % slots, table.vector[places]
+    probe = at[(np.arange(PROBED) * (at.size // PROBED + 1 | 1)) % at.size]  # a few slots rule out nearly all
+    brings = (element[vectors[:, None], (probe + steps[:, None]) % slots] == wanted[probe]).all(axis=1)
+    for turn, vector in sorted(zip(steps[brings].tolist(), vectors[brings].tolist(), strict=True)):
         if np.array_equal(element[vector, (at + turn) % slots], wanted[at]):
             return vector, turn
     return None

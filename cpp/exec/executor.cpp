@@ -30,20 +30,35 @@ std::size_t num_bytes(const Ciphertexts& array) {
   return total;
 }
 
-/// The keys that a block and the blocks in it acquire, in the order of their first use.
-void collect_keys(const Plan& plan, const Block& block, std::vector<std::uint32_t>& found) {
-  for (const Instruction& instruction : block.code) {
-    if (instruction.op == Opcode::kKey) {
-      const std::uint32_t key = plan.type(instruction.out[0]).key;
-      if (std::find(found.begin(), found.end(), key) == found.end()) found.push_back(key);
-    }
-    if (instruction.op != Opcode::kFor && instruction.op != Opcode::kIf) continue;
-    const std::size_t num_blocks = instruction.op == Opcode::kFor ? 1 : 2;
-    for (std::size_t i = 0; i < num_blocks; ++i) {
-      collect_keys(plan, plan.blocks()[static_cast<std::size_t>(instruction.imm[i])], found);
+/// The keys that a block and the blocks that it runs acquire, in the order of their first use.
+class KeyOrder {
+ public:
+  explicit KeyOrder(const Plan& plan) : plan_(plan), is_visited_(plan.blocks().size()) {}
+
+  std::vector<std::uint32_t> find() {
+    visit(0);
+    return std::move(found_);
+  }
+
+ private:
+  void visit(std::size_t block) {
+    if (is_visited_[block]) return;  // called before: nothing in it is new
+    is_visited_[block] = true;
+    for (const Instruction& instruction : plan_.blocks()[block].code) {
+      if (instruction.op == Opcode::kKey) {
+        const std::uint32_t key = plan_.type(instruction.out[0]).key;
+        if (std::find(found_.begin(), found_.end(), key) == found_.end()) found_.push_back(key);
+      }
+      for (std::size_t i = 0; i < num_blocks(instruction.op); ++i) {
+        visit(static_cast<std::size_t>(instruction.imm[i]));
+      }
     }
   }
-}
+
+  const Plan& plan_;
+  std::vector<bool> is_visited_;
+  std::vector<std::uint32_t> found_;
+};
 
 }  // namespace
 
@@ -57,7 +72,7 @@ Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const
   check_parameters(plan_->parameters().fingerprint(), context_->parameters(), "Executor: the plan");
   check_parameters(keys_->parameters(), context_->parameters(), "Executor: the key set");
   check_keys();
-  collect_keys(*plan_, plan_->body(), key_order_);
+  key_order_ = KeyOrder(*plan_).find();
 }
 
 void Executor::check_keys() const {

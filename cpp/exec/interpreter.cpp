@@ -92,7 +92,7 @@ Interpreter::RegisterValues Interpreter::run_block(std::uint32_t number, Registe
     try {
       results = execute(instruction);
     } catch (const Error& error) {
-      const bool is_inner = instruction.op == Opcode::kFor || instruction.op == Opcode::kIf;
+      const bool is_inner = num_blocks(instruction.op) > 0;
       if (is_inner || error.kind() == ErrorKind::kCancelled) throw;  // the inner instruction has named itself
       throw Error(error.kind(), "block " + std::to_string(number) + ", instruction " + std::to_string(i) + " (" +
                                     info(instruction.op).name + "): " + error.what());
@@ -143,6 +143,8 @@ Interpreter::RegisterValues Interpreter::execute(const Instruction& instruction)
       return run_for(instruction);
     case Opcode::kIf:
       return run_if(instruction);
+    case Opcode::kCall:
+      return run_call(instruction);
     default:
       break;
   }
@@ -253,6 +255,11 @@ Interpreter::RegisterValues Interpreter::run_for(const Instruction& instruction)
 Interpreter::RegisterValues Interpreter::run_if(const Instruction& instruction) {
   const bool condition = index(instruction.in[0]) != 0;
   return run_block(static_cast<std::uint32_t>(instruction.imm[condition ? 0 : 1]), take(instruction, 1));
+}
+
+/// No block that is under way is entered again, so a called block has its registers to itself.
+Interpreter::RegisterValues Interpreter::run_call(const Instruction& instruction) {
+  return run_block(static_cast<std::uint32_t>(instruction.imm[0]), take(instruction, 0));
 }
 
 Interpreter::RegisterValue Interpreter::evaluate(const Instruction& instruction) {

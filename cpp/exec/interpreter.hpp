@@ -26,6 +26,7 @@ class Interpreter {
   RegisterValues execute(const Instruction& instruction);
   RegisterValues run_for(const Instruction& instruction);
   RegisterValues run_if(const Instruction& instruction);
+  RegisterValues run_call(const Instruction& instruction);
   RegisterValues run_diag_sums(const Instruction& instruction);
   RegisterValue evaluate(const Instruction& instruction);
   Ciphertexts evaluate_array(const Instruction& instruction);

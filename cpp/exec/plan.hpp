@@ -30,6 +30,10 @@ struct OpcodeInfo {
 /// All opcodes, by number.
 std::span<const OpcodeInfo> opcode_table() noexcept;
 inline const OpcodeInfo& info(Opcode op) noexcept { return opcode_table()[static_cast<std::size_t>(op)]; }
+/// How many of its immediates, the first ones, are numbers of blocks that it runs.
+constexpr std::size_t num_blocks(Opcode op) noexcept {
+  return op == Opcode::kIf ? 2 : op == Opcode::kFor || op == Opcode::kCall ? 1 : 0;
+}
 
 enum class TypeKind : char { kCipher = 'c', kDigits = 'd', kPlain = 'p', kKey = 'k', kIndex = 'i' };
 

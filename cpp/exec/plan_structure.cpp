@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "exec/plan_check.hpp"
 #include "math/error.hpp"
@@ -7,9 +8,11 @@ namespace lw {
 namespace {
 
 constexpr std::uint32_t kMaxNesting = 64;
+constexpr std::uint64_t kMaxFollowed = std::uint64_t{1} << 24;  // instructions, those of every call counted
 constexpr std::int64_t kMaxTrip = std::int64_t{1} << 31;
 
-/// Walks the tree of blocks in the order of execution.
+/// Walks trees of blocks in the order of execution: that of the body, and then those of blocks that are called. A tree
+/// sees no register of another one; calls lead to blocks of higher numbers only, so none leads back.
 class StructureCheck {
  public:
   StructureCheck(const Plan& plan, std::vector<Block>& blocks, std::vector<TripLimit>& trip_limits)
@@ -17,7 +20,8 @@ class StructureCheck {
         blocks_(blocks),
         trip_limits_(trip_limits),
         registers_(plan.num_registers()),
-        is_visited_(blocks.size()) {}
+        is_visited_(blocks.size()),
+        num_instructions_(blocks.size()) {}
 
   void run() {
     if (blocks_.empty()) throw Error(ErrorKind::kFormat, "plan: it has no block");
@@ -29,9 +33,17 @@ class StructureCheck {
       if (!is_input) start.fail("an input is neither an index nor a cipher over Q: " + to_string(type));
     }
     check_block(0, start);
+    while (!pending_.empty()) {
+      const auto [block, from] = *pending_.begin();
+      pending_.erase(pending_.begin());
+      root_ = block;
+      nesting_ = from.nesting;
+      check_block(block, from.site);
+    }
     for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
       if (!is_visited_[b]) Site{b, 0, "block"}.fail("nothing refers to this block");
     }
+    check_calls();
   }
 
  private:
@@ -41,6 +53,17 @@ class StructureCheck {
     std::uint32_t block = 0;       // that defines it
     std::uint32_t loop_depth = 0;  // of that block
     std::uint32_t last_touch = 0;  // instruction of that block after which nothing reads it
+  };
+
+  /// Where a block is first called from, and how many blocks its caller is nested in at most.
+  struct Entry {
+    Site site;
+    std::uint32_t nesting;
+  };
+  struct Call {
+    Site site;
+    std::uint32_t from, to;  // the block at the root of the tree that it stands in, and the one called
+    const Instruction* instruction;
   };
 
   static bool is_output(const ValueType& type) {
@@ -78,6 +101,7 @@ class StructureCheck {
     if (++nesting_ > kMaxNesting) from.fail("more than " + std::to_string(kMaxNesting) + " nested blocks");
     is_visited_[b] = true;
     Block& block = blocks_[b];
+    num_instructions_[root_] += block.code.size();
     position_[b] = 0;
     for (const std::uint32_t arg : block.args) define(arg, b, from);
     if (block.code.empty() || block.code.back().op != Opcode::kYield) {
@@ -109,6 +133,9 @@ class StructureCheck {
         break;
       case Opcode::kIf:
         check_if(instruction, site);
+        break;
+      case Opcode::kCall:
+        check_call(instruction, site);
         break;
       case Opcode::kYield:
         if (i + 1 != blocks_[b].code.size()) site.fail("yield is not the last instruction of its block");
@@ -236,6 +263,35 @@ class StructureCheck {
     require_same_types(yields(block), instruction.out, "yielded value and result", site);
   }
 
+  void check_call(const Instruction& instruction, const Site& site) {
+    const Block& block = inner_block(instruction.imm[0], site);
+    const std::uint32_t number = static_cast<std::uint32_t>(instruction.imm[0]);
+    if (number <= root_) {
+      site.fail("a call in block " + std::to_string(root_) + " leads back to block " + std::to_string(number) +
+                "; blocks that are called have higher numbers");
+    }
+    require_same_types(registers_of(instruction.in, 0), block.args, "operand and argument", site);
+    Entry& entry = pending_.try_emplace(number, Entry{site, 0}).first->second;
+    entry.nesting = std::max(entry.nesting, nesting_);
+    calls_.push_back({site, root_, number, &instruction});
+  }
+
+  /// What is left to check of calls when all blocks are known to be right: results, and how much code they run.
+  void check_calls() {
+    for (const Call& call : calls_) {
+      require_same_types(yields(blocks_[call.to]), call.instruction->out, "yielded value and result", call.site);
+    }
+    std::sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return a.from > b.from; });
+    for (const Call& call : calls_) {  // what is called stands higher, so its own calls have been added up
+      std::uint64_t& total = num_instructions_[call.from];
+      total += num_instructions_[call.to];
+      if (total > kMaxFollowed) {
+        call.site.fail("with the blocks that it calls, block " + std::to_string(call.from) + " has more than " +
+                       std::to_string(kMaxFollowed) + " instructions");
+      }
+    }
+  }
+
   void check_outputs(const Instruction& instruction, const Site& site) const {
     for (const Operand& operand : instruction.in) {
       if (!is_output(plan_.type(operand.reg))) {
@@ -251,8 +307,11 @@ class StructureCheck {
   std::vector<bool> is_visited_;
   std::vector<std::uint32_t> position_ = std::vector<std::uint32_t>(blocks_.size());
   std::vector<std::vector<std::uint32_t>> defined_ = std::vector<std::vector<std::uint32_t>>(blocks_.size());
-  std::vector<std::uint32_t> killed_;  // in order
-  std::uint32_t loop_depth_ = 0, nesting_ = 0;
+  std::vector<std::uint32_t> killed_;            // in order
+  std::vector<std::uint64_t> num_instructions_;  // of the tree of each block that is the root of one
+  std::map<std::uint32_t, Entry> pending_;       // called blocks that have not been looked at
+  std::vector<Call> calls_;
+  std::uint32_t root_ = 0, loop_depth_ = 0, nesting_ = 0;
 };
 
 }  // namespace

@@ -395,11 +395,11 @@ constexpr std::array<RuleEntry, kNumOpcodes> kRules = [] {
   for (const RuleEntry& entry : kRuleEntries) rules[static_cast<std::size_t>(entry.op)] = entry;
   return rules;
 }();
-constexpr bool has_own_blocks(Opcode op) { return op == Opcode::kFor || op == Opcode::kIf || op == Opcode::kYield; }
+constexpr bool is_of_blocks(Opcode op) { return num_blocks(op) > 0 || op == Opcode::kYield; }
 static_assert(
     [] {
       for (std::size_t i = 0; i < kNumOpcodes; ++i) {
-        if ((kRules[i].rule == nullptr) != has_own_blocks(static_cast<Opcode>(i))) return false;
+        if ((kRules[i].rule == nullptr) != is_of_blocks(static_cast<Opcode>(i))) return false;
       }
       return true;
     }(),

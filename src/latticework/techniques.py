@@ -24,6 +24,7 @@ class Techniques:
     merged_maps           runs of linear operations become fewer linear maps
     shared_babies         linear maps of one value are carried out as one: they share its baby steps
     shared_giants         linear maps that are added up are carried out as one: they share giant steps
+    shared_bootstraps     bootstraps of one kind are one block of a plan; else each is written out where it stands
     lazy_relinearization  sums of products are relinearised once;  lazy_rescaling  and rescaled once
     """
 
@@ -39,6 +40,7 @@ class Techniques:
     merged_maps: bool = True
     shared_babies: bool = True
     shared_giants: bool = True
+    shared_bootstraps: bool = True
     lazy_relinearization: bool = True
     lazy_rescaling: bool = True
 
@@ -54,3 +56,4 @@ class Techniques:
 
 ALL = Techniques()
 UNPACKED = Techniques(complex_packing=False)  # where nothing is known of whether values are real
+ALONE = Techniques(complex_packing=False, shared_bootstraps=False)  # the same of one operation by itself

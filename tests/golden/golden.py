@@ -93,6 +93,20 @@ def outlined(module: Module) -> str:
     )
 
 
+def called(module: Module) -> str:
+    """With bootstraps shared: the body, each procedure as how many operations it has, and which of them calls name."""
+    made = run_passes(module, (expanding(BOOTSTRAP, {}, shared_bootstraps=True), cse.PASS, dce.PASS))
+    numbers = {op.result: n for n, op in enumerate(op for op in made.body.ops if op.name == "procedure.define")}
+    lines = []
+    for op in made.walk():
+        if not any(op in region.block.ops for definition in numbers for region in definition.owner.regions):
+            inside = f" of {len(op.regions[0].block.ops)} operations" if op.name == "procedure.define" else ""
+            named = [f" {numbers[v]}" for v in (*op.operands[:1], *op.results) if v in numbers]
+            ends = [str(v.type.level) for v in op.results if isinstance(v.type, CipherType)]
+            lines.append(f"{op.name}{''.join(named)}{inside}{' at ' if ends else ''}{', '.join(ends)} {op.attrs or ''}")
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def levelled(plan: LevelPlan) -> str:
     """What is decided about levels; below what is written from it."""
     made = write_levels(plan, CHAIN if plan.scheme == "ckks" else BFV)
@@ -113,6 +127,7 @@ STEPS: Mapping[str, Callable[[Module], str]] = {
     "expand": expanded,
     "expand-without-hoisting": lambda module: expanded(module, Techniques(complex_packing=False, hoisting=False)),
     "bootstrap-outline": outlined,
+    "bootstrap-calls": called,
     "levels": lambda module: levelled(decide_levels(module)),
     "levels-at-once": lambda module: levelled(decide_levels(module, AT_ONCE)),
     "levels-bfv": lambda module: levelled(decide_levels_bfv(module)),

@@ -191,10 +191,11 @@ class Deployed:
         ]
         self.encryptor = _core.Encryptor(self.context, secret)
         self.decryptor = _core.Decryptor(self.context, secret)
+        self.keys = generator.evaluation_keys(secret, specs)
         self.executor = _core.Executor(
             self.context,
             _core.Plan(core_parameters(plan.chain), encode_code(plan)),
-            generator.evaluation_keys(secret, specs),
+            self.keys,
             lambda i, product=None: slot_vectors(plan.constants[i], plan.sources, product),
             products=self.products,
         )

@@ -114,6 +114,10 @@ class Maker:
                 given = tuple(self.any_kind() for _ in range(self.pick(0, 2)))
                 made = given[:1]
                 return (INDEX, *given), (1, 2), made, ((given, made), (given, made))
+            case "call":
+                given = tuple(self.any_kind() for _ in range(self.pick(0, 1, 3)))
+                made = given[: self.pick(0, 1, 3)]
+                return given, (1,), made, ((given, made),)
             case "yield":
                 return tuple(self.any_kind() for _ in range(self.pick(0, 2))), (), (), ()
             case "iconst":
@@ -357,9 +361,20 @@ class Written:
             return (self.input(over_q), [("extend", kind, ())]) if not self.maker.is_bfv or kind.scale == 1 else None
         return self.input(kind), []
 
+    def made_inside(self, block, arguments, kind):
+        """A register of a called block, which sees nothing of the body; None where none is of this type."""
+        if kind in arguments:
+            return block.args[arguments.index(kind)]
+        number, steps = self.defined(kind) or (0, [])
+        if number is not None:
+            return block.op("iconst", [], self.data(kind), 0) if kind == INDEX else None
+        ((op, _, immediate),) = steps
+        return block.op(op, [], self.data(kind), *immediate)
+
     def verdict(self):
         case, a = self.case, self.assembler
-        wanted = [*case.operands, *(k for _, yielded in case.inner for k in yielded)]
+        isolated = case.inner if case.op == "call" else ()
+        wanted = [*case.operands, *(k for _, yielded in case.inner for k in yielded if not isolated)]
         ways = [self.defined(kind) for kind in wanted]
         if None in ways:
             return None
@@ -382,7 +397,13 @@ class Written:
             place = (1, 0)
             body.emit("if", [body.args[0]], [self.data(k) for k in case.operands], (1, 2))
         else:
-            for arguments, yielded in case.inner:
+            for arguments, yielded in isolated:
+                inner = a.block(*(self.data(k) for k in arguments))
+                made = [self.made_inside(inner, arguments, kind) for kind in yielded]
+                if None in made:
+                    return None
+                inner.yield_(*made)
+            for arguments, yielded in () if isolated else case.inner:
                 inner = a.block(*(self.data(k) for k in arguments))
                 inner.yield_(*rest[: len(yielded)])
                 rest = rest[len(yielded) :]

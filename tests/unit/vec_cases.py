@@ -122,7 +122,8 @@ def primitives_of(
 ) -> Module:
     """A managed module as primitives, the pass held to what it declares."""
     choices = choose_ways(module, techniques, prices)
-    return run_passes(module, (expanding(chain, choices, hoisting=techniques.hoisting),))
+    ways = {"hoisting": techniques.hoisting, "shared_bootstraps": techniques.shared_bootstraps}
+    return run_passes(module, (expanding(chain, choices, **ways),))
 
 
 def expanded(module: Module, chain: ModulusChain, residual: int | None = None, **ways: Any) -> Module:
@@ -151,7 +152,7 @@ def plan_of(module: Module, chain: ModulusChain, **ways: Any) -> Plan:
     sources = {name: np.asarray(array, dtype=np.float64) for name, array in primitives.sources.items()}
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
-        sources, tuple(code.locations), (), {},
+        sources, tuple(code.locations), (), {}, bootstraps=tuple(code.bootstraps),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ SLOW = record.read(record.SLOW)["cases"]
 UNREACHED = {  # opcode -> why no case has it
     "imin": "no program makes a minimum of run-time integers; it is there for plans of other compilers",
     "idiv": "only loops with bootstraps count their iterations in groups",
+    "call": "only bootstraps of compiled programs are blocks of their own",
 }
 
 

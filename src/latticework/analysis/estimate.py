@@ -25,6 +25,7 @@ class OperationCounts:
     encodes              different encoded constants
     rescales, mod_downs  divisions by primes of a level, and by P (then perhaps also by primes of levels), as
                          instructions of their own: every fused key switch has one more inside
+    bootstraps           ciphertexts that blocks bootstrap, whose operations are counted above
     """
 
     rotations: int = 0
@@ -38,6 +39,7 @@ class OperationCounts:
     rescales: int = 0
     mod_downs: int = 0
     additions: int = 0
+    bootstraps: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,8 @@ def _last_touches(plan: Plan) -> dict[tuple[int, int], list[int]]:
             position[number] = place
             last.update((o.register, position[home[o.register]]) for o in instruction.operands)
             for inner in inner_blocks(instruction):
-                visit(inner)
+                if inner not in position:  # a called block is the same every time
+                    visit(inner)
             home.update((register, number) for register in instruction.results)
             last.update((register, place) for register in instruction.results)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from latticework.analysis.trips import Once, Trips
@@ -12,6 +12,7 @@ from latticework.cost import CostModel, Shape, Work, work
 from latticework.instructions.kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind
 from latticework.instructions.walk import Site
 from latticework.instructions.work import Part
+from latticework.plan.bootstraps import bootstraps_of
 from latticework.plan.schema import Plan
 
 ENCODE = "encode"  # what steps are called that only the first run has
@@ -24,6 +25,7 @@ class Step:
     op       its name; encodings that it makes have a step of their own before it
     level    of its result; None where it has none
     seconds  predicted for all runs; an encoding is counted once, for it is cached
+    location  of the instruction, or of the call that it is run by
     counts   operations of all runs, by the names of `OperationCounts`;  keys  products with each key, by its number
     trips    how often the loops around it turn
     """
@@ -53,6 +55,8 @@ class Steps(Once):
         self.constants: dict[tuple[int, Kind], int] = {}
         self._prices: dict[tuple[str, Shape], tuple[float, Work]] = {}
         self._encoded: set[tuple[int, Kind]] = set()
+        self._bootstraps = bootstraps_of(plan, plan.chain)
+        self._line: int | None = None  # location of the call that is followed, the outermost one
 
     def visit(self, site: Site) -> None:
         """One instruction, priced; its encodings before it."""
@@ -85,6 +89,17 @@ class Steps(Once):
         self.found = before + max(taken, key=lambda steps: sum(s.seconds for s in steps))
         return [None] * len(site.instruction.results)
 
+    def call(self, site: Site, _operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
+        """Followed every time: what a call spends is the caller's."""
+        bootstrap = self._bootstraps.get(site.instruction.immediate[0])
+        if bootstrap is not None:
+            self.found[-1] = replace(self.found[-1], counts={"bootstraps": bootstrap.count * self.times})
+        outside = self._line
+        self._line = site.instruction.location if outside is None else outside
+        found = follow()
+        self._line = outside
+        return found
+
     def _first(self, site: Site, encodings: Sequence[Part]) -> int:
         """1 if this is where a constant is encoded first."""
         constant = (site.use.immediate[0], site.use.stated)
@@ -106,7 +121,8 @@ class Steps(Once):
             seconds += number * price
             for unit, count in needed.items():
                 units[unit] += count * number
-        place = site.block, site.place, op, site.instruction.location, _level(site)
+        location = site.instruction.location if self._line is None else self._line
+        place = site.block, site.place, op, location, _level(site)
         return Step(*place, seconds, dict(units), counts, keys, self.times)
 
     def _price(self, op: str, shape: Shape) -> tuple[float, Work]:

@@ -16,5 +16,5 @@ def bare_plan(name: str, module: Module, chain: ModulusChain) -> Plan:
     client = ClientSpec(name, chain, (), (), manifest(code, chain), 0.0)
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants), {},
-        tuple(code.locations), (), {},
+        tuple(code.locations), (), {}, bootstraps=tuple(code.bootstraps),
     )  # fmt: skip

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from latticework.dialects.key import KeyType
 from latticework.dialects.kinds import kind_of
 from latticework.dialects.primitives import PRIMITIVES
+from latticework.dialects.procedure import ProcedureType
 from latticework.dialects.rlwe import CipherType
-from latticework.instructions.code import Instruction, PlanBlock, RegisterOperand
-from latticework.instructions.control import FOR, ICONST, IF, MAX_TRIPS
+from latticework.instructions.code import BootstrapBlock, Instruction, PlanBlock, RegisterOperand
+from latticework.instructions.control import CALL, FOR, ICONST, IF, MAX_TRIPS
 from latticework.instructions.kinds import IndexKind, KeyKind, Kind
 from latticework.ir import Block, Loc, Module, Op, Type, Value
 from latticework.packing.constants import ConstRef, MapSums
@@ -28,12 +29,14 @@ class Code:
     kinds: list[Kind] = field(default_factory=list)
     registers: list[int] = field(default_factory=list)
     blocks: list[PlanBlock] = field(default_factory=list)
+    bootstraps: list[BootstrapBlock] = field(default_factory=list)
     constants: list[ConstRef | MapSums] = field(default_factory=list)
     locations: list[SourceLocation] = field(default_factory=list)
     watch: dict[int, int] = field(default_factory=dict)
     factors: dict[int, float] = field(default_factory=dict)
     _numbers: dict[object, int] = field(default_factory=dict)
     _values: dict[Value, int] = field(default_factory=dict)
+    _procedures: dict[Value, int] = field(default_factory=dict)
 
     def location(self, loc: Loc) -> int:
         """Number of a source location."""
@@ -78,9 +81,14 @@ class Code:
         own: set[Value] = set(block.args)
         code: list[Instruction] = []
         for op in block.ops:
+            if op.name == "procedure.define":
+                self.procedure(op)
+                continue
             nested = Counter(_nested_reads(op))
             operands = []
             for value in op.operands:
+                if isinstance(value.type, ProcedureType):
+                    continue  # no register: its number is in the instruction
                 remaining[value] -= 1  # what the op's own blocks read comes after its operands
                 operands.append(RegisterOperand(self._values[value], remaining[value] == 0 and value in own))
             remaining.subtract(nested)
@@ -92,6 +100,13 @@ class Code:
             own.update(op.results)
         self.blocks[number] = PlanBlock(arguments, tuple(code))
         return number
+
+    def procedure(self, op: Op) -> None:
+        """Emit a block that is called; whatever calls it stands in a block that was begun before."""
+        number = self._procedures[op.result] = self.block(op.regions[0].block)
+        kind = op.attrs.get("bootstrap")
+        if kind is not None:
+            self.bootstraps.append(BootstrapBlock(number, kind.real, kind.iterations))
 
     def constant_trips(self, op: Op) -> tuple[int, Instruction]:
         """A register that holds the trip count known at compile time, and what sets it."""
@@ -113,6 +128,8 @@ class Code:
             return FOR.name, (self.block(op.regions[0].block), MAX_TRIPS if limit is None else limit)
         if op.name == "loop.if":
             return IF.name, (self.block(op.regions[0].block), self.block(op.regions[1].block))
+        if op.name == "procedure.call":
+            return CALL.name, (self._procedures[op.operands[0]],)
         primitive = PRIMITIVES[op.name]
         said = primitive.read(op.name, op.attrs, [value.type for value in op.operands])
         immediate = said.immediate

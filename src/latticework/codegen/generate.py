@@ -13,7 +13,7 @@ from latticework.packing.keys import KeySpec
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import ModulusChain
 from latticework.passes import cse, dce
-from latticework.techniques import UNPACKED, Techniques
+from latticework.techniques import ALONE, Techniques
 
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
@@ -39,17 +39,17 @@ def generate(
     chain: ModulusChain,
     *,
     prices: LevelPrices | None = None,
-    techniques: Techniques = UNPACKED,
+    techniques: Techniques = ALONE,
     on_event: Callable[[PassEvent], None] | None = None,
 ) -> Generated:
     """The code of a managed module, of any scheme.
 
     prices      of linear maps; typical ones if not given
-    techniques  how linear maps may be carried out, and whether rotations share decompositions
+    techniques  how linear maps may be carried out, whether rotations share decompositions, and bootstraps code
     on_event    hears of every pass
     """
     choices = choose_ways(managed, techniques, prices)
-    expansion = expanding(chain, choices, hoisting=techniques.hoisting)
+    expansion = expanding(chain, choices, hoisting=techniques.hoisting, shared_bootstraps=techniques.shared_bootstraps)
     module = run_passes(managed, (expansion, *PRIMITIVE_PASSES), on_event=on_event)
     keys = plan_keys(module, chain)
     return Generated(module, keys, emit_code(module, chain, keys), choices)

@@ -109,7 +109,7 @@ def _assemble(
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
         sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
-        placing, None if circuit is None else circuit.record, code.factors,
+        placing, None if circuit is None else circuit.record, code.factors, bootstraps=tuple(code.bootstraps),
     )  # fmt: skip
 
 

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from latticework.dialects.rlwe_types import CipherType, Level, take
 from latticework.dialects.vec import VecType
 from latticework.errors import IrError, LevelError
-from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define, register_attribute
+
+
+@register_attribute("bootstrap_kind")
+@dataclass(frozen=True, slots=True)
+class BootstrapKind:
+    """What a procedure that is a bootstrap does, beside what its types say.
+
+    real  imaginary parts are dropped;  iterations  2: the error of the first is bootstrapped too
+    """
+
+    real: bool
+    iterations: int
+
 
 MAX_TARGET = 128
 MAX_EXPONENT = 24  # of values over what a bootstrap takes: so many bits of its first matrix are lost

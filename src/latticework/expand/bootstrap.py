@@ -56,22 +56,27 @@ def expand_bootstrap(p: Primitives, x: Value, level: int, scale: float, *, real:
 
     raises  LevelError where the chain cannot: no circuit, x below the floor, or the level not one of its targets
     """
-    circuit, chain = p.chain.bootstrap, p.chain
-    start = cipher(x).level.index
-    if circuit is None:
-        raise LevelError("ckks.bootstrap: these parameters have no levels for it; use a bootstrapping set")
-    if start < chain.floor or not chain.floor < level <= chain.main.top:
-        raise LevelError(
-            f"ckks.bootstrap: from level {start} to {level}; it starts at level {chain.floor} or above and ends "
-            f"at one of {chain.floor + 1} to {chain.main.top}"
-        )
-    x = p.drop(x, chain.floor)
+    x, circuit = at_floor(p, x, level), p.chain.bootstrap
+    assert circuit is not None
     first = _Bootstrap(p, circuit, level, real).run(x, scale)
     if iterations == 1:
         return first
     gain = 2.0**circuit.gain_bits
     residual = _Bootstrap(p, circuit, level, real).run(_residual(p, x, first, gain), scale / gain)
     return p.add(first, p.relabel(residual, scale))
+
+
+def at_floor(p: Primitives, x: Value, level: int) -> Value:
+    """x at the floor, from where it can be bootstrapped to a level; raises as `expand_bootstrap`."""
+    chain, start = p.chain, cipher(x).level.index
+    if chain.bootstrap is None:
+        raise LevelError("ckks.bootstrap: these parameters have no levels for it; use a bootstrapping set")
+    if start < chain.floor or not chain.floor < level <= chain.main.top:
+        raise LevelError(
+            f"ckks.bootstrap: from level {start} to {level}; it starts at level {chain.floor} or above and ends "
+            f"at one of {chain.floor + 1} to {chain.main.top}"
+        )
+    return p.drop(x, chain.floor)
 
 
 def _residual(p: Primitives, x: Value, bootstrapped: Value, gain: float) -> Value:

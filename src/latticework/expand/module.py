@@ -2,9 +2,10 @@
 
 In:  rlwe + ckks IR with symbolic linear transforms and polynomials.
 Out: rlwe + ckks IR of primitives; every key switch has a key operand.
-Meaning kept: decryption meaning of every value. Rotations that share an operand share its decomposition; a
-relinearisation that only a rescale reads is one operation with it, and products that only a sum over an array reads
-are one operation with that, on the line of the product. What rotations of several lines share is shared by these.
+Meaning kept: decryption meaning of every value. Bootstraps of one kind are one procedure (`shared_bootstraps`).
+Rotations that share an operand share its decomposition; a relinearisation that only a rescale reads is one operation
+with it, and products that only a sum over an array reads are one operation with that, on the line of the product. What
+rotations of several lines share is shared by these.
 Cost: O(ops of the result).
 """
 
@@ -18,7 +19,8 @@ from latticework.expand.bootstrap import expand_bootstrap
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
-from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, rebuild
+from latticework.expand.shared_bootstraps import SharedBootstraps
+from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, prepend, rebuild
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import ModulusChain
 
@@ -32,15 +34,17 @@ WRITTEN = (
     "rlwe.add", "rlwe.add_int", "rlwe.concat", "rlwe.diag_sums", "rlwe.dot_plain", "rlwe.drop_level", "rlwe.encode",
     "rlwe.extend", "rlwe.hoist", "rlwe.key_product", "rlwe.map_sums", "rlwe.mod_down", "rlwe.mul_int",
     "rlwe.mul_monomial", "rlwe.mul_plain", "rlwe.relabel", "rlwe.relinearize", "rlwe.rotate", "rlwe.sub",
-    "rlwe.sum", "rlwe.take", "rlwe.to_sparse",
+    "rlwe.sum", "rlwe.take", "rlwe.to_sparse", "procedure.define", "procedure.call",
 )  # fmt: skip
 
 
-def expanding(chain: ModulusChain, choices: Mapping[Op, Choice], *, hoisting: bool = True) -> Pass[object]:
+def expanding(
+    chain: ModulusChain, choices: Mapping[Op, Choice], *, hoisting: bool = True, shared_bootstraps: bool = False
+) -> Pass[object]:
     """The pass for one chain, with the linear maps of the module that it is given carried out as chosen."""
 
     def run(module: Module, _cost: object) -> Module:
-        return expand(module, chain, choices, hoisting=hoisting)
+        return expand(module, chain, choices, hoisting=hoisting, shared_bootstraps=shared_bootstraps)
 
     return Pass("expand", run, reads=("rlwe", "ckks", "bfv", "loop"), writes=WRITTEN, removes=SYMBOLIC)
 
@@ -51,12 +55,15 @@ def expand(
     choices: Mapping[Op, Choice],
     *,
     hoisting: bool = True,
+    shared_bootstraps: bool = False,
 ) -> Module:
     """Primitive operations for a managed module.
 
-    choices   how each linear map of the module is carried out
-    hoisting  whether rotations of one value share its decomposition
+    choices            how each linear map of the module is carried out
+    hoisting           whether rotations of one value share its decomposition
+    shared_bootstraps  whether each kind of bootstrap is written once, and called; else each where it stands
     """
+    bootstraps = SharedBootstraps()
     merged = _read_only_by(module, _MERGED)
     turned: dict[Value, dict[Loc, float]] = defaultdict(lambda: defaultdict(float))  # rotations of a value on each line
     for op in module.walk():
@@ -81,8 +88,8 @@ def expand(
                     p, operands[0], op.attrs["polynomial"], op.attrs["level"].index, op.attrs["scale"]
                 )
             case "ckks.bootstrap":
-                attrs = op.attrs
-                new = expand_bootstrap(
+                attrs, write = op.attrs, bootstraps.call if shared_bootstraps else expand_bootstrap
+                new = write(
                     p, operands[0], attrs["level"].index, attrs["scale"],
                     real=attrs["real"], iterations=attrs["iterations"],
                 )  # fmt: skip
@@ -123,7 +130,9 @@ def expand(
         mapping[op.result] = new
         return True
 
-    return rebuild(module, visit)
+    made = rebuild(module, visit)
+    prepend(made.body, bootstraps.definitions)
+    return made
 
 
 # Products by the one operation for them and a sum of them.

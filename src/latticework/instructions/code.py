@@ -43,6 +43,19 @@ class PlanBlock:
     code: tuple[Instruction, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class BootstrapBlock:
+    """A block that is a bootstrap: one array of ciphertexts at the floor of the main track in, one above it out.
+
+    real        imaginary parts are dropped
+    iterations  2: the error of the first bootstrap is bootstrapped too
+    """
+
+    block: int
+    real: bool
+    iterations: int
+
+
 class Executable(Protocol):
     """What a plan has, and already the code that becomes one: all that is executed."""
 
@@ -57,6 +70,10 @@ class Executable(Protocol):
     @property
     def blocks(self) -> Sequence[PlanBlock]:
         """Straight-line code; the first block is the body."""
+
+    @property
+    def bootstraps(self) -> Sequence[BootstrapBlock]:
+        """Which of the blocks that are called are bootstraps."""
 
     @property
     def keys(self) -> Sequence[KeySpec]:

@@ -54,6 +54,13 @@ def _branch(use: Use) -> Sequence[Kind]:
     return yielded
 
 
+def _call(use: Use) -> Sequence[Kind]:
+    """What the block takes, and what it yields."""
+    arguments, yielded = use.blocks[0]
+    _same("operand and argument", use.operands, arguments)
+    return yielded
+
+
 def _nothing(_use: Use) -> Sequence[Kind]:
     return ()
 
@@ -98,6 +105,13 @@ IF = control(
     lambda walk, site, condition, *operands: walk.branch(site, condition, operands),
     Traits(control=True, blocks=2),
 )
+CALL = control(
+    "call",
+    "run a block that stands by itself, with these values",
+    _call,
+    lambda walk, site, *operands: walk.call(site, operands),
+    Traits(control=True, blocks=1),
+)
 YIELD = control(
     "yield",
     "end a block, giving these values",
@@ -139,4 +153,4 @@ IDIV = control(
     lambda _walk, site, a: None if a is None else a // site.use.immediate[0],
 )
 
-RECORDS = (FOR, IF, YIELD, ICONST, IADD, ISUB, IMUL, IMIN, ILT, IDIV)
+RECORDS = (FOR, IF, YIELD, ICONST, IADD, ISUB, IMUL, IMIN, ILT, IDIV, CALL)

@@ -1,8 +1,9 @@
-"""The one walk over the code of a plan: blocks, loops, branches, public integers, keys, and when values end.
+"""The one walk over the code of a plan: blocks, loops, branches, calls, public integers, keys, and when values end.
 
 What is computed on the way is a *domain*: slot vectors (simulation), error bounds, noise, buffers, prices. A domain
 says what one instruction makes of its operands (`step`), and may say how often a loop's body is followed (`loop`),
-which branch is (`branch`), and listen to registers (`hold`, `drop`) and places (`visit`, `leave`).
+which branch is (`branch`), whether a called block is or counts as one step (`call`), and listen to registers (`hold`,
+`drop`) and places (`visit`, `leave`).
 
 To make a domain: derive from `Domain`, write `step`, and take what each instruction does from a field of its record,
 so that the domain itself names no opcode; a new field goes to `Record`, and all records then have to have it.
@@ -13,7 +14,8 @@ so that the domain itself names no opcode; a new field goes to `Record`, and all
 - One that looks at a body twice (buffers) calls `body` min(trips, 2) times.
 - Of integers that are not known, the value is None; so are the trips of a loop that depends on them.
 
-A fault that a step raises without a line of the user's gets the line of its instruction.
+A fault that a step raises without a line of the user's gets the line of its instruction; in a called block, which has
+no line of its own, that of the call.
 """
 
 from __future__ import annotations
@@ -68,6 +70,10 @@ class Domain:
         """One of two branches."""
         return then() if condition else otherwise()
 
+    def call(self, _site: Site, _operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
+        """A called block: followed, here; `site.instruction.immediate[0]` is its number."""
+        return follow()
+
     def hold(self, register: int, value: Any) -> None:
         """A register gets a value."""
 
@@ -90,6 +96,7 @@ class Walk:
         self.registers: dict[int, Any] = {}
         self._uses = Uses(code, chain)
         self._sites: dict[int, list[Site]] = {}
+        self._line: int | None = None  # location of the call that is followed, the outermost one
 
     def run(self, number: int, arguments: Sequence[Any]) -> list[Any]:
         """Follow a block; returns what it yields."""
@@ -119,7 +126,8 @@ class Walk:
             except UserError as error:
                 if error.at is not None:
                     raise
-                raise type(error)(error.message, at=self.code.locations[instruction.location]) from None
+                line = instruction.location if self._line is None else self._line
+                raise type(error)(error.message, at=self.code.locations[line]) from None
             self.release(instruction)
             domain.leave(site)
         raise AssertionError(f"block {number} does not end in yield")
@@ -150,6 +158,16 @@ class Walk:
 
         then, otherwise = (partial(follow, block) for block in site.instruction.immediate)
         return list(self.domain.branch(site, condition, then, otherwise))
+
+    def call(self, site: Site, operands: Sequence[Any]) -> list[Any]:
+        """The meaning of a call."""
+        outside = self._line
+        if outside is None:
+            self._line = site.instruction.location
+        try:
+            return list(self.domain.call(site, operands, partial(self.run, site.instruction.immediate[0], operands)))
+        finally:
+            self._line = outside
 
     def sites(self, number: int) -> list[Site]:
         """The instructions of a block, as their records see them; made when the block is first looked at."""

@@ -30,7 +30,7 @@ from latticework.ir.module import Module, source_hash
 from latticework.ir.parser import parse_module
 from latticework.ir.passes import Pass, PassEvent, run_passes
 from latticework.ir.printer import print_module
-from latticework.ir.rewrite import rebuild, rebuild_block, replace_all_uses
+from latticework.ir.rewrite import prepend, rebuild, rebuild_block, replace_all_uses
 from latticework.ir.types import INDEX, IndexType, Type, register_type, type_class
 from latticework.ir.verify import verify
 
@@ -62,6 +62,7 @@ __all__ = [
     "last_uses",
     "locate",
     "parse_module",
+    "prepend",
     "print_attribute",
     "print_module",
     "rebuild",

@@ -81,6 +81,7 @@ class OpSpec:
     num_regions   regions the op has
     region_types  argument types of the blocks of its regions, from operand types and attributes
     terminator    ends a block; its operands are what the block yields
+    isolated      its regions see nothing of what stands around it
     """
 
     name: str
@@ -91,6 +92,7 @@ class OpSpec:
     num_regions: int = 0
     region_types: RegionTypes | None = None
     terminator: bool = False
+    isolated: bool = False
 
 
 _specs: dict[str, OpSpec] = {}
@@ -106,10 +108,11 @@ def define(
     num_regions: int = 0,
     region_types: RegionTypes | None = None,
     terminator: bool = False,
+    isolated: bool = False,
 ) -> OpSpec:
     """Register a kind of op under its dialect-qualified name; see `OpSpec`."""
     assert name not in _specs, f"op {name} is already defined"
-    _specs[name] = OpSpec(name, infer, verify, pure, meaning, num_regions, region_types, terminator)
+    _specs[name] = OpSpec(name, infer, verify, pure, meaning, num_regions, region_types, terminator, isolated)
     return _specs[name]
 
 

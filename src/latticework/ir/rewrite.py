@@ -52,6 +52,15 @@ def _rebuild_region(region: Region, op: Op, visit: Visit, mapping: dict[Value, V
     return Region(block)
 
 
+def prepend(block: Block, ops: Sequence[Op]) -> None:
+    """Move ops of another block, in their order, to the start of a block."""
+    for op in ops:
+        assert op.block is not None, f"{op.name} is in no block"
+        op.block.ops.remove(op)
+        op.block = block
+    block.ops[:0] = ops
+
+
 def replace_all_uses(old: Value, new: Value) -> None:
     """Make every use of `old` one of `new`; `new` inherits the origin of `old` if it has none."""
     if new is old:

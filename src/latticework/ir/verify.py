@@ -1,7 +1,8 @@
 """Verify a module: what every pass may take for granted.
 
-Structure (parents, owners, terminators), single assignment with dominance, use
-lists, attributes, types as inferred, and each op's own checks.  Cost: O(ops).
+Structure (parents, owners, terminators), single assignment with dominance,
+isolated regions, use lists, attributes, types as inferred, and each op's own
+checks.  Cost: O(ops).
 """
 
 from __future__ import annotations
@@ -101,7 +102,12 @@ class _Verifier:
                 want = op.spec.region_types([value.type for value in op.operands], op.attrs)
                 if len(have) != len(want) or any(a is not b for a, b in zip(have, want, strict=True)):
                     raise IrError(f"{op.name}: its region takes {have}, must take {want}", at=op.loc)
-            self.block(region.block, op)
+            if op.spec.isolated:
+                outside, self._visible = self._visible, set()
+                self.block(region.block, op)
+                self._visible = outside
+            else:
+                self.block(region.block, op)
 
     def _types(self, op: Op) -> None:
         try:

@@ -8,7 +8,7 @@ from math import log2
 
 from latticework.errors import SecurityError
 from latticework.instructions.code import Executable
-from latticework.instructions.walk import Domain, Walk
+from latticework.instructions.walk import Domain, Walk, inner_blocks
 from latticework.ir import Module
 from latticework.packing.keys import (
     KINDS,
@@ -81,12 +81,15 @@ def manifest(code: Executable, chain: ModulusChain) -> KeyManifest:
 
 
 def _products(code: Executable, chain: ModulusChain) -> Counter[KeySpec]:
-    """Products with each key, of all instructions once."""
+    """Products with each key, of all instructions once; of those in a called block once for every call."""
     walk, products = Walk(code, chain, Domain()), Counter[KeySpec]()
+    entries = [1] + [0] * (len(code.blocks) - 1)  # to each block, from those before it
     for number in range(len(code.blocks)):
         for site in walk.sites(number):
+            for inner in inner_blocks(site.instruction):
+                entries[inner] += entries[number]
             for place, times in site.record.keys(site.use).items():
-                products[site.use.operands[place]] += times
+                products[site.use.operands[place]] += entries[number] * times
     return products
 
 

@@ -2,7 +2,8 @@
 
 In/out: any IR, same meaning.  Two pure ops without regions are one if kind,
 operands and attributes agree and the first one's block is the second one's or
-encloses it.  The lines they stand on share it equally.  Cost: O(ops x nesting depth).
+encloses it, with no isolated region in between.  The lines they stand on share
+it equally.  Cost: O(ops x nesting depth).
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ def _key(op: Op, same: dict[Value, Value]) -> Hashable:
 
 
 def _enclosing(block: Block) -> Iterator[Block]:
-    """The block and those it is nested in, from the inside."""
+    """The block and those it is nested in, from the inside, as far as it sees them."""
     yield block
-    while (op := block.parent_op) is not None and op.block is not None:
+    while (op := block.parent_op) is not None and op.block is not None and not op.spec.isolated:
         block = op.block
         yield block
 

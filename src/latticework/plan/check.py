@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from latticework.errors import FormatError, UserError
 from latticework.instructions.constant_uses import CONSTANT_USES
+from latticework.instructions.control import CALL
 from latticework.instructions.kinds import CipherKind, IndexKind, Kind
 from latticework.instructions.use import Use, Uses
 from latticework.packing.butterflies import Butterflies
@@ -20,6 +21,7 @@ from latticework.packing.loop_nests.sides import open_loops
 from latticework.packing.pack import REPEAT, PackMap, product_within
 from latticework.params import ModulusChain
 from latticework.plan.arguments import MAX_BITS, MAX_NESTING, rebuild_result
+from latticework.plan.bootstraps import bootstraps_of
 from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 
 MAX_PRIMES = 240  # as the core has it
@@ -204,6 +206,17 @@ def check_map(sums: MapSums, sources: Mapping[str, npt.NDArray[np.float64]], slo
         raise FormatError(f"{path}: babies of width {way.split.width}, pairs {way.apart} apart in {linear_map.slots}")
 
 
+def _check_bootstraps(plan: Plan) -> None:
+    """FormatError unless blocks that are said to be bootstraps are called, and have the types of one."""
+    called = {instruction.immediate[0] for _, _, instruction in plan.walk() if instruction.op == CALL.name}
+    try:
+        numbers = set(bootstraps_of(plan, plan.chain))
+    except ValueError as error:
+        raise FormatError(f"plan: {error}; the file was altered") from None
+    if not numbers <= called:
+        raise FormatError(f"plan: no call leads to a bootstrap in block {min(numbers - called)}; the file was altered")
+
+
 def check_references(plan: Plan) -> None:
     """FormatError unless all numbers that point between the parts of a plan point inside them."""
     count = len(plan.locations)
@@ -219,6 +232,7 @@ def check_references(plan: Plan) -> None:
     _check_border("output", plan.client.outputs, [plan.kind(o.register) for o in plan.blocks[0].code[-1].operands])
     if sorted(plan.keys, key=repr) != sorted((use.spec for use in plan.client.manifest.uses), key=repr):
         raise FormatError("plan: the code's keys are not those of the manifest")
+    _check_bootstraps(plan)
     for tensor in plan.tensors:
         if not 0 <= tensor.location < count:
             raise FormatError(f"plan: location {tensor.location} of {count}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from latticework.instructions.code import Instruction, PlanBlock
+from latticework.instructions.code import BootstrapBlock, Instruction, PlanBlock
 from latticework.instructions.kinds import Kind
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeyManifest, KeySpec
@@ -208,6 +208,7 @@ class Plan:
     placing    how the layouts were chosen, for the report;  circuit  of a circuit: how it was vectorised
     loss       what degrees that the user gave lose, in words, where it is more than was asked
     scores     against labels of calibration rows, if there were any
+    bootstraps  which blocks are bootstraps, those that are called for them (`plan.bootstraps` says of what kind)
     """
 
     client: ClientSpec
@@ -227,6 +228,7 @@ class Plan:
     factors: Mapping[int, float] = field(default_factory=dict)
     loss: str = ""
     scores: Scores | None = None
+    bootstraps: tuple[BootstrapBlock, ...] = ()
 
     @property
     def chain(self) -> ModulusChain:

@@ -10,6 +10,7 @@ import numpy as np
 
 from latticework import _core
 from latticework.errors import FormatError, SecretKeyError
+from latticework.instructions.code import BootstrapBlock
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import ConstRef, LoopNest, MapSums
 from latticework.packing.pack import product_within
@@ -90,6 +91,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         **({} if plan.placing is None else {"placing": to_data(plan.placing)}),
         **({} if plan.circuit is None else {"circuit": to_data(plan.circuit)}),
         **({"factors": [[r, f] for r, f in plan.factors.items()]} if plan.factors else {}),
+        **({"bootstraps": to_data(plan.bootstraps)} if plan.bootstraps else {}),
     }
     sections = [
         (CODE, encode_code(plan)),
@@ -126,6 +128,7 @@ def read_plan(source: Path | bytes) -> Plan:
         from_data(Placing | None, debug.get("placing"), "placing"),
         from_data(CircuitRecord | None, debug.get("circuit"), "circuit"),
         dict(from_data(tuple[tuple[int, float], ...], debug.get("factors", []), "factors")),
+        bootstraps=from_data(tuple[BootstrapBlock, ...], debug.get("bootstraps", []), "bootstraps"),
     )  # fmt: skip
     check_references(plan)
     check_exact(plan)

@@ -40,8 +40,9 @@ _OPERATIONS = (
 
 
 def operation_rows(counts: OperationCounts) -> list[tuple[str, int]]:
-    """(name, count) of every kind of operation."""
-    return [(name, getattr(counts, field)) for name, field in _OPERATIONS]
+    """(name, count) of every kind of operation; bootstraps, which consist of the others, where there are any."""
+    found = [(name, getattr(counts, field)) for name, field in _OPERATIONS]
+    return found + [("bootstraps, by all of these", counts.bootstraps)] * bool(counts.bootstraps)
 
 
 def time_rows(cost: CostEstimate) -> list[tuple[str, float]]:

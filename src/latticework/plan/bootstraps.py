@@ -1,0 +1,71 @@
+"""The blocks of a plan that are bootstraps, with what their types say of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.instructions.code import BootstrapBlock, Executable
+from latticework.instructions.kinds import MAIN, CipherKind
+from latticework.instructions.rules import Q
+from latticework.params import ModulusChain
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """A kind of bootstrap.
+
+    start, end  types of what goes in and of what comes out, which has as many vectors of as many slots
+    target      levels above the floor that the result has
+    real        imaginary parts are dropped
+    iterations  2: the error of the first bootstrap is bootstrapped too
+    """
+
+    start: CipherKind
+    end: CipherKind
+    target: int
+    real: bool
+    iterations: int
+
+    @property
+    def slots(self) -> int:
+        """Length of the vectors."""
+        return self.start.slots
+
+    @property
+    def count(self) -> int:
+        """Ciphertexts that are bootstrapped."""
+        return self.start.count
+
+
+def bootstraps_of(code: Executable, chain: ModulusChain) -> dict[int, Bootstrap]:
+    """Bootstraps by the number of their block.
+
+    raises  ValueError naming a block that is none
+    """
+    found = {}
+    for block in code.bootstraps:
+        if block.block in found:
+            raise ValueError(f"block {block.block} is said to be a bootstrap twice")
+        found[block.block] = _bootstrap(code, chain, block)
+    return found
+
+
+def _bootstrap(code: Executable, chain: ModulusChain, stated: BootstrapBlock) -> Bootstrap:
+    number = stated.block
+    if not 0 < number < len(code.blocks) or stated.iterations not in (1, 2) or chain.bootstrap is None:
+        raise ValueError(f"block {number} is no bootstrap of {stated.iterations} iterations")
+    block = code.blocks[number]
+    yielded = [operand.register for operand in block.code[-1].operands]
+    kinds = [code.kinds[code.registers[r]] for r in (*block.arguments, *yielded)]
+    if len(block.arguments) != 1 or len(yielded) != 1 or not all(_is_settled(kind) for kind in kinds):
+        raise ValueError(f"block {number} is no bootstrap: it does not take one ciphertext of the main track to one")
+    start, end = kinds
+    assert isinstance(start, CipherKind) and isinstance(end, CipherKind)
+    target = end.level - chain.floor
+    if start.level != chain.floor or target < 1 or (start.slots, start.count) != (end.slots, end.count):
+        raise ValueError(f"block {number} is no bootstrap: it goes from {start} to {end}, and starts at {chain.floor}")
+    return Bootstrap(start, end, target, stated.real, stated.iterations)
+
+
+def _is_settled(kind: object) -> bool:
+    return isinstance(kind, CipherKind) and (kind.track, kind.degree, kind.basis, kind.secret) == (0, 1, Q, MAIN)

@@ -1,0 +1,321 @@
+"""Bootstraps of one kind are one block: as precise, as private and as quick as written out, and once in a plan."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from array_programs import Deployed
+from rlwe_cases import to_bytes
+from vec_cases import SLOTS, Vectors, expanded, plan_of
+
+from latticework import _core
+from latticework.analysis.bounds import Magnitude, predict
+from latticework.analysis.estimate import estimate
+from latticework.analysis.simulate import simulate
+from latticework.cost import CostModel
+from latticework.errors import FormatError, RangeError, UnsupportedError
+from latticework.instructions.code import BootstrapBlock
+from latticework.instructions.walk import Domain, Walk
+from latticework.ir import Loc, interpret, parse_module, print_module, verify
+from latticework.packing.constants import slot_vectors
+from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
+from latticework.params.fingerprint import core_parameters
+from latticework.plan.bootstraps import bootstraps_of
+from latticework.plan.code import encode_code
+from latticework.plan.serialise import read_plan, write_plan
+from latticework.report.build import build_report
+from latticework.runtime.server import _listener
+from latticework.techniques import ALONE, UNPACKED
+
+RESIDUAL = 3
+MODEL = CostModel.load()
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return bootstrap_chain(replace(BOOTSTRAP_SETS["T11"], name="small"))
+
+
+def refresh(v, *values, line=1, **attrs):
+    v.builder.loc = Loc("model.py", line, f"line {line}")
+    attrs = {"target": RESIDUAL, "exponent": 0, "iterations": 1} | attrs
+    return list(v.builder.create("vec.bootstrap", list(values), attrs).results)
+
+
+def three_of_two_kinds():
+    """x y^2, y by two real bootstraps to the top and one pair to a low level."""
+    v = Vectors(2)
+    x, y = v.x
+    for line in (1, 2):
+        (x,) = refresh(v, x, line=line)
+        x = v.op("mul", x, y)
+    return v.done(*refresh(v, x, y, line=3, target=1))
+
+
+def both(module, chain):
+    """Its plan with bootstraps shared, and with all of them in line."""
+    return [plan_of(module, chain, residual=RESIDUAL, techniques=ways) for ways in (UNPACKED, ALONE)]
+
+
+@pytest.fixture(scope="module")
+def pair(chain):
+    return both(three_of_two_kinds(), chain)
+
+
+def test_two_bootstraps_of_one_kind_cost_one_expansion(chain):
+    """Counted in instructions and blocks; another one of the kind is a call."""
+    sizes = {}
+    for number in (1, 2, 3, 7):
+        v = Vectors(2)
+        x, y = v.x
+        for _ in range(number):
+            x = v.op("mul", refresh(v, x)[0], y)
+        shared, alone = both(v.done(x), chain)
+        sizes[number] = len(shared.blocks[0].code), len(shared.blocks[1].code), len(alone.blocks[0].code)
+        assert len(shared.blocks) == 2 and len(alone.blocks) == 1
+        assert [i.op for i in shared.blocks[0].code].count("call") == number
+        bytes_ = [len(write_plan(plan)) for plan in (shared, alone)]
+        assert number == 1 or bytes_[0] < bytes_[1]
+    bodies, blocks, inline = zip(*sizes.values(), strict=True)
+    assert len(set(blocks)) == 1 and bodies[1] - bodies[0] == bodies[2] - bodies[1] < 10
+    assert inline[1] - inline[0] > 100
+
+
+def test_a_plan_knows_its_bootstraps(chain, pair):
+    shared, alone = pair
+    found = bootstraps_of(shared, chain)
+    assert [(b.target, b.real, b.iterations, b.count, b.slots) for b in found.values()] == [
+        (RESIDUAL, True, 1, 1, SLOTS), (1, False, 1, 1, SLOTS)
+    ]  # fmt: skip
+    assert {b.start.level for b in found.values()} == {chain.floor}
+    assert alone.bootstraps == () and bootstraps_of(alone, chain) == {}
+    assert [k for k in shared.keys] == [k for k in alone.keys]
+    again = read_plan(write_plan(shared))
+    assert (again.bootstraps, again.blocks) == (shared.bootstraps, shared.blocks)
+    assert [use.count for use in shared.client.manifest.uses] >= [1] * len(shared.keys)
+
+
+def differing(**changes):
+    """Two bootstraps, of which one differs from what is usual."""
+    counts = changes.pop("counts", [1, 1])
+    v = Vectors(2, counts=counts)
+    (x,), (y,) = refresh(v, v.x[0]), refresh(v, v.x[1], **changes)
+    return v.done(x, y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "blocks"),
+    [({}, 1), ({"target": 2}, 2), ({"exponent": 1}, 2), ({"iterations": 2}, 2), ({"counts": [1, 2]}, 2)],
+    ids=str,
+)
+def test_what_makes_a_kind(chain, changes, blocks):
+    plan = plan_of(differing(**changes), chain, residual=RESIDUAL)
+    assert len(plan.bootstraps) == blocks
+    x, y = (np.linspace(-1, 1, s.pack.count * SLOTS).reshape(s.shape) for s in plan.client.secret_inputs)
+    for made, wanted in zip(simulate(plan, [x, y]), (x, y), strict=True):
+        np.testing.assert_allclose(made, wanted, atol=2.0**-19)
+
+
+# -- encrypted ---------------------------------------------------------------------------------
+
+
+def looped():
+    """x y^n, bootstrapped in each of n turns, and once before and after them, to two levels."""
+    v = Vectors(2, trips=True)
+    x, y = v.x
+    start = refresh(v, x, line=1)
+    (z,) = v.loop(lambda _, z: refresh(v, v.op("mul", z, y), line=2), start, v.n, at_most=5)
+    return v.done(*refresh(v, z, line=3, target=1))
+
+
+@pytest.fixture(scope="module")
+def deployed(pair):
+    """Bootstraps in line, with keys."""
+    return Deployed(pair[1], backend="cpu")
+
+
+@pytest.fixture(scope="module")
+def given(deployed):
+    """x and y, and them encrypted."""
+    x, y = np.random.default_rng(2).uniform(-1, 1, (2, SLOTS))
+    return (x, y), deployed.encrypt([x[None], y[None]])
+
+
+def elsewhere(deployed, plan, ciphertexts, backend="cpu", threads=1, key_file=None):
+    """(executor, inputs, keys, context) of another plan with the same keys, in a context of its own."""
+    context = _core.Context(core_parameters(plan.chain), backend, threads)
+    if key_file is None:
+        keys = _core.load_evaluation_keys(_core.save_evaluation_keys(None, deployed.keys), context)
+    else:
+        _core.save_evaluation_keys(key_file, deployed.keys)
+        keys = _core.MappedKeys(key_file, context, 0)
+    code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
+
+    def constants(number, product=None):
+        return slot_vectors(plan.constants[number], plan.sources, product)
+
+    inputs = [_core.load_ciphertexts(to_bytes(*array), context)[0] for array in ciphertexts]
+    return _core.Executor(context, code, keys, constants), inputs, keys, context
+
+
+def test_ciphertexts_are_bit_for_bit_those_of_bootstraps_in_line(pair, deployed, given):
+    """Under the same keys, on one thread and on two, on both backends."""
+    (x, y), ciphertexts = given
+    expected = deployed.executor.run(list(ciphertexts))
+    for made, wanted in zip(expected, (x * y**2, y), strict=True):
+        np.testing.assert_allclose(np.real(deployed.decryptor.decrypt(made)), wanted, atol=2.0**-17)
+    for place in (("cpu", 1), ("cpu", 2), ("ref", 2)):
+        executor, inputs, *_ = elsewhere(deployed, pair[0], ciphertexts, *place)
+        assert to_bytes(*executor.run(inputs)) == to_bytes(*expected), place
+
+
+def test_progress_advances_in_called_blocks(pair, deployed, given):
+    """A step for each instruction of the body and of the blocks that it calls, never back, up to the last."""
+    executor, inputs, *_ = elsewhere(deployed, pair[0], given[1])
+    seen = []
+    executor.run(inputs, _listener(pair[0], seen.append, 1, 2))
+    body, *called = [len(block.code) - 1 for block in pair[0].blocks]
+    steps = body + 2 * called[0] + called[1]
+    assert [(event.done, event.total) for event in seen] == [(steps + 1 + i, 2 * steps) for i in range(steps)]
+
+
+def test_two_calls_pin_no_more_keys_than_one(pair, deployed, given, tmp_path):
+    """Read from a file with no room to keep any: what is held when a call is done, and the most at any time."""
+    peaks, held = [], []
+    for plan in pair:
+        executor, inputs, keys, _ = elsewhere(deployed, plan, given[1], key_file=tmp_path / "keys.lwkeys")
+        executor.run(
+            inputs, lambda op, *_, keys=keys: held.append(keys.traffic["resident_bytes"]) if op == "call" else 0
+        )
+        peaks.append(keys.traffic["peak_bytes"])
+    relinearization = max(size for size, key in zip(pair[0].client.manifest.bytes_resident, pair[0].keys, strict=True)
+                          if key.kind == "relin")  # fmt: skip
+    assert held[0] == held[2] == 0 <= held[1] < relinearization, "two products stand around the second call"
+    assert peaks[0] < 0.8 * peaks[1]
+
+
+def test_a_loop_with_a_run_time_trip_count_calls_what_stands_around_it(chain):
+    plans = both(looped(), chain)
+    assert len(plans[0].bootstraps) == 2 and len(plans[0].blocks) == 4
+    server = Deployed(plans[0])
+    random = np.random.default_rng(3)
+    x, y = random.uniform(-1, 1, (2, SLOTS))
+    for trips in (0, 2):
+        (found,) = server.run([*server.encrypt([x[None], y[None]]), trips])
+        np.testing.assert_allclose(found[0], x * y**trips, atol=2.0**-16)
+        simulated = [simulate(plan, [x, y, trips])[0] for plan in plans]
+        np.testing.assert_array_equal(*simulated)
+
+
+# -- what plans are asked ------------------------------------------------------------------------
+
+
+def test_what_a_call_spends_is_booked_on_its_line(pair):
+    """Times, counts and lines are those of bootstraps in line, but that keys and constants are named in each."""
+    costs = [estimate(plan, MODEL) for plan in pair]
+    lines = []
+    for plan, cost in zip(pair, costs, strict=True):
+        booked = {plan.locations[at].line: seconds for at, seconds in cost.by_location.items() if seconds > 0}
+        assert set(booked) == {1, 2, 3}
+        lines.append(booked)
+    warm = [cost.warm_seconds for cost in costs]
+    assert warm[0] == pytest.approx(warm[1], rel=1e-9)
+    assert sum(lines[0].values()) == pytest.approx(sum(lines[1].values()), rel=1e-9)
+    counts = [replace(cost.counts, bootstraps=0) for cost in costs]
+    assert counts[0] == counts[1] and costs[0].counts.bootstraps == 3
+    assert costs[0].key_uses == costs[1].key_uses and costs[0].units == pytest.approx(costs[1].units)
+    assert [u.count for u in pair[0].client.manifest.uses] == [u.count for u in pair[1].client.manifest.uses]
+    assert costs[0].memory.values <= costs[1].memory.values
+
+
+def test_a_called_block_counts_as_often_as_its_loop_turns(chain):
+    plan = plan_of(looped(), chain, residual=RESIDUAL)
+    counts = [estimate(plan, MODEL, {"n": n}).counts for n in (0, 1, 4)]
+    assert [c.bootstraps for c in counts] == [2, 3, 6]
+    assert counts[2].rotations - counts[1].rotations == 3 * (counts[1].rotations - counts[0].rotations) > 0
+
+
+def test_peak_memory_is_that_of_a_run(pair, deployed, given):
+    """What the caller holds and what the called block adds, as the core measures it, in line and called."""
+    ratios = []
+    for plan in pair:
+        executor, inputs, _, context = elsewhere(deployed, plan, given[1])
+        executor.run(list(inputs))
+        before = context.live_bytes
+        context.reset_peak()
+        executor.run(list(inputs))
+        held = sum(c.num_bytes for array in inputs for c in array)
+        ratios.append(estimate(plan, MODEL).memory.values / (context.peak_bytes - before + held))
+    assert ratios == pytest.approx([1.0, 1.0], abs=0.3)
+
+
+def test_reports_name_lines_and_count_bootstraps(pair):
+    report = build_report(pair[0], MODEL)
+    assert "bootstraps, by all of these" in report.text()
+    assert {moment.lines for moment in report.execution.timeline} <= {
+        ((f"model.py:{n}", f"line {n}"),) for n in (1, 2, 3)
+    }  # fmt: skip
+    assert "<svg" in report.html()
+
+
+class OneStep(Domain):
+    """Simulates nothing: a bootstrap is the identity, everything else a count."""
+
+    def __init__(self, plan):
+        self.bootstraps = bootstraps_of(plan, plan.chain)
+        self.seen, self.entered = [], 0
+
+    def step(self, site, operands):
+        self.seen.append(site.record.name)
+        return [operands[0] if operands else None] * len(site.use.results)
+
+    def call(self, site, operands, follow):
+        self.entered += site.instruction.immediate[0] not in self.bootstraps
+        return [("refreshed", *operands)] if not self.entered else follow()
+
+
+def test_a_domain_may_take_a_bootstrap_for_one_step(chain, pair):
+    domain = OneStep(pair[0])
+    found = Walk(pair[0], chain, domain).run(0, ["x", "y"])
+    assert domain.entered == 0 and "mod_raise" not in domain.seen
+    assert all("refreshed" in str(value) for value in found)
+
+
+def test_faults_inside_a_called_block_name_the_line_of_the_call(pair):
+    with pytest.raises(RangeError, match="model.py:1: a value here reaches"):
+        simulate(pair[0], [np.full(SLOTS, 1e9), np.ones(SLOTS)])
+    with pytest.raises(UnsupportedError, match="model.py:1"):
+        predict(pair[0], [Magnitude(1.0, 1.0)] * 2)
+
+
+# -- files and the IR ----------------------------------------------------------------------------
+
+
+BAD_RECORDS = {
+    "out of range": ((9, True, 1), "block 9 is no bootstrap"),
+    "the body": ((0, True, 1), "block 0 is no bootstrap"),
+    "iterations": ((1, True, 3), "block 1 is no bootstrap of 3 iterations"),
+    "not called": ((3, True, 1), "block 3 is no bootstrap|no call leads to a bootstrap in block 3"),
+}
+
+
+@pytest.mark.parametrize(("record", "message"), BAD_RECORDS.values(), ids=BAD_RECORDS)
+def test_a_block_that_is_no_bootstrap_is_refused(chain, record, message):
+    plan = plan_of(looped(), chain, residual=RESIDUAL)
+    with pytest.raises(FormatError, match=message):
+        read_plan(write_plan(replace(plan, bootstraps=(BootstrapBlock(*record),))))
+    with pytest.raises(FormatError, match="said to be a bootstrap twice"):
+        read_plan(write_plan(replace(plan, bootstraps=plan.bootstraps * 2)))
+
+
+def test_modules_with_procedures_are_printed_copied_and_interpreted(chain):
+    module = expanded(three_of_two_kinds(), chain, RESIDUAL)
+    verify(module)
+    text = print_module(module)
+    assert text.count("procedure.define") == 2 and text.count("procedure.call") == 3
+    for same in (parse_module(text, sources=module.sources), module.clone()):
+        verify(same)
+        assert print_module(same) == text
+    x, y = np.random.default_rng(4).uniform(-1, 1, (2, SLOTS))
+    for made, wanted in zip(interpret(module, [x, y]), (x * y**2, y), strict=True):
+        np.testing.assert_allclose(np.real(made), wanted, atol=2.0**-19)

@@ -1,0 +1,22 @@
+"""Where bootstraps stand: the abstract problem, our placer, and two others as baselines."""
+
+from latticework.levels.placement.dacapo import place_by_points
+from latticework.levels.placement.layers import place_by_layers
+from latticework.levels.placement.place import place
+from latticework.levels.placement.problem import OUTPUT, OpPrices, Placement, Problem, Refresh, ValuePrices, spending
+from latticework.levels.placement.schedule import Step, schedule
+
+__all__ = [
+    "OUTPUT",
+    "OpPrices",
+    "Placement",
+    "Problem",
+    "Refresh",
+    "Step",
+    "ValuePrices",
+    "place",
+    "place_by_layers",
+    "place_by_points",
+    "schedule",
+    "spending",
+]

@@ -1,0 +1,173 @@
+"""The placer: the best bootstraps that a bounded search finds, and a proven bound on how much better any could be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from latticework.levels.placement.order import visiting_orders
+from latticework.levels.placement.pairs import Partners
+from latticework.levels.placement.problem import EVERY, OUTPUT, Placement, Problem, Refresh, check, evaluate
+from latticework.levels.placement.schedule import schedule
+from latticework.levels.placement.search import Floats, Found, Search, dearest_path
+
+FIRST_STATES, STATES = 64, 1024
+MOST_MOVES_BY_OPS = 100_000  # operations looked at while single refreshes are moved
+TOLERANCE = 1e-9  # seconds
+
+
+def place(problem: Problem, states: int = STATES) -> Placement:
+    """The cheapest refreshes found.
+
+    states  most of them that the search keeps: more find better placements, and prove more, in more time
+    raises  LevelError if no placement is possible
+    """
+    check(problem)
+    return _Placer(problem, states).run()
+
+
+class _Placer:
+    def __init__(self, problem: Problem, states: int) -> None:
+        self.problem, self.states = problem, states
+        self.partners = Partners(problem)
+        self.orders = visiting_orders(problem)
+        self.alone = refresh_tables(problem)
+        everything = self._matched(dict.fromkeys(problem.refreshable, EVERY))
+        assert everything is not None, "a problem without a placement passed its check"
+        self.best = everything
+
+    def run(self) -> Placement:
+        bound = dearest_path(self.problem, self.alone)
+        for each in self._attempts():
+            bound = max(bound, each)
+            if self.best.seconds <= bound + TOLERANCE:
+                break
+        return _bypassed(self.problem, replace(self.best, bound=min(bound, self.best.seconds)))
+
+    def _attempts(self) -> Iterator[float]:
+        """One search after another; each says what it proved that any placement takes at least."""
+        few = min(FIRST_STATES, self.states)
+        if not self.partners.exist:
+            for states in (few, self.states):
+                found = self._search(self.alone, self.orders[0], states)
+                self._take(found)
+                yield found.bound
+            return
+        halved = refresh_tables(self.problem, halved=True)
+        for order in self.orders:
+            for paired in (True, False):
+                found = self._search(self.alone if paired else halved, order, few, paired=paired)
+                self._take(found)
+                self._move(found.refreshed)
+                yield 0.0 if paired else found.bound
+        for order in self.orders:
+            self._take(self._search(self.alone, order, self.states, paired=True, limit=self.best.seconds))
+        self._move(self.best.refreshes)
+        yield self._search(halved, self.orders[0], self.states, limit=self.best.seconds).bound
+
+    def _search(
+        self, alone: list[Floats | None], order: list[int], states: int, *, paired: bool = False, limit: float = np.inf
+    ) -> Found:
+        return Search(self.problem, order, alone, paired=paired, states=states, limit=limit).run()
+
+    def _take(self, found: Found) -> None:
+        """Keep what was found if it is better."""
+        if found.seconds is not None:
+            self._keep(evaluate(self.problem, found.refreshed, found.pairs))
+            self._keep(self._matched(dict.fromkeys(found.refreshed, EVERY)))
+
+    def _keep(self, made: Placement | None) -> bool:
+        """Keep a placement if it is better than the best; whether it is."""
+        if made is None or made.seconds >= self.best.seconds - TOLERANCE:
+            return False
+        self.best = made
+        return True
+
+    def _matched(self, refreshed: Mapping[int, frozenset[int]]) -> Placement | None:
+        """Refreshes with the pairs that save most."""
+        made = evaluate(self.problem, refreshed)
+        if made is None or not self.partners.exist:
+            return made
+        targets = {v: refresh.target for v, refresh in made.refreshes.items()}
+        return evaluate(self.problem, refreshed, self.partners.matched(targets))
+
+    # -- one refresh at a time -----------------------------------------------------------------
+
+    def _move(self, refreshed: Iterable[int]) -> None:
+        """Add, leave out or move single refreshes, or refresh one more with another, as long as that is better."""
+        left = MOST_MOVES_BY_OPS // max(len(self.problem.ops), 1)
+        current = self._matched(dict.fromkeys(refreshed, EVERY))
+        while current is not None and left > 0:
+            better = None
+            for made in self._neighbours(current):
+                left -= 1
+                if made is not None and made.seconds < current.seconds - TOLERANCE:
+                    better = made
+                if better is not None or left <= 0:
+                    break
+            self._keep(current)
+            current = better
+
+    def _neighbours(self, current: Placement) -> Iterator[Placement | None]:
+        """Placements that differ little from one."""
+        problem, refreshed = self.problem, frozenset(current.refreshes)
+        able = set(problem.refreshable)
+        for value in sorted(refreshed):
+            yield self._matched(dict.fromkeys(refreshed - {value}, EVERY))
+            maker = problem.makers[value]
+            near = set(() if maker is None else problem.ops[maker].operands)
+            for reader in problem.readers[value]:
+                if reader != OUTPUT:
+                    near.update(problem.ops[reader].results)
+            for other in sorted(near & able - refreshed):
+                yield self._matched(dict.fromkeys(refreshed - {value} | {other}, EVERY))
+        for value in sorted(able - refreshed):
+            yield self._matched(dict.fromkeys([*refreshed, value], EVERY))
+        yield from self._joined(current)
+
+    def _joined(self, current: Placement) -> Iterator[Placement | None]:
+        """One more pair, of which one value is made from the other as it was."""
+        values = self.problem.values
+        bypassing = {v: refresh.bypassing for v, refresh in current.refreshes.items()}
+        together = {v for pair in current.pairs for v in pair}
+        for a in sorted(bypassing.keys() - together):
+            for b in self.problem.refreshable if values[a].shared is not None else ():
+                if values[a].kind != values[b].kind or self.partners.are_independent(a, b) or b in {a, *together}:
+                    continue
+                early, late = (a, b) if self.partners.is_made_from(b, a) else (b, a)
+                ways = self.partners.readers_on_the_way(early, late)
+                refreshed = {b: EVERY} | bypassing
+                refreshed[early] |= ways
+                pairs = [*current.pairs, (early, late)]
+                if schedule(self.problem, refreshed, pairs) is not None:
+                    yield evaluate(self.problem, refreshed, pairs)
+
+
+def refresh_tables(problem: Problem, *, halved: bool = False) -> list[Floats | None]:
+    """Seconds of refreshing each value by itself, by target.
+
+    halved  the least that a value can add, as one of two
+    """
+    found: list[Floats | None] = []
+    for prices in problem.values:
+        if prices.alone is None:
+            found.append(None)
+            continue
+        seconds = np.array(prices.alone, dtype=np.float64)
+        if halved and prices.shared is not None:
+            seconds = np.minimum(seconds, np.asarray(prices.shared) / 2)
+        seconds[0] = 0.0
+        found.append(seconds)
+    return found
+
+
+def _bypassed(problem: Problem, placement: Placement) -> Placement:
+    """Readers that need no level read what was made: the same levels, and less noise."""
+    entered = [op.enters[max((placement.needs[v] for v in op.results), default=0)] for op in problem.ops]
+    refreshes = {}
+    for value, refresh in placement.refreshes.items():
+        level = {r: problem.wanted[value] if r == OUTPUT else entered[r] for r in problem.readers[value]}
+        refreshes[value] = Refresh(refresh.target, refresh.bypassing | {r for r in level if level[r] == 0})
+    return replace(placement, refreshes=refreshes)

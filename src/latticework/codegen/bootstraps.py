@@ -1,9 +1,11 @@
-"""Bootstraps as plans, and what they are predicted to do: precision and failure probability."""
+"""Bootstraps as plans, and what they are predicted to do: precision, noise and failure probability."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log2
+from functools import lru_cache
+from math import log2, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +13,15 @@ import numpy.typing as npt
 from latticework.analysis.simulate import simulate_slots
 from latticework.codegen.bare_plan import bare_plan
 from latticework.expand.bootstrap import bootstrap_module
-from latticework.params import ModulusChain
+from latticework.params import BootstrapSet, ModulusChain, bootstrap_chain
 from latticework.params.bootstrap import failure_log2
+from latticework.params.bootstrap_noise import BootstrapNoise, BootstrapStep, bits, sine_series, stored_noise
+from latticework.params.noise import tail_deviations
 from latticework.plan.schema import Plan
+
+SIMULATED_SLOTS = 1 << 13  # at least: a deviation is then known to one per cent
+NARROW = 1 << 10  # slots of vectors that show what does not depend on the width
+COARSE = 2.0**12  # by which values are larger where the rounding of the first matrix is all that is seen
 
 
 @dataclass(frozen=True)
@@ -25,13 +33,18 @@ class Precision:
 
 
 def bootstrap_plan(
-    chain: ModulusChain, slots: int, target: int, *, real: bool = False, iterations: int = 1, start: int | None = None
+    chain: ModulusChain,
+    slots: int,
+    target: int,
+    *,
+    real: bool = False,
+    iterations: int = 1,
+    start: int | None = None,
+    finer: float = 1.0,
+    out: float = 1.0,
 ) -> Plan:
-    """The plan of one bootstrap: from level `start` (the floor, if not given) to `target` levels above the floor.
-
-    Its input and its output are slot vectors in [-1, 1], which no tensor describes.
-    """
-    module = bootstrap_module(chain, slots, target, real=real, iterations=iterations, start=start)
+    """The plan of one bootstrap, as of `bootstrap_module`: slot vectors in [-1, 1], which no tensor describes."""
+    module = bootstrap_module(chain, slots, target, real=real, iterations=iterations, start=start, finer=finer, out=out)
     return bare_plan("bootstrap", module, chain)
 
 
@@ -68,3 +81,69 @@ def predict_precision(
 def failure_probability_log2(chain: ModulusChain, *, slots: int | None = None, real: bool = False) -> float:
     """log2 of the probability that a bootstrap gives a wrong slot: see `failure_log2`."""
     return failure_log2(chain, (slots or chain.slots) * (1 if real else 2))
+
+
+@lru_cache(maxsize=16)
+def noise_of(chain: ModulusChain) -> BootstrapNoise:
+    """What bootstraps with a chain leave: known for the sets that are shipped, measured once for others."""
+    return stored_noise(chain) or measure_noise(chain)
+
+
+def measure_noise(chain: ModulusChain) -> BootstrapNoise:
+    """The model of a bootstrap as one step, by simulating the circuit; some three seconds at N = 2^16.
+
+    The target is the lowest, which is the cheapest: none of the numbers depends on it.
+    """
+
+    def squared(slots: int, size: float = 0.0, **kind: Any) -> float:
+        """Of the noise, for vectors whose slots are all of this size."""
+        draws = range(max(1, SIMULATED_SLOTS // slots))
+        errors = [bootstrap_error(chain, np.full(slots, size + 0j), seed=seed, **kind) for seed in draws]
+        return float(np.mean(np.square(errors)))
+
+    slots, narrow = chain.slots, min(NARROW, chain.slots // 8)
+    wide, less = squared(slots), squared(narrow)
+    rounding = max(wide - less, 0.0) / (slots - narrow)
+    fixed = less - narrow * rounding
+    coarse = squared(slots, 1.0, finer=COARSE, out=COARSE) / COARSE**2
+    return BootstrapNoise(
+        fixed=sqrt(fixed),
+        rounding=sqrt(rounding),
+        halved=sqrt(max(rounding, (squared(slots, out=0.5) - fixed) / slots)),
+        second=sqrt(squared(slots, iterations=2) / slots),
+        weights=sqrt(coarse / slots),
+    )
+
+
+def bootstrap_error(
+    chain: ModulusChain, x: npt.NDArray[np.complex128], *, real: bool = False, seed: int = 0, **kind: Any
+) -> npt.NDArray[np.float64]:
+    """By how much the parts of a simulated bootstrap of x differ from what its series makes of them.
+
+    kind  target, iterations, finer, out: as of `bootstrap_module`
+    """
+    plan = bootstrap_plan(chain, x.size, kind.pop("target", 1), real=real, **kind)
+    (y,) = simulate_slots(plan, [x], noise=np.random.default_rng(seed))
+    assert chain.bootstrap is not None
+    parts = [(x.real, y.real)] if real else [(x.real, y.real), (x.imag, y.imag)]
+    is_bent = kind.get("iterations", 1) == 1
+    return np.concatenate([b - (sine_series(chain.bootstrap, a) if is_bent else a) for a, b in parts])
+
+
+def bits_of(
+    which: ModulusChain | BootstrapSet | str, *, iterations: int = 1, slots: int | None = None, vectors: int = 1
+) -> Precision:
+    """Precision that a bootstrap of slots in [-1, 1] leaves, by the model; it is the same for all targets, real or not.
+
+    worst_bits  of the largest part of an error, at the deviations that count as a bound, at the end of the interval
+    slots       length of the vectors, all of the ring if not given
+    vectors     real vectors that one bootstrap holds, 1 or 2
+    """
+    chain = which if isinstance(which, ModulusChain) else bootstrap_chain(which)
+    assert chain.bootstrap is not None
+    width, size = slots or chain.slots, sqrt(vectors)
+    step = BootstrapStep(chain.bootstrap, noise_of(chain), width, out=1 / vectors, iterations=iterations)
+    deviations = tail_deviations(chain.slots // width)
+    deviation, bias = step.error(1.0, size, deviations)
+    rms = float(np.hypot(deviation, bias - step.error(0.0, 0.0, deviations)[1]))
+    return Precision(bits(rms), bits(deviations * deviation + bias))

@@ -24,28 +24,36 @@ from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import LinearMap
 from latticework.params import ModulusChain
 from latticework.params.bootstrap import raised_scale
+from latticework.params.bootstrap_noise import RESIDUAL_BITS
 from latticework.params.chain import BootstrapCircuit
-
-_RESIDUAL_BITS = 30  # of the integers by which input and first result are multiplied before they are subtracted
 
 
 def bootstrap_module(
-    chain: ModulusChain, slots: int, target: int, *, real: bool = False, iterations: int = 1, start: int | None = None
+    chain: ModulusChain,
+    slots: int,
+    target: int,
+    *,
+    real: bool = False,
+    iterations: int = 1,
+    start: int | None = None,
+    finer: float = 1.0,
+    out: float = 1.0,
 ) -> Module:
     """A module of one bootstrap, from level `start` (default: the floor) to `target` levels above the floor.
 
-    Its input "x" and output "y" are vectors of `slots` slots in [-1, 1]; it is ready to be expanded.
+    Its input "x" and output "y" are vectors of `slots` slots in [-1, 1], at so many times the scales of their levels
+    (`finer` and `out`); it is ready to be expanded.
     """
     start = chain.floor if start is None else start
     module = Module(input_names=["x"], outputs=["y"])
     scales = chain.main.scales
-    x = module.body.add_arg(CipherType("ckks", 1, slots, Level(0, start), scales[start]))
+    x = module.body.add_arg(CipherType("ckks", 1, slots, Level(0, start), scales[start] * finer))
     level = chain.floor + target
     if chain.bootstrap is None or not 1 <= target <= chain.main.top - chain.floor:
         raise LevelError(f"bootstrap: these parameters reach targets 1 to {chain.main.top - chain.floor}, not {target}")
     builder = Builder(module.body)
     y = builder.build(
-        "ckks.bootstrap", [x], level=Level(0, level), scale=scales[level], real=real, iterations=iterations
+        "ckks.bootstrap", [x], level=Level(0, level), scale=scales[level] * out, real=real, iterations=iterations
     )
     builder.create("loop.yield", [y])
     return module
@@ -81,7 +89,7 @@ def at_floor(p: Primitives, x: Value, level: int) -> Value:
 
 def _residual(p: Primitives, x: Value, bootstrapped: Value, gain: float) -> Value:
     """(x - bootstrapped) * gain at x's level: exact integers, since the two scales differ slightly."""
-    wide = cipher(x).scale * 2.0**_RESIDUAL_BITS
+    wide = cipher(x).scale * 2.0**RESIDUAL_BITS
     again = p.drop(bootstrapped, cipher(x).level.index)
     difference = p.builder.build("rlwe.sub", [p.raise_scale(x, wide), p.raise_scale(again, wide)])
     return p.relabel(difference, wide / gain)

@@ -1,0 +1,161 @@
+"""What a bootstrap does to the slots of a vector, as one step: the identity, a little bent, plus noise.
+
+Each real or imaginary part x, within [-1, 1] where it should be, becomes `sine_series(x)` plus noise. The series is
+the same for all bootstraps of a set: it is off by (2 pi / R)^4 x^5 / 30 and less, so an input that overshoots costs
+bits, and is a bias, not noise. The noise depends neither on the data nor on the target, nor on whether slots are real,
+but on the width of the vector: what divisions round grows with the square root of it. What does not grow are the
+roundings while slots are coefficients, and what the exponential's series leaves at the integers that raising adds,
+which are drawn. Only what the rounding of the first matrix adds depends on the data: it matters where values of up to
+2^k are read as so many times smaller, for that matrix then has k bits less.
+
+The numbers come from simulations of the whole circuit (`codegen.bootstraps.measure_noise`), those of the sets that are
+shipped from a file (`tools/measure_bootstrap_noise.py` writes it).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from math import hypot, inf, log2, pi, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.params.chain import BootstrapCircuit, ModulusChain
+from latticework.params.fingerprint import fingerprint
+
+MARGIN = 1.1  # over what was measured: deviations are then known to hold for other widths, targets and data
+RESIDUAL_BITS = 30  # of the integers by which input and first result are multiplied before they are subtracted
+Parts = npt.NDArray[np.float64]
+Noise = Callable[[Parts, float], Parts]  # parts with noise of a deviation on top
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapNoise:
+    """Deviations of a real or imaginary part that is read as one in [-1, 1], after bootstraps with one chain.
+
+    fixed     whatever the width
+    rounding  by each square root of the number of slots, where the result has the scale of its level
+    halved    the same where it has half of it, as results have that hold two vectors
+    second    the same after two iterations, where the result has the scale of its level
+    weights   what the rounding of the first matrix adds, for slots of magnitude 1 at the scale of their level
+    """
+
+    fixed: float
+    rounding: float
+    halved: float
+    second: float
+    weights: float
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapStep:
+    """One bootstrap of a vector.
+
+    slots       length of the vector
+    finer       scale of what goes in over that of its level: 2^k for values up to 2^k that are read as so much smaller
+    out         the same of what comes out
+    iterations  2: the error of the first is bootstrapped too
+    """
+
+    circuit: BootstrapCircuit
+    noise: BootstrapNoise
+    slots: int
+    finer: float = 1.0
+    out: float = 1.0
+    iterations: int = 1
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise that does not depend on the data."""
+        if self.iterations == 1:
+            return self._first
+        by_scale = MARGIN * self.noise.second * sqrt(self.slots) / self.out
+        return max(by_scale, self._first / self._gain)
+
+    def error(self, part: float, size: float, deviations: float) -> tuple[float, float]:
+        """Deviation of the noise, and a bound on what is off without chance; (inf, inf) where nothing is known.
+
+        part        largest magnitude of a real or imaginary part that goes in, with its own noise
+        size        largest magnitude of a slot that goes in
+        deviations  of noise that count as its bound
+        """
+        if part > most_taken(self.circuit):
+            return inf, inf
+        off = series_bound(self.circuit, part) + deviations * self._of_weights(size)
+        if self.iterations == 1:
+            return self.deviation, off
+        left = self._gain * (off + deviations * self._first + part * 2.0**-RESIDUAL_BITS)
+        if left > most_taken(self.circuit):
+            return inf, inf
+        again = series_bound(self.circuit, left) + deviations * self._of_weights(sqrt(2.0) * left)
+        return self.deviation, again / self._gain + part * 2.0**-RESIDUAL_BITS
+
+    def value(self, x: Parts, size: float, noisy: Noise) -> Parts:
+        """What becomes of parts.
+
+        size   largest magnitude of a slot
+        noisy  adds noise of a deviation
+        """
+        first = noisy(sine_series(self.circuit, x), hypot(self._first, self._of_weights(size)))
+        if self.iterations == 1:
+            return first
+        left = self._gain * (x - first)
+        again = sine_series(self.circuit, left) / self._gain
+        largest = float(np.max(np.abs(left), initial=0.0))
+        return noisy(first + again, hypot(self.deviation, self._of_weights(largest) / self._gain))
+
+    @property
+    def _gain(self) -> float:
+        return 2.0**self.circuit.gain_bits
+
+    @property
+    def _first(self) -> float:
+        """Deviation of a first iteration; of a result at a larger scale it is a little less."""
+        noise = self.noise
+        rounding = noise.rounding if self.out >= 1.0 else noise.halved * max(1.0, 0.5 / self.out)
+        return MARGIN * hypot(noise.fixed, rounding * sqrt(self.slots))
+
+    def _of_weights(self, size: float) -> float:
+        return MARGIN * self.noise.weights * sqrt(self.slots) * self.finer * size
+
+
+def sine_series(circuit: BootstrapCircuit, x: Parts) -> Parts:
+    """R / 2 pi (8 sin - sin 2)(2 pi x / R) / 6: what takes the place of x."""
+    turn = 2 * pi / circuit.ratio
+    bent: Parts = (8 * np.sin(turn * x) - np.sin(2 * turn * x)) / (6 * turn)
+    return bent
+
+
+def series_bound(circuit: BootstrapCircuit, part: float) -> float:
+    """How far the series is off at most for parts up to this one, itself at most `most_taken`.
+
+    Of t - t^5 / 30 + t^7 / 252 - ... each term is below the one before it while t <= 1.
+    """
+    return (2 * pi / circuit.ratio) ** 4 * part**5 / 30
+
+
+def most_taken(circuit: BootstrapCircuit) -> float:
+    """The largest part for which anything is said: 1 as an argument of the sine."""
+    return circuit.ratio / (2 * pi)
+
+
+@lru_cache(maxsize=1)
+def _stored() -> Mapping[str, BootstrapNoise]:
+    text = files(__package__).joinpath("bootstrap_noise.json").read_text(encoding="utf-8")
+    rows = json.loads(text)["sets"].values()
+    return {row.pop("parameters"): BootstrapNoise(**row) for row in rows}
+
+
+@lru_cache(maxsize=16)
+def stored_noise(chain: ModulusChain) -> BootstrapNoise | None:
+    """The noise of a chain that is shipped; None for others."""
+    return _stored().get(fingerprint(chain).hex()) if chain.bootstrap is not None else None
+
+
+def bits(error: float) -> float:
+    """-log2 of an error."""
+    return -log2(error) if error else inf

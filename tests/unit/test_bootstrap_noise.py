@@ -1,0 +1,165 @@
+"""A bootstrap as one step, held to simulations of its whole circuit."""
+
+from math import inf, log2, pi
+
+import numpy as np
+import pytest
+
+from latticework.analysis.simulate import simulate_slots
+from latticework.codegen.bootstraps import (
+    bits_of,
+    bootstrap_error,
+    bootstrap_plan,
+    measure_noise,
+    noise_of,
+    predict_precision,
+)
+from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
+from latticework.params.bootstrap_noise import (
+    BootstrapStep,
+    most_taken,
+    series_bound,
+    sine_series,
+    stored_noise,
+)
+from latticework.params.noise import tail_deviations
+
+
+def step_of(name, slots, **kind):
+    chain = bootstrap_chain(name)
+    return BootstrapStep(chain.bootstrap, noise_of(chain), slots, **kind)
+
+
+def slots_of(kind, n, rng, real):
+    i = 0 if real else 1j
+    if kind == "random":
+        return rng.uniform(-1, 1, n) + i * rng.uniform(-1, 1, n)
+    if kind == "ends":
+        return rng.choice([-1.0, 1.0], n) + i * rng.choice([-1.0, 1.0], n)
+    return np.full(n, (1 + i) if kind == "constant" else 0j)
+
+
+CASES = [
+    # set, slots, target, real, iterations, data
+    ("T11", 1024, 1, False, 1, "ends"),
+    ("T11", 1024, 3, True, 1, "random"),
+    ("T11", 128, 2, False, 2, "constant"),
+    ("T12L16", 2048, 16, False, 1, "nothing"),
+    ("T12L16", 2048, 5, False, 2, "ends"),
+    ("T12L16", 256, 9, True, 2, "random"),
+]
+
+
+@pytest.mark.parametrize(("name", "slots", "target", "real", "iterations", "data"), CASES)
+def test_noise_is_that_of_the_circuit_for_all_targets_widths_and_data(name, slots, target, real, iterations, data):
+    x = slots_of(data, slots, np.random.default_rng(1), real).astype(complex)
+    draws = [
+        bootstrap_error(bootstrap_chain(name), x, real=real, seed=seed, target=target, iterations=iterations)
+        for seed in range(2 + 512 // slots)
+    ]
+    found = np.sqrt(np.mean(np.square(draws)))
+    stated = step_of(name, slots, iterations=iterations).deviation
+    assert 0.8 * stated < found < stated
+
+
+@pytest.mark.parametrize("k", [4, 12])
+def test_values_read_as_smaller_lose_the_bits_of_the_first_matrix(k):
+    x = np.full(1024, 1 + 1j)
+    found = np.sqrt(np.mean(bootstrap_error(bootstrap_chain("T11"), x, finer=2.0**k, out=2.0**k) ** 2))
+    step = step_of("T11", 1024, finer=2.0**k, out=2.0**k)
+    whole = np.hypot(step.deviation, step.error(1.0, 2**0.5, 1.0)[1] - step.error(1.0, 0.0, 1.0)[1])
+    assert 0.8 * whole < found < whole
+    if k == 12:  # which is nearly all that is lost
+        assert log2(whole / step.deviation) > 5
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_two_real_vectors_to_a_bootstrap_have_a_coarser_result(iterations):
+    x = slots_of("random", 1024, np.random.default_rng(2), False)
+    errors = [bootstrap_error(bootstrap_chain("T11"), x, seed=s, out=0.5, iterations=iterations) for s in range(2)]
+    step = step_of("T11", 1024, out=0.5, iterations=iterations)
+    assert 0.8 * step.deviation < np.sqrt(np.mean(np.square(errors))) < step.deviation
+
+
+@pytest.mark.parametrize("name", ["T11", "B"])
+def test_the_series_is_off_by_no_more_than_is_said_and_by_nearly_as_much(name):
+    circuit = bootstrap_chain(name).bootstrap
+    for part in (0.5, 1.0, 2.0, 0.99 * most_taken(circuit)):
+        x = np.linspace(-part, part, 10001)
+        off = np.max(np.abs(sine_series(circuit, x) - x))
+        rounding = 1e-14 * circuit.ratio
+        assert off <= series_bound(circuit, part) + rounding and off >= 0.8 * series_bound(circuit, part) - rounding
+    assert series_bound(circuit, 1.0) == pytest.approx((2 * pi / circuit.ratio) ** 4 / 30)
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+@pytest.mark.parametrize("part", [1.0, 1.5, 4.0])
+def test_the_bound_holds_beyond_the_interval_and_grows(part, iterations):
+    chain, deviations = bootstrap_chain("T11"), tail_deviations(1)
+    rng = np.random.default_rng(3)
+    x = rng.choice([-part, part], 1024) + 1j * rng.uniform(-part, part, 1024)
+    (y,) = simulate_slots(bootstrap_plan(chain, 1024, 1, iterations=iterations), [x], noise=rng)
+    deviation, bias = step_of("T11", 1024, iterations=iterations).error(part, 2**0.5 * part, deviations)
+    largest = np.max(np.abs([(y - x).real, (y - x).imag]))
+    assert largest <= deviations * deviation + bias
+    if part == 4.0:  # all of it is the series'
+        assert largest > 0.4 * bias
+
+
+def test_nothing_is_said_of_what_wraps_around():
+    step = step_of("T11", 1024)
+    assert step.error(1.01 * most_taken(step.circuit), 1.0, 6.0) == (inf, inf)
+    # The error of the first iteration, times 2^20, is more than the second one takes.
+    assert step_of("T11", 1024, iterations=2, finer=2.0**20).error(1.0, 1.0, 6.0) == (inf, inf)
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_a_simulated_step_has_the_errors_of_the_circuit(iterations):
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, 1 << 16)
+    step = step_of("T12L16", 2048, iterations=iterations)
+    y = step.value(x, 1.0, lambda value, deviation: value + deviation * rng.normal(size=value.shape))
+    expected = predict_precision(bootstrap_chain("T12L16"), 3, iterations=iterations).rms_bits
+    assert expected - 0.3 < -log2(np.sqrt(np.mean((y - x) ** 2))) < expected
+
+
+def test_bits_of_a_set_are_those_of_its_circuit():
+    for iterations in (1, 2):
+        stated = bits_of("T11", iterations=iterations)
+        found = predict_precision(bootstrap_chain("T11"), 2, iterations=iterations)
+        assert stated.rms_bits < found.rms_bits < stated.rms_bits + 0.8  # stated at the end of the interval
+        assert stated.worst_bits < found.worst_bits
+    assert bits_of("T11", vectors=2).rms_bits < bits_of("T11").rms_bits < bits_of("T11", slots=8).rms_bits
+    assert isinstance(BOOTSTRAP_SETS["A14"], BootstrapSet) and bits_of("A14").rms_bits == pytest.approx(24.4, abs=0.1)
+
+
+@pytest.mark.parametrize("name", BOOTSTRAP_SETS)
+def test_the_shipped_table_is_for_the_sets_as_they_are(name):
+    assert stored_noise(bootstrap_chain(name)) is not None, "run python tools/measure_bootstrap_noise.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOOTSTRAP_SETS)
+def test_the_shipped_table_is_what_the_circuit_has(name):
+    chain = bootstrap_chain(name)
+    stored, measured = stored_noise(chain), measure_noise(chain)
+    for field in ("fixed", "rounding", "halved", "second", "weights"):
+        assert getattr(stored, field) == pytest.approx(getattr(measured, field), rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOOTSTRAP_SETS)
+def test_every_set_keeps_within_its_model(name):
+    chain = bootstrap_chain(name)
+    top = chain.main.top - chain.floor
+    for slots, target, real, iterations, data in [
+        (chain.slots, top, False, 1, "random"), (chain.slots, top // 2, True, 1, "ends"),
+        (chain.slots // 8, 1, False, 1, "constant"), (chain.slots, top, False, 2, "nothing"),
+    ]:  # fmt: skip
+        x = slots_of(data, slots, np.random.default_rng(1), real).astype(complex)
+        draws = [
+            bootstrap_error(chain, x, real=real, seed=s, target=target, iterations=iterations)
+            for s in range(1 + 2048 // slots)
+        ]
+        found, stated = np.sqrt(np.mean(np.square(draws))), step_of(name, slots, iterations=iterations).deviation
+        assert 0.8 * stated < found < stated, (slots, target, real, iterations, data)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latticework import frontend as lw
-from latticework.errors import RangeError, ShapeError, TraceError
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
 
@@ -134,3 +134,73 @@ def test_tracing_ends_when_a_program_fails():
     with pytest.raises(KeyError, match="own"):
         lw.trace(fails)
     assert lw.for_loop(2, lambda i, a: a + 1, 0.0) == 2.0
+
+
+def nested(n):
+    @lw.program
+    def train(x: lw.Secret[2, 3], y: lw.Secret[()]):
+        def body(i, state):
+            w, (low, high) = state["w"], state["bounds"]
+            return {"bounds": [low + y, (high[0] - w[0], high[1])], "w": (w[0] * 0.5 + x, w[1] + 1.0)}
+
+        state = lw.for_loop(n, body, {"w": (x, np.zeros(3)), "bounds": [y, (np.ones((2, 3)), 2.0)]})
+        assert list(state) == ["w", "bounds"] and isinstance(state["w"], tuple) and isinstance(state["bounds"], list)
+        return state["w"][0], state["w"][1], state["bounds"][0], state["bounds"][1][0], state["bounds"][1][1]
+
+    return train
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_structures_are_carried_as_they_are(n):
+    module = agree(nested(n), {"x": X, "y": np.float64(0.25)})
+    (loop,) = loops(module)
+    names = [v.origin.name for v in loop.regions[0].block.args]
+    assert names == [
+        "i", "state['w'][0]", "state['w'][1]", "state['bounds'][0]", "state['bounds'][1][0]", "state['bounds'][1][1]",
+    ]  # fmt: skip
+
+
+def test_tuples_of_structures_are_arguments_of_the_body():
+    @lw.program
+    def both(x: lw.Secret[2, 3]):
+        ((w,), total), log = lw.for_loop(2, lambda i, p, log: (([p[0][0] * 0.5], p[1] + x), {"l": log["l"] - x}),
+                                         (([x], x), {"l": x}))  # fmt: skip
+        return w, total, log["l"]
+
+    agree(both, {"x": X})
+
+
+CHANGES = {
+    "a list becomes an array": (lambda i, s: {**s, "w": s["b"]}, TraceError, r"returns s\['w'\] as one array.*tuple of 2"),
+    "an array becomes a list": (lambda i, s: {**s, "b": [s["b"]]}, TraceError, r"s\['b'\] as a list of 1.*one array"),
+    "a tuple becomes a list": (lambda i, s: {**s, "w": list(s["w"])}, TraceError, r"s\['w'\] as a list of 2.*tuple of 2"),
+    "another length": (lambda i, s: {**s, "w": s["w"][:1]}, TraceError, r"s\['w'\] as a tuple of 1.*tuple of 2"),
+    "no dictionary": (lambda i, s: s["b"], TraceError, r"returns s as one array.*a dictionary of 'w', 'b'"),
+    "another key": (lambda i, s: {"w": s["w"], "c": s["b"]}, TraceError, r"without s\['b'\], with a new s\['c'\]"),
+    "another shape": (
+        lambda i, s: {**s, "w": (s["w"][0], s["w"][1][:1])}, ShapeError, r"array s\['w'\]\[1\] .*\(2, 3\).*\(1, 3\)"
+    ),
+    "another dtype": (
+        lambda i, s: {**s, "w": (s["w"][0], np.ones((2, 3)) * 1j)}, DtypeError, r"body returns s\['w'\]\[1\].*complex128"
+    ),
+    "None": (lambda i, s: {**s, "b": None}, DtypeError, r"body returns s\['b'\].*NoneType"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body, kind, message", CHANGES.values(), ids=CHANGES)
+def test_a_structure_that_changes_is_refused_by_its_leaf(body, kind, message):
+    @lw.program
+    def change(x: lw.Secret[2, 3]):
+        return lw.for_loop(2, body, {"w": (x, x), "b": x})["b"]
+
+    for attempt in (lambda: lw.trace(change), lambda: change(X)):
+        with pytest.raises(kind, match=message) as caught:
+            attempt()
+        assert caught.value.at.file == __file__ and caught.value.at.text.startswith("return lw.for_loop")
+
+
+def test_what_is_no_array_in_init_is_named():
+    with pytest.raises(DtypeError, match=r"for_loop: init s\['a'\]\[1\]: .*str"):
+        lw.for_loop(1, lambda i, s: s, {"a": [np.ones(2), "text"]})
+    with pytest.raises(TraceError, match="init holds no array"):
+        lw.for_loop(1, lambda i, s: s, {})

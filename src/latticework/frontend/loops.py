@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from latticework.dialects import loop
-from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
 from latticework.frontend.arrays import TracedArray
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
+from latticework.frontend.structures import leaves_like, leaves_of, rebuilt
 from latticework.frontend.tracing import FunctionTracer, current_tracer, user_line
 from latticework.ir.core import Block, Region, Value
 from latticework.ir.location import Loc, Origin
@@ -19,34 +20,37 @@ from latticework.ir.types import INDEX
 from latticework.ops import trivial
 from latticework.user.lines import definition_loc, user_loc
 
-Carried = TypeVar("Carried")  # an array, or a tuple of arrays
+Carried = TypeVar("Carried")  # an array, or a structure of arrays
 
 
 def for_loop(n: Any, body: Callable[..., Carried], init: Carried, *, at_most: int | None = None) -> Carried:
     """Repeat: carried = body(i, *carried) for i = 0 ... n-1, starting from init.
 
     n        number of iterations: an integer, or an Index known only at run time
-    body     takes the iteration number and the carried arrays, returns the carried arrays of the next iteration,
-             of the same shapes; compiled once, whatever n is
-    init     an array, then body returns an array; or a tuple of arrays, then body returns a tuple
+    body     takes the iteration number and what is carried, returns that for the next iteration, of the same
+             structure and shapes; compiled once, whatever n is
+    init     an array, or a list or dictionary of arrays, in any depth: then body(i, carried); or a tuple of such:
+             then body(i, *carried) returns a tuple. A list of Python's numbers is one array, as it is for NumPy
     at_most  promise that n is never larger, for a run-time n
-    returns  the carried arrays after the last iteration
+    returns  what is carried after the last iteration, in the structure of init
+    raises   TraceError, ShapeError naming the part of it, such as carried['w'][1], whose structure or shape changes
     """
     with user_line():
         tracer = current_tracer()
         single = not isinstance(init, tuple)
-        carried = init if isinstance(init, tuple) else (init,)
+        carried = cast(tuple[Any, ...], init) if isinstance(init, tuple) else (init,)
         if not carried:
             raise TraceError("for_loop: init is an empty tuple; carry at least one array")
         trips = n if isinstance(n, TracedIndex) else _count(n, at_most)
         _check_body(body, len(carried))
+        turn = _Turn(body, carried, single)
         if tracer is not None:
-            results = _trace(tracer, body, carried, single, (trips, at_most))
+            leaves = _trace(tracer, turn, trips, at_most)
         elif isinstance(trips, TracedIndex):
             raise TraceError("for_loop: n is an index of a program that is no longer traced; use the program's own")
         else:
-            results = _run(trips, body, tuple(plain_array(value) for value in carried), single)
-    return cast(Carried, results[0] if single else tuple(results))
+            leaves = _run(turn, trips)
+    return cast(Carried, rebuilt(init, iter(leaves)))
 
 
 def _count(n: Any, at_most: int | None) -> int:
@@ -77,36 +81,69 @@ def _check_body(body: Callable[..., Any], carried: int) -> None:
         ) from None
 
 
-def _run(count: int, body: Callable[..., Any], carried: Sequence[Any], single: bool) -> Sequence[Any]:
-    _, *names = _names(body, len(carried))
+class _Turn:
+    """One turn of a loop: the body as a function from the carried leaves to those of the next iteration."""
+
+    def __init__(self, body: Callable[..., Any], init: tuple[Any, ...], single: bool) -> None:
+        self.body, self.init, self.single = body, init, single
+        self.index_name, *self.names = _names(body, len(init))
+        found = [pair for name, part in zip(self.names, init, strict=True) for pair in leaves_of(part, name)]
+        if not found:
+            raise TraceError("for_loop: init holds no array; carry at least one")
+        self.paths = [path for path, _ in found]
+        self.leaves = [leaf for _, leaf in found]
+
+    def __call__(self, index: Any, leaves: Sequence[Any]) -> list[Any]:
+        """Call the body; its result in the order of the leaves, whose structure it must have."""
+        given = iter(leaves)
+        returned = self.body(index, *(rebuilt(part, given) for part in self.init))
+        parts = _unwrap_returned(returned, self.single, len(self.init))
+        return [
+            leaf
+            for name, part, after in zip(self.names, self.init, parts, strict=True)
+            for leaf in leaves_like(part, after, name, "for_loop: body returns")
+        ]
+
+    def each(self, what: str, convert: Callable[[Any], Any], leaves: Sequence[Any]) -> list[Any]:
+        """Every leaf converted; errors say which one it is, and what it is of: init, or what body returns."""
+        converted = []
+        for path, leaf in zip(self.paths, leaves, strict=True):
+            try:
+                converted.append(convert(leaf))
+            except UserError as error:
+                raise type(error)(f"for_loop: {what} {path}: {error.message}", at=error.at) from None
+        return converted
+
+    def check(self, before: Sequence[tuple[int, ...]], after: Sequence[tuple[int, ...]]) -> None:
+        """ShapeError naming the first leaf whose shape changes."""
+        for path, was, becomes in zip(self.paths, before, after, strict=True):
+            if was != becomes:
+                raise ShapeError(
+                    f"for_loop: the carried array {path} starts with shape {was}, but body returns it with shape "
+                    f"{becomes}; a carried array keeps its shape: give init in the final shape, or reshape in the body"
+                )
+
+
+def _run(turn: _Turn, count: int) -> Sequence[Any]:
+    carried = turn.each("init", plain_array, turn.leaves)
     for i in range(count):
-        returned = _unwrap_returned(body(i, *carried), single, len(carried))
-        results = tuple(plain_array(value) for value in returned)
-        for name, before, after in zip(names, carried, results, strict=True):
-            _check_shapes(name, before.shape, after.shape)
+        results = turn.each("body returns", plain_array, turn(i, carried))
+        turn.check([array.shape for array in carried], [array.shape for array in results])
         carried = results
     return carried
 
 
-def _trace(
-    tracer: FunctionTracer,
-    body: Callable[..., Any],
-    carried: Sequence[Any],
-    single: bool,
-    count: tuple[int | TracedIndex, int | None],
-) -> Sequence[Any]:
-    (index_name, *names), at = _names(body, len(carried)), _body_loc(body)
-    starts = [trivial.trace(tracer, value) for value in carried]
+def _trace(tracer: FunctionTracer, turn: _Turn, trips: int | TracedIndex, at_most: int | None) -> Sequence[Any]:
+    at = _body_loc(turn.body)
+    starts = turn.each("init", lambda leaf: trivial.trace(tracer, leaf), turn.leaves)
     block = Block()
-    index = block.add_arg(INDEX, Origin(index_name, at))
-    arguments = [block.add_arg(start.type, Origin(name, at)) for start, name in zip(starts, names, strict=True)]
+    index = block.add_arg(INDEX, Origin(turn.index_name, at))
+    arguments = [block.add_arg(start.type, Origin(path, at)) for start, path in zip(starts, turn.paths, strict=True)]
     with tracer.inside(block):
-        returned = _unwrap_returned(body(tracer.wrap(index), *map(tracer.wrap, arguments)), single, len(carried))
-        results = [trivial.trace(tracer, value) for value in returned]
-        for name, start, result in zip(names, starts, results, strict=True):
-            _check_shapes(name, start.type.shape, result.type.shape)  # type: ignore[attr-defined]
+        returned = turn(tracer.wrap(index), [tracer.wrap(value) for value in arguments])
+        results = turn.each("body returns", lambda leaf: trivial.trace(tracer, leaf), returned)
+        turn.check([value.type.shape for value in starts], [value.type.shape for value in results])
         tracer.create(loop.YIELD, results, {})
-    trips, at_most = count
     operands: list[Value] = [tracer.value_of(trips)] if isinstance(trips, TracedIndex) else []
     attrs = {"static_trip": None if operands else trips, "at_most": at_most}
     made = tracer.create(loop.FOR, [*operands, *starts], attrs, regions=[Region(block)])
@@ -119,22 +156,14 @@ def _unwrap_returned(returned: Any, single: bool, count: int) -> tuple[Any, ...]
     if single:
         if isinstance(returned, tuple):
             raise TraceError(
-                f"for_loop: init is one array, but body returned {len(returned)} values; return one array, "
-                "or give init as a tuple"
+                f"for_loop: init is no tuple, but body returned {len(returned)} values; return one array or structure "
+                "like init, or give init as a tuple"
             )
         return (returned,)
     if not isinstance(returned, (tuple, list)) or len(returned) != count:
         have = len(returned) if isinstance(returned, (tuple, list)) else "one value"
         raise TraceError(f"for_loop: {count} arrays are carried, but body returned {have}; return a tuple of {count}")
     return tuple(returned)
-
-
-def _check_shapes(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> None:
-    if before != after:
-        raise ShapeError(
-            f"for_loop: the carried array {name} starts with shape {before}, but body returns it with shape {after}; "
-            "a carried array keeps its shape: give init in the final shape, or reshape in the body"
-        )
 
 
 def _names(body: Callable[..., Any], carried: int) -> list[str]:

@@ -155,6 +155,24 @@ def test_watched_registers_of_a_called_block_show_every_value(case):
     assert len(seen) == 3
 
 
+def test_a_run_that_is_stopped_inside_a_call_frees_everything():
+    case = make_case(plain_parameters())
+    x, program = case.encrypt(np.ones(SLOTS)), executor(case, calls_in_a_row(case, 3))
+    before, seen = case.context.live_bytes, []
+
+    def stop(op, block, *_):
+        seen.append((op, block))
+        if seen.count(("rotate", 1)) == 2:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        program.run([x], stop)
+    gc.collect()
+    assert seen[-1] == ("rotate", 1) and seen.count(("call", 0)) == 1
+    assert case.context.live_bytes == before
+    np.testing.assert_allclose(case.decryptor.decrypt(program.run([x])[0]), 8.0, atol=1e-6)
+
+
 def test_errors_in_a_called_block_name_the_instruction(case):
     a = Assembler()
     b = a.block(cipher(TOP), INDEX)

@@ -1,5 +1,7 @@
 """Bootstraps of one kind are one block: as precise, as private and as quick as written out, and once in a plan."""
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +14,12 @@ from latticework import _core
 from latticework.analysis.bounds import Magnitude, predict
 from latticework.analysis.estimate import estimate
 from latticework.analysis.simulate import simulate
+from latticework.codegen.bootstraps import failure_probability_log2
 from latticework.cost import CostModel
+from latticework.cost.table import BootstrapRow
 from latticework.errors import FormatError, RangeError, UnsupportedError
 from latticework.instructions.code import BootstrapBlock
+from latticework.instructions.kinds import KeyKind
 from latticework.instructions.walk import Domain, Walk
 from latticework.ir import Loc, interpret, parse_module, print_module, verify
 from latticework.packing.constants import slot_vectors
@@ -29,6 +34,7 @@ from latticework.techniques import ALONE, UNPACKED
 
 RESIDUAL = 3
 MODEL = CostModel.load()
+UNMEASURED = CostModel(replace(MODEL.table, bootstraps=()))
 
 
 @pytest.fixture(scope="module")
@@ -211,8 +217,8 @@ def test_a_loop_with_a_run_time_trip_count_calls_what_stands_around_it(chain):
 
 
 def test_what_a_call_spends_is_booked_on_its_line(pair):
-    """Times, counts and lines are those of bootstraps in line, but that keys and constants are named in each."""
-    costs = [estimate(plan, MODEL) for plan in pair]
+    """Times, counts and lines are those of bootstraps in line, where no bootstrap has a price of its own."""
+    costs = [estimate(plan, UNMEASURED) for plan in pair]
     lines = []
     for plan, cost in zip(pair, costs, strict=True):
         booked = {plan.locations[at].line: seconds for at, seconds in cost.by_location.items() if seconds > 0}
@@ -226,6 +232,34 @@ def test_what_a_call_spends_is_booked_on_its_line(pair):
     assert costs[0].key_uses == costs[1].key_uses and costs[0].units == pytest.approx(costs[1].units)
     assert [u.count for u in pair[0].client.manifest.uses] == [u.count for u in pair[1].client.manifest.uses]
     assert costs[0].memory.values <= costs[1].memory.values
+
+
+def test_a_bootstrap_is_priced_as_a_whole(chain, pair):
+    """As measured, for each ciphertext, where its kind was; its own steps share that out."""
+    row = BootstrapRow(chain.ring_degree, len(chain.primes), len(chain.special), 1, SLOTS, None, 0.75)
+    model = CostModel(replace(MODEL.table, bootstraps=(row,)))
+    costs = {table: estimate(pair[0], table) for table in (UNMEASURED, model)}
+    plain, whole = (cost.bootstraps for cost in costs.values())
+    assert [call.kind.target for call in whole.calls] == [RESIDUAL, RESIDUAL, 1]
+    assert [call.seconds for call in whole.calls] == pytest.approx([0.75] * 3)
+    outside = [cost.warm_seconds - cost.bootstraps.seconds for cost in costs.values()]
+    assert outside[0] == pytest.approx(outside[1])
+    shares = [[s.seconds for s in cost.steps if s.bootstrap == 1 and not s.is_encoding] for cost in costs.values()]
+    np.testing.assert_allclose(np.divide(*map(np.array, shares), where=np.array(shares[0]) > 0, out=np.zeros(len(shares[0])))
+                               .max(), plain.calls[0].seconds / 0.75)  # fmt: skip
+    assert MODEL.table.bootstraps and estimate(pair[0], MODEL).bootstraps.seconds > plain.seconds
+
+
+def test_what_bootstraps_add(chain, pair):
+    """Keys that nothing else reads, and a probability for all of them."""
+    costs, (x, y) = estimate(pair[0], MODEL).bootstraps, pair[0].blocks[0].arguments
+    inside = {o.register for block in pair[0].blocks[1:] for i in block.code for o in i.operands}
+    outside = {o.register for i in pair[0].blocks[0].code for o in i.operands} - {x, y}
+    keys = [{pair[0].kind(r).key for r in part if isinstance(pair[0].kind(r), KeyKind)} for part in (inside, outside)]
+    assert set(costs.keys) == keys[0] - keys[1] and keys[0] & keys[1]
+    real, both_parts = (failure_probability_log2(chain, slots=SLOTS, real=real) for real in (True, False))
+    assert 2.0**costs.failure_log2 == pytest.approx(2 * 2.0**real + 2.0**both_parts)
+    assert estimate(pair[1], MODEL).bootstraps is None
 
 
 def test_a_called_block_counts_as_often_as_its_loop_turns(chain):
@@ -251,11 +285,18 @@ def test_peak_memory_is_that_of_a_run(pair, deployed, given):
 
 def test_reports_name_lines_and_count_bootstraps(pair):
     report = build_report(pair[0], MODEL)
-    assert "bootstraps, by all of these" in report.text()
+    text, page, data = report.text(), report.html(), json.loads(report.json())["bootstraps"]
+    assert "bootstraps, of all of these" in text and "3 ciphertexts are bootstrapped in a run" in text
+    for n, (kind, levels) in enumerate([("16 real", "2 to 5"), ("16 real", "2 to 5"), ("16 complex", "2 to 3")], 1):
+        assert re.search(rf"line {n} +model.py:{n} +{kind} +{levels} +1 ", text)
+        assert f"<title>bootstrap {n}: " in page and data["calls"][n - 1]["where"] == f"model.py:{n}"
+    assert data["number"] == 3 and 0 < data["stored_bytes"] < data["resident_bytes"]
+    assert data["seconds"] == pytest.approx(sum(call["seconds"] for call in data["calls"]))
+    assert {moment["bootstrap"] for moment in json.loads(report.json())["timeline"]} == {None, 0, 1, 2}
+    assert build_report(pair[1], MODEL).execution.bootstraps is None
     assert {moment.lines for moment in report.execution.timeline} <= {
         ((f"model.py:{n}", f"line {n}"),) for n in (1, 2, 3)
     }  # fmt: skip
-    assert "<svg" in report.html()
 
 
 class OneStep(Domain):

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from latticework.analysis.bootstrap_costs import BootstrapCosts, bootstrap_costs
 from latticework.analysis.memory import PeakMemory, peak_value_bytes
 from latticework.analysis.steps import ENCODE, Step, Steps
 from latticework.analysis.trips import Trips
@@ -70,6 +71,7 @@ class CostEstimate:
     key_load_seconds  once per start, before the first run: reading and expanding the evaluation keys, memory included
     by_op             seconds per opcode;  by_location  seconds per source location; each sums to `seconds`
     key_uses          products with each key, by its number in the plan
+    bootstraps        what they take of it; None where there are none
     trips             values assumed for run-time trip counts;  unbounded  locations of loops counted as one trip
     """
 
@@ -87,6 +89,7 @@ class CostEstimate:
     memory: PeakMemory
     trips: dict[str, int]
     unbounded: tuple[int, ...]
+    bootstraps: BootstrapCosts | None = None
 
     @property
     def first_seconds(self) -> float:
@@ -134,6 +137,7 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
         memory,
         known.assumed,
         tuple(sorted(known.unbounded)),
+        bootstrap_costs(plan, steps),
     )
 
 

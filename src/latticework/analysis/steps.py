@@ -28,6 +28,7 @@ class Step:
     location  of the instruction, or of the call that it is run by
     counts   operations of all runs, by the names of `OperationCounts`;  keys  products with each key, by its number
     trips    how often the loops around it turn
+    bootstrap  number of the block of the bootstrap that it is a step of, or calls
     """
 
     block: int
@@ -40,10 +41,16 @@ class Step:
     counts: Mapping[str, int]
     keys: Mapping[int, int]
     trips: int = 1
+    bootstrap: int | None = None
+
+    @property
+    def is_encoding(self) -> bool:
+        """Whether only the first run has it."""
+        return self.op == ENCODE
 
 
 class Steps(Once):
-    """Prices each instruction by how often it runs; of two branches it counts the slower.
+    """Prices each instruction by how often it runs, and a bootstrap as a whole; of two branches it counts the slower.
 
     constants  rows of all different encodings, by number and type
     """
@@ -91,14 +98,29 @@ class Steps(Once):
 
     def call(self, site: Site, _operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
         """Followed every time: what a call spends is the caller's."""
-        bootstrap = self._bootstraps.get(site.instruction.immediate[0])
-        if bootstrap is not None:
-            self.found[-1] = replace(self.found[-1], counts={"bootstraps": bootstrap.count * self.times})
-        outside = self._line
+        outside, start = self._line, len(self.found)
         self._line = site.instruction.location if outside is None else outside
         found = follow()
         self._line = outside
+        number = site.instruction.immediate[0]
+        if number in self._bootstraps:
+            self._price_bootstrap(number, start)
         return found
+
+    def _price_bootstrap(self, number: int, start: int) -> None:
+        """Bring the steps of a bootstrap, all since `start`, to its own price: it takes longer than they add up to."""
+        kind, inside = self._bootstraps[number], self.found[start:]
+        added_up = sum(step.seconds for step in inside if not step.is_encoding)
+        factor = 1.0
+        if added_up > 0:
+            one = added_up / (self.times * kind.count * kind.iterations)
+            factor = self.times / added_up * self.model.bootstrap_seconds(
+                self.plan.chain, kind.target, kind.slots, lambda: one, real=kind.real, count=kind.count,
+                iterations=kind.iterations,
+            )  # fmt: skip
+        called = replace(self.found[start - 1], counts={"bootstraps": kind.count * self.times})
+        priced = [s if s.is_encoding else replace(s, seconds=factor * s.seconds) for s in inside]
+        self.found[start - 1 :] = [replace(step, bootstrap=number) for step in (called, *priced)]
 
     def _first(self, site: Site, encodings: Sequence[Part]) -> int:
         """1 if this is where a constant is encoded first."""

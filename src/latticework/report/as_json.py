@@ -26,7 +26,11 @@ and, but for client files, which hold no code:
   lines            where, text, seconds (of later runs), encode_seconds (the first run adds), by_kind, levels (highest,
                    lowest), operations (text, seconds, encode_seconds, levels); seconds add up to later_runs
   operations       how often each kind runs, loops multiplied out;  instructions: of the code
-  timeline         kind, op, level, lines (where, text), seconds, trips, instructions, in the order of the code
+  timeline         kind, op, level, lines (where, text), seconds, trips, instructions, in the order of the code;
+                   bootstrap: number of the call that it is part of, else null
+  bootstraps       null where there are none: calls (where, text, slots, ciphertexts, real, iterations, level,
+                   target_level, times, seconds, encode_seconds), number (of ciphertexts in a run), seconds (of later
+                   runs), keys that serve them alone (num_keys, stored_bytes, resident_bytes), failure_log2
   approximations   one object a function;  loss: what given degrees lose, in words;  scores: measure, rows, exact,
                    approximated, against labels; null if there were none
   layouts          layout, words, shape, tensors
@@ -87,6 +91,7 @@ def _execution(execution: Execution) -> dict[str, Any]:
         "operations": cost.counts,
         "instructions": execution.instructions,
         "timeline": [_rename(moment) for moment in execution.timeline],
+        "bootstraps": execution.bootstraps,
         "approximations": execution.approximations,
         "loss": execution.loss,
         "scores": execution.scores,

@@ -21,6 +21,7 @@ from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain
 from latticework.plan.placing import INPUT
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
+from latticework.report.bootstraps import bootstrapping
 from latticework.report.data import (
     ApproximationRow,
     Execution,
@@ -64,6 +65,7 @@ def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str,
         table_text(model),
         plan.loss,
         plan.scores,
+        bootstrapping(plan, cost.bootstraps),
     )
     worst = _worst_cases(plan)
     notes = tuple(plan_notes(plan, cost, model))

@@ -230,10 +230,52 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class BootstrapRow:
+    """The bootstraps of one call.
+
+    where, text    of the lines that call;  times: how often that runs
+    ciphertexts    bootstrapped each time
+    level          where it starts;  target_level: where it ends
+    seconds        of all of them in a later run;  encode_seconds: what the first run adds
+    """
+
+    where: str
+    text: str
+    slots: int
+    ciphertexts: int
+    real: bool
+    iterations: int
+    level: int
+    target_level: int
+    times: int
+    seconds: float
+    encode_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrapping:
+    """All bootstraps of a run.
+
+    number        of ciphertexts that are bootstrapped;  seconds: of a later run
+    num_keys      that nothing else reads, and their bytes
+    failure_log2  log2 of the probability, at most, that some slot of one of them is wrong
+    """
+
+    calls: tuple[BootstrapRow, ...]
+    number: int
+    seconds: float
+    num_keys: int
+    stored_bytes: int
+    resident_bytes: int
+    failure_log2: float
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """A stretch of code for the timeline: one or more like instructions in a row.
 
     lines  (where, text) of the lines that cause it;  trips  how often it runs;  seconds  of every run but the first
+    bootstrap  number of the call among those of `Bootstrapping` that it is part of
     """
 
     family: str
@@ -243,6 +285,7 @@ class Moment:
     seconds: float
     trips: int
     instructions: int
+    bootstrap: int | None = None
 
 
 @dataclass(frozen=True)
@@ -253,6 +296,7 @@ class Execution:
     circuit  the schedule of a circuit of scalars; None for programs on arrays
     loss     what degrees that the user gave lose, where it is more than was asked
     scores   against labels of calibration rows
+    bootstraps  None where there are none
     """
 
     estimate: CostEstimate
@@ -266,6 +310,7 @@ class Execution:
     table: str
     loss: str = ""
     scores: Scores | None = None
+    bootstraps: Bootstrapping | None = None
 
 
 @dataclass(frozen=True)

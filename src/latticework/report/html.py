@@ -9,7 +9,9 @@ from importlib.resources import files
 
 from latticework.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
-from latticework.report.data import Contents, Execution, InputRow, KeyRow, Line, Operation, OutputRow
+from latticework.report.bootstraps import HEADS as BOOTSTRAP_HEADS
+from latticework.report.bootstraps import bootstrap_rows, bootstrap_words
+from latticework.report.data import Bootstrapping, Contents, Execution, InputRow, KeyRow, Line, Operation, OutputRow
 from latticework.report.lanes import lanes
 from latticework.report.layout_choice import layout_choice
 from latticework.report.layout_words import LEGEND, layout_words
@@ -175,6 +177,8 @@ def slots(row: InputRow | OutputRow) -> str:
 
 def _execution(execution: Execution) -> list[str]:
     parts = [_timeline(execution), _time(execution)]
+    if execution.bootstraps is not None:
+        parts.append(_bootstraps(execution.bootstraps, execution.estimate.warm_seconds))
     if execution.approximations:
         rows = [
             [html_text(a.function), code(a.text), html_text(a.where), f"{real(a.low)} to {real(a.high)}",
@@ -208,6 +212,14 @@ def _execution(execution: Execution) -> list[str]:
     )  # fmt: skip
     both = section("Operations", operations, f"{count(execution.instructions)} instructions") + section("Memory", used)
     return [*parts, f'<div class="columns">{both}</div>']
+
+
+def _bootstraps(found: Bootstrapping, whole: float) -> str:
+    rows = [[code(text), *map(html_text, rest)] for text, *rest in bootstrap_rows(found, whole)]
+    foot = ("total", "", "", "", count(sum(row.times for row in found.calls)), duration(found.seconds),
+            share(found.seconds, whole), "")  # fmt: skip
+    listed = table(BOOTSTRAP_HEADS, rows, numbers=range(4, 8), foot=foot, stacked=True)
+    return section("Bootstraps", f"{listed}<p>{html_text(bootstrap_words(found, whole))}</p>", "of later runs")
 
 
 def _timeline(execution: Execution) -> str:

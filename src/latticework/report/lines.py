@@ -41,7 +41,7 @@ class _Booked:
             return
         self.seconds += share * step.seconds
         self.by_family[family] += share * step.seconds
-        if step.level is not None and has_levels:
+        if step.level is not None and has_levels and step.bootstrap is None:  # whose levels are its own
             self.levels.add(step.level)
 
     @property
@@ -111,22 +111,25 @@ def where_text(place: SourceLocation) -> str:
 def moments_of(plan: Plan, cost: CostEstimate) -> list[Moment]:
     """Steps of a later run that take time, like neighbours merged."""
     found: list[Moment] = []
+    calls = -1
     for step in cost.steps:
+        calls += "bootstraps" in step.counts
         if step.seconds <= 0 or family_of(step.op) == ENCODE:
             continue
         parts = [plan.locations[number] for number, _ in plan.shares(step.location)]
         lines = tuple(dict.fromkeys((where_text(place), place.text.strip()) for place in parts))
-        moment = Moment(family_of(step.op), step.op, step.level, lines, step.seconds, step.trips, 1)
+        bootstrap = None if step.bootstrap is None else calls
+        moment = Moment(family_of(step.op), step.op, step.level, lines, step.seconds, step.trips, 1, bootstrap)
         if found and _alike(found[-1], moment):
             last = found.pop()
             op = last.op if moment.op in last.op.split(", ") else f"{last.op}, {moment.op}"
             moment = Moment(
                 last.family, op, last.level, last.lines, last.seconds + step.seconds, last.trips,
-                last.instructions + 1,
+                last.instructions + 1, last.bootstrap,
             )  # fmt: skip
         found.append(moment)
     return found
 
 
 def _alike(a: Moment, b: Moment) -> bool:
-    return (a.family, a.level, a.lines, a.trips) == (b.family, b.level, b.lines, b.trips)
+    return (a.family, a.level, a.lines, a.trips, a.bootstrap) == (b.family, b.level, b.lines, b.trips, b.bootstrap)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 
 from latticework.plan.placing import INPUT
+from latticework.report.bootstraps import HEADS as BOOTSTRAP_HEADS
+from latticework.report.bootstraps import bootstrap_rows, bootstrap_words
 from latticework.report.data import Contents, Execution, InputRow, LayoutChoice, Line, OutputRow
 from latticework.report.lanes_text import lanes_text
 from latticework.report.layout_words import LEGEND, first_slots, layout_words
@@ -110,6 +112,10 @@ def _level(report: Contents, row: InputRow | OutputRow) -> str:
 def _execution(execution: Execution) -> list[str]:
     cost = execution.estimate
     lines = _time(execution)
+    if execution.bootstraps is not None:
+        rows = bootstrap_rows(execution.bootstraps, cost.warm_seconds)
+        lines += ["", "Bootstraps", *columns(BOOTSTRAP_HEADS, rows, left=4), ""]
+        lines += _wrap(bootstrap_words(execution.bootstraps, cost.warm_seconds))
     if execution.approximations:
         rows = [
             [a.text or a.function, a.function, a.where, f"{real(a.low)} to {real(a.high)}", degree_text(a),

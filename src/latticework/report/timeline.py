@@ -35,6 +35,7 @@ def timeline(execution: Execution) -> str:
     height = bottom + 8 + BAND + AXIS
     total = sum(m.seconds for m in moments)
     parts = [_rule(TOP + row * i) for i in range(high - low + 2)]
+    parts += _bootstraps(moments, total, bottom)
     parts += _blocks(moments, total, lambda level: TOP + row * (high - level), row)
     parts += _loops(moments, total)
     parts += _band(moments, total, bottom + 8)
@@ -71,6 +72,20 @@ def _blocks(moments: tuple[Moment, ...], total: float, top_of: Callable[[int], i
             f'width="{percent(moment.seconds, total)}" height="{row - 1}"><title>{html_text(title)}</title></rect>'
         )
         start += moment.seconds
+    return parts
+
+
+def _bootstraps(moments: tuple[Moment, ...], total: float, bottom: int) -> list[str]:
+    """A ground under every bootstrap."""
+    parts, start = [], 0.0
+    for bootstrap, group in groupby(moments, key=lambda m: m.bootstrap):
+        length = sum(m.seconds for m in group)
+        if bootstrap is not None:
+            parts.append(
+                f'<rect class="bootstrap" x="{percent(start, total)}" y="{TOP}" width="{percent(length, total)}" '
+                f'height="{bottom - TOP}"><title>bootstrap {bootstrap + 1}: {duration(length)}</title></rect>'
+            )
+        start += length
     return parts
 
 

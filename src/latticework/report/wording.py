@@ -42,7 +42,7 @@ _OPERATIONS = (
 def operation_rows(counts: OperationCounts) -> list[tuple[str, int]]:
     """(name, count) of every kind of operation; bootstraps, which consist of the others, where there are any."""
     found = [(name, getattr(counts, field)) for name, field in _OPERATIONS]
-    return found + [("bootstraps, by all of these", counts.bootstraps)] * bool(counts.bootstraps)
+    return found + [("bootstraps, of all of these", counts.bootstraps)] * bool(counts.bootstraps)
 
 
 def time_rows(cost: CostEstimate) -> list[tuple[str, float]]:

@@ -17,7 +17,7 @@ from latticework.dialects import bfv, bootstrap, ckks, key, loop, rlwe, scalar, 
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.tensor import TensorType
 from latticework.expand import choose_ways, expanding
-from latticework.ir import Module, Pass, parse_module, print_module, run_passes, verify
+from latticework.ir import Module, Op, Pass, Value, parse_module, print_module, run_passes, verify
 from latticework.layout import assign_layouts
 from latticework.layout_cost import CodeCost, Counted, find_layouts
 from latticework.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
@@ -28,6 +28,7 @@ from latticework.levels.loops.target_level import tuning
 from latticework.levels.loops.type_match import matching
 from latticework.levels.loops.unroll_groups import unrolling
 from latticework.levels.loops.writing import ValueFacts
+from latticework.levels.place_bootstrap import placing
 from latticework.levels.text import print_levels
 from latticework.ops import ALL_OPS
 from latticework.params import bootstrap_chain, build_chain
@@ -55,6 +56,23 @@ VECTOR_SLOTS = 16
 RESIDUAL = 4  # levels that a bootstrap leaves
 
 
+class BootstrapPrices:
+    """Of bootstraps much more than of operations, of two real ones more than of a complex one."""
+
+    def operation(self, op: Op, level: int) -> float:
+        """Rising with levels."""
+        return 0.01 * (level + 1)
+
+    def bootstrap(self, target: int, *, real: bool, count: int = 1) -> float:
+        """Rising with levels."""
+        return count * (7.0 if real else 10.0) * (1.0 + target / 10)
+
+
+def magnitudes(module: Module) -> Mapping[Value, int]:
+    """All values are within [-1, 1]."""
+    return dict.fromkeys([*module.inputs, *(v for op in module.walk() for v in op.results)], 0)
+
+
 def packing_all() -> Pass[object]:
     """With the periods of what loops carry found first."""
     facts = ValueFacts()
@@ -70,6 +88,7 @@ PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, fold_splats.PASS, merge_maps.PASS, normalize_polynomials.PASS, share_inputs.PASS,
     share_outputs.PASS, unroll.PASS, constants.placing(),
     peeling(RESIDUAL), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
+    placing(RESIDUAL, BootstrapPrices(), magnitudes),
 )  # fmt: skip
 
 

@@ -1,0 +1,187 @@
+"""The seven programs, written as users write them; one text for every compiler.
+
+Each takes encrypted data and a trip count, which is an argument of the run or, where `iterations` is given, known.
+Constants and numbers of values carried are the paper's; what its public code gets wrong is right here.
+Source: HALO (ASPLOS'25), section 6, and its public programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import latticework as lw
+from bench.halo import data
+
+SAMPLES = 4096
+Trips = Any  # int, or an `lw.Index`
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program.
+
+    program   of a number of iterations, or with an argument n
+    inputs    encrypted ones by name
+    carried   values that its loop carries, as the paper counts them
+    """
+
+    name: str
+    program: Callable[[int | None], lw.Program]
+    inputs: Mapping[str, Any]
+    carried: int
+
+
+# -- regressions ---------------------------------------------------------------------------------
+
+
+def fit_line(n: Trips, x: Any, y: Any) -> Any:
+    """Weight and offset of a line, by gradient descent."""
+
+    def step(_: Any, w: Any, b: Any) -> Any:
+        error = w * x + b - y
+        return w - 0.01 * np.mean(error * x), b - 0.01 * np.mean(error)
+
+    return lw.for_loop(n, step, (1.0, 0.0))
+
+
+def fit_parabola(n: Trips, x: Any, y: Any) -> Any:
+    """Three coefficients of a polynomial."""
+
+    def step(_: Any, w0: Any, w1: Any, w2: Any) -> Any:
+        error = w0 + w1 * x + w2 * x**2 - y
+        gradients = np.mean(error), np.mean(error * x), np.mean(error * x**2)
+        return tuple(w - 1e-4 * g for w, g in zip((w0, w1, w2), gradients, strict=True))
+
+    return lw.for_loop(n, step, (1.0, 1.0, 1.0))
+
+
+def fit_plane(n: Trips, x: Any, y: Any) -> Any:
+    """Nine weights, of three linear functions of three variables."""
+
+    def step(_: Any, w: Any) -> Any:
+        return w - 0.01 * (x.T @ (x @ w - y)) / len(x)
+
+    return lw.for_loop(n, step, np.repeat([[1.0], [1.5], [2.0]], 3, axis=1))
+
+
+def classify(n: Trips, x: Any, y: Any) -> Any:
+    """31 weights of a logistic regression."""
+
+    def step(_: Any, w: Any) -> Any:
+        return w - 4.0 * ((lw.sigmoid(x @ w) - y) @ x) / len(x)
+
+    return lw.for_loop(n, step, np.zeros(31))
+
+
+def linear(iterations: int | None = None, samples: int = SAMPLES) -> lw.Program:
+    """Linear regression of one variable."""
+    if iterations is not None:
+
+        @lw.program
+        def linear(x: lw.Secret[samples], y: lw.Secret[samples]) -> Any:
+            return fit_line(iterations, x, y)
+
+        return linear
+
+    @lw.program
+    def linear_of(x: lw.Secret[samples], y: lw.Secret[samples], n: lw.Index) -> Any:
+        return fit_line(n, x, y)
+
+    return linear_of
+
+
+def polynomial(iterations: int | None = None, samples: int = SAMPLES) -> lw.Program:
+    """Polynomial regression."""
+    if iterations is not None:
+
+        @lw.program
+        def polynomial(x: lw.Secret[samples], y: lw.Secret[samples]) -> Any:
+            return fit_parabola(iterations, x, y)
+
+        return polynomial
+
+    @lw.program
+    def polynomial_of(x: lw.Secret[samples], y: lw.Secret[samples], n: lw.Index) -> Any:
+        return fit_parabola(n, x, y)
+
+    return polynomial_of
+
+
+def multivariate(iterations: int | None = None, samples: int = SAMPLES) -> lw.Program:
+    """Multivariate regression."""
+    if iterations is not None:
+
+        @lw.program
+        def multivariate(x: lw.Secret[samples, 3], y: lw.Secret[samples, 3]) -> Any:
+            return fit_plane(iterations, x, y)
+
+        return multivariate
+
+    @lw.program
+    def multivariate_of(x: lw.Secret[samples, 3], y: lw.Secret[samples, 3], n: lw.Index) -> Any:
+        return fit_plane(n, x, y)
+
+    return multivariate_of
+
+
+def logistic(iterations: int | None = None, samples: int = data.MARGIN_ROWS) -> lw.Program:
+    """Logistic regression."""
+    if iterations is not None:
+
+        @lw.program
+        def logistic(x: lw.Secret[samples, 31], y: lw.Secret[samples]) -> Any:
+            return classify(iterations, x, y)
+
+        return logistic
+
+    @lw.program
+    def logistic_of(x: lw.Secret[samples, 31], y: lw.Secret[samples], n: lw.Index) -> Any:
+        return classify(n, x, y)
+
+    return logistic_of
+
+
+# -- principal components ----------------------------------------------------------------------
+
+
+def inverse(a: Any, start: float, steps: int) -> Any:
+    """1 / a by Newton's method, from one start for all a."""
+    y = start
+    for _ in range(steps):
+        y = y * (2.0 - a * y)
+    return y
+
+
+def principal(outer: Trips, inner: Trips, c: Any) -> Any:
+    """The largest eigenvalue of a matrix: power steps, each normalised by a Babylonian square root."""
+
+    def normalised(v: Any) -> Any:
+        a = np.sum(v * v)
+        root = lw.for_loop(inner, lambda _, x: (x + a * inverse(x, 0.1, 4)) / 2, a)
+        return v * inverse(root, 0.1, 4)
+
+    start = c @ np.ones(4) / 4.0
+    b = lw.for_loop(outer, lambda _, b: normalised(c @ b), start)
+    return np.sum(b * (c @ b)), b
+
+
+def pca(iterations: tuple[int, int] | None = None, size: int = 4) -> lw.Program:
+    """PCA: (outer, inner) iterations."""
+    if iterations is not None:
+        outer, inner = iterations
+
+        @lw.program
+        def pca(c: lw.Secret[size, size]) -> Any:
+            return principal(outer, inner, c)
+
+        return pca
+
+    @lw.program
+    def pca_of(c: lw.Secret[size, size], n: lw.Index, m: lw.Index) -> Any:
+        return principal(n, m, c)
+
+    return pca_of

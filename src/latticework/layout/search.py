@@ -31,6 +31,8 @@ from latticework.layout.tuning import USUAL, LayoutTuning
 from latticework.packing.pack import MAX_PLACES
 from latticework.plan.placing import Ending, pareto
 
+MOST_VECTORS = 256  # times as many as the choice that takes the fewest: what it would take is not looked at
+
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -274,7 +276,9 @@ class LayoutSearch:
         """The choices that can be packed, found once for all operations of a kind."""
         key = (kind_key(op), tuple(layouts))
         if key not in self._choices:
-            self._choices[key] = [p for p in self.choices(op, layouts, self.room) if p.fits]
+            fitting = [p for p in self.choices(op, layouts, self.room) if p.fits]
+            few = min((_vectors(p) for p in fitting), default=0)
+            self._choices[key] = [p for p in fitting if _vectors(p) <= MOST_VECTORS * few]
         return self._choices[key]
 
     def _refuse(self, op: Op) -> NoReturn:
@@ -374,3 +378,9 @@ class LayoutSearch:
 
 def _is_tensor(value: Value) -> bool:
     return isinstance(value.type, TensorType)
+
+
+def _vectors(placement: Placement) -> int:
+    """Of the operand or result that takes the most."""
+    laid = [*(layout for layout in placement.operands if layout is not None), placement.result]
+    return max(layout.count for layout in laid)

@@ -333,13 +333,34 @@ def at_most(nest: LoopNest) -> AtMost:
         found = structure(nest)
         return AtMost(distinct(found.moves[:, 2]).size, found.size)
     slots = nest.slots
-    steps: IntArray = np.zeros(1, dtype=np.int64)
+    steps = np.arange(slots) == 0
     pairs = product_of_sizes = 1
     for each in moves.each:
-        steps = distinct((steps[:, None] + distinct(each & (slots - 1))) & (slots - 1))
+        steps = _sums_of_steps(steps, _are_there(each & (slots - 1), slots))
         pairs *= distinct(each // slots).size
         product_of_sizes *= each.size
-    return AtMost(steps.size, min(product_of_sizes, pairs * steps.size))
+    size = int(np.count_nonzero(steps))
+    return AtMost(size, min(product_of_sizes, pairs * size))
+
+
+def _are_there(numbers: IntArray, size: int) -> BoolArray:
+    """Which of the numbers below a size are there."""
+    found = np.zeros(size, dtype=bool)
+    found[numbers] = True
+    return found
+
+
+def _sums_of_steps(a: BoolArray, b: BoolArray) -> BoolArray:
+    """Which steps are sums of one of each, modulo the slots: a cyclic convolution where there are many."""
+    few, many = sorted((a, b), key=np.count_nonzero)
+    turns = np.flatnonzero(few)
+    if turns.size == 1:
+        return np.roll(many, int(turns[0]))
+    if turns.size * int(np.count_nonzero(many)) <= CHUNK:
+        return _are_there((turns[:, None] + np.flatnonzero(many)) % a.size, a.size)
+    counts = np.fft.irfft(np.fft.rfft(a.astype(np.float64)) * np.fft.rfft(b.astype(np.float64)), a.size)
+    sums: BoolArray = counts > 0.5
+    return sums
 
 
 def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:

@@ -24,12 +24,16 @@ def whole_rotations(nest: LoopNest) -> tuple[tuple[int, int], ...] | None:
 
     What then lies in the output's other places are whatever numbers the input holds there, where the map has zeros.
     """
-    if nest.source is not None or nest.spread > 1 or at_most(nest).diagonals > MOST_LISTED:
+    if nest.source is not None or nest.spread > 1 or nest.in_pack is None:
         return None
-    if num_diagonals(nest) > MOST_DIAGONALS * nest.count_out:
+    keeps = _keeps_elements(nest)
+    if keeps and max(nest.count_in, nest.count_out) * nest.slots <= MOST_PLACES:
+        elements = nest.out_pack.element_of_slot()[: nest.slots]
+        if _turn(nest, 0, elements) is None:  # told sooner than how many diagonals there are
+            return None
+    if at_most(nest).diagonals > MOST_LISTED or num_diagonals(nest) > MOST_DIAGONALS * nest.count_out:
         return None
     found = find_diagonals(nest)
-    keeps = _keeps_elements(nest)
     if keeps and np.array_equal(found[:, 0], np.arange(nest.count_out)):
         return tuple((in_, steps) for _, in_, steps in found.tolist())  # one diagonal brings all that a vector holds
     if nest.count_out * nest.slots > MOST_PLACES:

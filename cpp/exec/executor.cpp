@@ -33,12 +33,9 @@ std::size_t num_bytes(const Ciphertexts& array) {
 /// The keys that a block and the blocks that it runs acquire, in the order of their first use.
 class KeyOrder {
  public:
-  explicit KeyOrder(const Plan& plan) : plan_(plan), is_visited_(plan.blocks().size()) {}
+  KeyOrder(const Plan& plan, std::size_t block) : plan_(plan), is_visited_(plan.blocks().size()) { visit(block); }
 
-  std::vector<std::uint32_t> find() {
-    visit(0);
-    return std::move(found_);
-  }
+  std::vector<std::uint32_t> found() && { return std::move(found_); }
 
  private:
   void visit(std::size_t block) {
@@ -60,6 +57,20 @@ class KeyOrder {
   std::vector<std::uint32_t> found_;
 };
 
+/// The key order of the body and of each block that is called, by number; of the others there is none.
+KeyOrders key_orders(const Plan& plan) {
+  KeyOrders orders(plan.blocks().size());
+  orders[0] = KeyOrder(plan, 0).found();
+  for (const Block& block : plan.blocks()) {
+    for (const Instruction& instruction : block.code) {
+      if (instruction.op != Opcode::kCall) continue;
+      const std::size_t called = static_cast<std::size_t>(instruction.imm[0]);
+      if (orders[called].empty()) orders[called] = KeyOrder(plan, called).found();
+    }
+  }
+  return orders;
+}
+
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
@@ -72,7 +83,7 @@ Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const
   check_parameters(plan_->parameters().fingerprint(), context_->parameters(), "Executor: the plan");
   check_parameters(keys_->parameters(), context_->parameters(), "Executor: the key set");
   check_keys();
-  key_order_ = KeyOrder(*plan_).find();
+  key_orders_ = key_orders(*plan_);
 }
 
 void Executor::check_keys() const {
@@ -128,9 +139,8 @@ std::vector<Ciphertexts> Executor::run(std::vector<Input> inputs, const Observer
   for (const Input& input : inputs) {
     if (const Ciphertexts* array = std::get_if<Ciphertexts>(&input)) run.carries(num_bytes(*array));
   }
-  for (const std::uint32_t key : key_order_) keys_->prefetch(plan_->keys()[key]);
   std::vector<Ciphertexts> outputs =
-      Interpreter(*context_, *plan_, *keys_, *plaintexts_, observers).run(std::move(inputs));
+      Interpreter(*context_, *plan_, *keys_, *plaintexts_, observers, key_orders_).run(std::move(inputs));
   for (const Ciphertexts& array : outputs) run.carries(num_bytes(array));
   return outputs;
 }

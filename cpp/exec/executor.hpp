@@ -32,6 +32,9 @@ struct Observers {
   std::function<void(std::uint32_t reg, const Ciphertexts& value)> on_watch;
 };
 
+/// Keys of the plan by first use: of the body, and of each block that is called, by its number.
+using KeyOrders = std::vector<std::vector<std::uint32_t>>;
+
 using Input = std::variant<Ciphertexts, std::int64_t>;
 
 /// May be shared between threads if its providers may.
@@ -56,7 +59,7 @@ class Executor {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<KeyProvider> keys_;
   std::shared_ptr<PlaintextProvider> plaintexts_;
-  std::vector<std::uint32_t> key_order_;  // keys of the plan by first use
+  KeyOrders key_orders_;
   mutable WorkingMemory memory_;
 };
 

@@ -43,11 +43,12 @@ auto Interpreter::each(const Instruction& instruction, const Function& function)
 }
 
 Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& keys, PlaintextProvider& plaintexts,
-                         const Observers& observers)
+                         const Observers& observers, const KeyOrders& key_orders)
     : plan_(plan),
       keys_(keys),
       plaintexts_(plaintexts),
       observers_(observers),
+      key_orders_(key_orders),
       evaluator_(context, observers.tick),
       scheme_(make_scheme(context, observers.tick)),
       registers_(plan.num_registers()),
@@ -76,6 +77,7 @@ std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs) {
   }
   inputs.clear();
   std::vector<Ciphertexts> outputs;
+  prefetch_keys(0);
   for (RegisterValue& value : run_block(0, std::move(args))) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
   return outputs;
 }
@@ -259,7 +261,14 @@ Interpreter::RegisterValues Interpreter::run_if(const Instruction& instruction) 
 
 /// No block that is under way is entered again, so a called block has its registers to itself.
 Interpreter::RegisterValues Interpreter::run_call(const Instruction& instruction) {
-  return run_block(static_cast<std::uint32_t>(instruction.imm[0]), take(instruction, 0));
+  const std::uint32_t block = static_cast<std::uint32_t>(instruction.imm[0]);
+  prefetch_keys(block);
+  return run_block(block, take(instruction, 0));
+}
+
+/// Keys that had to leave since an earlier call are read ahead again.
+void Interpreter::prefetch_keys(std::uint32_t block) {
+  for (const std::uint32_t key : key_orders_[block]) keys_.prefetch(plan_.keys()[key]);
 }
 
 Interpreter::RegisterValue Interpreter::evaluate(const Instruction& instruction) {

@@ -12,7 +12,7 @@ namespace lw {
 class Interpreter {
  public:
   Interpreter(const Context& context, const Plan& plan, KeyProvider& keys, PlaintextProvider& plaintexts,
-              const Observers& observers);
+              const Observers& observers, const KeyOrders& key_orders);
 
   std::vector<Ciphertexts> run(std::vector<Input> inputs);
 
@@ -23,6 +23,7 @@ class Interpreter {
   using RegisterValues = std::vector<RegisterValue>;
 
   RegisterValues run_block(std::uint32_t block, RegisterValues args);
+  void prefetch_keys(std::uint32_t block);
   RegisterValues execute(const Instruction& instruction);
   RegisterValues run_for(const Instruction& instruction);
   RegisterValues run_if(const Instruction& instruction);
@@ -64,6 +65,7 @@ class Interpreter {
   KeyProvider& keys_;
   PlaintextProvider& plaintexts_;
   const Observers& observers_;
+  const KeyOrders& key_orders_;
   Evaluator evaluator_;
   std::unique_ptr<const Scheme> scheme_;
   std::vector<RegisterValue> registers_;

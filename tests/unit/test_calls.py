@@ -1,6 +1,7 @@
 """Blocks that are called: what they compute, hold and report, and which calls are refused. Plans written by hand."""
 
 import gc
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -134,6 +135,40 @@ def test_calls_pin_a_key_no_longer_than_one_of_them_runs(case, tmp_path):
 
     program.run([case.encrypt(np.ones(SLOTS))], note)
     assert held == [0, 0] and keys.traffic["loads"] == 2
+
+
+def test_each_call_reads_its_keys_ahead(case, tmp_path):
+    """Of three keys there is room for two, so the first one has left when the block is entered again."""
+    path = tmp_path / "keys.lwkeys"
+    _core.save_evaluation_keys(path, case.keys)
+    elements = [galois(1, case.n), galois(-3, case.n), 2 * case.n - 1]
+    a = Assembler([spec("galois", element, TOP) for element in elements])
+    b, called = a.block(cipher(TOP)), a.block(cipher(TOP))
+    x = called.op("neg", [Last(called.args[0])], cipher(TOP))
+    for number in range(3):
+        key = called.op("key", [], ["key", number], number)
+        x = called.op("rotate", [Last(x), Last(key)], cipher(TOP))
+    called.yield_(Last(x))
+    (y,) = b.args
+    for _ in range(2):
+        (y,) = b.emit("call", [Last(y)], [cipher(TOP)], (called.number,))
+    b.yield_(Last(y))
+    room = 2 * case.keys.num_bytes // len(case.keys)
+    keys, before = _core.MappedKeys(path, case.context, room), []
+
+    def wait(op, *_):
+        """In the second call, before its first key is taken, until that has been read."""
+        if op == "call" and not before:
+            before.append(keys.traffic["prefetched"])
+        end = time.monotonic() + 10
+        while op == "neg" and before and keys.traffic["prefetched"] == before[0]:
+            assert time.monotonic() < end, "nothing is read ahead"
+            time.sleep(0.001)
+
+    values = np.arange(SLOTS) / SLOTS
+    (found,) = executor(case, a, keys).run([case.encrypt(values)], wait)
+    np.testing.assert_allclose(case.decryptor.decrypt(found), np.roll(values, 4), atol=1e-6)
+    assert keys.traffic["peak_bytes"] <= room
 
 
 def test_events_come_from_inside_and_then_from_the_call(case):

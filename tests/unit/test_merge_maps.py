@@ -198,3 +198,11 @@ def test_maps_in_bodies_of_loops_to_be_kept_are_merged_and_spend_fewer_levels(se
         x = [rng.uniform(-1, 1, SLOTS), rng.uniform(-1, 1, SLOTS), trips]
         for got, want in zip(interpret(result, x), interpret(module, x), strict=True):
             np.testing.assert_allclose(got, want, atol=1e-9 * max(1.0, float(np.max(np.abs(want)))))
+
+
+def test_what_a_loop_of_several_values_starts_from_is_left():
+    v = Vectors()
+    start = masked(v, v.matrix(v.x[0], BAND))
+    found = v.loop(lambda _i, a, b: [b, a], [start, masked(v, start)], 2)
+    module = v.done(*found)
+    assert counted(merged(module))["vec.mul"] == 0

@@ -202,7 +202,7 @@ class _Cuts:
         """Whether anything but the region's operations down to a layer reads a result."""
         inside = self.region.layers
         return any(
-            not reader.results or reader.block is not op.block or inside.get(reader.result, layer + 1) > layer
+            len(reader.results) != 1 or reader.block is not op.block or inside.get(reader.result, layer + 1) > layer
             for reader, _ in op.result.uses
         )
 

@@ -57,3 +57,22 @@ def iris() -> Floats:
     from sklearn.datasets import load_iris
 
     return np.cov(load_iris().data.T)
+
+
+@cache
+def clusters(points: int = 512, seed: int = 3) -> Floats:
+    """Points about two centres, (points, 2), of which the first two are of one cluster each."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, points)
+    labels[:2] = 0, 1
+    centres = np.array([[-0.45, -0.35], [0.4, 0.45]])
+    return np.clip(centres[labels] + 0.12 * rng.normal(size=(points, 2)), -1, 1)
+
+
+@cache
+def classes(points: int = 1024, seed: int = 4) -> tuple[Floats, Floats]:
+    """Points about two centres, (points, 2), and their labels -1 and 1."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice([-1.0, 1.0], points)
+    x = labels[:, None] * np.array([0.35, 0.25]) + 0.2 * rng.normal(size=(points, 2))
+    return np.clip(x, -1, 1), labels

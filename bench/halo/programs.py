@@ -145,7 +145,46 @@ def logistic(iterations: int | None = None, samples: int = data.MARGIN_ROWS) -> 
     return logistic_of
 
 
-# -- principal components ----------------------------------------------------------------------
+# -- with a sign -----------------------------------------------------------------------------
+
+SHARP = np.array([0, 4589, 0, -16577, 0, 25614, 0, -12860]) / 1024
+FLAT = np.array([0, 35, 0, -35, 0, 21, 0, -5]) / 16
+
+
+def sign(x: Any) -> Any:
+    """Of numbers in [-1, 1], within 0.009 of it from 0.01 on: four polynomials of degree 7, of depth 3 each.
+
+    Source: Cheon, Kim and Kim, Efficient homomorphic comparison methods with optimal complexity (Asiacrypt'20).
+    """
+    for coefficients in (SHARP, SHARP, FLAT, FLAT):
+        x = lw.polynomial(x, coefficients)
+    return x
+
+
+def cluster(n: Trips, x: Any) -> Any:
+    """The centres of two clusters, from two points."""
+
+    def step(_: Any, c0: Any, c1: Any) -> Any:
+        d0, d1 = np.sum((x - c0) ** 2, axis=1), np.sum((x - c1) ** 2, axis=1)
+        one = 0.5 + sign(0.2 * (d0 - d1)) / 2  # how much of each point is in the second cluster
+        zero = 1.0 - one
+        return tuple(
+            (label @ x / len(x)) * inverse(np.sum(label) / len(x), 2.0, 5) for label in (zero, one)
+        )  # fmt: skip
+
+    return lw.for_loop(n, step, (x[0], x[1]))
+
+
+def separate(n: Trips, x: Any, y: Any, w: Any, b: Any) -> Any:
+    """Weights and offset of a support vector machine."""
+
+    def step(_: Any, w0: Any, w1: Any, b: Any) -> Any:
+        margin = y * (w0 * x[:, 0] + w1 * x[:, 1] - b) - 1.0
+        violated = (0.5 - sign(0.1 * margin) / 2) * y
+        g0, g1 = (0.02 * w - np.mean(violated * x[:, i]) for i, w in enumerate((w0, w1)))
+        return w0 - 0.1 * g0, w1 - 0.1 * g1, b - 0.1 * np.mean(violated)
+
+    return lw.for_loop(n, step, (w[0], w[1], b))
 
 
 def inverse(a: Any, start: float, steps: int) -> Any:
@@ -154,6 +193,43 @@ def inverse(a: Any, start: float, steps: int) -> Any:
     for _ in range(steps):
         y = y * (2.0 - a * y)
     return y
+
+
+def kmeans(iterations: int | None = None, points: int = 512) -> lw.Program:
+    """K-means."""
+    if iterations is not None:
+
+        @lw.program
+        def kmeans(x: lw.Secret[points, 2]) -> Any:
+            return cluster(iterations, x)
+
+        return kmeans
+
+    @lw.program
+    def kmeans_of(x: lw.Secret[points, 2], n: lw.Index) -> Any:
+        return cluster(n, x)
+
+    return kmeans_of
+
+
+def svm(iterations: int | None = None, points: int = 1024) -> lw.Program:
+    """A support vector machine, from encrypted weights."""
+    if iterations is not None:
+
+        @lw.program
+        def svm(x: lw.Secret[points, 2], y: lw.Secret[points], w: lw.Secret[2], b: lw.Secret[()]) -> Any:
+            return separate(iterations, x, y, w, b)
+
+        return svm
+
+    @lw.program
+    def svm_of(x: lw.Secret[points, 2], y: lw.Secret[points], w: lw.Secret[2], b: lw.Secret[()], n: lw.Index) -> Any:
+        return separate(n, x, y, w, b)
+
+    return svm_of
+
+
+# -- principal components ----------------------------------------------------------------------
 
 
 def principal(outer: Trips, inner: Trips, c: Any) -> Any:
@@ -185,3 +261,26 @@ def pca(iterations: tuple[int, int] | None = None, size: int = 4) -> lw.Program:
         return principal(n, m, c)
 
     return pca_of
+
+
+# -- all of them -------------------------------------------------------------------------------
+
+
+def cases() -> dict[str, Case]:
+    """By name, with their data."""
+
+    def named(*names: str, of: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip(names, of, strict=True))
+
+    covariance = data.iris()
+    start = {"w": np.ones(2), "b": 1.0}
+    found = [
+        Case("linear", linear, named("x", "y", of=data.line(SAMPLES)), 2),
+        Case("polynomial", polynomial, named("x", "y", of=data.parabola(SAMPLES)), 3),
+        Case("multivariate", multivariate, named("x", "y", of=data.plane(SAMPLES)), 9),
+        Case("logistic", logistic, named("x", "y", of=data.breast_cancer()), 1),
+        Case("kmeans", kmeans, {"x": data.clusters()}, 2),
+        Case("svm", svm, named("x", "y", of=data.classes()) | start, 3),
+        Case("pca", pca, {"c": covariance / np.max(covariance)}, 1),  # type: ignore[arg-type]
+    ]
+    return {case.name: case for case in found}

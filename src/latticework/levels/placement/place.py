@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from latticework.levels.placement.schedule import schedule
 from latticework.levels.placement.search import Floats, Found, Search, dearest_path
 
 FIRST_STATES, STATES = 64, 1024
-MOST_MOVES_BY_OPS = 100_000  # operations looked at while single refreshes are moved
+MOST_MOVES_BY_OPS = 20_000  # operations looked at while single refreshes are moved
 TOLERANCE = 1e-9  # seconds
 
 
@@ -55,17 +55,26 @@ class _Placer:
                 self._take(found)
                 yield found.bound
             return
-        halved = refresh_tables(self.problem, halved=True)
         for order in self.orders:
             for paired in (True, False):
-                found = self._search(self.alone if paired else halved, order, few, paired=paired)
+                found = self._search(self.alone, order, few, paired=True) if paired else self._halved(order, few)
                 self._take(found)
                 self._move(found.refreshed)
                 yield 0.0 if paired else found.bound
         for order in self.orders:
             self._take(self._search(self.alone, order, self.states, paired=True, limit=self.best.seconds))
         self._move(self.best.refreshes)
-        yield self._search(halved, self.orders[0], self.states, limit=self.best.seconds).bound
+        yield self._halved(self.orders[0], self.states, limit=self.best.seconds).bound
+
+    def _halved(self, order: list[int], states: int, *, limit: float = np.inf) -> Found:
+        """As if each were refreshed at half of what two take; one is left over where their number is odd."""
+        halved = refresh_tables(self.problem, halved=True)
+        left: dict[Hashable, float] = {}
+        for value in self.problem.refreshable:
+            prices, half, whole = self.problem.values[value], halved[value], self.alone[value]
+            if prices.shared is not None and half is not None and whole is not None:
+                left[prices.kind] = min(left.get(prices.kind, np.inf), float(np.min((whole - half)[1:])))
+        return Search(self.problem, order, halved, paired=False, states=states, limit=limit, odd=left).run()
 
     def _search(
         self, alone: list[Floats | None], order: list[int], states: int, *, paired: bool = False, limit: float = np.inf

@@ -11,8 +11,9 @@ to bounds the optimum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -102,12 +103,13 @@ class Search:
     alone   seconds of a refresh of each value by target, that of 0 being 0; None where there may be none
     paired  whether values of a kind may be refreshed two at a time
     states  most of them that are kept
+    odd     what is added at the end for each kind of which an odd number is refreshed
     limit   seconds of a placement that is known: only what may take less is looked for
     """
 
     def __init__(
         self, problem: Problem, order: Sequence[int], alone: Sequence[Floats | None], *, paired: bool, states: int,
-        limit: float = np.inf,
+        limit: float = np.inf, odd: Mapping[Hashable, float] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.problem, self.order, self.alone, self.paired = problem, order, alone, paired
         self.states, self.limit = states, limit
@@ -116,6 +118,8 @@ class Search:
         self.live: list[int] = list(problem.wanted)
         self.needs: Levels = np.array([list(problem.wanted.values())], dtype=np.uint8).reshape(1, -1)
         self.seconds: Floats = np.zeros(1)
+        self.odd = odd
+        self.parities: Levels = np.array([[0, 1] * len(odd)], dtype=np.uint8)  # is it odd, is it even: by kind
         self.dropped = np.inf  # what dropped states promise
         self.stages: list[_Stage] = []
         self.visited = {OUTPUT}
@@ -134,6 +138,7 @@ class Search:
             assert available is not None or not len(self.seconds)
             if available is not None:
                 self._select(np.flatnonzero(self._column(value) <= available))
+        self.seconds = self.seconds + self.parities[:, ::2] @ np.array(list(self.odd.values()), dtype=np.float64)
         if not len(self.seconds):
             return Found({}, [], None, min(self.dropped, self.limit))
         best = int(np.argmin(self.seconds))
@@ -206,17 +211,27 @@ class Search:
         """States in which a value was not refreshed, and those in which it was."""
         parents = [np.arange(len(self.seconds)), *(rows for rows, _, _ in ways)]
         seconds = [self.seconds, *(self.seconds[rows] + added for rows, added, _ in ways)]
-        needs, choices = [self.needs], [np.full(len(self.seconds), KEEP)]
+        needs, parities, choices = [self.needs], [self.parities], [np.full(len(self.seconds), KEEP)]
         for rows, _, other in ways:
             taken = self.needs[rows]
             taken[:, self.live.index(value)] = 0
             if other != ALONE:
                 taken[:, self.live.index(other)] = 0
             needs.append(taken)
+            parities.append(self._turned(value, self.parities[rows]))
             choices.append(np.full(len(rows), other))
-        self.needs, self.seconds = np.concatenate(needs), np.concatenate(seconds)
+        self.needs, self.parities = np.concatenate(needs), np.concatenate(parities)
+        self.seconds = np.concatenate(seconds)
         visited = frozenset(self.visited)
         self.stages.append(_Stage(value, np.concatenate(parents), np.concatenate(choices), visited))
+
+    def _turned(self, value: int, parities: Levels) -> Levels:
+        """Parities with one more refresh of the kind of a value."""
+        kinds = list(self.odd)
+        if self.problem.values[value].kind in self.odd:
+            first = 2 * kinds.index(self.problem.values[value].kind)
+            parities[:, [first, first + 1]] = parities[:, [first + 1, first]]
+        return parities
 
     def _trace(self, state: int) -> tuple[dict[int, frozenset[int]], Pairs]:
         """What was chosen on the way to a state; of a value that was refreshed twice the refresh that more read."""
@@ -238,7 +253,7 @@ class Search:
 
     def _select(self, rows: Numbers) -> None:
         if len(rows) < len(self.seconds) or np.any(np.diff(rows) < 0):
-            self.needs, self.seconds = self.needs[rows], self.seconds[rows]
+            self.needs, self.parities, self.seconds = self.needs[rows], self.parities[rows], self.seconds[rows]
             self.stages.append(_Stage(-1, rows))
 
     def _promised(self) -> Floats:
@@ -254,7 +269,7 @@ class Search:
         self._select(np.flatnonzero(promised < self.limit - TOLERANCE))
         self._drop(MANY * self.states)
         if len(self.seconds) > 1:
-            self._select(_undominated(self.needs, self.seconds))
+            self._select(_undominated(np.column_stack([self.needs, self.parities]), self.seconds))
         self._drop(self.states)
 
     def _drop(self, most: int) -> None:

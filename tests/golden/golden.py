@@ -21,6 +21,7 @@ from latticework.ir import Module, Op, Pass, Value, parse_module, print_module, 
 from latticework.layout import assign_layouts
 from latticework.layout_cost import CodeCost, Counted, find_layouts
 from latticework.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
+from latticework.levels.loops.flatten import flattening
 from latticework.levels.loops.pack_carried import packing
 from latticework.levels.loops.peel import peeling
 from latticework.levels.loops.periods import carried_periods
@@ -87,7 +88,7 @@ def packing_all() -> Pass[object]:
 PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, fold_splats.PASS, merge_maps.PASS, normalize_polynomials.PASS, share_inputs.PASS,
     share_outputs.PASS, unroll.PASS, constants.placing(),
-    peeling(RESIDUAL), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
+    peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
     placing(RESIDUAL, BootstrapPrices(), magnitudes),
 )  # fmt: skip
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from vec_cases import SLOTS, Vectors
 
 from latticework.dialects.vec import VecType
-from latticework.ir import Module, interpret, verify
+from latticework.ir import Module, Op, Value, interpret, verify
 from latticework.levels import decide_levels
 from latticework.levels.bootstraps import ciphertexts
 from latticework.levels.loops.executed import bootstraps_run
+from latticework.levels.loops.plan import OURS, plan_loops
 
 MEAN = np.full((SLOTS, SLOTS), 1 / SLOTS)
 RESIDUAL = 16  # levels that a bootstrap leaves in HALO's tables
@@ -40,6 +42,39 @@ def synthetic(carried: int, depth: int, trips: int | None, *, plain: bool = True
         return found
 
     return v.done(*v.loop(body, inits, v.n if trips is None else trips, at_most))
+
+
+class Published:
+    """About the latencies of HALO's tables 2 and 3, in seconds; one price for real and complex bootstraps."""
+
+    OPERATIONS: ClassVar = {
+        "vec.mul": 2.5e-3,
+        "vec.rotate": 2e-3,
+        "vec.linear_transform": 20e-3,
+        "vec.polynomial": 20e-3,
+    }
+
+    def operation(self, op: Op, level: int) -> float:
+        """Dearer at higher levels."""
+        return self.OPERATIONS.get(op.name, 0.1e-3) * (0.2 + 0.05 * level)
+
+    def bootstrap(self, target: int, *, real: bool, count: int = 1) -> float:
+        """Dearer to higher targets."""
+        assert real in (True, False)
+        return count * (0.239 + 0.014 * target)
+
+
+def exponents_of(module: Module) -> dict[Value, int]:
+    """0 for every secret vector."""
+    values = [*module.inputs]
+    for op in module.walk():
+        values += [*op.results, *(v for region in op.regions for v in region.block.args)]
+    return {v: 0 for v in values if isinstance(v.type, VecType) and v.is_secret}
+
+
+def planned(module: Module, mode: str = OURS, residual: int = RESIDUAL) -> Module:
+    """The module with bootstraps."""
+    return plan_loops(module, residual, Published(), exponents_of(module), mode=mode)
 
 
 def inputs_for(module: Module, trips: int | None, seed: int = 0) -> list[object]:

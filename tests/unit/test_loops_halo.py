@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from loop_cases import MEAN, RESIDUAL, check_plan, synthetic
+from loop_cases import MEAN, RESIDUAL, Published, check_plan, planned, synthetic
 from vec_cases import SLOTS, Vectors
 
 from latticework.errors import LevelError
@@ -13,10 +13,6 @@ from latticework.levels.loops.periods import carried_periods, period
 from latticework.levels.loops.writing import ValueFacts
 
 BODIES = [(1, 3), (2, 4), (2, 7), (3, 3), (9, 5)]
-
-
-def planned(module, mode, exponents=None):
-    return plan_halo(module, RESIDUAL, ValueFacts(dict(exponents or {})), mode)
 
 
 @pytest.mark.parametrize(("carried", "depth"), BODIES)
@@ -138,9 +134,40 @@ def test_bootstraps_know_how_large_values_are():
         module = synthetic(2, 4, None)
         (loop,) = [op for op in module.walk() if op.name == "loop.for"]
         first, second = loop.regions[0].block.args[1:]
-        made = planned(module, mode, {first: 3, second: 1})
+        made = plan_halo(module, RESIDUAL, Published(), ValueFacts({first: 3, second: 1}), mode)
         found = sorted({op.attrs["exponent"] for op in made.walk() if op.name == "vec.bootstrap"})
         assert found == ([1, 3] if mode == TYPE_MATCHED else [3])
+
+
+def nested(outer, inner, depth, more):
+    """A step before a loop of steps; in each an inner loop that takes one bootstrap an iteration, and two more."""
+    v = Vectors(1)
+
+    def spend(value, levels):
+        for _ in range(levels):
+            value = v.op("mul", value, value)
+        return value
+
+    def step(value):
+        (found,) = v.loop(lambda _j, c: [spend(c, depth)], [spend(value, more)], inner)
+        return spend(found, more)
+
+    def outside(value):
+        """As an iteration, which starts with a bootstrap."""
+        attrs = {"target": RESIDUAL, "exponent": 0, "iterations": 1}
+        (fresh,) = v.builder.create("vec.bootstrap", [value], attrs).results
+        return step(fresh)
+
+    (result,) = v.loop(lambda _i, b: [step(b)], [outside(v.x[0])], outer)
+    return v.done(result)
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(2, 2), (4, 3)])
+def test_nested_loops_take_as_many_as_published(outer, inner):
+    """(outer + 1) (inner + 2): one at the head of the outer loop and one in its body, where the inner one leaves few."""
+    module = nested(outer, inner, 10, 8)
+    for mode in (TYPE_MATCHED, HALO):
+        assert check_plan(module, planned(module, mode), RESIDUAL) == [(outer + 1) * (inner + 2)]
 
 
 @pytest.mark.parametrize(("array", "want"), [

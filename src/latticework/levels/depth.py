@@ -138,7 +138,7 @@ def level_after(bootstrap: Op, residual: int | None) -> int:
 
 def levels_of(
     module: Module,
-    starts: Sequence[int] | None = None,
+    starts: Sequence[int | None] | None = None,
     residual: int | None = None,
     *,
     once: bool = False,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.ir import Module, Op, Pass, Value
-from latticework.levels.loops.rounds import is_trivial, spends, stays_plain
+from latticework.levels.loops.rounds import fits_once, is_trivial, spends, stays_plain
 from latticework.levels.loops.writing import LoopWriter, TripCount, ValueFacts, arguments_of, inits_of, rewrite_loops
 
 WRITES = ("loop.for", "loop.if", "loop.index_constant", "loop.index_less", "loop.index_min",
@@ -33,6 +33,8 @@ def is_peeled(loop: Op, residual: int) -> bool:
     if not any(map(is_trivial, inits_of(loop))) or not spends(loop, residual):
         return False
     plain = stays_plain(loop, residual)
+    if loop.attrs.get("static_trip") is None and not fits_once(loop, residual):
+        return False  # what runs on a condition has no bootstraps
     return any(is_trivial(v) and not stays for v, stays in zip(inits_of(loop), plain, strict=True))
 
 

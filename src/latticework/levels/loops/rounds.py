@@ -90,6 +90,17 @@ def spends(loop: Op, residual: int) -> bool:
     return True
 
 
+def fits_once(loop: Op, residual: int) -> bool:
+    """Whether an iteration from the top stays above the floor."""
+    plain = stays_plain(loop, residual)
+    return stays_above(round_levels(loop, [None if each else 0 for each in plain], residual), residual)
+
+
+def stays_above(levels: Levels, residual: int) -> bool:
+    """Whether no value lies below the floor."""
+    return min((level for level in levels.of.values() if level is not None), default=0) >= -residual
+
+
 def has_spending_loop(loop: Op, residual: int) -> bool:
     """Whether a loop that spends levels is nested in it."""
     return any(

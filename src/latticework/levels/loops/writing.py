@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
 from latticework.ir.builder import region_block
+from latticework.ir.core import walk_regions
 from latticework.levels.depth import carried_operands
 
 
@@ -38,6 +39,11 @@ class ValueCopies(dict[Value, Value]):
     def __setitem__(self, old: Value, new: Value) -> None:
         super().__setitem__(old, new)
         self.facts.hand_on(old, new)
+
+    def update(self, pairs: Iterable[tuple[Value, Value]]) -> None:  # type: ignore[override]
+        """Several at a time."""
+        for old, new in pairs:
+            self[old] = new
 
 
 @dataclass(frozen=True)
@@ -78,15 +84,25 @@ Body = Callable[["LoopWriter", Value, list[Value]], Sequence[Value]]
 
 
 class LoopWriter:
-    """Appends iterations and loops to a block."""
+    """Appends iterations and loops to a block.
 
-    def __init__(self, block: Block, loc: Loc | None, facts: ValueFacts) -> None:
+    is_nested  whether the block is in a loop
+    """
+
+    def __init__(self, block: Block, loc: Loc | None, facts: ValueFacts, *, is_nested: bool = False) -> None:
         self.builder = Builder(block, loc)
         self.facts = facts
+        self.is_nested = is_nested
 
-    def iteration(self, loop: Op, index: Value | int, carried: Sequence[Value]) -> list[Value]:
-        """One iteration of a loop outside of it; returns what it yields."""
+    def iteration(
+        self, loop: Op, index: Value | int, carried: Sequence[Value], outside: Mapping[Value, Value] | None = None
+    ) -> list[Value]:
+        """One iteration of a loop outside of it; returns what it yields.
+
+        outside  what stands for values that the body reads from outside, where that is others
+        """
         block, copies = loop.regions[0].block, ValueCopies(self.facts)
+        copies.update((outside or {}).items())
         if block.args[0].uses:
             copies[block.args[0]] = self.index(index) if isinstance(index, int) else index
         for argument, value in zip(block.args[1:], carried, strict=True):
@@ -114,7 +130,10 @@ class LoopWriter:
         static = trips.static if trips.is_static else None
         attrs = {"static_trip": static, "at_most": None if trips.is_static else trips.at_most}
         operands = [*inits] if trips.is_static else [trips.value, *inits]
-        return list(self.builder.create("loop.for", operands, attrs, [Region(block)]).results)
+        results = list(self.builder.create("loop.for", operands, attrs, [Region(block)]).results)
+        for old, new in zip(arguments, results, strict=True):
+            self.facts.hand_on(old, new)
+        return results
 
     def when(
         self, condition: Value, otherwise: Sequence[Value], body: Callable[[LoopWriter], Sequence[Value]]
@@ -138,6 +157,10 @@ class LoopWriter:
     def shifted(self, index: Value, by: int) -> Value:
         """An index and a number."""
         return index if by == 0 else self.builder.build("loop.index_add", [index, self.index(by)])
+
+    def sum(self, index: Value, other: Value) -> Value:
+        """Two indices added up."""
+        return self.builder.build("loop.index_add", [index, other])
 
     def times(self, index: Value, by: int) -> Value:
         """An index times a number."""
@@ -180,18 +203,18 @@ def rewrite_loops(module: Module, facts: ValueFacts, rewrite: Rewrite) -> Module
     body = Block()
     for value in module.inputs:
         copies[value] = body.add_arg(value.type, value.origin)
-    _rewrite_block(module.body, body, copies, rewrite)
+    _rewrite_block(module.body, body, copies, rewrite, is_nested=False)
     return module.empty_like(body)
 
 
-def _rewrite_block(source: Block, target: Block, copies: ValueCopies, rewrite: Rewrite) -> None:
-    writer = LoopWriter(target, None, copies.facts)
+def _rewrite_block(source: Block, target: Block, copies: ValueCopies, rewrite: Rewrite, *, is_nested: bool) -> None:
+    writer = LoopWriter(target, None, copies.facts, is_nested=is_nested)
     for op in source.ops:
         writer.builder.loc = op.loc
         regions = []
         for region in op.regions:
             block = region_block(region, copies, op)
-            _rewrite_block(region.block, block, copies, rewrite)
+            _rewrite_block(region.block, block, copies, rewrite, is_nested=is_nested or op.name == "loop.for")
             regions.append(Region(block))
         new = writer.builder.copy_with(op, copies, regions)
         if op.name != "loop.for":
@@ -206,6 +229,15 @@ def _rewrite_block(source: Block, target: Block, copies: ValueCopies, rewrite: R
             copies[old] = value
             value.origin = value.origin or kept.origin
         new.erase()
+
+
+def captured_by(op: Op) -> list[Value]:
+    """Values that the regions of an operation read from outside, in order."""
+    inside = set(walk_regions(op.regions))
+    blocks = {region.block for each in (op, *inside) for region in each.regions}
+    read = (v for each in walk_regions(op.regions) for v in each.operands)
+    found = (v for v in read if v.owner not in inside and v.owner not in blocks)
+    return list(dict.fromkeys(found))
 
 
 def arguments_of(loop: Op) -> list[Value]:

@@ -1,0 +1,403 @@
+"""Blocks with loops: straight lines get their bootstraps when what follows them is known, loops by the group.
+
+Operations of a block are gathered in a run until a loop stands in the way. The loop is decided by the levels that its
+values have there; iterations of its start join the run, which then gets its bootstraps; iterations of its end begin the
+next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from latticework.ir import Block, Module, Op, Value, last_uses
+from latticework.levels.depth import Env, Levels, is_public, levels_of
+from latticework.levels.loops.period import (
+    MOST_OPS,
+    IterationGroup,
+    TripSplit,
+    first_iterations,
+    needed_after,
+    sizes,
+    split,
+    steady_heads,
+)
+from latticework.levels.loops.rounds import is_trivial, round_levels, stays_above
+from latticework.levels.loops.run import Place, Placed, WaitingRun, iterations_of
+from latticework.levels.loops.writing import (
+    LoopWriter,
+    TripCount,
+    ValueCopies,
+    ValueFacts,
+    arguments_of,
+    captured_by,
+    inits_of,
+    yielded_by,
+)
+
+HARDLY = 0.005
+MOST_HEADS = 60  # operations of a body for which every level at its head is tried
+
+
+class BlockPlanner:
+    """Writes the operations of a block, with bootstraps.
+
+    levels  of values of the block that is written, and around it
+    at      what stands for each value of the block that is read: in what is written, or in the run
+    """
+
+    def __init__(
+        self, module: Module, residual: int, place: Place, writer: LoopWriter, at: ValueCopies, levels: Env
+    ) -> None:
+        self.module, self.residual, self.place = module, residual, place
+        self.writer, self.at, self.levels = writer, at, levels
+        self.facts: ValueFacts = writer.facts
+        self.run = WaitingRun(levels, self.facts, module)
+        self.last: Mapping[Value, int] = {}
+
+    def block(self, source: Block, wanted: Sequence[int]) -> list[Value]:
+        """All operations; returns what the block yields, at these levels at least."""
+        self.last = last_uses(source)
+        for number, op in enumerate(source.ops[:-1]):
+            self.writer.builder.loc = op.loc
+            if op.name == "loop.for":
+                self.loop(op, number, wanted)
+            elif op.regions:
+                self.keep(op, number)
+            elif op.name.startswith("loop.") or is_public(op):
+                self.writer.builder.copy(op, self.at)
+                self.levels.update(dict.fromkeys((self.at[v] for v in op.results), None))
+            else:
+                self.append(op)
+        ends = [self.at.get(v, v) for v in source.terminator.operands]
+        found = self.flush(len(source.ops), dict(zip(ends, wanted, strict=True)), ends)
+        return [found.get(v, v) for v in ends]
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def append(self, op: Op) -> None:
+        """One operation of the run."""
+        copies = ValueCopies(self.facts)
+        for value in op.operands:
+            copies[value] = self.run.of(self.at.get(value, value))
+        self.run.writer.builder.copy(op, copies)
+        for value in op.results:
+            self.at[value] = copies[value]
+
+    def flush(self, number: int, wanted: Mapping[Value, int], also: Sequence[Value] = ()) -> dict[Value, Value]:
+        """Write the run with its bootstraps; returns what stands for its values.
+
+        number  of the operation before which it stands: what is read from there on is an output
+        wanted  levels of values of the run;  also  values that are outputs
+        """
+        run, self.run = self.run, WaitingRun(self.levels, self.facts, self.module)
+        later = [self.at[v] for v, last in self.last.items() if last >= number and v in self.at]
+        raised = [v for v, level in wanted.items() if not run.holds(v) and self.needs_raising(v, level)]
+        outputs = [v for v in dict.fromkeys([*later, *also]) if run.holds(v)]
+        outputs += [run.of(v) for v in raised]
+        if not outputs:
+            return {}
+        names = {run.of(v): level for v, level in wanted.items() if run.holds(v) or v in raised}
+        placed = self.placed(run.ended(outputs, self.writer.builder.loc), run.starts, [names.get(v) for v in outputs])
+        written = self.inlined(placed.module, dict(zip(placed.module.inputs, run.outside, strict=True)))
+        found = dict(zip(outputs, written, strict=True))
+        for old, new in found.items():
+            self.facts.hand_on(old, new)
+        found |= {v: found[run.of(v)] for v in raised}
+        for value, now in list(self.at.items()):
+            if now in found:
+                self.at[value] = found[now]
+        return found
+
+    def needs_raising(self, value: Value, level: int) -> bool:
+        """Whether a value that is written already lies too low."""
+        has = self.levels.get(value)
+        return has is not None and has < level
+
+    def placed(self, module: Module, starts: Sequence[int | None], wanted: Sequence[int | None]) -> Placed:
+        """A run with its bootstraps."""
+        exact = [-self.residual if level is None else level for level in wanted]
+        return self.place(module, starts, exact, self.facts.exponents)
+
+    def inlined(self, module: Module, known: Mapping[Value, Value], writer: LoopWriter | None = None) -> list[Value]:
+        """Write the operations of a run where the block is written, or by another writer; returns its outputs."""
+        target = writer or self.writer
+        copies = ValueCopies(self.facts)
+        copies.update(known.items())
+        for op in module.body.ops[:-1]:
+            target.builder.copy(op, copies)
+        of = levels_of(module, [self.levels[known[v]] for v in module.inputs], self.residual).of
+        self.levels.update((copies[v], level) for v, level in of.items() if v in copies)
+        return [copies[v] for v in module.body.terminator.operands]
+
+    def run_levels(self) -> Env:
+        """Levels of values of the run as it is now, which is written first if it needs bootstraps by itself."""
+        of = Levels(dict(zip(self.run.module.inputs, self.run.starts, strict=True)), residual=self.residual)
+        for op in self.run.module.body.ops:
+            of.add(op)
+        return of.of
+
+    def level_of(self, value: Value, of: Env) -> int | None:
+        """Level of what stands for a value of the block."""
+        now = self.at.get(value, value)
+        if is_trivial(value) or not value.is_secret:
+            return None
+        return of[now] if self.run.holds(now) else self.levels[now]
+
+    # -- loops -----------------------------------------------------------------------------------
+
+    def keep(self, op: Op, number: int) -> None:
+        """An operation with regions that stays as it is."""
+        self.flush(number, {})
+        made = self.writer.builder.copy(op, self.at)
+        Levels(self.levels, residual=self.residual).add(made)
+
+    def loop(self, op: Op, number: int, wanted: Sequence[int]) -> None:
+        """A loop, as it is if it spends nothing."""
+        of = self.run_levels()
+        if min((level for level in of.values() if level is not None), default=0) < -self.residual:
+            self.flush(number, {})
+            of = self.run_levels()
+        outside = {v: self.level_of(v, of) for v in captured_by(op)}
+        starts = [self.level_of(v, of) for v in inits_of(op)]
+        heads = steady_heads(op, starts, self.residual, outside)
+        if None not in heads and self.fits(op, heads, outside):
+            self.keep(op, number)
+            return
+        plan = LoopPlanner(self, op, number, starts, heads, outside)
+        if any(inner.regions for inner in op.regions[0].block.ops):
+            plan.nest()
+        elif plan.trips.is_static:
+            plan.counted(needed_after(op, self.residual, wanted))
+        else:
+            plan.any_number()
+
+    def fits(self, op: Op, heads: Sequence[int | None], outside: Env) -> bool:
+        """Whether an iteration from these levels stays above the floor."""
+        return stays_above(round_levels(op, heads, self.residual, outside), self.residual)
+
+
+class LoopPlanner:
+    """Decides and writes one loop of a block.
+
+    starts   level of each initial value; None: public
+    heads    level at which each carried value settles by itself, or None
+    outside  level of each value that the body reads from outside
+    """
+
+    def __init__(
+        self, around: BlockPlanner, op: Op, number: int, starts: list[int | None], heads: list[int | None], outside: Env
+    ) -> None:
+        self.around, self.op, self.number = around, op, number
+        self.starts, self.heads, self.outside = starts, heads, outside
+        self.residual = around.residual
+        self.trips = TripCount.of(op)
+        if not self.trips.is_static:
+            self.trips = TripCount(around.at[self.trips.value], self.trips.at_most)
+        self.counts = bool(op.regions[0].block.args[0].uses)
+        self.num_ops = len(op.regions[0].block.ops)
+
+    # -- groups ----------------------------------------------------------------------------------
+
+    def depth(self) -> int:
+        """Levels that an iteration spends of what spends levels."""
+        tops = [0 if head is None else head for head in self.heads]
+        of = round_levels(self.op, tops, self.residual, self.outside).of
+        ends = [of[v] for v in yielded_by(self.op)]
+        pairs = zip(self.heads, ends, strict=True)
+        return max(max((-(end or 0) for head, end in pairs if head is None), default=0), 1)
+
+    def groups(self) -> list[IterationGroup]:
+        """Groups that are worth a look."""
+        floor, quarter = -self.residual, max(self.residual // 4, 1)
+        found = [self.group(size, floor) for size in sizes(self.depth(), self.residual, self.num_ops)]
+        if found[-1].size == 1 and self.num_ops <= MOST_HEADS:
+            found += [self.group(1, head) for head in range(floor + quarter, 0, quarter)]
+            best = min(found, key=lambda group: group.rate)
+            if best.size == 1 and self.base_of(best) != floor:
+                found += [self.group(1, self.base_of(best) + step) for step in (-1, 1)]
+        return found
+
+    def cheapest(self, seconds: Callable[[IterationGroup], float]) -> IterationGroup:
+        """The smallest of those groups with which the loop takes hardly more than with any."""
+        found = self.groups()
+        least = min(map(seconds, found))
+        return min((g for g in found if seconds(g) <= least * (1 + HARDLY)), key=lambda g: (g.size, seconds(g)))
+
+    def base_of(self, group: IterationGroup) -> int:
+        """Where what spends levels lies when a group starts."""
+        return next((head for head, own in zip(group.head, self.heads, strict=True) if own is None), -self.residual)
+
+    def group(self, size: int, head: int) -> IterationGroup:
+        """So many iterations that start at a level."""
+        heads = tuple(head if each is None else each for each in self.heads)
+        levels = self.outside | dict(zip(arguments_of(self.op), heads, strict=True))
+        line = iterations_of(self.op, size, levels, self.around.facts, self.around.module)
+        placed = self.around.placed(line.module, line.run.starts, heads)
+        return IterationGroup(size, heads, placed.module, placed.seconds, tuple(line.run.outside), line.indices)
+
+    def grouped(
+        self, group: IterationGroup, trips: TripCount, carried: Sequence[Value], first: Value | int
+    ) -> list[Value]:
+        """The loop over groups, of which iterations are counted from `first`."""
+        around, arguments = self.around, arguments_of(self.op)
+
+        def body(inside: LoopWriter, index: Value, values: list[Value]) -> list[Value]:
+            known = dict(zip(arguments, values, strict=True))
+            around.levels.update(zip(values, group.head, strict=True))
+            if self.counts:
+                done = inside.times(index, group.size)
+                start = inside.shifted(done, first) if isinstance(first, int) else inside.sum(done, first)
+                for number, placeholder in enumerate(group.indices):
+                    known[placeholder] = inside.shifted(start, number)
+                    around.levels[known[placeholder]] = None
+            stands = [known[v] if v in known else around.at.get(v, v) for v in group.outside]
+            return around.inlined(group.module, dict(zip(group.module.inputs, stands, strict=True)), inside)
+
+        return self.results(around.writer.loop(trips, carried, arguments, body))
+
+    def results(self, values: list[Value]) -> list[Value]:
+        """What a loop or a branch leaves, with its levels."""
+        owner = values[0].owner
+        if isinstance(owner, Op) and owner.results == values:
+            Levels(self.around.levels, residual=self.residual).add(owner)
+        return values
+
+    def end(self, values: Sequence[Value]) -> None:
+        """What the loop leaves stands for its results."""
+        for result, value in zip(self.op.results, values, strict=True):
+            self.around.at[result] = value
+            value.origin = value.origin or result.origin
+
+    # -- iterations outside ------------------------------------------------------------------------
+
+    def inits(self) -> list[Value]:
+        """Initial values, of the run or before it."""
+        return [self.around.at.get(v, v) for v in inits_of(self.op)]
+
+    def iterations(self, carried: Sequence[Value], first: int, number: int) -> list[Value]:
+        """So many iterations at the end of the run."""
+        around, values = self.around, list(carried)
+        for index in range(first, first + number):
+            run = around.run
+            outside = {v: run.of(around.at.get(v, v)) for v in captured_by(self.op)}
+            at: Value | int = 0
+            if self.counts:
+                written = around.writer.index(index)
+                around.levels[written] = None
+                at = run.of(written)
+            values = run.writer.iteration(self.op, at, [run.of(v) for v in values], outside)
+        return values
+
+    def flushed(self, carried: Sequence[Value], wanted: Sequence[int]) -> list[Value]:
+        """The run ends here: what the loop carries at these levels, what it reads at those it was planned for."""
+        around = self.around
+        levels = {around.at.get(v, v): level for v, level in self.outside.items() if level is not None}
+        for value, level in zip(carried, wanted, strict=True):
+            if not is_trivial(value):
+                levels[value] = max(level, levels.get(value, level))
+        found = around.flush(self.number, levels, carried)
+        return [found.get(v, v) for v in carried]
+
+    # -- kinds of loops ----------------------------------------------------------------------------
+
+    def counted(self, needed: int) -> None:
+        """A known number of iterations.
+
+        needed  levels above the floor that what follows spends of the results
+        """
+        trips, depth = self.trips.static, self.depth()
+        group = self.cheapest(lambda each: self.estimate(each, needed, depth))
+        parts = self.parts(group, needed, depth)
+        copies = trips * self.num_ops <= MOST_OPS and self.copies_take_less(group, needed, depth)
+        if parts.groups == 0 or copies:
+            self.end(self.iterations(self.inits(), 0, trips))
+            return
+        carried = self.flushed(self.iterations(self.inits(), 0, parts.first), group.head)
+        results = self.grouped(group, TripCount(parts.groups), carried, parts.first)
+        self.end(self.iterations(results, trips - parts.last, parts.last))
+
+    def parts(self, group: IterationGroup, needed: int, depth: int) -> TripSplit:
+        """How the iterations are split."""
+        last = 0 if min(group.head) + self.residual >= needed else (self.residual - needed) // depth
+        free = first_iterations(
+            self.op, self.starts, self.residual, self.outside, self.residual + group.size, guarded=False
+        )
+        return split(self.trips.static, group.size, free, last)
+
+    def estimate(self, group: IterationGroup, needed: int, depth: int) -> float:
+        """Seconds that bootstrapping by such groups takes, about."""
+        parts = self.parts(group, needed, depth)
+        return parts.groups * group.seconds + (parts.first + parts.last) * 1e-3 * group.rate
+
+    def copies_take_less(self, group: IterationGroup, needed: int, depth: int) -> bool:
+        """Whether all iterations in a straight line take less than groups."""
+        parts = self.parts(group, needed, depth)
+        trips = self.trips.static
+        line = self.line(self.starts, trips, [needed - self.residual] * len(self.starts))
+        first = self.line(self.starts, parts.first, group.head)
+        last = self.line(list(group.head), parts.last, [needed - self.residual] * len(self.starts))
+        return line < 0.99 * (first + parts.groups * group.seconds + last)
+
+    def line(self, starts: Sequence[int | None], number: int, wanted: Sequence[int]) -> float:
+        """Seconds of so many iterations in a straight line, from these levels to those."""
+        arguments, inits = arguments_of(self.op), inits_of(self.op)
+        begin = [i if start is None else a for a, i, start in zip(arguments, inits, starts, strict=True)]
+        levels = self.outside | dict(zip(arguments, starts, strict=True))
+        line = iterations_of(self.op, number, levels, self.around.facts, self.around.module, begin)
+        return self.around.placed(line.module, line.run.starts, list(wanted)).seconds
+
+    def any_number(self) -> None:
+        """A number of iterations that is known at run time."""
+        writer, trips = self.around.writer, self.trips
+        group = self.cheapest(lambda each: each.rate)
+        size, depth = group.size, self.depth()
+        free = first_iterations(self.op, self.starts, self.residual, self.outside, size, guarded=True)
+        if free >= size:  # the first of them, up to a whole group, need no bootstrap
+            whole, _ = writer.groups(writer.after(trips, 1), size)
+            rest = writer.builder.build("loop.index_sub", [trips.value, writer.times(whole.value, size)])
+            carried = self.guarded(self.inits(), TripCount(rest, size), size, group.head)
+        elif (size - 1) * depth <= self.residual:
+            whole, left = writer.groups(trips, size)
+            rest = left.value
+            raised = 0 if free >= size - 1 else (size - 1) * depth
+            wanted = [head + raised if own is None else head for head, own in zip(group.head, self.heads, strict=True)]
+            carried = self.guarded(self.inits(), left, size - 1, wanted)
+        else:  # iterations that are left over have bootstraps of their own
+            whole, left = writer.groups(trips, size)
+            rest = left.value
+            alone = self.group(1, self.base_of(group))
+            carried = self.grouped(alone, left, self.flushed(self.inits(), group.head), 0)
+        self.end(self.grouped(group, whole, carried, rest if self.counts else 0))
+
+    def guarded(self, inits: Sequence[Value], trips: TripCount, most: int, wanted: Sequence[int]) -> list[Value]:
+        """Iterations that run if there are so many, without bootstraps, from these levels at least."""
+        around, writer = self.around, self.around.writer
+        carried = self.flushed(inits, wanted)
+        outside = {v: around.at.get(v, v) for v in captured_by(self.op)}
+        for number in range(most):
+            index = writer.index(number) if self.counts else 0
+            condition, start = writer.is_above(trips, number), carried
+            around.levels[condition] = None
+
+            def body(inside: LoopWriter, index: Value | int = index, start: list[Value] = start) -> list[Value]:
+                return inside.iteration(self.op, index, start, outside)
+
+            carried = self.results(writer.when(condition, start, body))
+        return carried
+
+    def nest(self) -> None:
+        """A loop around others: every iteration has the bootstraps that it needs."""
+        around, floor = self.around, -self.residual
+        heads = [floor if head is None else head for head in self.heads]
+        carried = self.flushed(self.inits(), heads)
+        block = self.op.regions[0].block
+
+        def body(inside: LoopWriter, index: Value, values: list[Value]) -> list[Value]:
+            at = ValueCopies(around.facts)
+            at.update((v, around.at.get(v, v)) for v in captured_by(self.op))
+            at.update(zip(block.args, [index, *values], strict=True))
+            around.levels.update(zip([index, *values], [None, *heads], strict=True))
+            planner = BlockPlanner(around.module, self.residual, around.place, inside, at, around.levels)
+            return planner.block(block, heads)
+
+        self.end(self.results(around.writer.loop(self.trips, carried, arguments_of(self.op), body)))

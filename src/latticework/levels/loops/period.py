@@ -1,0 +1,123 @@
+"""How often a loop bootstraps: the iterations between two bootstraps, and those before, between and after groups.
+
+A loop becomes `first` iterations that use the levels its values have at the start, groups of `size` iterations with the
+bootstraps of a group among them, and `last` iterations that are followed by what reads the results. One group's values
+lie at `head` when it starts and at least there when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from latticework.ir import Module, Op, Value
+from latticework.levels.depth import Env, spent_by
+from latticework.levels.loops.rounds import round_levels, stays_above
+from latticework.levels.loops.writing import yielded_by
+
+MOST_OPS = 120  # of a straight line that is looked at
+LARGEST = 3  # sizes tried of those that bootstraps at the head would allow, the largest first
+
+
+@dataclass(frozen=True)
+class IterationGroup:
+    """Iterations with bootstraps among them.
+
+    head     level of each carried value when the first starts
+    module   they in a straight line, with their bootstraps
+    seconds  that they take
+    outside  what the inputs of the module are: values of the loop's body, what it reads from outside, and
+    indices  those that stand for the numbers of iterations, if the body reads them
+    """
+
+    size: int
+    head: tuple[int, ...]
+    module: Module
+    seconds: float
+    outside: tuple[Value, ...]
+    indices: tuple[Value, ...]
+
+    @property
+    def rate(self) -> float:
+        """Seconds of an iteration."""
+        return self.seconds / self.size
+
+
+@dataclass(frozen=True)
+class TripSplit:
+    """Iterations before groups, the groups, and after them."""
+
+    first: int
+    groups: int
+    last: int
+
+
+def steady_heads(loop: Op, starts: Sequence[int | None], residual: int, outside: Env) -> list[int | None]:
+    """The level at which each carried value settles by itself; None: it spends levels in every iteration."""
+    carried = [level or 0 for level in starts]
+    for _ in range(2 * len(carried) + 1):
+        before = carried
+        carried = _lowered(loop, carried, residual, outside)
+    return [None if now < then else now for then, now in zip(before, carried, strict=True)]
+
+
+def _lowered(loop: Op, carried: Sequence[int], residual: int, outside: Env) -> list[int]:
+    levels = round_levels(loop, carried, residual, outside)
+    ends = (levels.of[v] for v in yielded_by(loop))
+    return [before if end is None else min(before, end) for before, end in zip(carried, ends, strict=True)]
+
+
+def first_iterations(
+    loop: Op, starts: Sequence[int | None], residual: int, outside: Env, most: int, *, guarded: bool
+) -> int:
+    """How many iterations the levels at the start are enough for.
+
+    starts   None: public
+    guarded  iterations may be left out, so what they leave is no higher than what they start from
+    """
+    carried = list(starts)
+    for number in range(most):
+        levels = round_levels(loop, carried, residual, outside)
+        if not stays_above(levels, residual):
+            return number
+        ends = [levels.of[v] for v in yielded_by(loop)]
+        carried = [min(a or 0, b or 0) for a, b in zip(carried, ends, strict=True)] if guarded else ends
+    return most
+
+
+def sizes(depth: int, residual: int, num_ops: int) -> list[int]:
+    """Sizes of groups that are worth a look, for iterations of this depth."""
+    largest = residual // depth
+    if largest >= 2:
+        found = list(range(largest, max(largest - LARGEST, 0), -1))
+    else:
+        found = [1, 2, 3]
+    return [size for size in found if size * num_ops <= MOST_OPS] or [1]
+
+
+def split(trips: int, size: int, most_first: int, last: int) -> TripSplit:
+    """A known number of iterations: as many of the first as are free, as few groups as can be."""
+    last = min(last, trips)
+    first = (trips - last) % size
+    while first + size <= min(most_first, trips - last):
+        first += size
+    return TripSplit(first, (trips - last - first) // size, last)
+
+
+def needed_after(loop: Op, residual: int, wanted: Sequence[int]) -> int:
+    """Levels above the floor that a loop's results need for what follows them in a straight line.
+
+    wanted  level of what the loop's block yields
+    """
+    block = loop.block
+    assert block is not None
+    needs: dict[Value, int] = {}
+    for value, level in zip(block.terminator.operands, wanted, strict=True):
+        needs[value] = max(needs.get(value, 0), level + residual)
+    for op in reversed(block.ops[block.ops.index(loop) + 1 : -1]):
+        if op.regions or not any(v.is_secret for v in op.results):
+            continue
+        need = max(needs.get(v, 0) for v in op.results) + spent_by(op)
+        for value in op.operands:
+            needs[value] = max(needs.get(value, 0), need)
+    return min(max((needs.get(v, 0) for v in loop.results), default=0), residual)

@@ -1,0 +1,153 @@
+"""Loops that bootstrap in every p-th iteration: how often, from which levels, and that nothing else changes."""
+
+import pytest
+from loop_cases import MEAN, RESIDUAL, check_plan, planned, synthetic
+from vec_cases import Vectors
+
+from latticework.levels.loops.halo import HALO
+from latticework.levels.loops.plan import MODES
+
+ITERATIONS = 40
+GOALS = [  # values carried, depth of an iteration, bootstraps in 40 iterations
+    ("linear", 2, 4, 9),
+    ("linear, two levels", 2, 2, 4),
+    ("polynomial", 3, 3, 14),
+    ("multivariate in one vector", 1, 4, 9),
+    ("logistic", 1, 12, 39),
+]
+
+
+@pytest.mark.parametrize(("carried", "depth", "most"), [row[1:] for row in GOALS], ids=[row[0] for row in GOALS])
+def test_bootstraps_in_forty_iterations(carried, depth, most):
+    """From public numbers; two real values share a bootstrap. A trip count known at run time costs a tenth, and two."""
+    module = synthetic(carried, depth, ITERATIONS)
+    (known,) = check_plan(module, planned(module), RESIDUAL)
+    assert known <= most
+    module = synthetic(carried, depth, None)
+    (at_run_time,) = check_plan(module, planned(module), RESIDUAL, [ITERATIONS])
+    assert at_run_time <= 1.1 * known + 2
+
+
+def test_a_deep_body_bootstraps_where_it_is_narrow():
+    """Two values that start encrypted, 24 levels an iteration: two bootstraps each, with both in one."""
+    module = synthetic(2, 24, ITERATIONS, plain=False)
+    assert check_plan(module, planned(module), RESIDUAL)[0] <= 80
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("carried", "depth"), [(2, 5), (1, 9)])
+def test_one_plan_for_all_trip_counts(mode, carried, depth):
+    """Sizes of groups are 3 and less: counts around them, none, one and many."""
+    module = synthetic(carried, depth, None)
+    found = check_plan(module, planned(module, mode), RESIDUAL, (0, 1, 2, 3, 4, 7, 40))
+    assert found == sorted(found) and found[0] == 0
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 3, 4, 5, 9])
+def test_few_known_iterations(trips):
+    """Never more than HALO, and none where the levels at the start are enough."""
+    module = synthetic(2, 4, trips, plain=False)
+    (ours,) = check_plan(module, planned(module), RESIDUAL)
+    assert ours <= check_plan(module, planned(module, HALO), RESIDUAL)[0]
+    assert ours == 0 or trips > 3
+
+
+def test_the_plan_does_not_grow_with_the_trip_count():
+    sizes = [sum(1 for _ in planned(synthetic(2, 4, trips)).walk()) for trips in (41, 1001)]
+    assert sizes[0] == sizes[1]
+
+
+def test_what_follows_a_loop_is_prepared_by_its_last_iterations():
+    """Four levels after the loop: the last iterations and they share a bootstrap."""
+    v = Vectors(1)
+    a = v.loop(lambda _i, a: [v.matrix(v.op("mul", a, v.x[0]), MEAN)], [v.x[0]], 20)[0]
+    for _ in range(4):
+        a = v.op("mul", a, v.x[0])
+    module = v.done(a)
+    assert check_plan(module, planned(module), RESIDUAL) == [2]  # 44 levels, 16 at the start and behind each
+
+
+def test_values_that_spend_nothing_keep_their_levels():
+    """A carried input and a sum beside a value that spends: only that one is bootstrapped."""
+    v = Vectors(2)
+
+    def body(_i, a, kept, total):
+        return [v.op("mul", a, kept), kept, v.op("add", total, v.x[1])]
+
+    module = v.done(*v.loop(body, [v.x[0], v.x[1], v.x[1]], 40))
+    assert check_plan(module, planned(module), RESIDUAL) == [2]
+
+
+def test_what_is_made_before_a_loop_is_not_made_higher_in_every_iteration():
+    """A factor ten levels down is read where the carried value is as low."""
+    v = Vectors(1)
+    factor = v.x[0]
+    for _ in range(10):
+        factor = v.op("mul", factor, v.x[0])
+    module = v.done(*v.loop(lambda _i, a: [v.op("mul", a, factor)], [v.x[0]], 12))
+    assert check_plan(module, planned(module), RESIDUAL)[0] <= 3
+
+
+@pytest.mark.parametrize("trips", [12, None])
+def test_the_number_of_an_iteration_is_that_of_the_loop(trips):
+    """Turned by as many slots as its number says, in every iteration."""
+    v = Vectors(1, trips=trips is None)
+
+    def body(i, a):
+        (turned,) = v.loop(lambda _j, b: [v.op("rotate", b, steps=1)], [v.op("mul", a, v.x[0])], i)
+        return [turned]
+
+    module = v.done(*v.loop(body, [v.x[0]], v.n if trips is None else trips))
+    for mode in MODES:
+        check_plan(module, planned(module, mode, 4), 4, (0, 1, 4, 5, 9) if trips is None else (None,))
+
+
+def test_at_most_bounds_the_loops_that_are_made():
+    """As before, but it asks for no copies."""
+    v = Vectors(1, trips=True)
+    module = v.done(*v.loop(lambda _i, a: [v.op("mul", a, v.x[0])], [v.x[0]], v.n, at_most=9))
+    plan = planned(module, residual=3)
+    limits = [op.attrs["at_most"] for op in plan.walk() if op.name == "loop.for"]
+    assert limits and all(limit is not None and limit <= 9 for limit in limits)
+    check_plan(module, plan, 3, (0, 1, 3, 8, 9))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_loop_in_a_loop(mode):
+    """Of which the inner one has a trip count of its own."""
+    v = Vectors(1, trips=True)
+
+    def outer(_i, a):
+        (b,) = v.loop(lambda _j, c: [v.op("mul", c, v.x[0])], [v.op("mul", a, v.x[0])], v.n)
+        return [v.op("add", b, a)]
+
+    module = v.done(*v.loop(outer, [v.x[0]], 3))
+    check_plan(module, planned(module, mode), RESIDUAL, (0, 1, 5, 17))
+
+
+def test_short_inner_loops_are_part_of_the_body():
+    """Four iterations of two levels in each of ten: 80 levels and ten more, of which 16 are free."""
+    v = Vectors(1)
+
+    def outer(_i, a):
+        (b,) = v.loop(lambda _j, c: [v.matrix(v.op("mul", c, v.x[0]), MEAN)], [v.op("mul", a, v.x[0])], 4)
+        return [b]
+
+    module = v.done(*v.loop(outer, [v.x[0]], 10))
+    ours, halo = (check_plan(module, planned(module, mode), RESIDUAL)[0] for mode in (MODES[0], HALO))
+    assert ours <= 9 < halo
+
+
+def test_arrays_share_bootstraps_inside():
+    """Three vectors are two bootstraps."""
+    v = Vectors(1, counts=[3])
+    module = v.done(*v.loop(lambda _i, a: [v.op("mul", a, v.x[0])], [v.x[0]], 33))
+    assert check_plan(module, planned(module), RESIDUAL) == [2 * 2]
+
+
+def test_two_loops_after_each_other():
+    v = Vectors(1)
+    (a,) = v.loop(lambda _i, a: [v.op("mul", a, v.x[0])], [v.x[0]], 40)
+    (b,) = v.loop(lambda _i, b: [v.op("mul", b, a)], [v.op("add", a, v.x[0])], 40)
+    module = v.done(b)
+    assert check_plan(module, planned(module), RESIDUAL)[0] <= 6

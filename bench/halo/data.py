@@ -6,73 +6,72 @@ K-means, iris for PCA, breast cancer for logistic regression.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.datasets import load_breast_cancer, load_iris
 
 Floats = npt.NDArray[np.float64]
+Inputs = dict[str, Floats]
 NOISE = 0.02  # of what is fitted
-MARGIN_ROWS = 569  # of breast cancer
+SPREAD = 0.2  # of clusters
 
 
-@cache
-def line(samples: int, seed: int = 0) -> tuple[Floats, Floats]:
+def line(rng: np.random.Generator, samples: int) -> Inputs:
     """x and y = 0.7 x + 0.2, with noise."""
-    rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, samples)
-    return x, 0.7 * x + 0.2 + NOISE * rng.normal(size=samples)
+    return {"x": x, "y": 0.7 * x + 0.2 + NOISE * rng.normal(size=samples)}
 
 
-@cache
-def parabola(samples: int, seed: int = 1) -> tuple[Floats, Floats]:
+def parabola(rng: np.random.Generator, samples: int) -> Inputs:
     """x and y = 0.3 - 0.4 x + 0.5 x^2, with noise."""
-    rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, samples)
-    return x, 0.3 - 0.4 * x + 0.5 * x**2 + NOISE * rng.normal(size=samples)
+    return {"x": x, "y": 0.3 - 0.4 * x + 0.5 * x**2 + NOISE * rng.normal(size=samples)}
 
 
-@cache
-def plane(samples: int, seed: int = 2) -> tuple[Floats, Floats]:
+def plane(rng: np.random.Generator, samples: int) -> Inputs:
     """Three variables, (samples, 3), and three linear functions of them, with noise."""
-    rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, (samples, 3))
     weights = rng.uniform(-1, 1, (3, 3))
-    return x, x @ weights + NOISE * rng.normal(size=(samples, 3))
+    return {"x": x, "y": x @ weights + NOISE * rng.normal(size=(samples, 3))}
 
 
-@cache
-def breast_cancer() -> tuple[Floats, Floats]:
-    """30 features and a constant, (569, 31), each standardised and cut at four deviations, over 4; labels 0 and 1."""
-    from sklearn.datasets import load_breast_cancer
-
-    found = load_breast_cancer()
-    features = np.clip((found.data - found.data.mean(axis=0)) / found.data.std(axis=0), -4, 4) / 4
-    return np.column_stack([features, np.ones(len(features))]), found.target.astype(np.float64)
+def breast_cancer(_rng: np.random.Generator, samples: int) -> Inputs:
+    """30 features and a constant, each standardised and cut at four deviations, over 4; labels 0 and 1."""
+    found, labels = load_breast_cancer(return_X_y=True)
+    features = np.clip((found - found.mean(axis=0)) / found.std(axis=0), -4, 4) / 4
+    x = np.column_stack([features, np.ones(len(features))])
+    return {"x": x[:samples], "y": labels[:samples].astype(np.float64)}
 
 
-@cache
-def iris() -> Floats:
+def clusters(rng: np.random.Generator, samples: int) -> Inputs:
+    """Points (samples, 2) of two clusters, by turns: so the first two are of one each."""
+    centres = np.array([[-0.4, -0.3], [0.4, 0.5]])
+    return {"points": centres[np.arange(samples) % 2] + SPREAD * rng.normal(size=(samples, 2))}
+
+
+def two_classes(rng: np.random.Generator, samples: int) -> Inputs:
+    """Two clusters whose labels are -1 and 1, and the model that training starts from."""
+    y = np.where(np.arange(samples) % 2, 1.0, -1.0)
+    x = y[:, None] * [0.4, 0.5] + SPREAD * rng.normal(size=(samples, 2))
+    return {"x": x, "y": y, "w": np.ones(2), "b": np.ones(())}
+
+
+def iris(_rng: np.random.Generator, samples: int) -> Inputs:
     """The covariance matrix of its four measurements, (4, 4)."""
-    from sklearn.datasets import load_iris
-
-    return np.cov(load_iris().data.T)
+    return {"c": np.cov(load_iris().data[:samples].T)}
 
 
-@cache
-def clusters(points: int = 512, seed: int = 3) -> Floats:
-    """Points about two centres, (points, 2), of which the first two are of one cluster each."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 2, points)
-    labels[:2] = 0, 1
-    centres = np.array([[-0.45, -0.35], [0.4, 0.45]])
-    return np.clip(centres[labels] + 0.12 * rng.normal(size=(points, 2)), -1, 1)
+SAMPLES: Mapping[str, int] = {
+    "linear": 4096, "polynomial": 4096, "multivariate": 4096, "logistic": 569, "k-means": 512, "svm": 1024, "pca": 150,
+}  # fmt: skip
+_MAKERS: Mapping[str, Callable[[np.random.Generator, int], Inputs]] = {
+    "linear": line, "polynomial": parabola, "multivariate": plane, "logistic": breast_cancer, "k-means": clusters,
+    "svm": two_classes, "pca": iris,
+}  # fmt: skip
 
 
-@cache
-def classes(points: int = 1024, seed: int = 4) -> tuple[Floats, Floats]:
-    """Points about two centres, (points, 2), and their labels -1 and 1."""
-    rng = np.random.default_rng(seed)
-    labels = rng.choice([-1.0, 1.0], points)
-    x = labels[:, None] * np.array([0.35, 0.25]) + 0.2 * rng.normal(size=(points, 2))
-    return np.clip(x, -1, 1), labels
+def inputs_of(name: str, samples: int | None = None, seed: int = 0) -> Inputs:
+    """The encrypted inputs of a program; of as many samples as the paper has if not said."""
+    return _MAKERS[name](np.random.default_rng(seed), samples or SAMPLES[name])

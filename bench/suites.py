@@ -13,6 +13,7 @@ SUITES = {
     "lenet": "bench.lenet.suite",
     "rotom": "bench.rotom.suite",
     "coyote": "bench.coyote.suite",
+    "halo": "bench.halo.suite",
     "placement": "bench.placement.suite",
     "show": "bench.stored",
 }

@@ -9,11 +9,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from latticework.levels.loops.plan import plan_loops
 
-import latticework as lw
+from bench.halo.data import inputs_of
 from bench.halo.prices import PublishedPrices
-from bench.halo.programs import Case, cases
+from bench.halo.programs import PROGRAMS
 from bench.placement.published import RESIDUAL
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.stages import Vectors
@@ -22,6 +21,7 @@ from latticework.ir import Module, Op
 from latticework.levels.bootstraps import ciphertexts
 from latticework.levels.depth import LoopPlan, levels_of
 from latticework.levels.loops.executed import bootstraps_run, executions
+from latticework.levels.loops.plan import plan_loops
 from latticework.levels.loops.rounds import depth_of_round
 from latticework.levels.place_bootstrap import place_bootstraps
 from latticework.levels.placement import place_by_points
@@ -85,34 +85,21 @@ class Planned:
 
 
 @cache
-def laid(name: str, iterations: int | tuple[int, int], run_time: bool) -> Laid:
-    """A program, laid out; iterations of two loops where they are nested."""
-    case = cases()[name]
-    program = case.program(None if run_time else iterations)  # type: ignore[arg-type]
-    inputs = dict(case.inputs) | counts(case, iterations, run_time=run_time)
-    return lay_out(program, inputs)
+def laid(name: str, size: tuple[int, ...], *, run_time: bool) -> Laid:
+    """A program on the paper's data, laid out.
 
-
-def lay_out(program: lw.Program, inputs: dict[str, Any]) -> Laid:
-    """Trace, approximate, lay out."""
+    size  iterations of its loops, the outer one's first; known to the compiler, or as many in calibration
+    """
+    found, inputs = PROGRAMS[name], inputs_of(name)
+    program, trips = found.as_program(run_time=run_time), dict(zip(found.trips, size, strict=True))
     clock = time.process_time
     started = clock()
-    module = to_tensors(program, (), inputs)
-    data = {n: v if isinstance(v, int) else np.asarray(v, dtype=np.float64)[None] for n, v in inputs.items()}
-    samples = samples_of(program, module, data, None)
+    module = to_tensors(program, {} if run_time else trips, inputs)
+    samples = samples_of(program, module, {**inputs, **trips} if run_time else inputs)
     traced = to_polynomials(module, samples, precision_bits=PRECISION_BITS)
     calibrated = clock()
     vectors = to_vectors(traced.module, keep_loops=True, ring_degree=RING_DEGREE)
     return Laid(vectors, samples, {"trace, calibrate": calibrated - started, "lay out": clock() - calibrated})
-
-
-def counts(case: Case, iterations: int | tuple[int, int], *, run_time: bool) -> dict[str, int]:
-    """Trip counts as arguments."""
-    if not run_time:
-        return {}
-    numbers = iterations if isinstance(iterations, tuple) else (iterations,)
-    names = [p.name for p in case.program(None).parameters if p.name not in case.inputs]
-    return dict(zip(names, numbers, strict=True))
 
 
 def planned(program: Laid, compiler: str, trips: Mapping[str, int]) -> Planned:

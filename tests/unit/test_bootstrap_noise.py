@@ -1,6 +1,6 @@
 """A bootstrap as one step, held to simulations of its whole circuit."""
 
-from math import inf, log2, pi
+from math import log2, pi
 
 import numpy as np
 import pytest
@@ -17,8 +17,7 @@ from latticework.codegen.bootstraps import (
 from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
 from latticework.params.bootstrap_noise import (
     BootstrapStep,
-    most_taken,
-    series_bound,
+    series_error,
     sine_series,
     stored_noise,
 )
@@ -55,7 +54,7 @@ def test_noise_is_that_of_the_circuit_for_all_targets_widths_and_data(name, slot
     x = slots_of(data, slots, np.random.default_rng(1), real).astype(complex)
     draws = [
         bootstrap_error(bootstrap_chain(name), x, real=real, seed=seed, target=target, iterations=iterations)
-        for seed in range(2 + 512 // slots)
+        for seed in range(1 + 256 // slots)
     ]
     found = np.sqrt(np.mean(np.square(draws)))
     stated = step_of(name, slots, iterations=iterations).deviation
@@ -67,7 +66,8 @@ def test_values_read_as_smaller_lose_the_bits_of_the_first_matrix(k):
     x = np.full(1024, 1 + 1j)
     found = np.sqrt(np.mean(bootstrap_error(bootstrap_chain("T11"), x, finer=2.0**k, out=2.0**k) ** 2))
     step = step_of("T11", 1024, finer=2.0**k, out=2.0**k)
-    whole = np.hypot(step.deviation, step.error(1.0, 2**0.5, 1.0)[1] - step.error(1.0, 0.0, 1.0)[1])
+    of_weights, nothing = (step.error(np.ones(1), size, 1.0)[1][0] for size in (2**0.5, 0.0))
+    whole = np.hypot(step.deviation, of_weights - nothing)
     assert 0.8 * whole < found < whole
     if k == 12:  # which is nearly all that is lost
         assert log2(whole / step.deviation) > 5
@@ -84,12 +84,14 @@ def test_two_real_vectors_to_a_bootstrap_have_a_coarser_result(iterations):
 @pytest.mark.parametrize("name", ["T11", "B"])
 def test_the_series_is_off_by_no_more_than_is_said_and_by_nearly_as_much(name):
     circuit = bootstrap_chain(name).bootstrap
-    for part in (0.5, 1.0, 2.0, 0.99 * most_taken(circuit)):
+    rounding = 1e-14 * circuit.ratio
+    for part in (0.5, 1.0, 2.0, 0.99 * circuit.ratio / (2 * pi)):
         x = np.linspace(-part, part, 10001)
-        off = np.max(np.abs(sine_series(circuit, x) - x))
-        rounding = 1e-14 * circuit.ratio
-        assert off <= series_bound(circuit, part) + rounding and off >= 0.8 * series_bound(circuit, part) - rounding
-    assert series_bound(circuit, 1.0) == pytest.approx((2 * pi / circuit.ratio) ** 4 / 30)
+        off, stated = np.max(np.abs(sine_series(circuit, x) - x)), series_error(circuit, np.array(part))
+        assert 0.8 * stated - rounding <= off <= stated + rounding
+    assert series_error(circuit, np.ones(1)) == pytest.approx((2 * pi / circuit.ratio) ** 4 / 30)
+    x = np.linspace(0.0, 4 * circuit.ratio, 10001)
+    assert np.all(np.abs(sine_series(circuit, x) - x) <= series_error(circuit, x) + rounding)
 
 
 @pytest.mark.parametrize("iterations", [1, 2])
@@ -99,18 +101,12 @@ def test_the_bound_holds_beyond_the_interval_and_grows(part, iterations):
     rng = np.random.default_rng(3)
     x = rng.choice([-part, part], 1024) + 1j * rng.uniform(-part, part, 1024)
     (y,) = simulate_slots(bootstrap_plan(chain, 1024, 1, iterations=iterations), [x], noise=rng)
-    deviation, bias = step_of("T11", 1024, iterations=iterations).error(part, 2**0.5 * part, deviations)
+    step = step_of("T11", 1024, iterations=iterations)
+    deviation, (bias,) = step.error(np.array([part]), 2**0.5 * part, deviations)
     largest = np.max(np.abs([(y - x).real, (y - x).imag]))
     assert largest <= deviations * deviation + bias
     if part == 4.0:  # all of it is the series'
         assert largest > 0.4 * bias
-
-
-def test_nothing_is_said_of_what_wraps_around():
-    step = step_of("T11", 1024)
-    assert step.error(1.01 * most_taken(step.circuit), 1.0, 6.0) == (inf, inf)
-    # The error of the first iteration, times 2^20, is more than the second one takes.
-    assert step_of("T11", 1024, iterations=2, finer=2.0**20).error(1.0, 1.0, 6.0) == (inf, inf)
 
 
 @pytest.mark.parametrize("iterations", [1, 2])
@@ -130,7 +126,7 @@ def test_bits_of_a_set_are_those_of_its_circuit():
         assert stated.rms_bits < found.rms_bits < stated.rms_bits + 0.8  # stated at the end of the interval
         assert stated.worst_bits < found.worst_bits
     assert bits_of("T11", vectors=2).rms_bits < bits_of("T11").rms_bits < bits_of("T11", slots=8).rms_bits
-    assert isinstance(BOOTSTRAP_SETS["A14"], BootstrapSet) and bits_of("A14").rms_bits == pytest.approx(24.4, abs=0.1)
+    assert isinstance(BOOTSTRAP_SETS["A14"], BootstrapSet) and bits_of("A14").rms_bits == pytest.approx(24.6, abs=0.1)
 
 
 @pytest.mark.parametrize("name", BOOTSTRAP_SETS)

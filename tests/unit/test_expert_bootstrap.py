@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from latticework import ckks
-from latticework.codegen.bootstraps import precision
+from latticework.codegen.bootstraps import noise_of, precision
 from latticework.errors import LevelError, MissingKeyError, ShapeError, UserError
+from latticework.params.bootstrap_noise import BootstrapStep
+from latticework.params.noise import tail_deviations
 
 RNG = np.random.default_rng(4)
 
@@ -36,6 +38,37 @@ def test_a_bootstrapped_ciphertext_holds_its_slots(real):
     assert abs(found.rms_bits - predicted.rms_bits) < 1.5
     again = (result * result).settle()
     np.testing.assert_allclose(decryptor.decrypt(again), x * x, atol=2.0 ** (3 - predicted.worst_bits))
+
+
+def held_to_the_bound(x):
+    """Ciphertexts of these slots, bootstrapped: how far parts are off, and how far they may be."""
+    b, encryptor, decryptor = setting(False)
+    chain, deviations = b.parameters.chain, tail_deviations(b.parameters.slots // b.slots)
+    step = BootstrapStep(chain.bootstrap, noise_of(chain), b.slots)
+    deviation, bias = step.error(np.maximum(np.abs(x.real), np.abs(x.imag)), float(np.max(np.abs(x))), deviations)
+    off = decryptor.decrypt(b.bootstrap(encryptor.encrypt(x, level=b.floor))) - x
+    off = np.maximum(np.abs(off.real), np.abs(off.imag))
+    assert np.all(off <= deviations * deviation + bias)
+    return off, bias
+
+
+@pytest.mark.parametrize("part", [0.0, 1.0, 1.5, 6.0])
+@pytest.mark.parametrize("kind", ["random", "ends", "constant"])
+def test_errors_stay_below_the_bound_inside_the_interval_and_beyond(part, kind):
+    x = {
+        "random": values(256, False),
+        "ends": RNG.choice([-1.0, 1.0], 256) + 1j * RNG.choice([-1.0, 1.0], 256),
+        "constant": np.full(256, 1 - 1j),
+    }[kind]
+    held_to_the_bound(part * x)
+
+
+def test_slots_that_hold_anything_do_not_disturb_others():
+    x = values(256, False)
+    anything = np.arange(256) % 3 == 0
+    x[anything] = RNG.choice([-700.0, 90.0, 1000j], 86)
+    off, bias = held_to_the_bound(x)
+    assert np.max(bias[~anything]) < 2.0**-22 and np.max(off[~anything]) < 2.0**-22 and np.max(off[anything]) > 50
 
 
 def test_lists_and_higher_levels(real=True):

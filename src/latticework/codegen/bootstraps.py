@@ -144,6 +144,5 @@ def bits_of(
     width, size = slots or chain.slots, sqrt(vectors)
     step = BootstrapStep(chain.bootstrap, noise_of(chain), width, out=1 / vectors, iterations=iterations)
     deviations = tail_deviations(chain.slots // width)
-    deviation, bias = step.error(1.0, size, deviations)
-    rms = float(np.hypot(deviation, bias - step.error(0.0, 0.0, deviations)[1]))
-    return Precision(bits(rms), bits(deviations * deviation + bias))
+    deviation, (bias, of_weights) = step.error(np.array([1.0, 0.0]), size, deviations)
+    return Precision(bits(float(np.hypot(deviation, bias - of_weights))), bits(deviations * deviation + float(bias)))

@@ -76,23 +76,21 @@ class BootstrapStep:
         by_scale = MARGIN * self.noise.second * sqrt(self.slots) / self.out
         return max(by_scale, self._first / self._gain)
 
-    def error(self, part: float, size: float, deviations: float) -> tuple[float, float]:
-        """Deviation of the noise, and a bound on what is off without chance; (inf, inf) where nothing is known.
+    def error(self, parts: Parts, size: float, deviations: float) -> tuple[float, Parts]:
+        """Deviation of the noise, and for each part a bound on what is off without chance.
 
-        part        largest magnitude of a real or imaginary part that goes in, with its own noise
+        parts       largest magnitudes of real or imaginary parts that go in, with their own noise
         size        largest magnitude of a slot that goes in
         deviations  of noise that count as its bound
         """
-        if part > most_taken(self.circuit):
-            return inf, inf
-        off = series_bound(self.circuit, part) + deviations * self._of_weights(size)
+        off = series_error(self.circuit, parts) + deviations * self._of_weights(size)
         if self.iterations == 1:
             return self.deviation, off
-        left = self._gain * (off + deviations * self._first + part * 2.0**-RESIDUAL_BITS)
-        if left > most_taken(self.circuit):
-            return inf, inf
-        again = series_bound(self.circuit, left) + deviations * self._of_weights(sqrt(2.0) * left)
-        return self.deviation, again / self._gain + part * 2.0**-RESIDUAL_BITS
+        rounding = parts * 2.0**-RESIDUAL_BITS
+        left = self._gain * (off + deviations * self._first + rounding)
+        again = series_error(self.circuit, left)
+        again += deviations * self._of_weights(sqrt(2.0) * float(np.max(left, initial=0.0)))
+        return self.deviation, again / self._gain + rounding
 
     def value(self, x: Parts, size: float, noisy: Noise) -> Parts:
         """What becomes of parts.
@@ -130,17 +128,15 @@ def sine_series(circuit: BootstrapCircuit, x: Parts) -> Parts:
     return bent
 
 
-def series_bound(circuit: BootstrapCircuit, part: float) -> float:
-    """How far the series is off at most for parts up to this one, itself at most `most_taken`.
+def series_error(circuit: BootstrapCircuit, parts: Parts) -> Parts:
+    """How far the series is off at most for parts up to these.
 
-    Of t - t^5 / 30 + t^7 / 252 - ... each term is below the one before it while t <= 1.
+    Of t - t^5 / 30 + t^7 / 252 - ... each term is below the one before it while t <= 1. Where t may be larger nothing
+    is used but that the series itself stays below 3 / 2 of where t is 1: parts wrap around, each by itself.
     """
-    return (2 * pi / circuit.ratio) ** 4 * part**5 / 30
-
-
-def most_taken(circuit: BootstrapCircuit) -> float:
-    """The largest part for which anything is said: 1 as an argument of the sine."""
-    return circuit.ratio / (2 * pi)
+    turn = 2 * pi / circuit.ratio
+    near: Parts = turn**4 * parts**5 / 30
+    return np.where(parts <= 1 / turn, near, parts + 1.5 / turn)
 
 
 @lru_cache(maxsize=1)

@@ -24,9 +24,10 @@ from latticework.params.bootstrap_noise import (
 from latticework.params.noise import tail_deviations
 
 
-def step_of(name, slots, **kind):
+def step_of(name, slots, finer=1.0, out=1.0, iterations=1):
     chain = bootstrap_chain(name)
-    return BootstrapStep(chain.bootstrap, noise_of(chain), slots, **kind)
+    start, end = chain.main.scales[chain.floor] * finer, (chain.main.top, chain.main.scales[-1] * out)
+    return BootstrapStep.of(chain, noise_of(chain), slots, start, end, iterations)
 
 
 def slots_of(kind, n, rng, real):

@@ -140,9 +140,9 @@ def bits_of(
     vectors     real vectors that one bootstrap holds, 1 or 2
     """
     chain = which if isinstance(which, ModulusChain) else bootstrap_chain(which)
-    assert chain.bootstrap is not None
-    width, size = slots or chain.slots, sqrt(vectors)
-    step = BootstrapStep(chain.bootstrap, noise_of(chain), width, out=1 / vectors, iterations=iterations)
+    width, size, scales = slots or chain.slots, sqrt(vectors), chain.main.scales
+    end = chain.main.top, scales[-1] / vectors
+    step = BootstrapStep.of(chain, noise_of(chain), width, scales[chain.floor], end, iterations)
     deviations = tail_deviations(chain.slots // width)
     deviation, (bias, of_weights) = step.error(np.array([1.0, 0.0]), size, deviations)
     return Precision(bits(float(np.hypot(deviation, bias - of_weights))), bits(deviations * deviation + float(bias)))

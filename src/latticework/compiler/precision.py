@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy import SHARE, VANISHING
+from latticework.codegen.bootstraps import noise_of
 from latticework.compiler.assemble import accepted_ranges
 from latticework.compiler.measure import Measure, Measured
 from latticework.compiler.pipeline import OnEvent, to_levels, to_plan, to_primitives, with_small_outputs
@@ -263,6 +264,7 @@ class PrecisionSearch:
             lowered.managed, chain, boxes, choices=lowered.choices,
             deviations=self.deviations(chain),
             polynomial_noise=polynomial_noise(chain),
+            bootstrap_noise=noise_of(chain) if chain.bootstrap is not None else None,
             elements={number: _find_held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
         )  # fmt: skip
         circuit = self.vectors.circuit

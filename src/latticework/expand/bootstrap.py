@@ -23,8 +23,7 @@ from latticework.ir import Builder, Module, Value
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import LinearMap
 from latticework.params import ModulusChain
-from latticework.params.bootstrap import raised_scale
-from latticework.params.bootstrap_noise import RESIDUAL_BITS
+from latticework.params.bootstrap import matching_integers, raised_scale
 from latticework.params.chain import BootstrapCircuit
 
 
@@ -88,8 +87,9 @@ def at_floor(p: Primitives, x: Value, level: int) -> Value:
 
 
 def _residual(p: Primitives, x: Value, bootstrapped: Value, gain: float) -> Value:
-    """(x - bootstrapped) * gain at x's level: exact integers, since the two scales differ slightly."""
-    wide = cipher(x).scale * 2.0**RESIDUAL_BITS
+    """(x - bootstrapped) * gain at x's level: by integers, since the two scales differ slightly."""
+    factor, _ = matching_integers(cipher(x).scale, cipher(bootstrapped).scale, int(gain))
+    wide = cipher(x).scale * factor
     again = p.drop(bootstrapped, cipher(x).level.index)
     difference = p.builder.build("rlwe.sub", [p.raise_scale(x, wide), p.raise_scale(again, wide)])
     return p.relabel(difference, wide / gain)

@@ -42,11 +42,13 @@ from latticework.levels.held import (
     turn_lineage,
     unite,
 )
+from latticework.levels.parts import Parts, add_parts, bootstrapped, each, parts_of, sub_parts, turn_parts
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
 from latticework.packing.constants import IntervalPolynomial, LinearMap
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.params import ModulusChain, noise
+from latticework.params.bootstrap_noise import BootstrapNoise, BootstrapStep
 
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
 MAX_TURNS = 1 << 14  # of all loops together
@@ -63,7 +65,8 @@ class Span:
     high: int
 
 
-Item = Held | Span | None  # None: not followed
+Item = Held | Parts | Span | None  # None: not followed
+_OF_PARTS = ("ckks.bootstrap", "rlwe.mul_monomial", "rlwe.relabel")
 
 
 @dataclass
@@ -94,6 +97,7 @@ def reach(
     polynomial_noise: PolynomialNoise,
     elements: Mapping[int, npt.NDArray[np.bool_]],
     choices: Mapping[Op, Choice],
+    bootstrap_noise: BootstrapNoise | None = None,
 ) -> Reach:
     """Follow a managed module: as it is, and, if polynomials stand for functions, against the functions.
 
@@ -103,11 +107,13 @@ def reach(
                       argument
     elements          slots that hold elements of watched values, (count, slots), by position
     choices           how linear maps are carried out; others are not packed
+    bootstrap_noise   what bootstraps with the chain leave; without it, what comes out of one is not known
     """
-    found = _follow(_Run(module, chain, deviations, polynomial_noise, elements, choices), inputs)
+    common = module, chain, deviations, polynomial_noise
+    found = _follow(_Run(*common, elements, choices, bootstrap_noise), inputs)
     found.proved = found.outputs
     if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
-        exact = _Run(module, chain, deviations, polynomial_noise, {}, choices, with_functions=True)
+        exact = _Run(*common, {}, choices, bootstrap_noise, with_functions=True)
         found.proved = _follow(exact, inputs).outputs
     return found
 
@@ -143,10 +149,11 @@ class _Run:
         polynomial_noise: PolynomialNoise,
         elements: Mapping[int, npt.NDArray[np.bool_]],
         choices: Mapping[Op, Choice],
+        bootstrap_noise: BootstrapNoise | None,
         *,
         with_functions: bool = False,
     ) -> None:
-        self.choices, self.with_functions = choices, with_functions
+        self.choices, self.with_functions, self.bootstrap_noise = choices, with_functions, bootstrap_noise
         self.module, self.chain, self.deviations = module, chain, deviations
         self.polynomial_noise, self.elements = polynomial_noise, elements
         self.found = Reach()
@@ -179,6 +186,9 @@ class _Run:
             item = None
         self.env[value] = item
         if not isinstance(value.type, CipherType):
+            return
+        if isinstance(item, Parts):
+            self.note(item.largest(self.deviations), value.type)
             return
         if not isinstance(item, Held):
             self.found.size = inf
@@ -214,8 +224,10 @@ class _Run:
             a, b = operands
             assert isinstance(a, Span) and isinstance(b, Span)
             return [_of_indices(op.name, a, b)]
-        if any(not isinstance(x, Held) for x in operands):
+        if any(not isinstance(x, Held | Parts) for x in operands):
             return [None]
+        if op.name in _OF_PARTS or any(isinstance(x, Parts) for x in operands):
+            return [self.step_of_parts(op, operands)]  # type: ignore[arg-type]
         return [self.step(op, operands)]  # type: ignore[arg-type]
 
     def loop(self, op: Op, operands: list[Item]) -> list[Item]:
@@ -335,6 +347,45 @@ class _Run:
                 return a
         return None
 
+    def step_of_parts(self, op: Op, x: list[Held | Parts]) -> Held | Parts | None:
+        """One operation on vectors that hold two, or that makes such of them."""
+        before, kind = _cipher(op.operands[0]), _cipher(op.result)
+        match op.name:
+            case "ckks.bootstrap":
+                return self.bootstrap(op, x[0])
+            case "rlwe.mul_monomial":
+                quarters, rest = divmod(op.attrs["exponent"], op.attrs["ring_degree"] // 2)
+                return turn_parts(x[0], quarters) if rest == 0 else None
+            case "rlwe.relabel":
+                return each(x, lambda a: scale(a[0], before.scale / kind.scale)) if before.slots == kind.slots else None
+            case "rlwe.add":
+                return add_parts(x[0], x[1])
+            case "rlwe.sub":
+                return sub_parts(x[0], x[1])
+            case "rlwe.conjugate":
+                a, switching = parts_of(x[0]), self.switching(kind)
+                real, imaginary = (self.noisy(part, switching, kind) for part in (a.real, negate(a.imaginary)))
+                return Parts(real, imaginary, a)
+            case "rlwe.take" | "rlwe.concat":
+                return each(x, lambda a: move(op, a))
+        return None
+
+    def bootstrap(self, op: Op, x: Held | Parts) -> Held | Parts | None:
+        """The same slots, each within the error of a bootstrap; parts beyond its interval have larger ones."""
+        before, kind = _cipher(op.operands[0]), _cipher(op.result)
+        if self.bootstrap_noise is None:
+            return None
+        end = kind.level.index, kind.scale
+        step = BootstrapStep.of(self.chain, self.bootstrap_noise, kind.slots, before.scale, end, op.attrs["iterations"])
+        a = parts_of(x)
+        size = a.largest(self.deviations)
+        if op.attrs["real"]:
+            return self.disturbed(bootstrapped(a.real, size, step, self.deviations), 0.0)
+        real, imaginary = (
+            self.disturbed(bootstrapped(part, size, step, self.deviations), 0.0) for part in (a.real, a.imaginary)
+        )
+        return Parts(real, imaginary)
+
     def transformed(self, op: Op, x: Held) -> Held | None:
         """A linear map: each weight takes the end of the interval that suits its sign."""
         linear_map, before, kind = op.attrs["map"], _cipher(op.operands[0]), _cipher(op.result)
@@ -407,7 +458,7 @@ class _Run:
         return self.disturbed(made, own**2)
 
 
-def move(op: Op, x: list[Held]) -> Held:
+def move(op: Op, x: Sequence[Held]) -> Held:
     """Whole vectors taken, joined, or neighbours added up."""
     full = [[np.broadcast_to(v, part.low.shape) for v in _arrays(part)] for part in x]
     if op.name == "rlwe.take":

@@ -22,6 +22,7 @@ from latticework.params.select import DIGIT_GAP_BITS, PrimeSupply, cut_digits
 from latticework.words.figures import over
 
 LEAST_GAP_BITS = 0.1  # of P over a digit of EvalMod and CoeffToSlot: at their scales key switching noise is far below
+MATCHED_BITS = 40  # to which two scales agree before values are subtracted
 SPARSE_WEIGHT = 32  # nonzero coefficients of the ephemeral secret
 _SERIES_DIVISOR = 6  # sin x is replaced by (8 sin x - sin 2x) / 6
 Group = tuple[int, ...]
@@ -136,6 +137,19 @@ def _raised_scales(
 def raised_scale(circuit: BootstrapCircuit, base: int) -> float:
     """Scale at which a raised ciphertext holds t / (2 K q0): its integers are t times the factor."""
     return float(base * circuit.factor * 2 * circuit.bound)
+
+
+def matching_integers(x: float, y: float, about: int) -> tuple[int, int]:
+    """Integers that make two scales the same, to `MATCHED_BITS`; the first about as large as this, if it can be.
+
+    Of all such pairs the shortest, a convergent of the quotient: half as long as integers that are rounded.
+    """
+    quotient = Fraction(y) / Fraction(x)
+    bits = MATCHED_BITS // 2
+    while abs((found := quotient.limit_denominator(1 << bits)) / quotient - 1) > Fraction(1, 1 << MATCHED_BITS):
+        bits += 1
+    times = max(1, about // found.numerator)
+    return found.numerator * times, found.denominator * times
 
 
 def exponential_scales(circuit: BootstrapCircuit, out: float, moduli: list[int]) -> list[float]:

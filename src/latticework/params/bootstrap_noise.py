@@ -24,11 +24,11 @@ from math import hypot, inf, log2, pi, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from latticework.params.bootstrap import MATCHED_BITS, matching_integers
 from latticework.params.chain import BootstrapCircuit, ModulusChain
 from latticework.params.fingerprint import fingerprint
 
 MARGIN = 1.1  # over what was measured: deviations are then known to hold for other widths, targets and data
-RESIDUAL_BITS = 30  # of the integers by which input and first result are multiplied before they are subtracted
 Parts = npt.NDArray[np.float64]
 Noise = Callable[[Parts, float], Parts]  # parts with noise of a deviation on top
 
@@ -59,14 +59,27 @@ class BootstrapStep:
     finer       scale of what goes in over that of its level: 2^k for values up to 2^k that are read as so much smaller
     out         the same of what comes out
     iterations  2: the error of the first is bootstrapped too
+    larger      scale of that error when it is bootstrapped, over the one that x has then
     """
 
     circuit: BootstrapCircuit
     noise: BootstrapNoise
     slots: int
-    finer: float = 1.0
-    out: float = 1.0
-    iterations: int = 1
+    finer: float
+    out: float
+    iterations: int
+    larger: float
+
+    @staticmethod
+    def of(
+        chain: ModulusChain, noise: BootstrapNoise, slots: int, start: float, end: tuple[int, float], iterations: int
+    ) -> BootstrapStep:
+        """From a scale at the floor of the main track to a level and a scale above it."""
+        assert chain.bootstrap is not None
+        finer, out = start / chain.main.scales[chain.floor], end[1] / chain.main.scales[end[0]]
+        gain = 1 << chain.bootstrap.gain_bits
+        larger = matching_integers(start, end[1], gain)[0] / gain
+        return BootstrapStep(chain.bootstrap, noise, slots, finer, out, iterations, larger)
 
     @property
     def deviation(self) -> float:
@@ -86,10 +99,10 @@ class BootstrapStep:
         off = series_error(self.circuit, parts) + deviations * self._of_weights(size)
         if self.iterations == 1:
             return self.deviation, off
-        rounding = parts * 2.0**-RESIDUAL_BITS
+        rounding = parts * 2.0**-MATCHED_BITS
         left = self._gain * (off + deviations * self._first + rounding)
         again = series_error(self.circuit, left)
-        again += deviations * self._of_weights(sqrt(2.0) * float(np.max(left, initial=0.0)))
+        again += deviations * self._of_weights(self.larger * sqrt(2.0) * float(np.max(left, initial=0.0)))
         return self.deviation, again / self._gain + rounding
 
     def value(self, x: Parts, size: float, noisy: Noise) -> Parts:
@@ -104,7 +117,7 @@ class BootstrapStep:
         left = self._gain * (x - first)
         again = sine_series(self.circuit, left) / self._gain
         largest = float(np.max(np.abs(left), initial=0.0))
-        return noisy(first + again, hypot(self.deviation, self._of_weights(largest) / self._gain))
+        return noisy(first + again, hypot(self.deviation, self._of_weights(self.larger * largest) / self._gain))
 
     @property
     def _gain(self) -> float:

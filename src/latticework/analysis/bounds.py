@@ -22,6 +22,8 @@ from latticework.instructions.walk import Domain, Site, Walk
 from latticework.packing.arrays import as_vectors
 from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec, galois_action
+from latticework.params.bootstrap_noise import BootstrapStep
+from latticework.plan.bootstraps import steps_of
 from latticework.plan.schema import IndexInput, Plan
 
 OnBound = Callable[[int, Bound], None]
@@ -51,12 +53,13 @@ def predict(
     inputs      one magnitude per secret input, an int per index input, in order
     public_key  inputs are encrypted under the public key
     on_bound    called with (register, bound) for every ciphertext; for arrays, vector after vector
-    raises      RangeError for a trip count out of bounds, UnsupportedError for a bootstrap, whose error is not linear
-                in its input's, and for BFV, which has none
+    raises      RangeError for a trip count out of bounds, UnsupportedError for the code of a bootstrap, whose error is
+                not linear in its input's, where the plan does not say what one leaves, and for BFV, which has none
     """
     if plan.chain.scheme != "ckks":
         raise UnsupportedError("predict: results of this plan are exact; output_budgets says how much noise is left")
     run = _Bounds(plan, ErrorModel(plan.chain), plan.sources, on_bound)
+    run.bootstraps = {number: step for number, (_, step) in steps_of(plan).items()}
     items: list[Item] = []
     for spec, known in zip(plan.client.inputs, inputs, strict=True):
         if isinstance(spec, IndexInput):
@@ -113,6 +116,7 @@ class _Bounds(Domain):
         self.sources = sources
         self.on_bound = on_bound
         self.walk = Walk(code, model.chain, self)
+        self.bootstraps: Mapping[int, BootstrapStep] = {}
         self.constants: dict[tuple[ConstRef, float], Bounds] = {}
         self.plus = model.add
 
@@ -127,6 +131,11 @@ class _Bounds(Domain):
                 for bound in bounds:
                     self.on_bound(register, bound)
         return results
+
+    def call(self, site: Site, operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
+        """A bootstrap is one step, where it is known what it leaves."""
+        step = self.bootstraps.get(site.instruction.immediate[0])
+        return follow() if step is None else [tuple([self.model.bootstrap(a, step) for a in operands[0]])]
 
     # -- what rules of errors ask for --------------------------------------------------------
 

@@ -10,8 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import hypot, log2, pi, sin, sqrt
 
-from latticework.params import ModulusChain, noise, worst_noise
+import numpy as np
 
+from latticework.params import ModulusChain, noise, worst_noise
+from latticework.params.bootstrap_noise import BootstrapStep
+
+RARE_DEVIATIONS = 64.0  # exceeded with a probability below 2^-130 by a Laplace distribution, the longest tail of noise
 MAX_LINEAGE = 512  # sources told apart; an error of more is a mixture, taken as independent of every other
 Source = tuple[int, int, bool]  # number of the encryption, slots turned to the left, conjugated
 
@@ -116,6 +120,13 @@ class ErrorModel:
         """A key product and the division by P after it: rotate, conjugate, relinearize."""
         return self.mod_down(self.key_product(a, slots, scale, level, track), slots, scale)
 
+    def bootstrap(self, a: Bound, step: BootstrapStep) -> Bound:
+        """The noise of a bootstrap, and what its series is off by; the worst case leaves out what is rarer
+        than 2^-128."""
+        reach = a.peak + a.worst
+        deviation, (bias,) = step.error(np.array([reach]), sqrt(2.0) * reach, RARE_DEVIATIONS)
+        return a.with_error(hypot(deviation, float(bias)), RARE_DEVIATIONS * deviation + float(bias))
+
     def relabelled(self, a: Bound, have: float, stated: float) -> Bound:
         """A value whose scale is `have` taken for one of scale `stated`, as a sum of the two does."""
         off = abs(have / stated - 1.0)
@@ -136,7 +147,10 @@ def _add_related(a: Bound, b: Bound) -> bool:
         return True
     if a.lineage is None or b.lineage is None:
         return False
-    return not a.lineage.isdisjoint(b.lineage)
+    if not a.lineage.isdisjoint(b.lineage):
+        return True
+    conjugated = {(n, turn, not c) for n, turn, c in a.lineage}  # real parts of both are the same
+    return not conjugated.isdisjoint(b.lineage)
 
 
 def _join(a: Bound, b: Bound) -> frozenset[Source] | None:

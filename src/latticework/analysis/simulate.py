@@ -29,6 +29,7 @@ def simulate(
     noise: np.random.Generator | None = None,
     public_key: bool = False,
     on_value: OnValue | None = None,
+    into_bootstraps: bool = False,
 ) -> list[npt.NDArray[Any]]:
     """Packed outputs of a plan, decoded to tensors: float64, or for BFV int64, exact modulo t, nearest to zero.
 
@@ -38,10 +39,15 @@ def simulate(
     public_key  inputs are encrypted under the public key, which is noisier than under the secret key
     on_value    called with (register, value) for every ciphertext of basis Q, value of shape (slots,) or
                 (runs, slots); (count, slots) or (runs, count, slots) where there are several vectors
+    into_bootstraps  follow the code of bootstraps, as a check: each takes up to seconds, and is one step otherwise
     raises      LevelError, ScaleError, ShapeError or IrError where the code breaks the rules of its instructions,
                 RangeError where a value is too large for its modulus, or a trip count for its loop
     """
-    run = BfvSimulation(plan, on_value) if plan.chain.scheme == "bfv" else Simulation(plan, noise, on_value)
+    run: Simulation = (
+        BfvSimulation(plan, on_value)
+        if plan.chain.scheme == "bfv"
+        else Simulation(plan, noise, on_value, into_bootstraps=into_bootstraps)
+    )
     fresh = model.public_encryption(plan.chain) if public_key else model.symmetric_encryption()
     items: list[Item] = []
     for spec, value in zip(plan.client.inputs, inputs, strict=True):

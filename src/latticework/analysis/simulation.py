@@ -23,6 +23,8 @@ from latticework.packing.constants import ConstRef
 from latticework.packing.embedding import unembed
 from latticework.packing.keys import KeySpec
 from latticework.params import noise as model
+from latticework.params.bootstrap_noise import BootstrapStep
+from latticework.plan.bootstraps import Bootstrap, steps_of
 from latticework.plan.schema import Plan
 
 Slots = npt.NDArray[Any]  # complex128, or float64 for plans that are real throughout
@@ -35,8 +37,16 @@ MAX_COEFFICIENT = 2.0**62  # of an encoded vector, whose coefficients are at mos
 class Simulation(Domain):
     """One run on slot vectors, and its noise."""
 
-    def __init__(self, plan: Plan, noise: np.random.Generator | None, on_value: OnValue | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        noise: np.random.Generator | None,
+        on_value: OnValue | None,
+        *,
+        into_bootstraps: bool = False,
+    ) -> None:
         self.plan = plan
+        self.bootstraps = {} if into_bootstraps else steps_of(plan)
         self.chain = plan.chain
         self.noise = noise
         self.on_value = on_value
@@ -62,6 +72,25 @@ class Simulation(Domain):
         """The meaning of one instruction."""
         made = site.record.meaning(self, site.use, *operands)
         return made if type(made) is list else [made]
+
+    def call(self, site: Site, operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
+        """A bootstrap is one step, where it is known what it leaves."""
+        known = self.bootstraps.get(site.instruction.immediate[0])
+        return follow() if known is None else [self.bootstrapped(*known, operands[0])]
+
+    def bootstrapped(self, kind: Bootstrap, step: BootstrapStep, x: Slots) -> Slots:
+        """The slots of x, as they come out of a bootstrap."""
+        size = float(np.max(np.abs(x), initial=0.0))
+        real = step.value(np.real(x), size, self.disturbed)
+        return real if kind.real else real + 1j * step.value(np.imag(x), size, self.disturbed)
+
+    def disturbed(self, parts: Slots, deviation: float) -> Slots:
+        """Parts of slots with noise of this deviation, if noise is drawn."""
+        if self.noise is None:
+            return parts
+        shares = np.sqrt(self.secret_shares(parts.shape[-1])) if self.draws_secret else 1.0
+        disturbed: Slots = parts + deviation * shares * self.normal(parts.shape)
+        return disturbed
 
     def hold(self, register: int, value: Item) -> None:
         """Check that a register's modulus can hold its value."""
@@ -149,10 +178,14 @@ class Simulation(Domain):
         """Deviation of a coefficient of a rounded ciphertext; where a secret is drawn, as seen by each slot."""
         if not self.draws_secret:
             return model.mod_down(self.chain.ring_degree, degree)
+        return model.mod_down_by_slot(self.chain.ring_degree, degree, self.secret_shares(slots))
+
+    def secret_shares(self, slots: int) -> Slots:
+        """Those of the secret of this run."""
         if slots not in self.shares:
             assert self.noise is not None
             self.shares[slots] = model.secret_shares(self.chain.ring_degree, slots, self.noise)
-        return model.mod_down_by_slot(self.chain.ring_degree, degree, self.shares[slots])
+        return self.shares[slots]
 
     def noisy(self, value: Slots, deviation: Slots | float, scale: float) -> Slots:
         """The value with noise of this coefficient deviation, if noise is drawn."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from latticework.instructions.walk import Body, Domain, Site, Walk
+from latticework.plan.bootstraps import steps_of
 from latticework.plan.schema import IndexInput, Plan
 
 UNBOUNDED = 1 << 62  # a trip limit from here on is none
@@ -81,14 +82,23 @@ class _Count(Once):
     """How many instructions run."""
 
     total = 0
+    steps: Collection[int] = ()  # blocks that are not followed
+
+    def call(self, site: Site, _operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
+        """A block is followed but for those that are one step."""
+        return [None] * len(site.instruction.results) if site.instruction.immediate[0] in self.steps else follow()
 
     def visit(self, site: Site) -> None:
         """One more, as often as it runs."""
         self.total += self.times
 
 
-def instructions_run(plan: Plan) -> int:
-    """Instructions that a run executes, both branches of every `if`, each loop as often as it can turn."""
+def instructions_run(plan: Plan, *, into_bootstraps: bool = True) -> int:
+    """Instructions that a run executes, both branches of every `if`, each loop as often as it can turn.
+
+    into_bootstraps  False: a bootstrap is one, where the plan says what it leaves
+    """
     count = _Count(plan, Trips(plan))
+    count.steps = () if into_bootstraps else steps_of(plan)
     count.follow()
     return count.total

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from latticework.accuracy import Fitted
+from latticework.codegen.bootstraps import noise_of
 from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.frontend import input_ranges
 from latticework.frontend.direct import direct_ranges
@@ -110,6 +111,7 @@ def _assemble(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
         sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
         placing, None if circuit is None else circuit.record, code.factors, bootstraps=tuple(code.bootstraps),
+        bootstrap_noise=noise_of(code.chain) if code.bootstraps else None,
     )  # fmt: skip
 
 

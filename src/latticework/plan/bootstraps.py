@@ -8,6 +8,8 @@ from latticework.instructions.code import BootstrapBlock, Executable
 from latticework.instructions.kinds import MAIN, CipherKind
 from latticework.instructions.rules import Q
 from latticework.params import ModulusChain
+from latticework.params.bootstrap_noise import BootstrapNoise, BootstrapStep
+from latticework.plan.schema import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,19 @@ class Bootstrap:
     def count(self) -> int:
         """Ciphertexts that are bootstrapped."""
         return self.start.count
+
+    def step(self, chain: ModulusChain, noise: BootstrapNoise) -> BootstrapStep:
+        """The same as one step, by what bootstraps with the chain leave."""
+        end = self.end.level, self.end.scale
+        return BootstrapStep.of(chain, noise, self.slots, self.start.scale, end, self.iterations)
+
+
+def steps_of(plan: Plan) -> dict[int, tuple[Bootstrap, BootstrapStep]]:
+    """Bootstraps as single steps, by the number of their block; none where what they leave is not known."""
+    noise = plan.bootstrap_noise
+    if noise is None:
+        return {}
+    return {number: (b, b.step(plan.chain, noise)) for number, b in bootstraps_of(plan, plan.chain).items()}
 
 
 def bootstraps_of(code: Executable, chain: ModulusChain) -> dict[int, Bootstrap]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from math import isfinite, prod
 
 import numpy as np
@@ -24,6 +24,7 @@ from latticework.plan.arguments import MAX_BITS, MAX_NESTING, rebuild_result
 from latticework.plan.bootstraps import bootstraps_of
 from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 
+MAX_RATIO, MAX_GAIN_BITS = 2.0**20, 60  # of bootstraps
 MAX_PRIMES = 240  # as the core has it
 MAX_LOOPS = 16
 MAX_GATHER_ITERATIONS = 1 << 26
@@ -215,6 +216,12 @@ def _check_bootstraps(plan: Plan) -> None:
         raise FormatError(f"plan: {error}; the file was altered") from None
     if not numbers <= called:
         raise FormatError(f"plan: no call leads to a bootstrap in block {min(numbers - called)}; the file was altered")
+    circuit = plan.chain.bootstrap
+    if circuit is not None and not (1.0 < circuit.ratio <= MAX_RATIO and 0 <= circuit.gain_bits <= MAX_GAIN_BITS):
+        raise FormatError(f"plan: bootstraps of ratio {circuit.ratio}, {circuit.gain_bits} bits; the file was altered")
+    stated = plan.bootstrap_noise
+    if stated is not None and not (numbers and all(0.0 <= value <= 1.0 for value in astuple(stated))):
+        raise FormatError(f"plan: bootstraps that leave {stated}; the file was altered")
 
 
 def check_references(plan: Plan) -> None:

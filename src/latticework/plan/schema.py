@@ -18,6 +18,7 @@ from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeyManifest, KeySpec
 from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain
+from latticework.params.bootstrap_noise import BootstrapNoise
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.batch import Batch
 from latticework.plan.circuits import CircuitRecord
@@ -209,6 +210,7 @@ class Plan:
     loss       what degrees that the user gave lose, in words, where it is more than was asked
     scores     against labels of calibration rows, if there were any
     bootstraps  which blocks are bootstraps, those that are called for them (`plan.bootstraps` says of what kind)
+    bootstrap_noise  what they leave, each as one step; None: known only by following their code
     """
 
     client: ClientSpec
@@ -229,6 +231,7 @@ class Plan:
     loss: str = ""
     scores: Scores | None = None
     bootstraps: tuple[BootstrapBlock, ...] = ()
+    bootstrap_noise: BootstrapNoise | None = None
 
     @property
     def chain(self) -> ModulusChain:

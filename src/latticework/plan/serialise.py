@@ -15,6 +15,7 @@ from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import ConstRef, LoopNest, MapSums
 from latticework.packing.pack import product_within
 from latticework.params import ModulusChain
+from latticework.params.bootstrap_noise import BootstrapNoise
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.check import (
     check_any_gather,
@@ -92,6 +93,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         **({} if plan.circuit is None else {"circuit": to_data(plan.circuit)}),
         **({"factors": [[r, f] for r, f in plan.factors.items()]} if plan.factors else {}),
         **({"bootstraps": to_data(plan.bootstraps)} if plan.bootstraps else {}),
+        **({} if plan.bootstrap_noise is None else {"bootstrap_noise": to_data(plan.bootstrap_noise)}),
     }
     sections = [
         (CODE, encode_code(plan)),
@@ -129,6 +131,7 @@ def read_plan(source: Path | bytes) -> Plan:
         from_data(CircuitRecord | None, debug.get("circuit"), "circuit"),
         dict(from_data(tuple[tuple[int, float], ...], debug.get("factors", []), "factors")),
         bootstraps=from_data(tuple[BootstrapBlock, ...], debug.get("bootstraps", []), "bootstraps"),
+        bootstrap_noise=from_data(BootstrapNoise | None, debug.get("bootstrap_noise"), "bootstrap_noise"),
     )  # fmt: skip
     check_references(plan)
     check_exact(plan)

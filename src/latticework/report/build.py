@@ -88,7 +88,7 @@ def build_client_report(spec: ClientSpec) -> Report:
 def _worst_cases(plan: Plan) -> list[float | None]:
     """What noise cannot exceed, for inputs anywhere in their ranges and as many iterations as are allowed."""
     known: list[Magnitude | int] = []
-    if instructions_run(plan) > MAX_FOLLOWED:
+    if instructions_run(plan, into_bootstraps=False) > MAX_FOLLOWED:
         return [None] * len(plan.client.outputs)
     for spec in plan.client.inputs:
         if isinstance(spec, IndexInput):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from latticework.analysis.bootstrap_costs import BootstrapCost, BootstrapCosts
 from latticework.plan.schema import Plan
-from latticework.report.data import Bootstrapping, BootstrapRow
+from latticework.report.data import Bootstrapping, BootstrapCallRow
 from latticework.report.lines import where_text
 from latticework.report.quantities import count, duration, share, size
 
@@ -27,10 +27,10 @@ def bootstrapping(plan: Plan, costs: BootstrapCosts | None) -> Bootstrapping | N
     )
 
 
-def _row(plan: Plan, call: BootstrapCost) -> BootstrapRow:
+def _row(plan: Plan, call: BootstrapCost) -> BootstrapCallRow:
     places = [plan.locations[number] for number, _ in plan.shares(call.location)]
     kind = call.kind
-    return BootstrapRow(
+    return BootstrapCallRow(
         ", ".join(dict.fromkeys(where_text(place) for place in places)),
         "; ".join(dict.fromkeys(place.text.strip() for place in places)),
         kind.slots, kind.count, kind.real, kind.iterations, kind.start.level, kind.end.level, call.times,
@@ -47,7 +47,7 @@ def bootstrap_rows(found: Bootstrapping, whole: float) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _slots(row: BootstrapRow) -> str:
+def _slots(row: BootstrapCallRow) -> str:
     """2 x 4096 real, twice."""
     many = f"{count(row.ciphertexts)} x " if row.ciphertexts > 1 else ""
     twice = ", two iterations" if row.iterations > 1 else ""

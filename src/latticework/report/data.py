@@ -230,7 +230,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapRow:
+class BootstrapCallRow:
     """The bootstraps of one call.
 
     where, text    of the lines that call;  times: how often that runs
@@ -261,7 +261,7 @@ class Bootstrapping:
     failure_log2  log2 of the probability, at most, that some slot of one of them is wrong
     """
 
-    calls: tuple[BootstrapRow, ...]
+    calls: tuple[BootstrapCallRow, ...]
     number: int
     seconds: float
     num_keys: int

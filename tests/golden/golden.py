@@ -17,7 +17,7 @@ from latticework.dialects import bfv, bootstrap, ckks, key, loop, rlwe, scalar, 
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.tensor import TensorType
 from latticework.expand import choose_ways, expanding
-from latticework.ir import Module, Op, Pass, Value, parse_module, print_module, run_passes, verify
+from latticework.ir import Block, Module, Op, Pass, Value, parse_module, print_module, run_passes, verify
 from latticework.layout import assign_layouts
 from latticework.layout_cost import CodeCost, Counted, find_layouts
 from latticework.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
@@ -114,17 +114,23 @@ def outlined(module: Module) -> str:
 
 
 def called(module: Module) -> str:
-    """With bootstraps shared: the body, each procedure as how many operations it has, and which of them calls name."""
+    """With bootstraps shared: of the body all, of procedures how many operations they have, and what they call."""
     made = run_passes(module, (expanding(BOOTSTRAP, {}, shared_bootstraps=True), cse.PASS, dce.PASS))
-    numbers = {op.result: n for n, op in enumerate(op for op in made.body.ops if op.name == "procedure.define")}
-    lines = []
-    for op in made.walk():
-        if not any(op in region.block.ops for definition in numbers for region in definition.owner.regions):
-            inside = f" of {len(op.regions[0].block.ops)} operations" if op.name == "procedure.define" else ""
+    numbers = {op.result: n for n, op in enumerate(op for op in made.walk() if op.name == "procedure.define")}
+    lines: list[str] = []
+
+    def show(block: Block, indent: str, inside: bool) -> None:
+        for op in block.ops:
             named = [f" {numbers[v]}" for v in (*op.operands[:1], *op.results) if v in numbers]
-            ends = [str(v.type.level) for v in op.results if isinstance(v.type, CipherType)]
-            lines.append(f"{op.name}{''.join(named)}{inside}{' at ' if ends else ''}{', '.join(ends)} {op.attrs or ''}")
-    return "\n".join(line.rstrip() for line in lines)
+            if named or not inside:
+                nested = f", {len(op.regions[0].block.ops)} operations" if op.name == "procedure.define" else ""
+                ends = [f" at {v.type.level}" for v in op.results if isinstance(v.type, CipherType)]
+                lines.append(f"{indent}{op.name}{''.join(named)}{nested}{''.join(ends)} {op.attrs or ''}".rstrip())
+            for region in op.regions:
+                show(region.block, indent + "  ", inside or op.name == "procedure.define")
+
+    show(made.body, "", False)
+    return "\n".join(lines)
 
 
 def levelled(plan: LevelPlan) -> str:

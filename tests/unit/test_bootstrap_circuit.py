@@ -22,6 +22,7 @@ from latticework.params import bootstrap_chain, build_chain
 from latticework.params.select import Need
 from latticework.plan.check import check_butterflies
 from latticework.plan.codec import from_data, to_data
+from latticework.techniques import ALONE
 
 KINDS = ("random", "constant", "signs", "one-hot")
 
@@ -143,7 +144,7 @@ def test_without_noise_only_the_series_is_off(slots, real):
 def test_a_real_bootstrap_drops_imaginary_parts_and_takes_one_eval_mod():
     chain = bootstrap_chain("T11")
     x = slots_of("random", 1024, np.random.default_rng(5))
-    modules = {real: primitives_of(bootstrap_module(chain, 1024, 3, real=real), chain) for real in (False, True)}
+    modules = {real: primitives_of(bootstrap_module(chain, 1024, 3, real=real), chain, ALONE) for real in (False, True)}
     (found,) = interpret(modules[True], [x])
     assert precision(found, x.real).worst_bits > 24
     products = {r: counted(m)["ckks.mul"] + counted(m)["ckks.square"] for r, m in modules.items()}

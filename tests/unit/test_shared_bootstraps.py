@@ -180,9 +180,21 @@ def test_progress_advances_in_called_blocks(pair, deployed, given):
     executor, inputs, *_ = elsewhere(deployed, pair[0], given[1])
     seen = []
     executor.run(inputs, _listener(pair[0], seen.append, 1, 2))
-    body, *called = [len(block.code) - 1 for block in pair[0].blocks]
-    steps = body + 2 * called[0] + called[1]
+    body, real, both, eval_mod = [len(block.code) - 1 for block in pair[0].blocks]
+    steps = body + 2 * real + both + 2 * eval_mod
     assert [(event.done, event.total) for event in seen] == [(steps + 1 + i, 2 * steps) for i in range(steps)]
+
+
+def test_progress_of_loops_is_that_of_their_lines(chain):
+    """A loop is one step, whatever bootstraps in it; calls before and after it advance as they do."""
+    plan, seen = plan_of(looped(), chain, residual=RESIDUAL), []
+    server = Deployed(plan)
+    given = server.encrypt([v[None] for v in np.random.default_rng(8).uniform(-1, 1, (2, SLOTS))])
+    server.executor.run([*given, 2], _listener(plan, seen.append, 0, 1))
+    done = [event.done for event in seen]
+    calls = sum(len(plan.blocks[number].code) - 1 for number in (1, 2))
+    assert {event.total for event in seen} == {len(plan.blocks[0].code) - 1 + calls} == {done[-1]}
+    assert done == sorted(done) and len(set(done)) == done[-1] < len(done)
 
 
 def test_two_calls_pin_no_more_keys_than_one(pair, deployed, given, tmp_path):
@@ -260,6 +272,13 @@ def test_what_bootstraps_add(chain, pair):
     real, both_parts = (failure_probability_log2(chain, slots=SLOTS, real=real) for real in (True, False))
     assert 2.0**costs.failure_log2 == pytest.approx(2 * 2.0**real + 2.0**both_parts)
     assert estimate(pair[1], MODEL).bootstraps is None
+
+
+def test_keys_are_used_as_often_as_bootstraps_are_called(chain):
+    """From the body and from a loop in it, whose block stands behind the one that it calls."""
+    plan = plan_of(looped(), chain, residual=RESIDUAL)
+    for kind in ("to_sparse", "to_dense"):
+        assert sum(use.count for use in plan.client.manifest.uses if use.spec.kind == kind) == 3
 
 
 def test_a_called_block_counts_as_often_as_its_loop_turns(chain):
@@ -353,7 +372,7 @@ def test_modules_with_procedures_are_printed_copied_and_interpreted(chain):
     module = expanded(three_of_two_kinds(), chain, RESIDUAL)
     verify(module)
     text = print_module(module)
-    assert text.count("procedure.define") == 2 and text.count("procedure.call") == 3
+    assert text.count('"procedure.define"') == 3 and text.count('"procedure.call"') == 3 + 2
     for same in (parse_module(text, sources=module.sources), module.clone()):
         verify(same)
         assert print_module(same) == text

@@ -13,13 +13,15 @@ iterated bootstrapping (ePrint 2022/1167).
 from __future__ import annotations
 
 from latticework.dialects import bootstrap, ckks, loop  # noqa: F401  (defines the ops)
+from latticework.dialects.bootstrap import BootstrapKind
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import LevelError
 from latticework.expand.eval_mod import expand_eval_mod
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.primitives import Primitives, cipher
+from latticework.expand.procedures import Procedures
 from latticework.expand.ways import choose_way, way_of_width
-from latticework.ir import Builder, Module, Value
+from latticework.ir import Builder, Loc, Module, Value
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import LinearMap
 from latticework.params import ModulusChain
@@ -58,22 +60,52 @@ def bootstrap_module(
     return module
 
 
-def expand_bootstrap(p: Primitives, x: Value, level: int, scale: float, *, real: bool, iterations: int) -> Value:
+def expand_bootstrap(
+    p: Primitives,
+    x: Value,
+    level: int,
+    scale: float,
+    *,
+    real: bool,
+    iterations: int,
+    procedures: Procedures | None = None,
+) -> Value:
     """Primitive operations for one bootstrap of x, of the main track, to a level above the floor of it.
+
+    procedures  of the block that they stand in, if its parts may be some
 
     raises  LevelError where the chain cannot: no circuit, x below the floor, or the level not one of its targets
     """
-    x, circuit = at_floor(p, x, level), p.chain.bootstrap
+    x, circuit = _at_floor(p, x, level), p.chain.bootstrap
     assert circuit is not None
-    first = _Bootstrap(p, circuit, level, real).run(x, scale)
+    run = _Bootstrap(p, circuit, level, real, procedures).run
+    first = run(x, scale)
     if iterations == 1:
         return first
     gain = 2.0**circuit.gain_bits
-    residual = _Bootstrap(p, circuit, level, real).run(_residual(p, x, first, gain), scale / gain)
+    residual = run(_residual(p, x, first, gain), scale / gain)
     return p.add(first, p.relabel(residual, scale))
 
 
-def at_floor(p: Primitives, x: Value, level: int) -> Value:
+def call_bootstrap(
+    procedures: Procedures, p: Primitives, x: Value, level: int, scale: float, *, real: bool, iterations: int
+) -> Value:
+    """As `expand_bootstrap`, by a call: all bootstraps of one kind are one procedure.
+
+    A kind is what it is expanded from: width and number of vectors and the scale at the floor, the target and its
+    scale, whether real, and how many iterations. Its operations have no line of the user's: that is that of each call.
+    """
+    x, kind = _at_floor(p, x, level), BootstrapKind(real, iterations)
+    text = f"bootstrap of {cipher(x).slots} slots from level {cipher(x).level.index} to level {level}"
+
+    def write(inside: Primitives, own: Procedures, y: Value) -> Value:
+        return expand_bootstrap(inside, y, level, scale, real=real, iterations=iterations, procedures=own)
+
+    what = ("bootstrap", level, scale, kind)
+    return procedures.call(p, [x], what, write, attributes={"bootstrap": kind}, loc=Loc("", 0, text))
+
+
+def _at_floor(p: Primitives, x: Value, level: int) -> Value:
     """x at the floor, from where it can be bootstrapped to a level; raises as `expand_bootstrap`."""
     chain, start = p.chain, cipher(x).level.index
     if chain.bootstrap is None:
@@ -98,8 +130,10 @@ def _residual(p: Primitives, x: Value, bootstrapped: Value, gain: float) -> Valu
 class _Bootstrap:
     """One pass: its place in the chain, and the steps in their order."""
 
-    def __init__(self, p: Primitives, circuit: BootstrapCircuit, level: int, real: bool) -> None:
-        self.p, self.circuit, self.level, self.real = p, circuit, level, real
+    def __init__(
+        self, p: Primitives, circuit: BootstrapCircuit, level: int, real: bool, procedures: Procedures | None
+    ) -> None:
+        self.p, self.circuit, self.level, self.real, self.procedures = p, circuit, level, real, procedures
         self.track = level - p.chain.floor
         self.top = p.chain.tracks[self.track].top
 
@@ -160,8 +194,14 @@ class _Bootstrap:
         return x
 
     def series(self, half: Value, scale: float) -> Value:
-        """F of one half of the coefficients."""
-        return expand_eval_mod(self.p, half, self.circuit, self.level, scale)
+        """F of one half of the coefficients: of both, a procedure for both."""
+
+        def write(p: Primitives, _own: object, x: Value) -> Value:
+            return expand_eval_mod(p, x, self.circuit, self.level, scale)
+
+        if self.real or self.procedures is None:
+            return write(self.p, None, half)
+        return self.procedures.call(self.p, [half], ("EvalMod", self.level, scale), write)
 
 
 def butterfly_maps(slots: int, levels: int, *, inverse: bool) -> list[LinearMap]:

@@ -2,7 +2,7 @@
 
 In:  rlwe + ckks IR with symbolic linear transforms and polynomials.
 Out: rlwe + ckks IR of primitives; every key switch has a key operand.
-Meaning kept: decryption meaning of every value. Bootstraps of one kind are one procedure (`shared_bootstraps`).
+Meaning kept: decryption meaning of every value. Bootstraps of one kind are one procedure (`procedures`).
 Rotations that share an operand share its decomposition; a relinearisation that only a rescale reads is one operation
 with it, and products that only a sum over an array reads are one operation with that, on the line of the product. What
 rotations of several lines share is shared by these.
@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 
 from latticework.dialects import bfv, ckks  # noqa: F401  (defines the ops)
-from latticework.expand.bootstrap import expand_bootstrap
+from latticework.expand.bootstrap import call_bootstrap, expand_bootstrap
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
-from latticework.expand.shared_bootstraps import SharedBootstraps
+from latticework.expand.procedures import Procedures
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, prepend, rebuild
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import ModulusChain
@@ -63,7 +64,7 @@ def expand(
     hoisting           whether rotations of one value share its decomposition
     shared_bootstraps  whether each kind of bootstrap is written once, and called; else each where it stands
     """
-    bootstraps = SharedBootstraps()
+    procedures = Procedures()
     merged = _read_only_by(module, _MERGED)
     turned: dict[Value, dict[Loc, float]] = defaultdict(lambda: defaultdict(float))  # rotations of a value on each line
     for op in module.walk():
@@ -88,7 +89,7 @@ def expand(
                     p, operands[0], op.attrs["polynomial"], op.attrs["level"].index, op.attrs["scale"]
                 )
             case "ckks.bootstrap":
-                attrs, write = op.attrs, bootstraps.call if shared_bootstraps else expand_bootstrap
+                attrs, write = op.attrs, partial(call_bootstrap, procedures) if shared_bootstraps else expand_bootstrap
                 new = write(
                     p, operands[0], attrs["level"].index, attrs["scale"],
                     real=attrs["real"], iterations=attrs["iterations"],
@@ -131,7 +132,7 @@ def expand(
         return True
 
     made = rebuild(module, visit)
-    prepend(made.body, bootstraps.definitions)
+    prepend(made.body, procedures.definitions)
     return made
 
 

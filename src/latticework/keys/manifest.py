@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from math import log2
 
 from latticework.errors import SecurityError
@@ -82,15 +83,19 @@ def manifest(code: Executable, chain: ModulusChain) -> KeyManifest:
 
 def _products(code: Executable, chain: ModulusChain) -> Counter[KeySpec]:
     """Products with each key, of all instructions once; of those in a called block once for every call."""
-    walk, products = Walk(code, chain, Domain()), Counter[KeySpec]()
-    entries = [1] + [0] * (len(code.blocks) - 1)  # to each block, from those before it
-    for number in range(len(code.blocks)):
+    walk = Walk(code, chain, Domain())
+
+    @cache
+    def of_block(number: int) -> Counter[KeySpec]:
+        found = Counter[KeySpec]()
         for site in walk.sites(number):
-            for inner in inner_blocks(site.instruction):
-                entries[inner] += entries[number]
             for place, times in site.record.keys(site.use).items():
-                products[site.use.operands[place]] += entries[number] * times
-    return products
+                found[site.use.operands[place]] += times
+            for inner in inner_blocks(site.instruction):
+                found.update(of_block(inner))
+        return found
+
+    return of_block(0)
 
 
 def _rows(key: KeySpec, chain: ModulusChain) -> tuple[int, tuple[int, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from latticework.analysis.bootstrap_costs import BootstrapCost, BootstrapCosts
 from latticework.plan.schema import Plan
-from latticework.report.data import Bootstrapping, BootstrapCallRow
+from latticework.report.data import BootstrapCallRow, Bootstrapping
 from latticework.report.lines import where_text
 from latticework.report.quantities import count, duration, share, size
 

@@ -12,7 +12,7 @@ class Event:
 
     stage       "keys" or "evaluate"
     op          opcode, or the kind of key
-    done, total steps of the outermost sequence done, of how many; a call takes as many as its block
+    done, total steps of the outermost sequence done, of how many; a call takes those of its block
     level       level of the step's result, -1 if it has none
     start, end  seconds of a steady clock; equal where the step was not timed
     """

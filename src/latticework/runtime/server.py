@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,7 +11,6 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.errors import ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
-from latticework.instructions.control import CALL
 from latticework.packing.constants import MapSums, slot_vectors
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.code import encode_code
@@ -27,6 +25,7 @@ from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
 from latticework.runtime.options import open_context, parse_bytes
 from latticework.runtime.parts import check_complete, join
+from latticework.runtime.progress_steps import ProgressSteps
 from latticework.words.shown import describe
 
 
@@ -237,18 +236,11 @@ def _check_keys(plan: Plan, keys: PublicKeys) -> None:
 def _listener(plan: Plan, on_event: OnEvent | None, run: int, runs: int) -> Callable[..., None] | None:
     if on_event is None:
         return None
-    called = [i.immediate[0] if i.op == CALL.name else None for i in plan.blocks[0].code[:-1]]  # without the `yield`
-    ends = list(accumulate(1 if block is None else len(plan.blocks[block].code) for block in called))
-    steps = ends[-1] if ends else 0
-    total, done, place = runs * steps, run * steps, 0
+    steps = ProgressSteps(plan)
 
     def listen(op: str, block: int, instruction: int, level: int, *clock_ns: int) -> None:
-        nonlocal done, place
-        if block == 0:
-            done, place = run * steps + ends[instruction], instruction + 1
-        elif block == called[place]:
-            done = run * steps + (ends[place - 1] if place else 0) + instruction + 1
+        done = run * steps.total + steps.note(block, instruction)
         start, end = (t * 1e-9 for t in clock_ns)
-        on_event(Event("evaluate", op, done, total, level, start, end))
+        on_event(Event("evaluate", op, done, runs * steps.total, level, start, end))
 
     return listen

@@ -12,7 +12,8 @@ from bench.placement.graphs import Graph, random_graph, residual_network
 from bench.placement.published import latencies
 from bench.placement.suite import random_rows
 from latticework.errors import LevelError, UnsupportedError
-from latticework.levels.placement import place, place_by_layers, place_by_points
+from latticework.levels.placement import place, place_by_layers, place_by_points, schedule
+from latticework.levels.placement.pairs import Partners
 from tests.unit.placement_cases import best_of_all, carry_out
 
 MICRO = 1e-6
@@ -71,7 +72,7 @@ def test_within_a_hundredth_of_an_exact_model(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(400, 440))
+@pytest.mark.parametrize("seed", range(400, 412))
 def test_within_a_hundredth_of_an_exact_model_in_larger_graphs(seed: int) -> None:
     pytest.importorskip("ortools")
     check_against_exact(seed, 60, 10.0)
@@ -173,3 +174,35 @@ def test_the_benchmark_sets_placements_beside_others() -> None:
     rows = random_rows((300, 301, 303, 308), 2.0, lambda _: None)
     within, worse, ratio, least, _ = rows
     assert within.meets and worse.ours == 0 and least.meets and ratio.ours >= 1.0
+
+
+def test_pairs_that_would_wait_for_each_other_are_not_made() -> None:
+    """Of two chains, the first value of each with the second of the other would save most."""
+    graph = Graph()
+    a, b = graph.value(1, True, 16), graph.value(1, True, 16)
+    first, third = graph.times(a, a), graph.times(b, b)
+    second, fourth = graph.times(first, first), graph.times(third, third)
+    problem = graph.problem([second, fourth])
+    made = Partners(problem).matched({first: 16, fourth: 16, second: 4, third: 4})
+    assert made == [(first, fourth)]
+    none: frozenset[int] = frozenset()
+    refreshed = dict.fromkeys((first, second, third, fourth), none)
+    assert schedule(problem, refreshed, made) is not None
+    assert schedule(problem, refreshed, [*made, (second, third)]) is None
+
+
+def test_long_code_with_many_live_values_is_placed_by_a_bounded_search() -> None:
+    """Nine values that depend on each other, four levels an iteration: every fourth one refreshes them, in pairs."""
+    graph = Graph()
+    values = [graph.value(1, True, 16) for _ in range(9)]
+    for _ in range(8):
+        total = values[0]
+        for x in values[1:]:
+            total = graph.plus(total, x)
+        for _ in range(4):
+            total = graph.times(total, total)
+        values = [graph.plus(x, total) for x in values]
+    problem = graph.problem(values)
+    placed = place(problem, states=16)
+    assert carry_out(problem, placed) == pytest.approx(placed.seconds)
+    assert len(placed.refreshes) - len(placed.pairs) <= 5

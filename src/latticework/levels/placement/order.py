@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from latticework.levels.placement.problem import OUTPUT, Problem
 
 
@@ -10,10 +12,10 @@ def visiting_orders(problem: Problem) -> list[list[int]]:
     found = {
         tuple(order): None for order in (_narrow(problem), list(reversed(range(len(problem.ops)))), _even(problem))
     }
-    return sorted(map(list, found), key=lambda order: _width(problem, order))
+    return sorted(map(list, found), key=lambda order: live_values(problem, order))
 
 
-def _width(problem: Problem, order: list[int]) -> tuple[int, int]:
+def live_values(problem: Problem, order: Sequence[int]) -> tuple[int, int]:
     """The most live values at a time, and their sum over time."""
     live, most, area = set(problem.wanted), 0, 0
     for number in order:

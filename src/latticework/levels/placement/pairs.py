@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from latticework.levels.placement.problem import OUTPUT, Problem
 
@@ -43,13 +43,23 @@ class Partners:
 
     def matched(self, targets: Mapping[int, int]) -> Pairs:
         """Pairs among refreshed values that save much, and can be refreshed one after the other."""
-        found: Pairs = []
+        before: dict[tuple[int, int], int] = {}  # what has to be made before each pair, by way of other pairs too
         taken: set[int] = set()
         for _, a, b in self._savings(targets):
-            if a not in taken and b not in taken and self._can_wait([*found, (a, b)]):
-                found.append((a, b))
-                taken |= {a, b}
-        return found
+            if a in taken or b in taken:
+                continue
+            both, earlier = 1 << a | 1 << b, self.below[a] | self.below[b]
+            for (c, d), reached in before.items():
+                if earlier & (1 << c | 1 << d):
+                    earlier |= reached | 1 << c | 1 << d
+            if earlier & both:
+                continue  # they would wait for each other
+            for pair, reached in before.items():
+                if reached & both:
+                    before[pair] = reached | earlier | both
+            before[a, b] = earlier
+            taken |= {a, b}
+        return list(before)
 
     def _savings(self, targets: Mapping[int, int]) -> list[tuple[float, int, int]]:
         """Pairs by what they save, most first."""
@@ -65,16 +75,3 @@ class Partners:
                     if saving > 0:
                         found.append((-saving, min(a, b), max(a, b)))
         return sorted(found)
-
-    def _can_wait(self, pairs: Sequence[tuple[int, int]]) -> bool:
-        """Whether there is an order: a pair comes after those that its values are made from."""
-        waiting = {
-            (a, b): {(c, d) for c, d in pairs if (self.below[a] | self.below[b]) & (1 << c | 1 << d)} for a, b in pairs
-        }
-        while waiting:
-            free = [pair for pair, before in waiting.items() if not before & waiting.keys()]
-            if not free:
-                return False
-            for pair in free:
-                del waiting[pair]
-        return True

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from latticework.levels.placement.order import visiting_orders
+from latticework.levels.placement.order import live_values, visiting_orders
 from latticework.levels.placement.pairs import Partners
 from latticework.levels.placement.problem import EVERY, OUTPUT, Placement, Problem, Refresh, check, evaluate
 from latticework.levels.placement.schedule import schedule
 from latticework.levels.placement.search import Floats, Found, Search, dearest_path
 
-FIRST_STATES, STATES = 64, 1024
+FIRST_STATES, STATES, LEAST_STATES = 64, 1024, 16
+WORK = 400_000  # states times live values times operations of one search: a second or two
+ORDERS_UP_TO = 3_000  # live values times operations, above which one visiting order has to do
 MOST_MOVES_BY_OPS = 20_000  # operations looked at while single refreshes are moved
 TOLERANCE = 1e-9  # seconds
 
@@ -33,8 +35,10 @@ class _Placer:
         self.problem, self.states = problem, states
         self.partners = Partners(problem)
         self.orders = visiting_orders(problem)
+        if live_values(problem, self.orders[0])[1] > ORDERS_UP_TO:
+            del self.orders[1:]
         self.alone = refresh_tables(problem)
-        everything = self._matched(dict.fromkeys(problem.refreshable, EVERY))
+        everything = evaluate(problem, dict.fromkeys(problem.refreshable, EVERY))
         assert everything is not None, "a problem without a placement passed its check"
         self.best = everything
 
@@ -48,25 +52,29 @@ class _Placer:
 
     def _attempts(self) -> Iterator[float]:
         """One search after another; each says what it proved that any placement takes at least."""
-        few = min(FIRST_STATES, self.states)
         if not self.partners.exist:
-            for states in (few, self.states):
-                found = self._search(self.alone, self.orders[0], states)
+            for most in (FIRST_STATES, self.states):
+                found = self._search(self.alone, self.orders[0], most)
                 self._take(found)
                 yield found.bound
             return
         for order in self.orders:
             for paired in (True, False):
-                found = self._search(self.alone, order, few, paired=True) if paired else self._halved(order, few)
-                self._take(found)
-                self._move(found.refreshed)
-                yield 0.0 if paired else found.bound
+                way = self._search(self.alone, order, paired=True) if paired else self._halved(order)
+                self._take(way)
+                self._move(way.refreshed)
+                yield 0.0 if paired else way.bound
         for order in self.orders:
-            self._take(self._search(self.alone, order, self.states, paired=True, limit=self.best.seconds))
+            limit = self.best.seconds
+            self._take(self._search(self.alone, order, self.states, paired=True, limit=limit))
         self._move(self.best.refreshes)
         yield self._halved(self.orders[0], self.states, limit=self.best.seconds).bound
 
-    def _halved(self, order: list[int], states: int, *, limit: float = np.inf) -> Found:
+    def _affordable(self, order: Sequence[int], states: int) -> int:
+        """States for a search that takes no longer than others."""
+        return max(min(states, self.states, WORK // (1 + live_values(self.problem, order)[1])), LEAST_STATES)
+
+    def _halved(self, order: list[int], most: int = FIRST_STATES, *, limit: float = np.inf) -> Found:
         """As if each were refreshed at half of what two take; one is left over where their number is odd."""
         halved = refresh_tables(self.problem, halved=True)
         left: dict[Hashable, float] = {}
@@ -74,11 +82,14 @@ class _Placer:
             prices, half, whole = self.problem.values[value], halved[value], self.alone[value]
             if prices.shared is not None and half is not None and whole is not None:
                 left[prices.kind] = min(left.get(prices.kind, np.inf), float(np.min((whole - half)[1:])))
+        states = self._affordable(order, most)
         return Search(self.problem, order, halved, paired=False, states=states, limit=limit, odd=left).run()
 
     def _search(
-        self, alone: list[Floats | None], order: list[int], states: int, *, paired: bool = False, limit: float = np.inf
-    ) -> Found:
+        self, alone: list[Floats | None], order: list[int], most: int = FIRST_STATES, *, paired: bool = False,
+        limit: float = np.inf,
+    ) -> Found:  # fmt: skip
+        states = self._affordable(order, most)
         return Search(self.problem, order, alone, paired=paired, states=states, limit=limit).run()
 
     def _take(self, found: Found) -> None:

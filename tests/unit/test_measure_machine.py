@@ -1,6 +1,8 @@
 """Costs of this machine: a table that is measured is a table that the cost model reads; kernel loops; micro rows."""
 
+import gc
 import json
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +16,7 @@ from latticework.commands.benchmarks import suites
 from latticework.cost import UNITS, CostModel, parse_table
 from latticework.instructions.table import RECORDS
 from latticework.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
-from latticework.machine.bootstraps import MeasuredBootstrap, kinds_of
+from latticework.machine.bootstraps import EncryptedBootstrap, MeasuredBootstrap, kinds_of
 from latticework.machine.operations import MeasuredChain, Operations
 from latticework.params import bootstrap_chain
 
@@ -183,3 +185,15 @@ def test_sets_to_measure_are_known_ones():
     result = CliRunner().invoke(app, ["measure", "--quick", "--sets", "T12,A15"])
     assert result.exit_code == 1
     assert "there is no bootstrapping set 'A15'" in result.output
+
+
+def test_keys_of_a_measured_bootstrap_are_gone_with_it():
+    """Those of A14 take 8 GB: two sets of them at a time are more than many machines have."""
+    case = EncryptedBootstrap(bootstrap_chain("T11"), 1, slots=16, real=True, threads=1)
+    held = weakref.ref(case)
+    gc.disable()
+    try:
+        del case
+        assert held() is None
+    finally:
+        gc.enable()

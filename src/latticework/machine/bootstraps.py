@@ -7,6 +7,7 @@ are read from memory once each, and prices are of operations whose operands are 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from latticework.packing.constants import ConstRef
 from latticework.params import ModulusChain, bootstrap_chain
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
+from latticework.plan.schema import Plan
 
 Slots = npt.NDArray[np.complex128]
 CONSTANT_BYTES = 6 << 30  # holds the matrices of A14, and what a run works in; with less either comes anew in every run
@@ -85,13 +87,8 @@ class EncryptedBootstrap:
         self.encryptor = _core.Encryptor(self.context, secret)
         self.decryptor = _core.Decryptor(self.context, secret)
         self.executor = _core.Executor(
-            self.context, _core.Plan(parameters, encode_code(self.plan)), self.keys, self._constant, constant_bytes
+            self.context, _core.Plan(parameters, encode_code(self.plan)), self.keys, _source(self.plan), constant_bytes
         )
-
-    def _constant(self, number: int) -> Slots:
-        constant = self.plan.constants[number]
-        assert isinstance(constant, ConstRef), "bootstraps have no sums of maps"
-        return constant.evaluate({}).astype(np.complex128, copy=False)
 
     def encrypted(self, x: Slots) -> _core.Ciphertext:
         """A fresh ciphertext at the floor."""
@@ -115,6 +112,19 @@ class EncryptedBootstrap:
     def decrypted(self, x: _core.Ciphertext) -> Slots:
         """Slots of a result."""
         return np.asarray(self.decryptor.decrypt(x))
+
+
+def _source(plan: Plan) -> Callable[[int], Slots]:
+    """Where the constants of a plan come from. Not a method of what holds the executor: that circle would hold all keys
+    until the collector of circles comes by, and the next keys would be made beside them."""
+    constants = plan.constants
+
+    def values(number: int) -> Slots:
+        constant = constants[number]
+        assert isinstance(constant, ConstRef), "bootstraps have no sums of maps"
+        return constant.evaluate({}).astype(np.complex128, copy=False)
+
+    return values
 
 
 def bootstrap_row(kind: MeasuredBootstrap, model: CostModel, backend: str, threads: int, rounds: int) -> dict[str, Any]:

@@ -48,6 +48,8 @@ def compile(
         bool, typer.Option("--wraps", help="Results modulo t are meant: no warning of large ones.")
     ] = False,
     plain_modulus: Annotated[int | None, typer.Option(help="Of BFV itself: a prime.")] = None,
+    bootstrap: Annotated[str, typer.Option(help="auto: where levels run out, or to be quicker; never.")] = "auto",
+    bootstrap_set: Annotated[str | None, typer.Option(help="The bootstrapping set to compile for, by name.")] = None,
     algorithm: Annotated[str, typer.Option(help="Of circuits: search, annealing, scalar or tensors.")] = "search",
     effort: Annotated[str, typer.Option(help="Of the search for lanes: fast, normal or max.")] = "normal",
     seed: Annotated[int, typer.Option(help="Of the search for lanes.")] = 0,
@@ -81,6 +83,8 @@ def compile(
             plain_bits=plain_bits,
             plain_modulus=plain_modulus,
             wraps=wraps,
+            bootstrap=bootstrap,
+            bootstrap_set=bootstrap_set,
             algorithm=algorithm,
             effort=effort,
             seed=seed,

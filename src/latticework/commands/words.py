@@ -12,7 +12,7 @@ import re
 # Keywords of Python functions that are options, by what follows them.
 VALUES = (
     "precision_bits", "ring_degree", "security_bits", "network", "scheme", "plain_bits", "plain_modulus", "algorithm",
-    "effort", "seed", "memory", "key_memory", "device", "threads", "backend",
+    "effort", "seed", "bootstrap", "bootstrap_set", "memory", "key_memory", "device", "threads", "backend",
 )  # fmt: skip
 FILES = ("weights", "calibrate", "labels", "example", "cost_table")
 FLAGS = ("insecure", "allow_insecure", "wraps")

@@ -1,42 +1,140 @@
-"""What bootstraps take on one chain, by target: as measured, or as their operations add up to."""
+"""What operations and bootstraps take on one chain with bootstraps, by level."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
+from math import ceil
+from typing import Any
+
+import numpy as np
 
 from latticework.analysis.estimate import estimate
 from latticework.codegen.bootstraps import bootstrap_plan
-from latticework.cost import CostModel
+from latticework.cost import CostModel, Shape
+from latticework.instructions.kinds import CipherKind
+from latticework.instructions.shapes import digit_limbs, q_limbs
+from latticework.ir import Module, Op
+from latticework.layout_cost import CodeCost
+from latticework.layout_cost.prices import Seconds
+from latticework.levels import ciphertexts
+from latticework.levels.depth import levels_of, spent_by
+from latticework.levels.loops.executed import executions
 from latticework.params import ModulusChain
+from latticework.techniques import ALL, Techniques
 
-ESTIMATED = 4  # targets at which operations are added up; between them on lines
+
+@dataclass
+class ChainSeconds(Seconds):
+    """Prices at the levels of one chain; what is spent is counted from its top."""
+
+    chain: ModulusChain = field(kw_only=True)
+
+    def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> Shape:
+        """The shape of an operation."""
+        chain, level = self.chain, self.chain.main.top - spent
+        at = CipherKind(chain.slots, 0, level, 1.0, 1, 1)
+        below = CipherKind(chain.slots, 0, level - dropped, 1.0, 1, 1)
+        special, digits = (len(chain.special), digit_limbs(chain, at)) if p else (0, ())
+        target = q_limbs(chain, below) if dropped else None
+        return Shape(chain.ring_degree, q_limbs(chain, at), special, digits, target, polys)
 
 
-@lru_cache(maxsize=64)
-def bootstrap_prices(
-    costs: CostModel, chain: ModulusChain, slots: int, *, real: bool, iterations: int = 1
-) -> tuple[float, ...]:
-    """Seconds of a bootstrap of one ciphertext to each target from 0 (which is none, and free) to the highest.
+@dataclass
+class BootstrapPrices:
+    """Prices of a program of vectors of one width on a chain.
 
-    costs  by identity: a table is read once
+    iterations  of every bootstrap
+    """
+
+    costs: CostModel
+    chain: ModulusChain
+    slots: int
+    techniques: Techniques = ALL
+    iterations: int = 1
+    _code: CodeCost = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._code = CodeCost(
+            ChainSeconds(self.costs, self.chain.ring_degree, self.residual, self.techniques, chain=self.chain), 0.0
+        )
+
+    @property
+    def residual(self) -> int:
+        """Levels that a bootstrap leaves at most."""
+        return self.chain.main.top - self.chain.floor
+
+    def operation(self, op: Op, level: int) -> float:
+        """Seconds of an operation of a `vec` module whose operands are read so many levels above the floor."""
+        if not any(value.is_secret for value in op.results):
+            return 0.0
+        spent = self.residual - level
+        seconds = self._code.operation(op, spent)
+        if op.name == "vec.mul" and all(value.is_secret for value in op.operands):
+            kind: Any = op.result.type
+            seconds += kind.count * self._code.vectors.settled(spent)
+        return seconds
+
+    def bootstrap(self, target: int, *, real: bool, count: int = 1) -> float:
+        """Seconds of bootstrapping so many ciphertexts to a target."""
+        once = bootstrap_seconds(self.costs, self.chain, self.slots, target, real=real)
+        return count * self.iterations * once
+
+
+def program_seconds(module: Module, prices: BootstrapPrices, trips: dict[str, int]) -> float:
+    """Seconds of a `vec` module with its bootstraps.
+
+    trips  run-time integers by the names of inputs
+    """
+    is_refreshed = prices.chain.bootstrap is not None
+    levels = levels_of(module, residual=prices.residual if is_refreshed else None).of
+    seconds = 0.0
+    for op, count in executions(module, trips).items():
+        if op.name == "vec.bootstrap":
+            target = op.attrs["target"]
+            once = sum(prices.bootstrap(target, real=g.real, count=g.number) for g in ciphertexts(op))
+        elif op.results:
+            read = [levels[v] or 0 for v in op.operands if v.is_secret]
+            once = prices.operation(op, prices.residual + min(read, default=0))
+        else:
+            once = 0.0
+        seconds += count * once
+    return seconds
+
+
+def rough_seconds(module: Module, depth: int, prices: BootstrapPrices, trips: dict[str, int]) -> float:
+    """About what a `vec` module without bootstraps will take with them: half way up, one at a time on a deepest path.
+
+    depth  levels that it spends, of one iteration of each loop
+    """
+    middle, residual, work, rounds = prices.residual // 2, prices.residual, 0.0, 1
+    for op, count in executions(module, trips).items():
+        if op.results:
+            work += count * prices.operation(op, max(middle, min(spent_by(op), residual)))
+            rounds = max(rounds, count if spent_by(op) else 1)
+    refreshes = ceil(rounds * depth / residual) - 1
+    return work + max(refreshes, 0) * prices.bootstrap(residual, real=True)
+
+
+def bootstrap_seconds(costs: CostModel, chain: ModulusChain, slots: int, target: int, *, real: bool) -> float:
+    """Seconds of a bootstrap of one ciphertext to a target.
+
+    Where none was measured, operations are added up at a few targets, and what lies between is taken from lines.
     """
     most = chain.main.top - chain.floor
-    steps = min(ESTIMATED, most)
-    targets = sorted({1 + round((most - 1) * step / max(steps - 1, 1)) for step in range(steps)})
-    known: dict[int, float] = {}
+    targets = sorted({1, (most + 1) // 2, most})
 
-    def added_up(target: int) -> float:
-        if target not in known:
-            known[target] = estimate(bootstrap_plan(chain, slots, target, real=real), costs).warm_seconds
-        return known[target]
-
-    def between(target: int) -> float:
+    def added_up() -> float:
         if target in targets:
-            return added_up(target)
+            return _added_up(costs, chain, slots, target, real)
         low, high = max(t for t in targets if t < target), min(t for t in targets if t > target)
-        return added_up(low) + (target - low) / (high - low) * (added_up(high) - added_up(low))
+        ends = (_added_up(costs, chain, slots, end, real) for end in (low, high))
+        return float(np.interp(target, (low, high), tuple(ends)))
 
-    def seconds(target: int) -> float:
-        return costs.bootstrap_seconds(chain, target, slots, lambda: between(target), real=real, iterations=iterations)
+    return costs.bootstrap_seconds(chain, target, slots, added_up, real=real)
 
-    return (0.0, *map(seconds, range(1, most + 1)))
+
+@lru_cache(maxsize=256)
+def _added_up(costs: CostModel, chain: ModulusChain, slots: int, target: int, real: bool) -> float:
+    """What the operations of a bootstrap take; costs by identity: a table is read once."""
+    return estimate(bootstrap_plan(chain, slots, target, real=real), costs).warm_seconds

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from latticework.compiler.bootstrap_options import check_bootstrap, check_no_bootstrap, chosen_set
+from latticework.compiler.bootstrapping import BootstrapSearch, quickest
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
@@ -25,7 +27,8 @@ from latticework.frontend.samples import assume_samples, repeated_rows, samples_
 from latticework.frontend.tracing import user_line
 from latticework.layout_cost import NETWORKS
 from latticework.model import Model, Reference
-from latticework.params import MAX_RING_LOG2, Need, levels_held, modulus_limit_bits, security_levels
+from latticework.params import MAX_RING_LOG2, BootstrapSet, Need, levels_held, modulus_limit_bits, security_levels
+from latticework.plan.schema import Plan
 from latticework.progress import shows_progress
 from latticework.techniques import ALL, Techniques
 from latticework.words.figures import write_value
@@ -59,6 +62,8 @@ def compile(
     wraps: bool = False,
     spare_levels: int = 0,
     like: Model | None = None,
+    bootstrap: str = "auto",
+    bootstrap_set: BootstrapSet | str | None = None,
     algorithm: str = "search",
     effort: str = "normal",
     seed: int = 0,
@@ -96,6 +101,11 @@ def compile(
     wraps           results modulo t are meant: no RangeWarning where they may be larger
     spare_levels    products in a row that other circuits may go on with, on this one's results
     like            a model whose parameters are to be used, so that results of one are inputs of the other
+    bootstrap       "auto": values are refreshed on the way where a program spends more levels than a ring holds, or
+                    where that is predicted to be quicker; "never"
+    bootstrap_set   the bootstrapping set to compile for, whatever others would take, by name ("A14": see
+                    docs/bootstrapping.md) or one of your own. Those whose names begin with T are for tests, and take
+                    insecure=True
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
                     "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
                     where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
@@ -108,10 +118,12 @@ def compile(
         )
     _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
     _check_scheme(program, scheme)
+    check_bootstrap(bootstrap, bootstrap_set)
     check_lane_options(algorithm, effort, seed)
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table)
     if isinstance(program, Circuit):
+        check_no_bootstrap(bootstrap, bootstrap_set, "BFV" if scheme == "bfv" else "a circuit")
         if labels is not None:
             raise UserError(
                 "compile: labels= score programs on arrays, whose functions are approximated; a circuit computes what "
@@ -125,6 +137,7 @@ def compile(
         )  # fmt: skip
         with user_line(program.loc):
             return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
+    chosen = chosen_set(bootstrap_set, ring_degree, security_bits, insecure)
     module = to_tensors(program, weights, example)
     data = calibrate if calibrate is not None else example
     batch = batch_of(module)
@@ -148,15 +161,22 @@ def compile(
             program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques
         )
 
-    vectors, search = placed(scarce_levels=False)
-    try:
-        plan = search.best(ring_degree, security_bits, insecure)
-    except LevelError:
-        depth = vectors.depth
-        vectors, search = placed(scarce_levels=True)
-        if vectors.depth >= depth:
-            raise
-        plan = search.best(ring_degree, security_bits, insecure)
+    def without_bootstraps() -> tuple[Vectors, Plan]:
+        vectors, search = placed(scarce_levels=False)
+        try:
+            return vectors, search.best(ring_degree, security_bits, insecure)
+        except LevelError:
+            depth = vectors.depth
+            vectors, search = placed(scarce_levels=True)
+            if vectors.depth >= depth:
+                raise
+            return vectors, search.best(ring_degree, security_bits, insecure)
+
+    refreshed = BootstrapSearch(
+        program, traced, samples, float(precision_bits), on_event, costs, techniques, bits_a_second, ring_degree,
+        security_bits, chosen,
+    )  # fmt: skip
+    vectors, plan = refreshed.best() if chosen else quickest(without_bootstraps, refreshed, bootstrap)
     if batch is not None:
         few = 0 if data is None else repeated_rows(program, module, data, batch)
         plan = replace(plan, client=replace(plan.client, batch=replace(batch, calibrated=few)))

@@ -112,6 +112,7 @@ def to_vectors(
     exact: bool = False,
     scarce_levels: bool = False,
     keep_loops: bool = False,
+    residual: int | None = None,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which passes then improve.
 
@@ -119,6 +120,7 @@ def to_vectors(
     exact          for integers: no factor is moved to where a scale would take it in
     scarce_levels  spend as few levels as can be found, whatever time they take
     keep_loops     none becomes copies, for bootstraps are to be placed: depth is that of one iteration of each
+    residual       levels that bootstraps leave: how high values lie does not follow from the program's depth then
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
     longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
     searched.
@@ -127,7 +129,7 @@ def to_vectors(
     """
     model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]
     sharing = tuple(p for p in SHARING_PASSES if p not in without)
-    needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, USUAL_DEPTH
+    needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, residual or USUAL_DEPTH
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
 
     def found(width: int) -> tuple[float, Vectors]:
@@ -151,7 +153,7 @@ def to_vectors(
         return decisions.seconds, Vectors(placed, made, tensors, positions, spent, width, *packs, *why, flat=flat)
 
     seconds, vectors = found(width)
-    depth = vectors.depth
+    depth = residual or vectors.depth
     longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
     if width < longest:
         seconds, vectors = found(longest)
@@ -199,7 +201,7 @@ def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
 
 def to_levels(vectors: Vectors, techniques: Techniques = UNPACKED) -> LevelPlan:
     """What is decided about levels, for any chain: how many it has to have follows from that."""
-    return decide_levels(vectors.flat or vectors.module, techniques, vectors.starts)
+    return decide_levels(vectors.flat or vectors.module, techniques, vectors.starts, vectors.residual)
 
 
 def to_primitives(

@@ -66,8 +66,10 @@ class Sizes:
         """A value of the plan."""
         kind, chain = self.plan.kind(register), self.plan.chain
         if isinstance(kind, CipherKind):
-            above = log2(chain.modulus(kind.level, kind.track)) - log2(chain.modulus(0, kind.track))
-            size = float(np.max(np.abs(value))) * kind.scale / chain.main.scales[0]
+            if kind.track or kind.level < chain.floor:
+                return  # inside of a bootstrap
+            above = log2(chain.modulus(kind.level)) - log2(chain.modulus(chain.floor))
+            size = float(np.max(np.abs(value))) * kind.scale / chain.main.scales[chain.floor]
             self.largest = max(self.largest, size * 2.0 ** -min(above, 1000.0))
 
 
@@ -217,18 +219,22 @@ class PrecisionSearch:
             is_cheap = _size(roomy) <= _size(chain)
         return (fitting or [roomy])[0] if is_cheap else chain
 
+    def tried_on(self, chain: ModulusChain) -> Trial:
+        """The plan on a chain, whatever its precision."""
+        plan, found = self.plan(chain)
+        sizes = Sizes(plan)
+        measured = self.measure.measured(plan, sizes.note)
+        headroom = self.headroom_bits(plan, sizes.largest, found.outputs)
+        return Trial(plan, measured, found, self.missing_bits(measured, chain), headroom)
+
     def on(self, chain: ModulusChain) -> Plan:
         """The plan on given parameters.
 
         raises  LevelError or PrecisionError if they do not do
         """
-        plan, found = self.plan(chain)
-        sizes = Sizes(plan)
-        measured = self.measure.measured(plan, sizes.note)
-        missing = self.missing_bits(measured, chain)
-        room = log2(chain.modulus(0) / chain.main.scales[0])
-        wanted = self.headroom_bits(plan, sizes.largest, found.outputs)
-        if wanted > room + 1:
+        trial = self.tried_on(chain)
+        missing, wanted, room = trial.missing_bits, trial.headroom_bits, log2(room_above_scale(chain))
+        if not trial.has_room:
             raise LevelError(
                 f"compile: values of {wanted} bits do not fit the parameters that are shared, whose lowest level has "
                 f"room for {room:.0f}; scale the outputs down, or compile the first circuit for larger values",
@@ -240,7 +246,7 @@ class PrecisionSearch:
                 f"{missing} bits are missing; ask for less here, or for more of the first circuit",
                 at=self.program.loc,
             )
-        return self.finished(plan, measured, found)
+        return self.finished(trial.plan, trial.measured, trial.found)
 
     def plan(self, chain: ModulusChain) -> tuple[Plan, Reach]:
         """The plan for a chain, without error bounds, and what its values can be."""
@@ -265,7 +271,7 @@ class PrecisionSearch:
             deviations=self.deviations(chain),
             polynomial_noise=polynomial_noise(chain),
             bootstrap_noise=noise_of(chain) if chain.bootstrap is not None else None,
-            elements={number: _find_held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
+            elements={number: find_held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
         )  # fmt: skip
         circuit = self.vectors.circuit
         if circuit is not None and any(argument.linked is not None for argument in circuit.arguments):
@@ -347,7 +353,7 @@ class PrecisionSearch:
         """
         check_encodable(plan.client, self.program.loc)
         chain, deviations = plan.chain, self.deviations(plan.chain)
-        is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= chain.modulus(0) / chain.main.scales[0]
+        is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= room_above_scale(chain)
         outputs = []
         rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, found.proved, strict=True)
         for output, deviation, magnitude, held in rows:
@@ -365,17 +371,42 @@ class PrecisionSearch:
         return replace(plan, client=replace(plan.client, outputs=tuple(outputs)), tensors=tuple(tensors))
 
 
+@dataclass(frozen=True)
+class Trial:
+    """A plan on one chain, and what is known of it.
+
+    missing_bits   of precision; negative: to spare
+    headroom_bits  that values take of the modulus above the scale, at the lowest level
+    """
+
+    plan: Plan
+    measured: Measured
+    found: Reach
+    missing_bits: int
+    headroom_bits: int
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the modulus holds the values."""
+        return self.headroom_bits <= log2(room_above_scale(self.plan.chain)) + 1
+
+
+def room_above_scale(chain: ModulusChain) -> float:
+    """The modulus over the scale, at the lowest level of programs."""
+    return chain.modulus(chain.floor) / chain.main.scales[chain.floor]
+
+
 def _size(chain: ModulusChain) -> tuple[int, int, int]:
     """What the time of operations follows."""
     return chain.ring_degree, len(chain.digits), len(chain.primes) + len(chain.special)
 
 
-def _find_held(pack: PackMap) -> npt.NDArray[np.bool_]:
+def find_held(pack: PackMap) -> npt.NDArray[np.bool_]:
     """Slots (count, slots) that hold elements of a tensor."""
     return (pack.element_of_slot() >= 0).reshape(pack.count, pack.slots)
 
 
 def _largest(slots: npt.NDArray[np.float64], output: Output) -> float:
     """The largest number in slots that hold elements of an output."""
-    held = _find_held(output.pack)
+    held = find_held(output.pack)
     return float(np.max(np.broadcast_to(slots, held.shape), where=held, initial=0.0))

@@ -67,6 +67,7 @@ class Vectors:
     starts     levels of the inputs, counted down from the top of the chain, where they are not to be chosen
     flat       vec IR from which levels are managed, if not `module`: loops that spend levels are copies, and public
                factors stand where they spend the fewest levels
+    residual   levels that bootstraps leave on the chain that the bootstraps in `flat` are for, if there are any
     """
 
     placed: Module
@@ -82,6 +83,7 @@ class Vectors:
     circuit: CircuitFacts | None = None
     starts: tuple[int, ...] | None = None
     flat: Module | None = None
+    residual: int | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from latticework.compiler.stages import Vectors
-from latticework.errors import LevelError
 from latticework.ir import Loc
 from latticework.levels import Spent, loop_spending, spending
 from latticework.params import MAX_RING_LOG2, Need, TooDeepError, levels_held, ring_that_holds
@@ -25,7 +24,7 @@ def too_deep(
     precision_bits: float,
     ring_degree: int | None,
     security_bits: int,
-) -> LevelError:
+) -> TooDeepError:
     """The error for the user, at the loop or the line that spends most.
 
     error  of the choice of parameters;  at  the program's own line, where no line spends levels
@@ -55,7 +54,7 @@ def too_deep(
     if held:
         remedies.append("compile two programs, between which the client decrypts and encrypts again")
     advice = ", or ".join(remedies) or "use a smaller security_bits"
-    return LevelError(f"{said}: {advice}", at=loop.at or (lines[0].loc if lines else at))
+    return TooDeepError(f"{said}: {advice}", at=loop.at or (lines[0].loc if lines else at))
 
 
 def _list(lines: list[Spent]) -> str:

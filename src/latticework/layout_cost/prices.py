@@ -373,4 +373,5 @@ _PRICED: dict[str, Priced] = {
     "vec.constant": _free,
     "vec.splat": _free,
     "vec.trivial": _free,
+    "vec.label": _free,
 }

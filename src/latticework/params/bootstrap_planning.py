@@ -19,6 +19,9 @@ from latticework.params.security import modulus_limit_bits, sparse_modulus_limit
 from latticework.params.select import DIGIT_GAP_BITS, MAX_PRIME_BITS, key_switch_ntts
 
 SECURITY_BITS = 128  # there are limits for the sparse secret
+RESCALE_BITS = (
+    14.6  # of the error of a bootstrap's last rescales in a slot, at N = 2^16: twice as much in twice the ring
+)
 MAX_SPECIAL = 16
 COMPARED = 4  # sets whose primes are chosen, of those that promise to be quickest
 # Bits of precision, rms of all slots, by ring (log2) and bits of the scale: `predict_precision` of a set of two levels.
@@ -93,6 +96,20 @@ def _widest_base(stored: BootstrapSet, log2_degree: int) -> float:
     limit = sparse_modulus_limit_bits(1 << log2_degree, SECURITY_BITS)
     assert limit is not None
     return min(WIDEST, limit - stored.special_bits)
+
+
+def set_precision_bits(chosen: BootstrapSet, iterations: int = 1) -> float | None:
+    """Precision of the bootstraps of a set, rms of slots in [-1, 1]; None if its circuit is none of the templates.
+
+    iterations  with two it is the noise of a rescale that is left, 2^(14.6 - scale) in a ring of 2^16
+    """
+    if iterations > 1:
+        return chosen.scale - RESCALE_BITS - (chosen.log2_degree - 16)
+    for stored, log2_degree, by_scale in PRECISION:
+        alike = (stored.degree, stored.eval_scales, stored.ratio) == (chosen.degree, chosen.eval_scales, chosen.ratio)
+        if alike and log2_degree == chosen.log2_degree and chosen.scale in by_scale:
+            return by_scale[chosen.scale]
+    return None
 
 
 def bootstrapping_rings() -> tuple[int, ...]:

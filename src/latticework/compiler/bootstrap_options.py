@@ -1,0 +1,65 @@
+"""What users say of bootstraps: whether there may be any, and on which set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from latticework.errors import SecurityError, UserError
+from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
+from latticework.words.figures import write_value
+
+AUTO, NEVER = "auto", "never"
+
+
+def check_bootstrap(bootstrap: Any, bootstrap_set: Any) -> None:
+    """UserError where the two are not what they can be, or contradict each other."""
+    if bootstrap not in (AUTO, NEVER):
+        raise UserError(f"compile: bootstrap={write_value(bootstrap)}; give {AUTO!r} or {NEVER!r}")
+    if bootstrap_set is None:
+        return
+    if bootstrap == NEVER:
+        raise UserError(f"compile: bootstrap_set= is given, and bootstrap={NEVER!r}; leave one of them out")
+    if not isinstance(bootstrap_set, str | BootstrapSet):
+        raise UserError(
+            f"compile: bootstrap_set={write_value(bootstrap_set)}; give the name of a set, such as 'A14', or an "
+            "lw.params.BootstrapSet"
+        )
+    if isinstance(bootstrap_set, str) and bootstrap_set not in BOOTSTRAP_SETS:
+        raise UserError(f"compile: bootstrap_set={bootstrap_set!r}; there are {', '.join(BOOTSTRAP_SETS)}")
+
+
+def check_no_bootstrap(bootstrap: str, bootstrap_set: Any, what: str) -> None:
+    """UserError where something is said of bootstraps that what is compiled does not have."""
+    said = "bootstrap=" if bootstrap != AUTO else "bootstrap_set=" if bootstrap_set is not None else None
+    if said is not None:
+        raise UserError(f"compile: {said} is for programs on arrays under CKKS; {what} has no bootstraps: leave it out")
+
+
+def chosen_set(
+    bootstrap_set: BootstrapSet | str | None, ring_degree: int | None, security_bits: int, insecure: bool
+) -> BootstrapSet | None:
+    """The set that was asked for, if one was.
+
+    raises  SecurityError for one that is not secure, unless `insecure`; UserError if it is of another ring
+    """
+    if bootstrap_set is None:
+        return None
+    chosen = BOOTSTRAP_SETS[bootstrap_set] if isinstance(bootstrap_set, str) else bootstrap_set
+    chain = bootstrap_chain(chosen)
+    named = f"bootstrap_set={chosen.name!r}"
+    if chain.insecure and not insecure:
+        raise SecurityError(
+            f"compile: {named} is for tests: log2(QP) = {chain.log2_qp:.0f} at N=2^{chosen.log2_degree} is not secure. "
+            "Give insecure=True with data that are not secret, or leave bootstrap_set out"
+        )
+    if not chain.insecure and security_bits > chain.security_bits:
+        raise SecurityError(
+            f"compile: {named} has {chain.security_bits}-bit security, not security_bits={security_bits}; for the "
+            f"sparse secret of bootstraps no other limits are known: use security_bits={chain.security_bits}"
+        )
+    if ring_degree is not None and ring_degree != chain.ring_degree:
+        raise UserError(
+            f"compile: {named} has ring_degree={chain.ring_degree}, not ring_degree={ring_degree}; leave one of them "
+            "out"
+        )
+    return chosen

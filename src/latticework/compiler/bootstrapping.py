@@ -1,0 +1,343 @@
+"""Programs on chains with bootstraps: which chain, where bootstraps stand, and how often an error is bootstrapped too.
+
+Chains come from the stored sets and from sets planned for the program, in the rings that hold its vectors. On each the
+bootstraps are placed, which says what it takes, and the quickest whose bootstraps may be precise enough is simulated;
+where bits are missing, the quickest of those that have so many more is next. Bootstraps of two iterations are as
+precise as the scale of a set allows, for about twice the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from latticework.compiler.bootstrap_options import NEVER
+from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
+from latticework.compiler.pipeline import OnEvent, to_vectors
+from latticework.compiler.precision import PrecisionSearch, find_held
+from latticework.compiler.stages import TracedProgram, Vectors
+from latticework.cost import CostModel
+from latticework.errors import LevelError, PrecisionError, UserError
+from latticework.frontend import Program
+from latticework.frontend.samples import Sample, affordable_samples
+from latticework.levels import keep_whole_origins
+from latticework.levels.place_bootstrap import place_bootstraps
+from latticework.levels.ranges import Ranges, find_ranges, outgrown_error
+from latticework.params import (
+    BOOTSTRAP_SETS,
+    BootstrapSet,
+    ModulusChain,
+    TooDeepError,
+    bootstrap_chain,
+    bootstrapping_rings,
+    most_levels_left,
+    plan_bootstrap_set,
+)
+from latticework.params.bootstrap_planning import SECURITY_BITS, set_precision_bits
+from latticework.plan.schema import Plan
+from latticework.techniques import Techniques
+
+RANGED_SAMPLES = 16  # on which values are looked at, for their ranges
+LEAST_TRANSFORMS = 3000  # of rows, that a bootstrap takes in any set
+COMPARED = 2  # chains on which bootstraps are placed, of those that promise to be quickest
+WAYS = 3  # in which a program is cut into parts between bootstraps, that sets are planned for
+SPARE_BITS = 1  # of bootstraps over the precision of outputs, below which a set is not tried
+_REMEDY = "bootstrap='auto' refreshes values on the way"
+_ITERATIONS = {1: "one iteration", 2: "two"}
+
+
+class Option(NamedTuple):
+    """A way to bootstrap.
+
+    bits  precision of its bootstraps, rms of slots in [-1, 1]; not needed of the only set
+    """
+
+    chosen: BootstrapSet
+    iterations: int
+    bits: float
+
+    @property
+    def ring(self) -> int:
+        """Its ring degree."""
+        return 1 << self.chosen.log2_degree
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A program on the chain of an option, with its bootstraps.
+
+    seconds  predicted, of a run whose constants are encoded
+    """
+
+    option: Option
+    vectors: Vectors
+    seconds: float
+
+    @property
+    def chain(self) -> ModulusChain:
+        """Its modulus chain."""
+        return bootstrap_chain(self.option.chosen)
+
+
+@dataclass
+class BootstrapSearch:
+    """The quickest chain with bootstraps on which a program is precise enough.
+
+    chosen  the only set, if the user named one
+    """
+
+    program: Program
+    traced: TracedProgram
+    samples: list[Sample]
+    precision_bits: float
+    on_event: OnEvent | None
+    costs: CostModel
+    techniques: Techniques
+    bits_a_second: float
+    ring_degree: int | None = None
+    security_bits: int = SECURITY_BITS
+    chosen: BootstrapSet | None = None
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why nothing can be bootstrapped with what is asked for, and what would help; None if it can."""
+        rings = bootstrapping_rings()
+        if self.security_bits > SECURITY_BITS:
+            return f"bootstraps have {SECURITY_BITS}-bit security: to have them, use security_bits={SECURITY_BITS}"
+        if self.ring_degree is not None and self.ring_degree not in rings:
+            least = rings[0]
+            sets = ", ".join(s.name for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == least and not s.insecure)
+            return (
+                f"ring_degree={self.ring_degree} is too small to bootstrap: the smallest that can is {least} ({sets})"
+            )
+        return None
+
+    def best(self) -> tuple[Vectors, Plan]:
+        """Vectors with their bootstraps, and the plan.
+
+        raises  LevelError where no chain has the levels; PrecisionError with the bits that were reached;
+                RangeError for values that grow beyond what can be bootstrapped
+        """
+        reached: list[str] = []
+        tried: set[Option] = set()
+        wanted = self.precision_bits + SPARE_BITS
+        while True:
+            first = self.quickest_candidate([option for option in self.options(wanted) if option not in tried])
+            if first is None:
+                raise self._imprecise(reached)
+            search = self.search(first.vectors)
+            trial = search.tried_on(first.chain)
+            if trial.missing_bits <= 0 and trial.has_room:
+                return first.vectors, search.finished(trial.plan, trial.measured, trial.found)
+            tried.add(first.option)
+            bits = self.precision_bits - trial.missing_bits
+            reached.append(f"{bits:g} by {first.option.chosen.name} with {_ITERATIONS[first.option.iterations]}")
+            wanted = max(wanted, first.option.bits + trial.missing_bits)
+
+    def may_be_quicker(self, vectors: Vectors, plan: Plan) -> bool:
+        """Whether the program, as it is laid out for its plan without bootstraps, is predicted to be quicker with some.
+
+        Most programs are done in less time than a bootstrap takes at least, and are not looked at further.
+        """
+        rings = [ring for ring in self.rings() if ring >= 2 * vectors.slots]
+        if plan.chain.ring_degree < bootstrapping_rings()[0] or not rings:
+            return False
+        module, trips = vectors.flat or vectors.module, self.trips(vectors)
+        plain = BootstrapPrices(self.costs, plan.chain, vectors.slots, self.techniques)
+        seconds = program_seconds(module, plain, trips)
+        if seconds <= min(self.least_seconds(ring, vectors.depth) for ring in rings):
+            return False
+        ranked = self.ranked(vectors, [option for option in self.options() if option.ring in rings])
+        if not ranked or ranked[0][0] >= seconds:
+            return False
+        with suppress(UserError):
+            prices = self.prices(ranked[0][1], vectors)
+            made = with_bootstraps(vectors, ranges_of(vectors, self.samples), prices)
+            return program_seconds(made.flat or made.module, prices, trips) < seconds
+        return False
+
+    def least_seconds(self, ring: int, depth: int) -> float:
+        """Less than what the bootstraps of a program of this depth can take in a ring."""
+        passes = max(ceil(depth / max(most_levels_left(0.0, ring), 1)) - 1, 1)
+        return passes * LEAST_TRANSFORMS * self.costs.unit_seconds("ntt", ring)
+
+    def trips(self, vectors: Vectors) -> dict[str, int]:
+        """The largest run-time integers of calibration."""
+        return {name: max(int(sample[name]) for sample in self.samples) for name in _integers(vectors)}
+
+    def search(self, vectors: Vectors) -> PrecisionSearch:
+        """What measures plans of these vectors."""
+        return PrecisionSearch(
+            self.program, self.traced, vectors, self.samples, self.precision_bits, self.on_event, self.costs,
+            self.techniques,
+        )  # fmt: skip
+
+    def _imprecise(self, reached: Sequence[str]) -> PrecisionError:
+        said = ", ".join(reached[-2:]) or "no set has bootstraps of so many bits"
+        return PrecisionError(
+            f"compile: precision_bits={self.precision_bits:g} is not reached with bootstraps: {said}; ask for less"
+            + ("" if self.chosen is None else ", or for another bootstrap_set"),
+            at=self.program.loc,
+        )
+
+    # -- candidates ------------------------------------------------------------------------------
+
+    def rings(self) -> list[int]:
+        """Ring degrees that are looked at, the smallest first."""
+        if self.chosen is not None:
+            return [1 << self.chosen.log2_degree]
+        return list(bootstrapping_rings()) if self.ring_degree is None else [self.ring_degree]
+
+    def options(self, wanted_bits: float | None = None) -> list[Option]:
+        """Sets whose bootstraps are so precise, with two iterations where one is not enough."""
+        if self.chosen is not None:
+            return [Option(self.chosen, iterations, 0.0) for iterations in (1, 2)]
+        wanted = self.precision_bits + SPARE_BITS if wanted_bits is None else wanted_bits
+        depth, found = self.usual.depth, []
+        for ring in self.rings():
+            sets = [s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring and not s.insecure]
+            fewest = max(2, ceil(depth / max(most_levels_left(wanted, ring), 1)))
+            for parts in range(fewest, fewest + WAYS):
+                with suppress(LevelError):
+                    sets.append(plan_bootstrap_set(max(1, ceil(depth / parts)), wanted, ring))
+            for chosen in sets:
+                bits = [(n, set_precision_bits(chosen, n) or 0.0) for n in (1, 2)]
+                found += [Option(chosen, n, b) for n, b in bits if b >= wanted][:1]
+        return found
+
+    def ranked(self, vectors: Vectors, options: Sequence[Option]) -> list[tuple[float, Option]]:
+        """About what vectors take on each chain, the quickest first."""
+        module, trips = vectors.flat or vectors.module, self.trips(vectors)
+        rough = [rough_seconds(module, vectors.depth, self.prices(option, vectors), trips) for option in options]
+        return sorted(zip(rough, options, strict=True), key=lambda each: (each[0], each[1].chosen.name))
+
+    def prices(self, option: Option, vectors: Vectors) -> BootstrapPrices:
+        """What vectors take on a chain."""
+        chain = bootstrap_chain(option.chosen)
+        return BootstrapPrices(self.costs, chain, vectors.slots, self.techniques, option.iterations)
+
+    def quickest_candidate(self, options: Sequence[Option]) -> Candidate | None:
+        """The quickest of the chains that promise to be; of a set that the user named with as few iterations as can be.
+
+        raises  LevelError of the last set, where none has the levels
+        """
+        if not options:
+            return None
+        found: list[Candidate] = []
+        error: UserError | None = None
+        ordered = options[:1] if self.chosen else [option for _, option in self.ranked(self.usual, options)]
+        for option in ordered:
+            try:
+                found.append(self.candidate(option))
+            except LevelError as refused:
+                error = error or refused
+            if len(found) == COMPARED:
+                break
+        if not found:
+            assert error is not None
+            raise error
+        return min(found, key=lambda candidate: candidate.seconds)
+
+    def candidate(self, option: Option) -> Candidate:
+        """A program on the chain of a set."""
+        if option not in self._candidates:
+            vectors = self.laid_out(option.ring)
+            prices = self.prices(option, vectors)
+            made = with_bootstraps(vectors, self.ranges(option.ring), prices)
+            seconds = program_seconds(made.flat or made.module, prices, self.trips(vectors))
+            self._candidates[option] = Candidate(option, made, seconds)
+        return self._candidates[option]
+
+    _candidates: dict[Option, Candidate] = field(default_factory=dict)
+    _laid_out: dict[int, Vectors] = field(default_factory=dict)
+    _ranges: dict[int, Ranges] = field(default_factory=dict)
+
+    @property
+    def usual(self) -> Vectors:
+        """The program as vectors for the smallest ring."""
+        return self.laid_out(self.rings()[0])
+
+    def laid_out(self, ring: int) -> Vectors:
+        """The program as vectors for a ring, without bootstraps."""
+        if ring not in self._laid_out:
+            usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
+            self._laid_out[ring] = to_vectors(
+                self.traced.module, self.on_event, costs=self.costs, ring_degree=ring, techniques=self.techniques,
+                bits_a_second=self.bits_a_second, residual=usual.residual,
+            )  # fmt: skip
+        return self._laid_out[ring]
+
+    def ranges(self, ring: int) -> Ranges:
+        """How large values are on calibration data."""
+        if ring not in self._ranges:
+            self._ranges[ring] = ranges_of(self.laid_out(ring), self.samples)
+        return self._ranges[ring]
+
+
+def _integers(vectors: Vectors) -> list[str]:
+    """Names of run-time integers."""
+    inputs = zip(vectors.placed.input_names, vectors.inputs, strict=True)
+    return [name for name, pack in inputs if pack is None]
+
+
+def ranges_of(vectors: Vectors, samples: Sequence[Sample]) -> Ranges:
+    """How large the values of a program are on some of the samples, its run-time integers at their largest."""
+    assert vectors.flat is not None
+    count = affordable_samples(vectors.placed, samples[0], RANGED_SAMPLES)
+    spaced = [samples[int(i)] for i in np.unique(np.linspace(0, len(samples) - 1, count).astype(int))]
+    runs = []
+    for sample in spaced:
+        packed = zip(vectors.placed.input_names, vectors.inputs, strict=True)
+        runs.append({name: sample[name] if pack is None else pack.pack(sample[name]) for name, pack in packed})
+    held = {number: find_held(tensor.pack) for number, tensor in enumerate(vectors.tensors)}
+    return find_ranges(vectors.flat, runs, held)
+
+
+def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -> Vectors:
+    """Vectors with bootstraps where they take the least time on a chain.
+
+    raises  LevelError at an operation that the chain has not the levels for; RangeError for a value that grows beyond
+            what can be bootstrapped
+    """
+    assert vectors.flat is not None
+    try:
+        placed = place_bootstraps(
+            vectors.flat, prices.residual, prices, ranges.exponents, iterations=prices.iterations
+        )  # fmt: skip
+    except LevelError:
+        error = outgrown_error(ranges, list(ranges.largest))
+        if error is not None:
+            raise error from None
+        raise
+    keep_whole_origins(vectors.flat, placed)
+    return replace(vectors, flat=placed, residual=prices.residual, depth=prices.residual)
+
+
+def quickest(
+    plain: Callable[[], tuple[Vectors, Plan]], refreshed: BootstrapSearch, bootstrap: str
+) -> tuple[Vectors, Plan]:
+    """A program without bootstraps where it fits so, and is not predicted to be quicker with them.
+
+    plain      compiles it without
+    raises     as `plain`, with why bootstraps are no way out
+    """
+    try:
+        vectors, plan = plain()
+    except LevelError as error:
+        if not isinstance(error, TooDeepError):
+            raise
+        if bootstrap != NEVER and refreshed.obstacle is None:
+            return refreshed.best()
+        remedy = refreshed.obstacle if bootstrap != NEVER else _REMEDY if refreshed.obstacle is None else None
+        raise error if remedy is None else TooDeepError(f"{error.message}; {remedy}", at=error.at) from None
+    if bootstrap == NEVER or refreshed.obstacle is not None or not refreshed.may_be_quicker(vectors, plan):
+        return vectors, plan
+    try:
+        return refreshed.best()
+    except UserError:
+        return vectors, plan

@@ -1,0 +1,255 @@
+"""Programs that spend more levels than their chain has: compiled with bootstraps, run encrypted, or refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from array_programs import encrypted
+from typer.testing import CliRunner
+
+import latticework as lw
+from latticework.cli import app
+from latticework.compiler.bootstrap_prices import bootstrap_seconds
+from latticework.compiler.bootstrapping import LEAST_TRANSFORMS, BootstrapSearch
+from latticework.compiler.pipeline import to_polynomials, to_tensors
+from latticework.cost import CostModel
+from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError, UserError
+from latticework.frontend.samples import samples_of
+from latticework.params import BOOTSTRAP_SETS, TooDeepError, bootstrap_chain
+from latticework.plan.serialise import write_plan
+from latticework.techniques import ALL
+
+DATA = np.random.default_rng(5).uniform(-1, 1, (12, 3, 5))
+SMALL = {"bootstrap_set": "T11", "insecure": True, "calibrate": DATA}
+
+
+def steps(times, scale=0.5):
+    """Two levels an iteration."""
+
+    def stepped(x: lw.Secret[3, 5]):
+        for _ in range(times):
+            x = x * x * scale + 0.4 * x - 0.3
+        return x
+
+    return lw.program(stepped)
+
+
+@lw.program
+def steep_steps(x: lw.Secret[3, 5]):
+    """A level an iteration."""
+    return lw.for_loop(130, lambda _, y: y * y - 0.5, x)
+
+
+@lw.program
+def wide(x: lw.Secret[3, 5]):
+    """Complex bootstraps: two vectors are refreshed at a time; values up to 8."""
+    y = 3 * x + 4
+    for _ in range(2):
+        x, y = x * y * 0.25, y * y * 0.125 + 1
+    return x + y
+
+
+def run(model, x):
+    """The program encrypted."""
+    client = model.client()
+    server = model.server(client.keygen().public())
+    return client.decrypt(server(client.encrypt(x)))
+
+
+def check(model, program, x):
+    """Within the stated bound, which is no larger than what was asked for."""
+    result, expected = run(model, x), program(x)
+    error = np.max(np.abs(result.reveal() - expected))
+    output = model.plan.client.outputs[0]
+    assert error <= output.error_bound <= 2.0**-model.plan.client.precision_bits * output.magnitude
+
+
+def test_twenty_levels_run_on_four():
+    @lw.program
+    def nested(x: lw.Secret[3, 5]):
+        for _ in range(7):
+            x = lw.polynomial(x, [0.1, 0.9, -0.1, -0.3, 0.05, 0.1, 0.02, -0.05])
+        return x
+
+    model = lw.compile(nested, bootstrap_set="T12", insecure=True, calibrate=DATA)
+    chain = model.plan.chain
+    assert (chain.main.top - chain.floor, chain.insecure) == (4, True)
+    assert "INSECURE" in str(model) and "INSECURE" in str(model.report())
+    assert all(output.level >= chain.floor for output in model.plan.client.outputs)
+    check(model, nested, DATA[0])
+
+
+@pytest.mark.slow
+def test_forty_levels_run_on_sixteen():
+    program = steps(20)
+    check(lw.compile(program, bootstrap_set="T12L16", insecure=True, calibrate=DATA), program, DATA[1])
+
+
+def test_vectors_that_share_bootstraps_and_values_beyond_one():
+    check(lw.compile(wide, **SMALL), wide, DATA[2])
+
+
+def test_what_lies_in_slots_without_elements_disturbs_no_other():
+    """Three rows of five in slots of 4 x 8: what the rest holds leaves the interval of EvalMod, there alone."""
+    program = steps(2)
+    model = lw.compile(program, **SMALL)
+    spec, output = model.plan.client.secret_inputs[0], model.plan.client.outputs[0]
+    is_held = spec.pack.element_of_slot().reshape(-1) >= 0
+    assert not is_held.all() and is_held.any()
+    clean = spec.pack.pack(DATA[0]).reshape(-1)
+    (found,) = encrypted(model.plan, [np.where(is_held, clean, 8.0)[None]])
+    elsewhere = 0.5 * 8.0**2 + 0.4 * 8.0 - 0.3
+    assert np.min(np.abs(found[0, ~is_held] - (0.5 * elsewhere**2 + 0.4 * elsewhere - 0.3))) > 100.0, (
+        "it is wrong there"
+    )
+    assert np.max(np.abs(output.pack.unpack(found) - program(DATA[0]))) <= output.error_bound
+
+
+def test_programs_that_fit_without_bootstraps_compile_as_they_did():
+    program = steps(3)
+    plans = [write_plan(lw.compile(program, calibrate=DATA, **said).plan) for said in ({}, {"bootstrap": "never"})]
+    assert plans[0] == plans[1]
+
+
+def test_the_command_line_takes_a_set(tmp_path):
+    (tmp_path / "deep.py").write_text(
+        "import latticework as lw\n\n\n@lw.program\ndef deep(x: lw.Secret[4]):\n"
+        "    for _ in range(5):\n        x = x * x - 0.5\n    return x\n"
+    )
+    words = ["compile", str(tmp_path / "deep.py"), "-o", str(tmp_path / "deep.lwplan"), "--bootstrap-set", "T11"]
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 1 and "--bootstrap-set T11 is for tests" in " ".join(refused.output.split())
+    done = CliRunner().invoke(app, [*words, "--insecure"])
+    assert done.exit_code == 0 and "INSECURE" in done.output
+    assert lw.Model.load(tmp_path / "deep.lwplan").plan.chain.main.top == bootstrap_chain("T11").main.top
+
+
+# -- precision --------------------------------------------------------------------------------------
+
+
+def test_two_iterations_where_one_is_not_precise_enough():
+    program = steps(2)
+    model = lw.compile(program, precision_bits=24, **SMALL)
+    check(model, program, DATA[3])
+    calls = {b.iterations for b in model.plan.bootstraps}
+    assert calls == {2}
+    assert {b.iterations for b in lw.compile(program, precision_bits=12, **SMALL).plan.bootstraps} == {1}
+
+
+def test_precision_that_no_number_of_iterations_gives():
+    with pytest.raises(PrecisionError, match=r"precision_bits=36 is not reached with bootstraps: \d+ by T11 with one"):
+        lw.compile(steps(2), precision_bits=36, **SMALL)
+
+
+# -- which chain ------------------------------------------------------------------------------------
+
+
+def search(program, **said):
+    module = to_tensors(program, (), DATA[0])
+    samples = samples_of(program, module, DATA)
+    traced = to_polynomials(module, samples, precision_bits=12.0)
+    return BootstrapSearch(program, traced, samples, 12.0, None, CostModel.load(), ALL, 1e9, **said)
+
+
+def test_sets_are_ranked_by_what_they_are_predicted_to_take():
+    found = search(steps(20), ring_degree=1 << 16)
+    options = found.options()
+    assert {option.chosen.name for option in options} > {"A14", "A17", "A11", "B"}
+    assert not any(option.chosen.insecure for option in options)
+    ranked = found.ranked(found.usual, options)
+    assert [seconds for seconds, _ in ranked] == sorted(seconds for seconds, _ in ranked)
+    least = found.candidate(ranked[0][1])
+    assert 0.5 < least.seconds / ranked[0][0] < 2.0
+    assert least.seconds > found.least_seconds(1 << 16, found.usual.depth)
+
+
+def test_more_bits_take_a_more_precise_set_or_two_iterations():
+    found = search(steps(20), ring_degree=1 << 16)
+    for bits in (20.0, 26.0, 30.0):
+        assert all(option.bits >= bits for option in found.options(bits))
+    assert {option.iterations for option in found.options(18.0)} == {1}
+    assert found.options(60.0) == []
+
+
+def test_no_bootstrap_takes_less_than_the_bound():
+    costs = CostModel.load()
+    for name in ("A14", "C15"):
+        chain = bootstrap_chain(name)
+        least = LEAST_TRANSFORMS * costs.unit_seconds("ntt", chain.ring_degree)
+        assert least < bootstrap_seconds(costs, chain, 16, 1, real=True)
+
+
+def test_bootstraps_between_targets_are_priced_between_them():
+    costs, chain = CostModel.load(), bootstrap_chain("T12L16")
+    seconds = [bootstrap_seconds(costs, chain, 64, target, real=True) for target in range(1, 17)]
+    assert seconds == sorted(seconds) and seconds[0] > 0.02
+
+
+# -- bad input --------------------------------------------------------------------------------------
+
+BAD = {
+    "neither": (dict(bootstrap="often"), UserError, r"bootstrap='often'; give 'auto' or 'never'"),
+    "no text": (dict(bootstrap=True), UserError, r"bootstrap=True; give 'auto' or 'never'"),
+    "unknown": (dict(bootstrap_set="A15"), UserError, r"bootstrap_set='A15'; there are A14, A17"),
+    "no set": (dict(bootstrap_set=14), UserError, r"bootstrap_set=14; give the name of a set, such as 'A14'"),
+    "both": (dict(bootstrap="never", bootstrap_set="A14"), UserError, "leave one of them out"),
+    "insecure": (dict(bootstrap_set="T12"), SecurityError, r"log2\(QP\) = 984 at N=2\^12 is not secure.*insecure=True"),
+    "192 bits": (dict(bootstrap_set="A14", security_bits=192), SecurityError, "has 128-bit security, not security_bits"),
+    "other ring": (dict(bootstrap_set="A14", ring_degree=1 << 15), UserError, "ring_degree=65536, not ring_degree=32768"),
+    "primes": (
+        dict(bootstrap_set=replace(BOOTSTRAP_SETS["T12"], base=55), insecure=True), LevelError, "must be single primes",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "kind", "message"), BAD.values(), ids=BAD)
+def test_bad_input(said, kind, message):
+    with pytest.raises(kind, match=message):
+        lw.compile(steps(2), calibrate=DATA, **said)
+
+
+def test_bfv_and_circuits_have_no_bootstraps():
+    @lw.circuit
+    def product(a, b):
+        return a * b
+
+    with pytest.raises(UserError, match=r"bootstrap_set= is for programs on arrays under CKKS; BFV has no bootstraps"):
+        lw.compile(product, scheme="bfv", bootstrap_set="A14")
+    with pytest.raises(
+        UserError, match=r"bootstrap= is for programs on arrays under CKKS; a circuit has no bootstraps"
+    ):
+        lw.compile(product, bootstrap="never")
+
+
+def test_a_straight_line_that_no_ring_holds_without_bootstraps():
+    with pytest.raises(TooDeepError, match=r"spends 130 levels.*N=2\^17, holds about 119.*bootstrap='auto' refreshes"):
+        lw.compile(steep_steps, bootstrap="never", calibrate=DATA)
+
+
+def test_a_ring_that_is_too_small_to_bootstrap():
+    with pytest.raises(TooDeepError, match=r"ring_degree=16384 is too small to bootstrap: .* can is 32768 \(C15\)"):
+        lw.compile(steep_steps, ring_degree=1 << 14, calibrate=DATA)
+    with pytest.raises(TooDeepError, match=r"bootstraps have 128-bit security: to have them, use security_bits=128"):
+        lw.compile(steep_steps, security_bits=256, calibrate=DATA)
+
+
+def test_values_that_grow_beyond_what_can_be_bootstrapped():
+    @lw.program
+    def growing(x: lw.Secret[3, 5]):
+        x = x * 2.0**24
+        for _ in range(3):
+            x = x * x * 2.0**-20  # grows
+        return x
+
+    with pytest.raises(RangeError, match=r"bootstrapped, which takes values up to 2\^24") as caught:
+        lw.compile(growing, **SMALL)
+    assert caught.value.at.line > 0
+
+
+def test_an_operation_that_no_level_left_holds():
+    @lw.program
+    def steep(x: lw.Secret[3, 5]):
+        return lw.polynomial(x, [0.01] * 40)
+
+    with pytest.raises(LevelError, match=r"polynomial of degree 39 spends 6 levels at once, and a bootstrap leaves 3"):
+        lw.compile(steep, **SMALL)

@@ -160,3 +160,10 @@ def test_every_set_keeps_within_its_model(name):
         ]
         found, stated = np.sqrt(np.mean(np.square(draws))), step_of(name, slots, iterations=iterations).deviation
         assert 0.8 * stated < found < stated, (slots, target, real, iterations, data)
+
+
+def test_parts_without_bound_have_errors_that_are_told():
+    """Intervals of a program may grow to 1e120, whose fifth power no float holds."""
+    circuit = bootstrap_chain("T11").bootstrap
+    assert np.isinf(series_error(circuit, np.array([np.inf]))).all()
+    assert series_error(circuit, np.array([1e120]))[0] == pytest.approx(1e120)

@@ -148,7 +148,7 @@ def series_error(circuit: BootstrapCircuit, parts: Parts) -> Parts:
     is used but that the series itself stays below 3 / 2 of where t is 1: parts wrap around, each by itself.
     """
     turn = 2 * pi / circuit.ratio
-    near: Parts = turn**4 * parts**5 / 30
+    near: Parts = turn**4 * np.minimum(parts, 1 / turn) ** 5 / 30  # of others it would overflow
     return np.where(parts <= 1 / turn, near, parts + 1.5 / turn)
 
 

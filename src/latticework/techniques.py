@@ -22,6 +22,8 @@ class Techniques:
     hoisting              rotations of one value share its decomposition, and sums of rotations one division
     complex_packing       linear maps of real values may use the imaginary halves of slots
     merged_maps           runs of linear operations become fewer linear maps
+    hoisted_invariants    what is the same in every iteration of a loop that bootstraps is made once, public factors of
+                          such values included
     shared_babies         linear maps of one value are carried out as one: they share its baby steps
     shared_giants         linear maps that are added up are carried out as one: they share giant steps
     shared_bootstraps     bootstraps of one kind are one block of a plan; else each is written out where it stands
@@ -38,6 +40,7 @@ class Techniques:
     hoisting: bool = True
     complex_packing: bool = True
     merged_maps: bool = True
+    hoisted_invariants: bool = True
     shared_babies: bool = True
     shared_giants: bool = True
     shared_bootstraps: bool = True

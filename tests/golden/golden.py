@@ -39,6 +39,7 @@ from latticework.passes import (
     cse,
     dce,
     fold_splats,
+    hoist_invariants,
     merge_maps,
     normalize_polynomials,
     share_inputs,
@@ -86,7 +87,7 @@ def packing_all() -> Pass[object]:
 
 
 PASSES: tuple[Pass[CodeCost], ...] = (
-    cse.PASS, dce.PASS, fold_splats.PASS, merge_maps.PASS, normalize_polynomials.PASS, share_inputs.PASS,
+    cse.PASS, dce.PASS, fold_splats.PASS, hoist_invariants.PASS, merge_maps.PASS, normalize_polynomials.PASS, share_inputs.PASS,
     share_outputs.PASS, unroll.PASS, constants.placing(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
     placing(RESIDUAL, BootstrapPrices(), magnitudes),

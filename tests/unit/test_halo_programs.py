@@ -110,5 +110,5 @@ def test_logistic_regression_learns():
 def test_what_iterations_spend():
     (found,) = loop_depths(vectors_of("linear", inputs_of("linear", 64)))
     assert (found.nesting, found.carried, found.vectors) == (0, 2, 2)
-    assert found.spent == 3
+    assert found.spent == 2
     assert isinstance(PROGRAMS["linear"].as_program(), lw.Program)

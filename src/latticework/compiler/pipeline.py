@@ -46,7 +46,16 @@ from latticework.ops.lower import lower_to_vectors
 from latticework.params import MAX_SLOTS, ModulusChain
 from latticework.params.bfv_noise import Noise
 from latticework.params.select_bfv import check_noise, select_bfv
-from latticework.passes import cse, dce, fold_splats, merge_maps, normalize_polynomials, share_inputs, share_outputs
+from latticework.passes import (
+    cse,
+    dce,
+    fold_splats,
+    hoist_invariants,
+    merge_maps,
+    normalize_polynomials,
+    share_inputs,
+    share_outputs,
+)
 from latticework.plan.schema import Plan
 from latticework.techniques import ALL, UNPACKED, Techniques
 
@@ -59,6 +68,7 @@ MERGING_PASSES = (merge_maps.PASS, *_TIDY)
 MERGING_PASSES_ONCE = (merge_maps.PASS_ONCE, *_TIDY)
 SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
 VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
+HOISTING_PASSES = (hoist_invariants.PASS, *_TIDY)
 UNROLLING_PASSES = (unroll.PASS, *_TIDY)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
 
@@ -140,6 +150,8 @@ def to_vectors(
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
         made = run_passes(lowered, FOLDING_PASSES, on_event=on_event)
+        if keep_loops and techniques.hoisted_invariants and unroll.has_loops(made):
+            made = to_loops(run_passes(made, HOISTING_PASSES, on_event=on_event), on_event)
         if techniques.merged_maps and not exact:
             share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
             level = share * decisions.seconds / (program_depth(made, once=keep_loops) + 2)

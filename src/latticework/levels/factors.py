@@ -124,7 +124,9 @@ class Scaling:
             made = self._scaled[value, number]
             return Way(self.level(made), 0, lambda: made)
         is_free = is_free_factor(number)
-        direct = Way(level - (not is_free), 0 if is_free else 1, lambda: self._multiply(value, number, emitter))
+        is_made_once = self.levels.once and self._block_of(value) is not emitter.block
+        products = 0 if is_free or is_made_once else 1
+        direct = Way(level - (not is_free), products, lambda: self._multiply(value, number, emitter))
         op = value.owner
         budget[0] -= 1
         if is_free or budget[0] < 0 or not isinstance(op, Op) or op.block is not emitter.block:
@@ -143,13 +145,18 @@ class Scaling:
     def _multiply(self, value: Value, number: float, emitter: Emitter) -> Value:
         """A product, in the block of the value, where all who want it find it."""
         if (value, number) not in self._scaled:
-            owner = value.owner.block if isinstance(value.owner, Op) else value.owner
-            where = self._emitters[owner]  # type: ignore[index]
+            where = self._emitters[self._block_of(value)]
             loc, where.builder.loc = where.builder.loc, emitter.builder.loc
             splat = where.public(number, value.type.slots)  # type: ignore[attr-defined]
             self._scaled[value, number] = where.build("vec.mul", [value, splat])
             where.builder.loc = loc
         return self._scaled[value, number]
+
+    @staticmethod
+    def _block_of(value: Value) -> Block:
+        owner = value.owner.block if isinstance(value.owner, Op) else value.owner
+        assert owner is not None
+        return owner
 
     def _into(self, op: Op, value: Value, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
         """The way by what made a value."""

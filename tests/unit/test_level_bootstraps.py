@@ -148,6 +148,27 @@ def test_encrypted_bootstraps_keep_what_vectors_hold(chain):
         np.testing.assert_allclose(made, wanted, atol=2.0**-17)
 
 
+def test_of_two_vectors_the_smaller_keeps_its_bits(chain):
+    """2^8 times smaller than its partner: errors of both are as if each were alone."""
+    v = Vectors(2)
+    attrs = {"target": 1, "exponent": 8, "iterations": 1, "second_exponent": 0}
+    both = list(v.builder.create("vec.bootstrap", v.x, attrs).results)
+    plan = plan_of(v.done(*both), chain, residual=RESIDUAL)
+    random = np.random.default_rng(4)
+    x, y = random.uniform(-256, 256, (1, SLOTS)), random.uniform(-1, 1, (1, SLOTS))
+    for large, small in (encrypted(plan, [x, y]), simulate(plan, [x, y], noise=random)):
+        np.testing.assert_allclose(np.ravel(large), x[0], atol=2.0**-9)
+        np.testing.assert_allclose(np.ravel(small), y[0], atol=2.0**-17)
+
+
+def test_the_exponent_of_the_second_of_two_is_the_smaller():
+    v = Vectors(2)
+    for values, second, match in ((v.x, 3, "must be 0 to the exponent, 2, got 3"), (v.x[:1], 1, "there is one")):
+        attrs = {"target": 1, "exponent": 2, "iterations": 1, "second_exponent": second}
+        with pytest.raises(IrError, match=match):
+            v.builder.create("vec.bootstrap", values, attrs)
+
+
 def grown(rng, v, residual, count):
     """Random operations, with bootstraps before what would lie below the floor; the last values."""
     pool = [*v.x]

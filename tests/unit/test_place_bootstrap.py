@@ -112,7 +112,7 @@ def test_two_real_vectors_share_a_bootstrap() -> None:
     assert [(g.number, g.real) for g in ciphertexts(op)] == [(1, False)]
 
 
-def test_the_larger_exponent_of_two_holds_for_both_and_values_without_one_stay() -> None:
+def test_of_two_the_larger_comes_first_and_values_without_an_exponent_stay() -> None:
     v = Vectors(2)
     a, b = v.x
     lines = [[a], [b]]
@@ -120,10 +120,10 @@ def test_the_larger_exponent_of_two_holds_for_both_and_values_without_one_stay()
         for _ in range(RESIDUAL + 1):
             line.append(v.op("mul", line[-1], line[-1]))
     module = v.done(lines[0][-1], lines[1][-1])
-    exponents = {lines[0][2]: 5, lines[1][1]: 3, lines[1][2]: None}
+    exponents = {lines[0][2]: 3, lines[1][1]: 5, lines[1][2]: None}
     made = place_bootstraps(module, RESIDUAL, PerLevel(), exponents)
     (op,) = bootstraps(made)
-    assert op.attrs["exponent"] == 5 and len(op.operands) == 2
+    assert op.attrs == {"target": op.attrs["target"], "exponent": 5, "iterations": 1, "second_exponent": 3}
     decide_levels(made, residual=RESIDUAL)
 
 

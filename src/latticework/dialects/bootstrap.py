@@ -59,7 +59,8 @@ def _infer_refresh(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[R
     """One secret vector, or two real ones of one count and width that share bootstraps; arrays of them too.
 
     Attributes: target (levels above the chain's floor that the results have); exponent (elements lie within
-    [-2^exponent, 2^exponent]); iterations (1, or 2: the error of the first is bootstrapped too).
+    [-2^exponent, 2^exponent]); iterations (1, or 2: the error of the first is bootstrapped too); if those of the second
+    of two vectors lie closer to 0, second_exponent, so that its errors are no larger than by itself.
     """
     name = "vec.bootstrap"
     types = [value.type for value in operands]
@@ -72,6 +73,11 @@ def _infer_refresh(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[R
     for key, least, most in (("target", 1, MAX_TARGET), ("exponent", 0, MAX_EXPONENT), ("iterations", 1, 2)):
         if not least <= attribute(name, attrs, key, int) <= most:
             raise IrError(f"{name}: {key} must be {least} to {most}, got {attrs[key]}")
+    second = attrs.get("second_exponent", attrs["exponent"])
+    if type(second) is not int or not 0 <= second <= attrs["exponent"]:
+        raise IrError(f"{name}: second_exponent must be 0 to the exponent, {attrs['exponent']}, got {second}")
+    if len(types) == 1 and "second_exponent" in attrs:
+        raise IrError(f"{name}: second_exponent is of the second of two vectors, and there is one")
     return types
 
 

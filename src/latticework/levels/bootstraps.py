@@ -2,7 +2,8 @@
 
 A complex bootstrap holds two real vectors, one in the imaginary parts: the two operands, or halves of an array. The
 last vector of an odd array is alone. Values up to 2^k are read as so many times smaller, by a scale that is so many
-times larger, and as they were afterwards; nothing is computed for that, but the first matrix has k bits less.
+times larger, and as they were afterwards; nothing is computed for that, but the first matrix has k bits less. Of two
+vectors the smaller is multiplied by a power of two first, so that both fill the interval, and the larger afterwards.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class _Writer:
         self.level = Level(0, chain.floor + op.attrs["target"])
         self.scale = chain.main.scales[self.level.index]
         self.larger = 2.0 ** op.attrs["exponent"]
+        self.apart = 2 ** (op.attrs["exponent"] - op.attrs.get("second_exponent", op.attrs["exponent"]))
         self.iterations = op.attrs["iterations"]
 
     def alone(self, x: Value, *, real: bool) -> Value:
@@ -72,10 +74,10 @@ class _Writer:
 
     def pair(self, x: Value, y: Value) -> Iterator[Value]:
         """Two real arrays as one complex one: twice the real and twice the imaginary parts of the result."""
-        both = self.builder.build("rlwe.add", [x, self.turned(y, 1)])
-        found = self.refreshed(both, self.scale * self.larger / 2, real=False)
+        both = self.builder.build("rlwe.add", [x, self.turned(self.times(y, self.apart), 1)])
+        found = self.refreshed(both, self.scale * self.larger / self.apart / 2, real=False)
         other = self.builder.build("rlwe.conjugate", [found])
-        yield self.relabelled(self.builder.build("rlwe.add", [found, other]), self.scale)
+        yield self.times(self.relabelled(self.builder.build("rlwe.add", [found, other]), self.scale), self.apart)
         yield self.relabelled(self.turned(self.builder.build("rlwe.sub", [found, other]), 3), self.scale)
 
     def refreshed(self, x: Value, scale: float, *, real: bool) -> Value:
@@ -91,6 +93,14 @@ class _Writer:
         """The same integers at another scale."""
         assert isinstance(x.type, CipherType)
         return x if x.type.scale == scale else self.builder.build("rlwe.relabel", [x], scale=scale)
+
+    def times(self, x: Value, factor: int) -> Value:
+        """An integer times the integers, at the same scale."""
+        kind = x.type
+        assert isinstance(kind, CipherType)
+        if factor == 1:
+            return x
+        return self.builder.build("rlwe.mul_int", [x], factor=factor, scale=kind.scale, exact=True)
 
     def turned(self, x: Value, power: int) -> Value:
         """Times a power of i."""

@@ -98,15 +98,19 @@ class _Writer:
         return refresh is not None and reader not in refresh.bypassing
 
     def bootstrap(self, numbers: Sequence[int]) -> None:
-        """One value, or two that share complex bootstraps."""
-        values = [self.code.values[n] for n in numbers]
-        exponents = [self.code.exponents.get(v) or 0 for v in values]
+        """One value, or two that share complex bootstraps, that with larger elements first."""
+        known = self.code.exponents
+        made = [self.code.values[n] for n in numbers]
+        values = sorted(made, key=lambda v: -(known.get(v) or 0))
+        exponents = [known.get(v) or 0 for v in values]
         attrs: dict[str, Any] = {
             "target": max(self.placement.refreshes[n].target for n in numbers),
-            "exponent": max(exponents),
+            "exponent": exponents[0],
             "iterations": self.iterations,
         }
-        loc = _line_of(values[-1])
+        if exponents[-1] < exponents[0]:
+            attrs["second_exponent"] = exponents[-1]
+        loc = _line_of(made[-1])
         op = self.builder.create("vec.bootstrap", [self.made.get(v, v) for v in values], attrs, loc=loc)
         self.refreshed.update(zip(values, op.results, strict=True))
 

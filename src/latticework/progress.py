@@ -47,7 +47,10 @@ class ProgressBar:
         if self._drawing is None:
             return
         if isinstance(event, Event):
-            self._drawing.note(self.label or _STAGES.get(event.stage, event.stage), event.done, event.total)
+            what = self.label or _STAGES.get(event.stage, event.stage)
+            if event.trips:
+                what += f", iteration {min(event.iteration + 1, event.trips)} of {event.trips}"
+            self._drawing.note(what, event.done, event.total)
         else:
             self._drawing.note(f"{self.label}: {event.name}", None, None)
 

@@ -179,22 +179,31 @@ def test_progress_advances_in_called_blocks(pair, deployed, given):
     """A step for each instruction of the body and of the blocks that it calls, never back, up to the last."""
     executor, inputs, *_ = elsewhere(deployed, pair[0], given[1])
     seen = []
-    executor.run(inputs, _listener(pair[0], seen.append, 1, 2))
+    executor.run(inputs, _listener(pair[0], inputs, seen.append, 1, 2))
     body, real, both, eval_mod = [len(block.code) - 1 for block in pair[0].blocks]
     steps = body + 2 * real + both + 2 * eval_mod
     assert [(event.done, event.total) for event in seen] == [(steps + 1 + i, 2 * steps) for i in range(steps)]
 
 
-def test_progress_of_loops_is_that_of_their_lines(chain):
-    """A loop is one step, whatever bootstraps in it; calls before and after it advance as they do."""
-    plan, seen = plan_of(looped(), chain, residual=RESIDUAL), []
+def test_progress_counts_turns_and_bootstraps(chain):
+    """Every instruction of every turn is a step, called ones too; events carry the turn and the bootstraps so far."""
+    plan, seen, turns = plan_of(looped(), chain, residual=RESIDUAL), [], 3
     server = Deployed(plan)
     given = server.encrypt([v[None] for v in np.random.default_rng(8).uniform(-1, 1, (2, SLOTS))])
-    server.executor.run([*given, 2], _listener(plan, seen.append, 0, 1))
-    done = [event.done for event in seen]
-    calls = sum(len(plan.blocks[number].code) - 1 for number in (1, 2))
-    assert {event.total for event in seen} == {len(plan.blocks[0].code) - 1 + calls} == {done[-1]}
-    assert done == sorted(done) and len(set(done)) == done[-1] < len(done)
+    server.executor.run([*given, turns], _listener(plan, [None, None, turns], seen.append, 0, 1))
+    assert [(event.done, event.total) for event in seen] == [(i + 1, len(seen)) for i in range(len(seen))]
+    calls = [event for event in seen if event.op == "call"]
+    assert [(e.bootstraps, e.iteration, e.trips) for e in calls] == [
+        (1, 0, 3),
+        (2, 1, 3),
+        (3, 2, 3),
+        (4, 3, 3),
+        (5, 0, 0),
+    ]
+    assert {(e.iteration, e.trips) for e in seen} == {(0, 0), (0, 3), (1, 3), (2, 3), (3, 3)}
+    nothing = _listener(plan, [None, None, 0], seen.append, 0, 1)
+    nothing("call", 0, 0, 0, 0, 0)
+    assert seen[-1].total == len(seen) - 1 - turns * (len(plan.blocks[3].code) - 1 + len(plan.blocks[1].code) - 1)
 
 
 def test_two_calls_pin_no_more_keys_than_one(pair, deployed, given, tmp_path):

@@ -12,9 +12,11 @@ class Event:
 
     stage       "keys" or "evaluate"
     op          opcode, or the kind of key
-    done, total steps of the outermost sequence done, of how many; a call takes those of its block
+    done, total steps done, of how many: instructions, those of loops once for every turn; or keys
     level       level of the step's result, -1 if it has none
     start, end  seconds of a steady clock; equal where the step was not timed
+    iteration   done of the outermost loop that is under way or next, of `trips`; 0 of 0 where there is none
+    bootstraps  ciphertexts that this run has bootstrapped so far
     """
 
     stage: str
@@ -24,6 +26,9 @@ class Event:
     level: int
     start: float
     end: float
+    iteration: int = 0
+    trips: int = 0
+    bootstraps: int = 0
 
 
 OnEvent = Callable[[Event], None]

@@ -25,7 +25,7 @@ from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
 from latticework.runtime.options import open_context, parse_bytes
 from latticework.runtime.parts import check_complete, join
-from latticework.runtime.progress_steps import ProgressSteps
+from latticework.runtime.run_progress import RunProgress
 from latticework.words.shown import describe
 
 
@@ -126,7 +126,7 @@ class Server:
         arguments = [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
         found: dict[str, list[_core.Ciphertext]] = {o.name: [] for o in spec.outputs}
         for run in range(runs):
-            listener = _listener(self.plan, on_event, run, runs)
+            listener = None if on_event is None else _listener(self.plan, arguments[run], on_event, run, runs)
             outputs = self._executor.run(arguments[run], listener, list(watch), on_watch)
             for made, value in zip(found.values(), outputs, strict=True):
                 made += value if isinstance(value, list) else [value]
@@ -233,14 +233,14 @@ def _check_keys(plan: Plan, keys: PublicKeys) -> None:
         )
 
 
-def _listener(plan: Plan, on_event: OnEvent | None, run: int, runs: int) -> Callable[..., None] | None:
-    if on_event is None:
-        return None
-    steps = ProgressSteps(plan)
+def _listener(plan: Plan, inputs: Sequence[Any], on_event: OnEvent, run: int, runs: int) -> Callable[..., None]:
+    """Tells a subscriber of the instructions of one run of several."""
+    progress = RunProgress(plan, [value if isinstance(value, int) else None for value in inputs])
 
     def listen(op: str, block: int, instruction: int, level: int, *clock_ns: int) -> None:
-        done = run * steps.total + steps.note(block, instruction)
         start, end = (t * 1e-9 for t in clock_ns)
-        on_event(Event("evaluate", op, done, runs * steps.total, level, start, end))
+        done, *place = progress.note(block, instruction)
+        total = progress.total
+        on_event(Event("evaluate", op, run * total + done, runs * total, level, start, end, *place))
 
     return listen

@@ -1,5 +1,6 @@
 """Bootstraps of a plan as single steps: simulated, bounded and stored, beside what their own code does."""
 
+import tracemalloc
 from dataclasses import replace
 from math import inf, nan
 
@@ -9,6 +10,7 @@ from vec_cases import SLOTS, Vectors, plan_of
 
 from latticework.analysis.bounds import Magnitude, predict
 from latticework.analysis.simulate import simulate
+from latticework.analysis.simulation import DRAWN
 from latticework.analysis.trips import instructions_run
 from latticework.codegen.bootstraps import noise_of
 from latticework.errors import FormatError, UnsupportedError
@@ -127,3 +129,35 @@ def test_a_file_whose_circuit_cannot_be_is_refused(chain, changes):
     altered = replace(chain, bootstrap=replace(chain.bootstrap, **changes))
     with pytest.raises(FormatError, match="bootstraps of ratio"):
         read_plan(write_plan(replace(plan, client=replace(plan.client, chain=altered))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["A14", "H17"])
+def test_forty_iterations_at_full_size_stay_within_their_bounds(name):
+    """A few products, a map and a pair of bootstraps in every iteration; a vector fills the ring."""
+    chain = bootstrap_chain(name)
+    residual = chain.main.top - chain.floor
+    v = Vectors(2, slots=chain.slots)
+    x = v.x[1]
+
+    def body(_, w):
+        error = v.op("mul", v.op("sub", v.op("mul", w, x), x), v.splat(0.5))
+        turned = v.op("add", error, v.op("rotate", error, steps=1))
+        return refresh(v, v.op("sub", w, v.op("mul", turned, v.splat(0.1))), target=residual)
+
+    module = v.done(*v.loop(body, [v.x[0]], 40))
+    plan = replace(plan_of(module, chain, residual=residual), bootstrap_noise=noise_of(chain))
+    rng = np.random.default_rng(5)
+    given = [rng.uniform(-0.5, 0.5, (2, chain.slots)) for _ in range(2)]
+    tracemalloc.start()
+    (noisy,) = simulate(plan, given, noise=rng, public_key=True)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert held < 64 * noisy.nbytes + DRAWN * 16
+    (bound,) = predict(plan, [Magnitude(0.5, 0.5)] * 2, public_key=True)
+    w = given[0]
+    for _ in range(40):
+        error = 0.5 * (w * given[1] - given[1])
+        w = w - 0.1 * (error + np.roll(error, -1, axis=-1))
+    off = np.abs(noisy - w)
+    assert np.max(off) < bound.worst and np.sqrt(np.mean(off**2)) * 2 ** (6 if name == "H17" else 0) > 2.0**-26

@@ -9,7 +9,7 @@ import pytest
 
 from latticework import ckks
 from latticework.analysis.error_model import Bound, ErrorModel
-from latticework.errors import LevelError, RangeError, ScaleError, ShapeError, UnsupportedError, UserError
+from latticework.errors import LevelError, RangeError, ScaleError, ShapeError, UserError
 
 N, SLOTS = 2**12, 2**11
 CLOSE_BITS = 2.0
@@ -99,12 +99,22 @@ def test_a_bootstrap_is_as_precise_as_predicted():
         assert -log2(np.sqrt(np.mean(error**2))) >= predicted.rms_bits - CLOSE_BITS
 
 
-def test_a_bootstrap_is_stated_not_followed():
+def test_a_bootstrap_is_one_step():
     boot = ckks.Bootstrapper("T11", slots=256, real=True)
     estimator = ckks.Estimator(boot.parameters)
-    with pytest.raises(UnsupportedError, match="predicted_precision"):
-        estimator.bootstrap(estimator.fresh(1.0, level=boot.floor, slots=256), boot)
-    error = 2.0 ** -boot.predicted_precision().rms_bits
+    after = estimator.bootstrap(estimator.fresh(1.0, level=boot.floor, slots=256), boot)
+    assert (after.level, after.scale) == (boot.target_level, boot.parameters.scales[boot.target_level])
+    predicted = boot.predicted_precision()
+    assert predicted.rms_bits - 1.0 < after.bound.precision_bits < predicted.rms_bits
+    assert after.bound.worst_bits < predicted.worst_bits
+    again = ckks.Bootstrapper("T11", slots=256, iterations=2)
+    assert estimator.bootstrap(estimator.fresh(1.0, slots=256), again).bound.precision_bits > predicted.rms_bits + 3
+
+
+def test_bounds_may_be_stated():
+    boot = ckks.Bootstrapper("T11", slots=256)
+    estimator = ckks.Estimator(boot.parameters)
+    error = 2.0**-20
     after = estimator.stated(Bound(1.0, 0.5, error, 8 * error), level=boot.target_level, slots=256)
     twice = after + after
     assert twice.bound.average == 2 * error and twice.bound.worst == 16 * error

@@ -123,9 +123,12 @@ class ErrorModel:
     def bootstrap(self, a: Bound, step: BootstrapStep) -> Bound:
         """The noise of a bootstrap, and what its series is off by; the worst case leaves out what is rarer
         than 2^-128."""
-        reach = a.peak + a.worst
-        deviation, (bias,) = step.error(np.array([reach]), sqrt(2.0) * reach, RARE_DEVIATIONS)
-        return a.with_error(hypot(deviation, float(bias)), RARE_DEVIATIONS * deviation + float(bias))
+        deviation = step.deviation
+        usual, most = (
+            float(step.error(np.array([reach]), sqrt(2.0) * reach, deviations)[1][0])
+            for reach, deviations in ((a.peak + a.average, 1.0), (a.peak + a.worst, RARE_DEVIATIONS))
+        )
+        return a.with_error(hypot(deviation, usual), RARE_DEVIATIONS * deviation + most)
 
     def relabelled(self, a: Bound, have: float, stated: float) -> Bound:
         """A value whose scale is `have` taken for one of scale `stated`, as a sum of the two does."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
-from latticework.ckks.planned import Place, PlannedOperation
+from latticework.ckks.planned import Place, PlannedOperation, Step
 from latticework.codegen import bootstraps as bootstrapping
 from latticework.codegen.bootstraps import Precision
 from latticework.dialects.rlwe import Level
@@ -15,7 +15,8 @@ from latticework.errors import LevelError, ShapeError, UserError
 from latticework.expand.primitives import Primitives
 from latticework.ir import Module, Value
 from latticework.packing.keys import KeySpec
-from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
+from latticework.params import BOOTSTRAP_SETS, BootstrapSet, ModulusChain, bootstrap_chain
+from latticework.params.bootstrap_noise import BootstrapStep
 from latticework.rlwe.checks import fail, needs, whole
 
 
@@ -128,6 +129,12 @@ class Bootstrapper(PlannedOperation):
             real=self.real,
             iterations=self.iterations,
         )
+
+    def _step(self, chain: ModulusChain, place: Place) -> Step:
+        """What the noise model says of it."""
+        scale = chain.main.scales[self.target_level]
+        noise, end = bootstrapping.noise_of(chain), (self.target_level, scale)
+        return Step(BootstrapStep.of(chain, noise, place.slots, place.scale, end, self.iterations), *end)
 
     def _check_place(self, place: Place) -> None:
         if place.level < self.floor:

@@ -25,6 +25,7 @@ from latticework.ir import Block, Builder, Module, Value
 from latticework.packing.constants import ConstRef
 from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain
+from latticework.params.bootstrap_noise import BootstrapStep
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
 from latticework.rlwe.checks import fail
@@ -62,6 +63,15 @@ class Compiled:
         return self.constants[number].evaluate(self.sources).astype(np.complex128)
 
 
+@dataclass(frozen=True)
+class Step:
+    """A bootstrap as one step, and where its result lies."""
+
+    bootstrap: BootstrapStep
+    level: int
+    scale: float
+
+
 class PlannedOperation(ABC):
     """Something that takes one ciphertext of degree 1 to another and is planned once for each place it starts from."""
 
@@ -94,6 +104,10 @@ class PlannedOperation(ABC):
         level = parameters.check_level(f"{self.name}: required_keys", parameters.levels if level is None else level)
         width = self.slots or slots or parameters.slots
         return self._compiled(parameters, Place(width, level, parameters.scales[level])).keys
+
+    def _step(self, chain: ModulusChain, place: Place) -> Step | None:
+        """The operation as one step, where bounds are not carried along its code."""
+        return None
 
     def _check(self, x: Ciphertext) -> None:
         """LevelError, ScaleError or ShapeError if x cannot be an operand."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from latticework.ir import Block, Module, Op, Value, last_uses
-from latticework.levels.depth import Env, Levels, is_public, levels_of
+from latticework.levels.depth import Env, Levels, is_public, levels_of, spent_by
 from latticework.levels.loops.period import (
-    MOST_OPS,
+    MOST_POINTS,
     IterationGroup,
     TripSplit,
     first_iterations,
@@ -31,11 +31,9 @@ from latticework.levels.loops.writing import (
     arguments_of,
     captured_by,
     inits_of,
-    yielded_by,
 )
 
-HARDLY = 0.005
-MOST_HEADS = 60  # operations of a body for which every level at its head is tried
+HARDLY = 0.005  # more
 
 
 class BlockPlanner:
@@ -108,6 +106,12 @@ class BlockPlanner:
                 self.at[value] = found[now]
         return found
 
+    def run_seconds(self, wanted: Mapping[Value, int]) -> float:
+        """What the run takes that ends with these values, at these levels."""
+        outputs = [v for v in wanted if self.run.holds(v)]
+        module = self.run.ended(outputs, self.writer.builder.loc)
+        return self.placed(module, self.run.starts, [wanted[v] for v in outputs]).seconds
+
     def needs_raising(self, value: Value, level: int) -> bool:
         """Whether a value that is written already lies too low."""
         has = self.levels.get(value)
@@ -130,11 +134,11 @@ class BlockPlanner:
         return [copies[v] for v in module.body.terminator.operands]
 
     def run_levels(self) -> Env:
-        """Levels of values of the run as it is now, which is written first if it needs bootstraps by itself."""
+        """Levels of values of the run as it is now; the floor where it needs bootstraps before."""
         of = Levels(dict(zip(self.run.module.inputs, self.run.starts, strict=True)), residual=self.residual)
         for op in self.run.module.body.ops:
             of.add(op)
-        return of.of
+        return {v: None if level is None else max(level, -self.residual) for v, level in of.of.items()}
 
     def level_of(self, value: Value, of: Env) -> int | None:
         """Level of what stands for a value of the block."""
@@ -154,9 +158,6 @@ class BlockPlanner:
     def loop(self, op: Op, number: int, wanted: Sequence[int]) -> None:
         """A loop, as it is if it spends nothing."""
         of = self.run_levels()
-        if min((level for level in of.values() if level is not None), default=0) < -self.residual:
-            self.flush(number, {})
-            of = self.run_levels()
         outside = {v: self.level_of(v, of) for v in captured_by(op)}
         starts = [self.level_of(v, of) for v in inits_of(op)]
         heads = steady_heads(op, starts, self.residual, outside)
@@ -194,23 +195,38 @@ class LoopPlanner:
         if not self.trips.is_static:
             self.trips = TripCount(around.at[self.trips.value], self.trips.at_most)
         self.counts = bool(op.regions[0].block.args[0].uses)
-        self.num_ops = len(op.regions[0].block.ops)
+        self.num_points = max(sum(1 for each in op.regions[0].block.ops if spent_by(each)), 1)
 
     # -- groups ----------------------------------------------------------------------------------
 
-    def depth(self) -> int:
-        """Levels that an iteration spends of what spends levels."""
-        tops = [0 if head is None else head for head in self.heads]
-        of = round_levels(self.op, tops, self.residual, self.outside).of
-        ends = [of[v] for v in yielded_by(self.op)]
-        pairs = zip(self.heads, ends, strict=True)
-        return max(max((-(end or 0) for head, end in pairs if head is None), default=0), 1)
+    def tops(self) -> list[int]:
+        """The highest levels that carried values may start an iteration at."""
+        return [0 if head is None else head for head in self.heads]
+
+    def fitting(self, needed: int = 0) -> int:
+        """Iterations from the top after which so many levels above the floor are left."""
+        levels = self.residual - needed
+        return self.free(self.tops(), levels, self.outside, levels)
+
+    def spent(self, number: int) -> int:
+        """Levels that so many iterations from the top spend, of which as many fit."""
+        tops, outside = self.tops(), self.outside
+        enough = (n for n in range(self.residual) if self.free(tops, n, outside, number) >= number)
+        return next(enough, self.residual)
+
+    def free(self, starts: Sequence[int | None], levels: int, outside: Env, most: int) -> int:
+        """How many iterations so many levels from the top are enough for."""
+        return first_iterations(self.op, starts, levels, outside, most, guarded=False)
 
     def groups(self) -> list[IterationGroup]:
         """Groups that are worth a look."""
         floor, quarter = -self.residual, max(self.residual // 4, 1)
-        found = [self.group(size, floor) for size in sizes(self.depth(), self.residual, self.num_ops)]
-        if found[-1].size == 1 and self.num_ops <= MOST_HEADS:
+        found: list[IterationGroup] = []
+        for size in sizes(self.fitting(), self.num_points):
+            found.append(self.group(size, floor))
+            if len(found) > 1 and found[-1].rate >= found[-2].rate:
+                break
+        if found[0].size == 1 and self.num_points <= MOST_POINTS // 3:
             found += [self.group(1, head) for head in range(floor + quarter, 0, quarter)]
             best = min(found, key=lambda group: group.rate)
             if best.size == 1 and self.base_of(best) != floor:
@@ -305,33 +321,49 @@ class LoopPlanner:
 
         needed  levels above the floor that what follows spends of the results
         """
-        trips, depth = self.trips.static, self.depth()
-        group = self.cheapest(lambda each: self.estimate(each, needed, depth))
-        parts = self.parts(group, needed, depth)
-        copies = trips * self.num_ops <= MOST_OPS and self.copies_take_less(group, needed, depth)
+        trips = self.trips.static
+        group = self.cheapest(lambda each: self.estimate(each, needed))
+        parts = self.parts(group, needed)
+        copies = trips * self.num_points <= MOST_POINTS and self.copies_take_less(group, needed)
         if parts.groups == 0 or copies:
             self.end(self.iterations(self.inits(), 0, trips))
             return
-        carried = self.flushed(self.iterations(self.inits(), 0, parts.first), group.head)
-        results = self.grouped(group, TripCount(parts.groups), carried, parts.first)
+        first, carried = self.begun(group, parts)
+        results = self.grouped(
+            group, TripCount((trips - parts.last - first) // group.size), self.flushed(carried, group.head), first
+        )
         self.end(self.iterations(results, trips - parts.last, parts.last))
 
-    def parts(self, group: IterationGroup, needed: int, depth: int) -> TripSplit:
+    def begun(self, group: IterationGroup, parts: TripSplit) -> tuple[int, list[Value]]:
+        """How many iterations the run ends with, and what they yield: a group more where that takes less."""
+        carried = self.iterations(self.inits(), 0, parts.first)
+        if self.without(1) or parts.groups < 2:
+            return parts.first, carried
+        later = self.iterations(carried, parts.first, group.size)
+        known = dict(zip(carried, group.head, strict=True)), dict(zip(later, group.head, strict=True))
+        fewer, more = (self.around.run_seconds(each) for each in known)
+        if more < fewer + group.seconds:
+            return parts.first + group.size, later
+        return parts.first, carried
+
+    def parts(self, group: IterationGroup, needed: int) -> TripSplit:
         """How the iterations are split."""
-        last = 0 if min(group.head) + self.residual >= needed else (self.residual - needed) // depth
-        free = first_iterations(
-            self.op, self.starts, self.residual, self.outside, self.residual + group.size, guarded=False
-        )
-        return split(self.trips.static, group.size, free, last)
+        last = 0 if min(group.head) + self.residual >= needed else self.fitting(needed)
+        return split(self.trips.static, group.size, self.without(group.size), last)
 
-    def estimate(self, group: IterationGroup, needed: int, depth: int) -> float:
+    def without(self, most: int) -> int:
+        """Iterations that the levels at the start are enough for."""
+        return self.free(self.starts, self.residual, self.outside, self.residual + most)
+
+    def estimate(self, group: IterationGroup, needed: int) -> float:
         """Seconds that bootstrapping by such groups takes, about."""
-        parts = self.parts(group, needed, depth)
-        return parts.groups * group.seconds + (parts.first + parts.last) * 1e-3 * group.rate
+        parts = self.parts(group, needed)
+        late = max(parts.first - self.without(group.size), 0)
+        return parts.groups * group.seconds + late * group.rate + (parts.first + parts.last) * 1e-3 * group.rate
 
-    def copies_take_less(self, group: IterationGroup, needed: int, depth: int) -> bool:
+    def copies_take_less(self, group: IterationGroup, needed: int) -> bool:
         """Whether all iterations in a straight line take less than groups."""
-        parts = self.parts(group, needed, depth)
+        parts = self.parts(group, needed)
         trips = self.trips.static
         line = self.line(self.starts, trips, [needed - self.residual] * len(self.starts))
         first = self.line(self.starts, parts.first, group.head)
@@ -350,16 +382,16 @@ class LoopPlanner:
         """A number of iterations that is known at run time."""
         writer, trips = self.around.writer, self.trips
         group = self.cheapest(lambda each: each.rate)
-        size, depth = group.size, self.depth()
+        size = group.size
         free = first_iterations(self.op, self.starts, self.residual, self.outside, size, guarded=True)
         if free >= size:  # the first of them, up to a whole group, need no bootstrap
             whole, _ = writer.groups(writer.after(trips, 1), size)
             rest = writer.builder.build("loop.index_sub", [trips.value, writer.times(whole.value, size)])
             carried = self.guarded(self.inits(), TripCount(rest, size), size, group.head)
-        elif (size - 1) * depth <= self.residual:
+        elif size - 1 <= self.fitting():
             whole, left = writer.groups(trips, size)
             rest = left.value
-            raised = 0 if free >= size - 1 else (size - 1) * depth
+            raised = 0 if free >= size - 1 else self.spent(size - 1)
             wanted = [head + raised if own is None else head for head, own in zip(group.head, self.heads, strict=True)]
             carried = self.guarded(self.inits(), left, size - 1, wanted)
         else:  # iterations that are left over have bootstraps of their own

@@ -11,18 +11,19 @@ from collections.abc import Sequence
 
 from latticework.ir import Module, Op, Pass, Value
 from latticework.ir.core import walk_regions
+from latticework.levels.depth import spent_by
 from latticework.levels.loops.rounds import spends
 from latticework.levels.loops.writing import LoopWriter, TripCount, ValueFacts, inits_of, rewrite_loops
 
 
 def flatten_inner(module: Module, residual: int, facts: ValueFacts, most: int) -> Module:
-    """The module without inner loops that are at most so many operations as copies."""
+    """The module without inner loops whose copies have at most so many operations that spend levels."""
 
     def rewrite(loop: Op, writer: LoopWriter) -> Sequence[Value] | None:
         trips = TripCount.of(loop)
         if not writer.is_nested or not trips.is_static or not spends(loop, residual):
             return None
-        if trips.static * sum(1 for _ in walk_regions(loop.regions)) > most:
+        if trips.static * sum(1 for op in walk_regions(loop.regions) if spent_by(op)) > most:
             return None
         carried = inits_of(loop)
         for number in range(trips.static):

@@ -15,8 +15,8 @@ from latticework.levels.depth import Env, spent_by
 from latticework.levels.loops.rounds import round_levels, stays_above
 from latticework.levels.loops.writing import yielded_by
 
-MOST_OPS = 120  # of a straight line that is looked at
-LARGEST = 3  # sizes tried of those that bootstraps at the head would allow, the largest first
+MOST_POINTS = 60  # operations that spend levels, of a straight line that is looked at
+DEEP = 3  # iterations of a group, where bootstraps at the head are not enough for two
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,15 @@ def first_iterations(
     return most
 
 
-def sizes(depth: int, residual: int, num_ops: int) -> list[int]:
-    """Sizes of groups that are worth a look, for iterations of this depth."""
-    largest = residual // depth
+def sizes(largest: int, num_points: int) -> list[int]:
+    """Sizes of groups in the order in which they are looked at, as long as the next is better.
+
+    largest     that bootstraps at the head would allow
+    num_points  of an iteration: operations that spend levels
+    """
     if largest >= 2:
-        found = list(range(largest, max(largest - LARGEST, 0), -1))
-    else:
-        found = [1, 2, 3]
-    return [size for size in found if size * num_ops <= MOST_OPS] or [1]
+        return list(range(max(min(largest, MOST_POINTS // num_points), 1), 0, -1))
+    return [size for size in range(1, DEEP + 1) if size * num_points <= MOST_POINTS] or [1]
 
 
 def split(trips: int, size: int, most_first: int, last: int) -> TripSplit:

@@ -12,14 +12,16 @@ from latticework.ir import INDEX, Block, Module, Value
 from latticework.ir.live import erase_dead
 from latticework.levels.depth import Env
 from latticework.levels.loops.blocks import BlockPlanner
+from latticework.levels.loops.candidates import worthwhile
 from latticework.levels.loops.flatten import flatten_inner
 from latticework.levels.loops.halo import BASELINES, plan_halo
-from latticework.levels.loops.period import MOST_OPS
+from latticework.levels.loops.period import MOST_POINTS
 from latticework.levels.loops.run import Placed
 from latticework.levels.loops.seconds import line_seconds
 from latticework.levels.loops.target_level import target_level
 from latticework.levels.loops.writing import LoopWriter, ValueCopies, ValueFacts
 from latticework.levels.place_bootstrap import place_bootstraps
+from latticework.levels.placement.condense import place_condensed
 from latticework.levels.placement.vec_problem import Prices
 
 OURS = "ours"
@@ -51,10 +53,14 @@ def plan_loops(
     def place(run: Module, levels: Sequence[int | None], wanted: Sequence[int], known: Mapping[Value, int]) -> Placed:
         above = [residual if level is None else level + residual for level in levels]
         ends = [level + residual for level in wanted]
-        made = place_bootstraps(run, residual, prices, known, starts=above, wanted=ends, iterations=iterations)
+        few = worthwhile(run)
+        able = {value: k for value, k in known.items() if value in few}
+        made = place_bootstraps(
+            run, residual, prices, able, starts=above, wanted=ends, iterations=iterations, placer=place_condensed
+        )
         return Placed(made, line_seconds(made, levels, residual, prices))
 
-    module = flatten_inner(module, residual, facts, MOST_OPS)
+    module = flatten_inner(module, residual, facts, MOST_POINTS)
     body, at = Block(), ValueCopies(facts)
     levels: Env = {}
     for value, level in zip(module.inputs, starts or [0] * len(module.inputs), strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from latticework.ir import INDEX, Block, Loc, Module, Op, Value
+from latticework.ir.live import erase_dead
 from latticework.levels.depth import Env
 from latticework.levels.loops.rounds import is_trivial
 from latticework.levels.loops.writing import LoopWriter, ValueCopies, ValueFacts, arguments_of, captured_by
@@ -64,7 +65,7 @@ class WaitingRun:
         return [self.levels[v] for v in self.outside]
 
     def ended(self, outputs: Sequence[Value], loc: Loc | None) -> Module:
-        """The module of the run with these outputs; more may be appended to the run itself."""
+        """The module of what these outputs need of the run; more may be appended to the run itself."""
         clone, copies = LoopWriter(Block(), loc, self.writer.facts), ValueCopies(self.writer.facts)
         for value in self.module.inputs:
             copies[value] = clone.builder.block.add_arg(value.type, value.origin)
@@ -73,11 +74,8 @@ class WaitingRun:
         clone.builder.create("loop.yield", [copies[v] for v in outputs])
         made = self.module.empty_like(clone.builder.block)
         made.outputs = [f"r{i}" for i in range(len(outputs))]
+        erase_dead(made)
         return made
-
-    def is_empty(self) -> bool:
-        """Whether there is nothing in it."""
-        return not self.module.body.ops
 
 
 @dataclass(frozen=True)

@@ -237,6 +237,31 @@ Ciphertexts Interpreter::dots(const Instruction& instruction) {
   return results;
 }
 
+std::size_t Interpreter::part(const Operand& number, std::size_t count) const {
+  const std::int64_t at = index(number);
+  if (at < 0 || static_cast<std::uint64_t>(at) >= count) {
+    throw Error(ErrorKind::kRange,
+                "there is no number " + std::to_string(at) + " of " + std::to_string(count) + ", counted from 0");
+  }
+  return static_cast<std::size_t>(at);
+}
+
+Ciphertexts Interpreter::take_at(const Instruction& instruction) {
+  const Ciphertexts x = spend(instruction);
+  const std::size_t size = plan_.type(instruction.out[0]).count, at = part(instruction.in[1], x.size() / size);
+  Ciphertexts taken;
+  for (std::size_t i = at * size; i < (at + 1) * size; ++i) taken.push_back(x[i]);
+  return taken;
+}
+
+Ciphertexts Interpreter::put_at(const Instruction& instruction) {
+  const Ciphertexts put = spend(instruction, 1);
+  Ciphertexts array = spend(instruction);
+  const std::size_t at = part(instruction.in[2], array.size() / put.size());
+  for (std::size_t i = 0; i < put.size(); ++i) array[at * put.size() + i] = put[i];
+  return array;
+}
+
 Interpreter::RegisterValues Interpreter::run_for(const Instruction& instruction) {
   const std::int64_t trip = index(instruction.in[0]), max_trip = instruction.imm[1];
   if (trip < 0 || trip > max_trip) {
@@ -276,6 +301,9 @@ Interpreter::RegisterValue Interpreter::evaluate(const Instruction& instruction)
   switch (instruction.op) {
     case Opcode::kEncode:
       return plaintexts_.acquire(static_cast<std::uint32_t>(instruction.imm[0]), type);
+    case Opcode::kEncodeAt:
+      return plaintexts_.acquire(
+          static_cast<std::uint32_t>(instruction.imm[part(instruction.in[0], instruction.imm.size())]), type);
     case Opcode::kKey:
       return keys_.acquire(plan_.keys()[type.key]);
     case Opcode::kHoist:
@@ -335,6 +363,10 @@ Ciphertexts Interpreter::evaluate_array(const Instruction& instruction) {
       }
       return joined;
     }
+    case Opcode::kTakeAt:
+      return take_at(instruction);
+    case Opcode::kPutAt:
+      return put_at(instruction);
     case Opcode::kSum:
       return sums(instruction);
     case Opcode::kDot:

@@ -47,6 +47,10 @@ class Interpreter {
   template <class Function>
   auto each(const Instruction& instruction, const Function& function);
   Ciphertexts sums(const Instruction& instruction);
+  Ciphertexts take_at(const Instruction& instruction);
+  Ciphertexts put_at(const Instruction& instruction);
+  /// A run-time integer that numbers one of so many; throws kRange.
+  std::size_t part(const Operand& number, std::size_t count) const;
   Ciphertexts dots(const Instruction& instruction);
   Ciphertexts run_map_sums(const Instruction& instruction);
 

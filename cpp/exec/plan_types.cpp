@@ -163,6 +163,33 @@ class TypeRule {
     type.count = static_cast<std::uint32_t>(std::min<std::size_t>(instruction_.imm.size(), UINT32_MAX));
     return type;
   }
+  ValueType part_taken(const ValueType& stated) const {
+    ValueType type = in(0);
+    require(stated.count >= 1 && type.count % stated.count == 0,
+            std::to_string(type.count) + " ciphertexts do not make parts of " + std::to_string(stated.count));
+    type.count = stated.count;
+    return type;
+  }
+  ValueType part_put(const ValueType&) const {
+    const ValueType& array = in(0);
+    ValueType part = in(1);
+    require(array.count % part.count == 0,
+            std::to_string(array.count) + " ciphertexts do not make parts of " + std::to_string(part.count));
+    const bool is_alike = scales_match(part.scale, array.scale);
+    part.scale = array.scale;
+    part.count = array.count;
+    require(is_alike && part == array,
+            "operands are of different types: " + to_string(array) + " and " + to_string(in(1)));
+    return array;
+  }
+  ValueType encoded_at(const ValueType& stated) const {
+    require(!instruction_.imm.empty(), "needs constants");
+    for (const std::int64_t number : instruction_.imm) {
+      require(number >= 0 && static_cast<std::uint64_t>(number) < plan_.num_constants(),
+              "there is no constant " + std::to_string(number));
+    }
+    return stated;
+  }
   ValueType joined_array(const ValueType&) const {
     require(!instruction_.in.empty(), "needs arrays");
     ValueType type = in(0);
@@ -380,6 +407,9 @@ constexpr RuleEntry kRuleEntries[] = {
     {Opcode::kExtend, &TypeRule::extended},
     {Opcode::kTake, &TypeRule::taken},
     {Opcode::kConcat, &TypeRule::joined_array},
+    {Opcode::kTakeAt, &TypeRule::part_taken},
+    {Opcode::kPutAt, &TypeRule::part_put},
+    {Opcode::kEncodeAt, &TypeRule::encoded_at, Schemes::kCkks},
     {Opcode::kToSparse, &TypeRule::under_sparse, Schemes::kCkks},
     {Opcode::kModRaise, &TypeRule::raised, Schemes::kCkks, false, true},
 };

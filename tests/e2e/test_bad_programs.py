@@ -218,7 +218,7 @@ def test_run_time_loop_that_spends_levels_needs_at_most():
 @pytest.mark.parametrize(
     ("count", "kind", "message"),
     [
-        (5, RangeError, "calibrate: n is 5; give 0 to 3, which at_most of its loop allows"),
+        (5, RangeError, "calibrate: n is 5; give 0 to 3, which at_most of its loop, or what it subscripts, allows"),
         (-1, RangeError, "calibrate: n is -1; give 0 to 3"),
         (2.5, DtypeError, "calibrate: n is a float; give the largest whole number"),
     ],

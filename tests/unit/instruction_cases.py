@@ -186,6 +186,13 @@ class Maker:
             case "take":
                 numbers = self.rng.integers(cipher.count, size=self.pick(1, 3))
                 return (cipher,), tuple(map(int, numbers)), 1, ()
+            case "take_at":
+                return (cipher, INDEX), (), 1, ()
+            case "put_at":
+                part = replace(self.meeting(cipher), count=self.pick(1, 2, cipher.count))
+                return (cipher, part, INDEX), (), 1, ()
+            case "encode_at":
+                return (INDEX,), tuple(self.pick(0, NUM_CONSTANTS - 1) for _ in range(self.pick(0, 1, 3))), 1, ()
             case "concat":
                 return tuple(replace(cipher, count=self.pick(1, 2)) for _ in range(self.pick(1, 3))), (), 1, ()
             case "sum":
@@ -198,7 +205,7 @@ class Maker:
 
     def template(self, op, operands):
         """What a result states where its rule leaves it free."""
-        if op == "encode":
+        if op in ("encode", "encode_at"):
             kind = self.pick(PlainKind, AddendKind) if self.is_bfv else PlainKind
             return self.meeting(self.cipher(basis=0) if kind is AddendKind else self.cipher(), kind)
         if op == "key":

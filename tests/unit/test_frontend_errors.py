@@ -245,8 +245,8 @@ MISTAKES = {
     "index times secret": (lambda x, s, n: n * x, TraceError, "counter array"),
     "index times float": (lambda x, s, n: n * 0.5, TraceError, "float.*integer arithmetic"),
     "index division": (lambda x, s, n: n // 2, TraceError, "added, subtracted and multiplied"),
-    "index as subscript": (lambda x, s, n: x[n], TraceError, "run-time index.*Python loop"),
-    "weight by index": (lambda x, s, n: PLAIN[n], TraceError, "index n.*Python loop"),
+    "index as subscript": (lambda x, s, n: x[0, n], ShapeError, "index n subscripts axis 1.*np.moveaxis"),
+    "weight by index": (lambda x, s, n: PLAIN[n], TraceError, r"index n.*Python loop.*lw.public\(array\)"),
     "loop variable as number": (
         lambda x, s, n: loop(x, 3, lambda i, h: h * i),
         TraceError,
@@ -263,9 +263,9 @@ MISTAKES = {
         "the loop variable i is used as a number.*counter array",
     ),
     "element at loop variable": (
-        lambda x, s, n: loop(x, 3, lambda i, h: h + x[i]),
-        TraceError,
-        "the loop variable i is used as a number .it subscripts.*only while the loop runs.*Python loop",
+        lambda x, s, n: loop(x, 3, lambda i, h: h + x[:, i]),
+        ShapeError,
+        "loop variable i subscripts axis 1.*along the slots of vectors",
     ),
     "weight at loop variable": (
         lambda x, s, n: loop(x, 3, lambda i, h: h + PLAIN[i]),

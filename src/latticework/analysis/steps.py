@@ -59,9 +59,9 @@ class Steps(Once):
         super().__init__(plan, trips)
         self.model = model
         self.found: list[Step] = []
-        self.constants: dict[tuple[int, Kind], int] = {}
+        self.constants: dict[tuple[tuple[int, ...], Kind], int] = {}
         self._prices: dict[tuple[str, Shape], tuple[float, Work]] = {}
-        self._encoded: set[tuple[int, Kind]] = set()
+        self._encoded: set[tuple[tuple[int, ...], Kind]] = set()
         self._bootstraps = bootstraps_of(plan, plan.chain)
         self._line: int | None = None  # location of the call that is followed, the outermost one
 
@@ -124,7 +124,7 @@ class Steps(Once):
 
     def _first(self, site: Site, encodings: Sequence[Part]) -> int:
         """1 if this is where a constant is encoded first."""
-        constant = (site.use.immediate[0], site.use.stated)
+        constant = (site.use.immediate, site.use.stated)
         self.constants[constant] = sum(part.shape.rows * part.number for part in encodings)
         if self.times == 0 or constant in self._encoded:
             return 0

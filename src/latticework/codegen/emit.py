@@ -135,6 +135,8 @@ class Code:
         immediate = said.immediate
         if said.constant is not None:
             immediate = (self._number("constant", said.constant, self.constants),)
+        elif said.constants:
+            immediate = tuple(self._number("constant", constant, self.constants) for constant in said.constants)
         elif said.key is not None:
             immediate = (self._key(said.key),)
         return primitive.record.name, immediate

@@ -22,13 +22,13 @@ from latticework.instructions.constant_uses import CONSTANT_USES
 from latticework.instructions.record import Record
 from latticework.instructions.table import RECORDS, operand_kinds, result_kinds
 from latticework.instructions.use import Use
-from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, define
+from latticework.ir import INDEX, Array, Attrs, Context, Op, OpSpec, Region, Type, Value, define
 from latticework.packing.arrays import as_value, as_vectors, dot_vectors
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeySpec
 
 Classes = tuple[type[Type], ...]
-_CLASSES: dict[str, type[Type]] = {"c": CipherType, "d": DigitsType, "p": PlainType, "k": KeyType}
+_CLASSES: dict[str, type[Type]] = {"c": CipherType, "d": DigitsType, "p": PlainType, "k": KeyType, "i": type(INDEX)}
 
 
 class Stated(NamedTuple):
@@ -51,7 +51,7 @@ class Said(NamedTuple):
 
     num_results  of the instruction
     ring_degree  N, where an op needs to know it;  modulus  q0;  seed  of what a ciphertext's randomness decides
-    constant     that the first immediate is the number of;  key  likewise
+    constant     that the first immediate is the number of;  key  likewise;  constants  all are numbers of these
     """
 
     immediate: tuple[int, ...] = ()
@@ -62,6 +62,7 @@ class Said(NamedTuple):
     seed: int = 0
     constant: ConstRef | MapSums | None = None
     key: KeySpec | None = None
+    constants: tuple[ConstRef, ...] = ()
 
 
 Read = Callable[[str, Attrs, Sequence[Type]], Said]
@@ -201,11 +202,18 @@ def define_primitive(
         types = with_key(types, op.attrs)
         inputs = inputs + [np.empty(0)] * (len(types) - len(inputs))
         use = primitive.use(types, said, [kind_of(value.type) for value in op.results])
-        values = [t.spec if isinstance(t, KeyType) else as_vectors(x) for t, x in zip(types, inputs, strict=True)]
+        values = [_given(t, x) for t, x in zip(types, inputs, strict=True)]
         made = primitive.record.meaning(_Exact(context, said.seed), use, *values)
         return [as_value(array) for array in (made if isinstance(made, list) else [made])]
 
     return define(name, infer=infer, meaning=meaning)
+
+
+def _given(kind: Type, value: Array) -> Any:
+    """An operand as records want it."""
+    if isinstance(kind, KeyType):
+        return kind.spec
+    return int(value) if kind is INDEX else as_vectors(value)
 
 
 def name_instruction(name: str, opcode: str, read: Read = lambda _name, _attrs, _types: NOTHING) -> None:

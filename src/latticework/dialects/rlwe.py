@@ -17,7 +17,9 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.primitives import Classes, Said, Stated, define_primitive, name_instruction
 from latticework.dialects.rlwe_types import CipherType, DigitsType, Level, PlainType, check_level, take
 from latticework.errors import IrError, LevelError, ShapeError
-from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.instructions.moves import find_part
+from latticework.ir import INDEX, Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.packing.constants import row_of
 from latticework.packing.keys import KeySpec, conjugation_element, galois_action, galois_element
 
 __all__ = ["CipherType", "DigitsType", "Level", "PlainType"]
@@ -70,6 +72,29 @@ def _encode(op: Op, _inputs: list[Array], context: Context) -> list[Array]:
 
 ENCODE = define("rlwe.encode", infer=_infer_encode, meaning=_encode)
 name_instruction("rlwe.encode", "encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
+
+
+def _infer_encode_at(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
+    """Attributes: value: row 0 of the table;  rows: how many there are (`packing.constants.row_of`)."""
+    name = "rlwe.encode_at"
+    if len(operands) != 1 or operands[0].type is not INDEX:
+        raise IrError(f"{name}: takes an index, got ({', '.join(str(v.type) for v in operands)})")
+    value, _ = attribute(name, attrs, "value", ConstRef), attribute(name, attrs, "rows", int)
+    level, scale = attribute(name, attrs, "level", Level), attribute(name, attrs, "scale", float)
+    return [PlainType(value.count, value.slots, level, scale, "Q")]
+
+
+def _encode_at(op: Op, inputs: list[Array], context: Context) -> list[Array]:
+    row = row_of(op.attrs["value"], find_part(int(inputs[0]), op.attrs["rows"]))
+    return [op.result.type.accept(row.evaluate(context.sources))]
+
+
+def _rows(_name: str, attrs: Attrs, _types: Types) -> Said:
+    return Said(constants=tuple(row_of(attrs["value"], number) for number in range(attrs["rows"])))
+
+
+ENCODE_AT = define("rlwe.encode_at", infer=_infer_encode_at, meaning=_encode_at)
+name_instruction("rlwe.encode_at", "encode_at", _rows)
 name_instruction("key.demand", "key", lambda _name, attrs, _types: Said(key=attrs["spec"]))
 
 MUL_PLAIN = define_primitive("rlwe.mul_plain", "mul_plain", _stated)
@@ -232,5 +257,14 @@ def _numbers(name: str, attrs: Attrs, _types: Types) -> Said:
 
 
 TAKE = define_primitive("rlwe.take", "take", _numbers)
+
+
+def _part(name: str, attrs: Attrs, _types: Types) -> Said:
+    """Attribute count: vectors in a part."""
+    return Said(stated=Stated(count=attribute(name, attrs, "count", int)))
+
+
+TAKE_AT = define_primitive("rlwe.take_at", "take_at", _part)
+PUT_AT = define_primitive("rlwe.put_at", "put_at")
 CONCAT = define_primitive("rlwe.concat", "concat", operands=lambda types: (CipherType,) * max(1, len(types)))
 SUM = define_primitive("rlwe.sum", "sum", groups_of)

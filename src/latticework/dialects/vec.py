@@ -16,7 +16,23 @@ import numpy as np
 from latticework.dialects.arrays import define_moves, joint_count
 from latticework.dialects.constants import ConstRef, IntervalPolynomial, LinearMap, mapped_count
 from latticework.errors import IrError, ShapeError
-from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Value, attribute, define, register_type
+from latticework.instructions.moves import find_part
+from latticework.ir import (
+    INDEX,
+    Array,
+    Attrs,
+    Context,
+    Op,
+    OpSpec,
+    Region,
+    Type,
+    Value,
+    attribute,
+    define,
+    register_type,
+)
+from latticework.packing.arrays import as_value, as_vectors
+from latticework.packing.constants import row_of
 
 _ELEMENTS = {"real": np.float64, "complex": np.complex128}
 
@@ -189,3 +205,57 @@ def _join(name: str, types: list[VecType]) -> VecType:
 
 
 TAKE, CONCAT, SUM = define_moves("vec", VecType, _join)
+
+
+def _with_index(name: str, operands: Sequence[Value], number: int) -> list[VecType]:
+    """The types of the operands, checked to be so many arrays of one width and an index."""
+    types = [value.type for value in operands[:-1] if isinstance(value.type, VecType)]
+    if not operands or operands[-1].type is not INDEX or not len(types) == len(operands) - 1 == number:
+        found = ", ".join(str(value.type) for value in operands)
+        raise IrError(f"{name}: takes {number} arrays and an index, got ({found})")
+    if any(t.slots != types[0].slots or t.count > types[0].count or types[0].count % t.count for t in types):
+        raise _differ(name, types)
+    return types
+
+
+def _infer_take_at(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    (type_,), count = _with_index("vec.take_at", operands, 1), attribute("vec.take_at", attrs, "count", int)
+    if count < 1 or type_.count % count:
+        raise ShapeError(f"vec.take_at: {type_.count} vectors do not make parts of {count}")
+    return [type_.replace(count=count)]
+
+
+def _take_at(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    vectors, count = as_vectors(inputs[0]), op.attrs["count"]
+    first = find_part(int(inputs[1]), len(vectors) // count) * count
+    return [as_value(vectors[first : first + count])]
+
+
+def _infer_put_at(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    array, part = _with_index("vec.put_at", operands, 2)
+    return [_join("vec.put_at", [array, part])]
+
+
+def _put_at(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    array, part = (as_vectors(x) for x in inputs[:2])
+    first = find_part(int(inputs[2]), len(array) // len(part)) * len(part)
+    return [as_value(np.concatenate([array[:first], part, array[first + len(part) :]]))]
+
+
+def _infer_row(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+    _with_index("vec.row", operands, 0)
+    value = attribute("vec.row", attrs, "value", ConstRef)
+    attribute("vec.row", attrs, "rows", int)
+    return [VecType(value.count, value.slots, _elem(value.factor), False)]
+
+
+def _row(op: Op, inputs: list[Array], context: Context) -> list[Array]:
+    row = row_of(op.attrs["value"], find_part(int(inputs[0]), op.attrs["rows"]))
+    return [op.result.type.accept(row.evaluate(context.sources))]
+
+
+# Parts of an array, of `count` vectors each, by a number known at run time; a part of `put_at` replaces one.
+TAKE_AT = define("vec.take_at", infer=_infer_take_at, meaning=_take_at)
+PUT_AT = define("vec.put_at", infer=_infer_put_at, meaning=_put_at)
+# A row of a public table of `rows`, `value` being its first.
+ROW = define("vec.row", infer=_infer_row, meaning=_row)

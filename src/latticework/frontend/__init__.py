@@ -11,6 +11,8 @@ from latticework.frontend.indices import TracedIndex
 from latticework.frontend.integers.functions import isin, maximum, minimum, select, table
 from latticework.frontend.loops import for_loop
 from latticework.frontend.program import Program, program, trace
+from latticework.frontend.scanning import scan
+from latticework.frontend.subscripts import public
 
 __all__ = [
     "Circuit",
@@ -38,8 +40,10 @@ __all__ = [
     "minimum",
     "polynomial",
     "program",
+    "public",
     "relu",
     "scalar",
+    "scan",
     "select",
     "sigmoid",
     "square",

@@ -13,6 +13,7 @@ from latticework.errors import DtypeError, TraceError, UnsupportedError
 from latticework.frontend import torch_calls
 from latticework.frontend.faults import MissingMethodError
 from latticework.frontend.indices import TracedIndex, refuse_indices
+from latticework.frontend.subscripts import subscripted
 from latticework.frontend.tracing import FunctionTracer, Traced, user_line
 from latticework.frontend.unsupported import remedy
 from latticework.ir.core import Value
@@ -136,10 +137,11 @@ class TracedArray(Traced):
 
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(item, TracedIndex) for item in items):
+            with user_line():
+                return subscripted(self._tracer, self, items)
         advice = "use a Python loop over a known count (it is unrolled), or a public 0/1 selection"
         for item in items:
-            if isinstance(item, TracedIndex):
-                raise item.unknown(f"it subscripts {self!r}", advice)
             if isinstance(item, Traced):
                 raise TraceError(
                     f"{self!r} is subscripted by a secret; which element that is must be known when the program is "

@@ -13,7 +13,7 @@ from latticework.dialects.tensor import TensorType
 from latticework.ir.core import Block, Op, Value
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
-from latticework.ops import ALL_OPS
+from latticework.ops import BY_NAME
 from latticework.ops.base import shape_of
 from latticework.ops.constant import CONSTANT
 from latticework.ops.row_rules import Rows, either, public_array
@@ -21,7 +21,6 @@ from latticework.plan.batch import Batch
 
 MOST_TRIED = 64  # sets of inputs that may hold rows together
 MOST_TURNS = 8  # of a loop, until what it carries is settled
-_OPS = {op.spec.name: op for op in ALL_OPS}
 
 
 def batch_of(module: Module) -> Batch | None:
@@ -152,8 +151,8 @@ class _RowWalk:
         """What is known of an operation's results; raises _Mixed."""
         if op.spec is CONSTANT.spec:
             return [public_array(self.module.sources[op.attrs["source"]])]
-        if op.name in _OPS:
-            found = _OPS[op.name].rows(op, [self.known[value] for value in op.operands])
+        if op.name in BY_NAME:
+            found = BY_NAME[op.name].rows(op, [self.known.get(value, Rows()) for value in op.operands])
             if found is None:
                 raise _Mixed(f"{op.name.removeprefix('tensor.')} {_where(op.loc)}")
             return [found]

@@ -43,8 +43,9 @@ class TracedIndex(Traced):
     __mul__ = __rmul__ = _arithmetic(loop.INDEX_MUL)
 
     __index__ = __array__ = _refuse(
-        "range(), a subscript of an array or a repeat count needs a Python integer",
-        "count with lw.for_loop, or write a Python loop over a known count (it is unrolled)",
+        "range(), a subscript of a list or a repeat count needs a Python integer",
+        "count with lw.for_loop, or write a Python loop over a known count (it is unrolled); a public array is "
+        "subscripted as lw.public(array)[i], or as a parameter of the program",
     )
     __int__ = __float__ = _refuse("a Python number is needed", "count with lw.for_loop")
     __bool__ = _refuse("if, while, and, or, not needs True or False", "do the same work in every iteration")

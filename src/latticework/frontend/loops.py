@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from latticework.dialects import loop
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
 from latticework.frontend.arrays import TracedArray
@@ -18,6 +20,7 @@ from latticework.ir.core import Block, Region, Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.types import INDEX
 from latticework.ops import trivial
+from latticework.ops.base import shape_of
 from latticework.user.lines import definition_loc, user_loc
 
 Carried = TypeVar("Carried")  # an array, or a structure of arrays
@@ -43,13 +46,14 @@ def for_loop(n: Any, body: Callable[..., Carried], init: Carried, *, at_most: in
             raise TraceError("for_loop: init is an empty tuple; carry at least one array")
         trips = n if isinstance(n, TracedIndex) else _count(n, at_most)
         _check_body(body, len(carried))
-        turn = _Turn(body, carried, single)
+        index, *names = _names(body, len(carried))
+        turn = Turn("for_loop", body, carried, names)
         if tracer is not None:
-            leaves = _trace(tracer, turn, trips, at_most)
+            leaves = _trace(tracer, turn, single, Origin(index, body_loc(body)), (trips, at_most))
         elif isinstance(trips, TracedIndex):
             raise TraceError("for_loop: n is an index of a program that is no longer traced; use the program's own")
         else:
-            leaves = _run(turn, trips)
+            leaves = _run(turn, single, trips)
     return cast(Carried, rebuilt(init, iter(leaves)))
 
 
@@ -81,28 +85,48 @@ def _check_body(body: Callable[..., Any], carried: int) -> None:
         ) from None
 
 
-class _Turn:
-    """One turn of a loop: the body as a function from the carried leaves to those of the next iteration."""
+class Turn:
+    """What a loop carries, by its leaves, and how its structure is kept.
 
-    def __init__(self, body: Callable[..., Any], init: tuple[Any, ...], single: bool) -> None:
-        self.body, self.init, self.single = body, init, single
-        self.index_name, *self.names = _names(body, len(init))
-        found = [pair for name, part in zip(self.names, init, strict=True) for pair in leaves_of(part, name)]
+    loop    for_loop or scan, for messages
+    init    the parts of what is carried, which the body takes one by one;  names  of these in the body
+    paths   of all leaves;  leaves  of init
+    """
+
+    def __init__(self, of: str, body: Callable[..., Any], init: tuple[Any, ...], names: Sequence[str]) -> None:
+        self.of, self.body, self.init, self.names = of, body, init, names
+        found = [pair for name, part in zip(names, init, strict=True) for pair in leaves_of(part, name)]
         if not found:
-            raise TraceError("for_loop: init holds no array; carry at least one")
+            raise TraceError(f"{of}: init holds no array; carry at least one")
         self.paths = [path for path, _ in found]
         self.leaves = [leaf for _, leaf in found]
 
-    def __call__(self, index: Any, leaves: Sequence[Any]) -> list[Any]:
-        """Call the body; its result in the order of the leaves, whose structure it must have."""
+    def arguments(self, leaves: Sequence[Any]) -> list[Any]:
+        """What the body takes, of leaves in order."""
         given = iter(leaves)
-        returned = self.body(index, *(rebuilt(part, given) for part in self.init))
-        parts = _unwrap_returned(returned, self.single, len(self.init))
-        return [
+        return [rebuilt(part, given) for part in self.init]
+
+    def next(
+        self,
+        before: Sequence[Any],
+        returned: Sequence[Any],
+        convert: Callable[[Any], Any],
+        shape: Callable[[Any], tuple[int, ...]],
+    ) -> list[Any]:
+        """The leaves of what the body returned for every part of init, of whose structure and shapes they must be."""
+        leaves = [
             leaf
-            for name, part, after in zip(self.names, self.init, parts, strict=True)
-            for leaf in leaves_like(part, after, name, "for_loop: body returns")
+            for name, part, after in zip(self.names, self.init, returned, strict=True)
+            for leaf in leaves_like(part, after, name, f"{self.of}: body returns")
         ]
+        results = self.each("body returns", convert, leaves)
+        for path, was, becomes in zip(self.paths, map(shape, before), map(shape, results), strict=True):
+            if was != becomes:
+                raise ShapeError(
+                    f"{self.of}: the carried array {path} starts with shape {was}, but body returns it with shape "
+                    f"{becomes}; a carried array keeps its shape: give init in the final shape, or reshape in the body"
+                )
+        return results
 
     def each(self, what: str, convert: Callable[[Any], Any], leaves: Sequence[Any]) -> list[Any]:
         """Every leaf converted; errors say which one it is, and what it is of: init, or what body returns."""
@@ -111,38 +135,31 @@ class _Turn:
             try:
                 converted.append(convert(leaf))
             except UserError as error:
-                raise type(error)(f"for_loop: {what} {path}: {error.message}", at=error.at) from None
+                raise type(error)(f"{self.of}: {what} {path}: {error.message}", at=error.at) from None
         return converted
 
-    def check(self, before: Sequence[tuple[int, ...]], after: Sequence[tuple[int, ...]]) -> None:
-        """ShapeError naming the first leaf whose shape changes."""
-        for path, was, becomes in zip(self.paths, before, after, strict=True):
-            if was != becomes:
-                raise ShapeError(
-                    f"for_loop: the carried array {path} starts with shape {was}, but body returns it with shape "
-                    f"{becomes}; a carried array keeps its shape: give init in the final shape, or reshape in the body"
-                )
 
-
-def _run(turn: _Turn, count: int) -> Sequence[Any]:
+def _run(turn: Turn, single: bool, count: int) -> Sequence[Any]:
     carried = turn.each("init", plain_array, turn.leaves)
     for i in range(count):
-        results = turn.each("body returns", plain_array, turn(i, carried))
-        turn.check([array.shape for array in carried], [array.shape for array in results])
-        carried = results
+        returned = _unwrap_returned(turn.body(i, *turn.arguments(carried)), single, len(turn.init))
+        carried = turn.next(carried, returned, plain_array, np.shape)
     return carried
 
 
-def _trace(tracer: FunctionTracer, turn: _Turn, trips: int | TracedIndex, at_most: int | None) -> Sequence[Any]:
-    at = _body_loc(turn.body)
+def _trace(
+    tracer: FunctionTracer, turn: Turn, single: bool, variable: Origin, count: tuple[int | TracedIndex, int | None]
+) -> Sequence[Any]:
+    (trips, at_most), at = count, variable.loc
     starts = turn.each("init", lambda leaf: trivial.trace(tracer, leaf), turn.leaves)
     block = Block()
-    index = block.add_arg(INDEX, Origin(turn.index_name, at))
+    index = block.add_arg(INDEX, variable)
+    tracer.trips[index] = at_most if isinstance(trips, TracedIndex) else trips
     arguments = [block.add_arg(start.type, Origin(path, at)) for start, path in zip(starts, turn.paths, strict=True)]
     with tracer.inside(block):
-        returned = turn(tracer.wrap(index), [tracer.wrap(value) for value in arguments])
-        results = turn.each("body returns", lambda leaf: trivial.trace(tracer, leaf), returned)
-        turn.check([value.type.shape for value in starts], [value.type.shape for value in results])
+        given = turn.arguments([tracer.wrap(value) for value in arguments])
+        returned = _unwrap_returned(turn.body(tracer.wrap(index), *given), single, len(turn.init))
+        results = turn.next(starts, returned, lambda leaf: trivial.trace(tracer, leaf), shape_of)
         tracer.create(loop.YIELD, results, {})
     operands: list[Value] = [tracer.value_of(trips)] if isinstance(trips, TracedIndex) else []
     attrs = {"static_trip": None if operands else trips, "at_most": at_most}
@@ -176,6 +193,7 @@ def _default_names(carried: int) -> list[str]:
     return ["i", *(f"carried{number}" for number in range(carried))]
 
 
-def _body_loc(body: Callable[..., Any]) -> Loc:
+def body_loc(body: Callable[..., Any]) -> Loc:
+    """The line of a body's definition."""
     code = getattr(body, "__code__", None)
     return user_loc() if code is None else definition_loc(code)

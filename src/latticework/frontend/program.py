@@ -21,6 +21,7 @@ from latticework.frontend.arrays import TracedArray, wrap
 from latticework.frontend.batching import call_in_batches
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.plain import plain_array
+from latticework.frontend.subscripts import PublicArray
 from latticework.frontend.tracing import FunctionTracer, Traced, user_line
 from latticework.ir.core import Value
 from latticework.ir.interpret import interpret
@@ -159,7 +160,7 @@ def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
     """
     module = Module()
     tracer = FunctionTracer(module, program.name, wrap)
-    arguments: dict[str, Any] = dict(weights_of(program, weights))
+    arguments = {name: _subscriptable(value) for name, value in weights_of(program, weights).items()}
     examples = _examples(program, example)
     for parameter in program.inputs:
         value = module.body.add_arg(_type(program, parameter, examples), Origin(parameter.name, parameter.loc))
@@ -174,6 +175,11 @@ def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
         tracer.create(loop.YIELD, [value for _, value in outputs], {}, loc=program.loc)
     module.outputs = [name for name, _ in outputs]
     return module
+
+
+def _subscriptable(weight: Any) -> Any:
+    """A public argument as a run-time integer may subscript it, if it is an array of numbers."""
+    return weight.view(PublicArray) if type(weight) is np.ndarray and weight.dtype.kind in "biuf" else weight
 
 
 def check_shape(

@@ -16,12 +16,15 @@ from latticework.frontend.plain import plain_array
 from latticework.frontend.program import Program
 from latticework.frontend.tracing import user_line
 from latticework.ir import Module, Value, interpret
+from latticework.ops.base import shape_of
+from latticework.ops.indexed import PART, ROW, WITH_PART
 from latticework.plan.batch import Batch
 from latticework.user.arrays import in_numpy
 
 Sample = dict[str, Any]
 Shape = tuple[int, ...]
 
+_INDEXED = tuple(op.spec for op in (PART, WITH_PART, ROW))
 ASSUMED_TRIPS = 64  # most iterations of a run-time loop that neither the data nor at_most bound
 ASSUMED_SAMPLES = 4
 PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the largest run-time integer, that are calibrated with too
@@ -137,14 +140,20 @@ def _assume_limit(module: Module, name: str) -> int:
 
 
 def trip_limit(module: Module, name: str) -> int | None:
-    """The least at_most of the loops that count to a run-time integer, or None."""
+    """The largest run-time integer that all loops which count to it allow, by at_most and by what they subscript."""
     value = dict(zip(module.input_names, module.inputs, strict=True))[name]
-    limits = [
-        op.attrs["at_most"]
-        for op in module.walk()
-        if op.name == "loop.for" and op.operands and op.operands[0] is value and op.attrs.get("at_most") is not None
-    ]
+    limits = [extent - 1 for extent in _extents(module, value)]
+    for op in module.walk():
+        if op.name == "loop.for" and op.operands and op.operands[0] is value:
+            limits += [] if op.attrs.get("at_most") is None else [op.attrs["at_most"]]
+            limits += _extents(module, op.regions[0].block.args[0])
     return min(limits, default=None)
+
+
+def _extents(module: Module, index: Value) -> list[int]:
+    """How long the axes are that a run-time integer subscripts by itself."""
+    indexed = [op for op in module.walk() if op.spec in _INDEXED and op.operands[-1] is index]
+    return [op.attrs["shape"][0] if op.spec is ROW.spec else shape_of(op.operands[0])[0] for op in indexed]
 
 
 def _by_name(program: Program, names: list[str], data: Any) -> dict[str, Any]:
@@ -187,7 +196,9 @@ def _trips(program: Program, module: Module, name: str, given: Mapping[str, Any]
             at=program.loc,
         )
     if value < 0 or (limit is not None and value > limit):
-        allowed = "0 or more" if limit is None else f"0 to {limit}, which at_most of its loop allows"
+        allowed = (
+            "0 or more" if limit is None else f"0 to {limit}, which at_most of its loop, or what it subscripts, allows"
+        )
         raise RangeError(f"calibrate: {name} is {value}; give {allowed}", at=program.loc)
     return int(value)
 

@@ -57,6 +57,8 @@ class FunctionTracer:
         self._builder = Builder(module.body)
         self._open: list[Block] = [module.body]
         self._calling = ""  # the NumPy function that is being traced, for messages
+        self.rows: dict[Value, Value] = {}  # arrays with their leading axis along vectors (`subscripts.in_rows`)
+        self.trips: dict[Value, int | None] = {}  # of the loops that are being traced, by their variable
         self.faults = Faults(f"program {program}", remedy)
 
     def wrap(self, value: Value) -> Traced:

@@ -1,4 +1,4 @@
-"""How a constant of a plan has to fit the instruction that names it, which its first immediate does.
+"""How a constant of a plan has to fit the instruction that names it: its first immediate does, or all of them.
 
 Apart from records, so that who only loads plans does not load these.
 """
@@ -38,4 +38,5 @@ def _mapped(use: Use, constant: object) -> None:
 
 
 # Opcode -> (use, constant): raises ShapeError or IrError; the message goes on after the name of the constant.
-CONSTANT_USES = {"encode": _encoded, "map_sums": _mapped}
+CONSTANT_USES = {"encode": _encoded, "encode_at": _encoded, "map_sums": _mapped}
+NAMES_ALL = ("encode_at",)  # whose immediates all are numbers of constants

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import log2
 
 from latticework.errors import IrError
 from latticework.instructions.control import control
 from latticework.instructions.kinds import AddendKind, CipherKind, Kind, PlainKind
+from latticework.instructions.moves import find_part
 from latticework.instructions.parts import count_each, no_keys, no_scratch, of_scheme, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, ORDINARY, Record, Traits
+from latticework.instructions.record import BOTH, CKKS, ORDINARY, Record, Traits
 from latticework.instructions.shapes import chain_of, q_limbs, shape_of
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import each
@@ -108,4 +110,39 @@ TRIVIAL = Record(
     reuse=own_rows,
 )
 
-RECORDS = (ENCODE, KEY, TRIVIAL)
+
+def chosen(use: Use, number: int | None) -> ConstRef:
+    """The constant of this number, of those that the immediates are; of an unknown number the first."""
+    places = use.immediate
+    constant = use.constants[places[0 if number is None else find_part(number, len(places))]]
+    assert isinstance(constant, ConstRef)
+    return constant
+
+
+def _encoded_at(use: Use) -> Sequence[Kind]:
+    """As of `encode`: all constants are alike."""
+    if not use.immediate or not all(0 <= number < len(use.constants) for number in use.immediate):
+        raise IrError(f"constants {use.immediate} of {len(use.constants)}")
+    if isinstance(use.stated, AddendKind):
+        raise IrError("there is no such addend")
+    return (use.stated,)
+
+
+ENCODE_AT = Record(
+    name="encode_at",
+    line="one of several public vectors as a plaintext, by a number known at run time; once for each, and kept",
+    family="encode",
+    schemes=CKKS,
+    traits=ORDINARY,
+    rule=_encoded_at,
+    meaning=lambda run, use, number: run.encoded(chosen(use, number), use.stated.scale).reshape(use.stated.count, -1),
+    error=lambda errors, use, number: errors.encoded(chosen(use, number), use.stated.scale),
+    work={},
+    parts=lambda use: [replace(part, number=part.number * len(use.immediate)) for part in _encodings(use)],
+    counts=count_each(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=own_rows,
+)
+
+RECORDS = (ENCODE, KEY, TRIVIAL, ENCODE_AT)

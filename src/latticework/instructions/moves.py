@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from latticework.errors import IrError, LevelError, ShapeError
+from latticework.errors import IrError, LevelError, RangeError, ShapeError
 from latticework.instructions.kinds import CipherKind, Kind, level_text
 from latticework.instructions.parts import count_each, first_rows, no_keys, no_parts, no_scratch, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
@@ -156,4 +157,86 @@ CONCAT = Record(
     reuse=lambda _use, _lent, *arrays: tuple(chain.from_iterable(arrays)),
 )
 
-RECORDS = (DROP_LEVEL, RELABEL, EXTEND, TAKE, CONCAT)
+
+def find_part(number: int, count: int) -> int:
+    """A run-time integer that numbers one of so many parts.
+
+    raises  RangeError
+    """
+    if not 0 <= number < count:
+        raise RangeError(f"there is no number {number} of {count}, counted from 0")
+    return number
+
+
+def _part(size: int, number: int, count: int) -> slice:
+    """Where a part of so many vectors lies in an array of `count`."""
+    first = find_part(number, count // size) * size
+    return slice(first, first + size)
+
+
+def _part_taken(use: Use) -> Sequence[Kind]:
+    a, size = use.operands[0], use.stated.count
+    if size is None or size < 1 or a.count % size:
+        raise ShapeError(f"{a.count} vectors do not make parts of {size}")
+    return (replace(a, count=size),)
+
+
+TAKE_AT = Record(
+    name="take_at",
+    line="a part of an array, by a number known at run time",
+    family="other",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=_part_taken,
+    meaning=lambda _run, use, a, number: a[..., _part(use.stated.count, number, use.operands[0].count), :],
+    error=lambda _errors, use, a, number: a[_part(use.stated.count, number, len(a))],
+    work=NO_WORK,
+    parts=no_parts,
+    counts=count_each(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=lambda use, _lent, a, _number: a[: use.stated.count],  # all parts are alike
+)
+
+
+def _part_put(use: Use) -> Sequence[Kind]:
+    array, part, _ = use.operands
+    if array.count % part.count:
+        raise ShapeError(f"{array.count} vectors do not make parts of {part.count}")
+    met(replace(array, count=1), replace(part, count=1))
+    require_scale(part.scale, array.scale, RESCALE)
+    if part.degree != array.degree:
+        raise IrError(f"degrees {array.degree} and {part.degree}; relinearize first")
+    return (array,)
+
+
+def _put(_run: Machine, use: Use, array: Slots, part: Slots, number: int) -> Slots:
+    stack = np.broadcast_shapes(array.shape[:-2], part.shape[:-2])
+    made = np.broadcast_to(array, (*stack, *array.shape[-2:])).astype(np.result_type(array, part))
+    made[..., _part(use.operands[1].count, number, use.operands[0].count), :] = part
+    return made
+
+
+def _put_each(array: tuple[Any, ...], part: tuple[Any, ...], number: int) -> tuple[Any, ...]:
+    place = _part(len(part), number, len(array))
+    return (*array[: place.start], *part, *array[place.stop :])
+
+
+PUT_AT = Record(
+    name="put_at",
+    line="an array with another part, by a number known at run time",
+    family="other",
+    schemes=BOTH,
+    traits=ORDINARY,
+    rule=_part_put,
+    meaning=_put,
+    error=lambda _errors, _use, array, part, number: _put_each(array, part, number),
+    work=NO_WORK,
+    parts=no_parts,
+    counts=count_each(),
+    keys=no_keys,
+    scratch=no_scratch,
+    reuse=lambda _use, _lent, array, part, _number: _put_each(array, part, 0),
+)
+
+RECORDS = (DROP_LEVEL, RELABEL, EXTEND, TAKE, CONCAT, TAKE_AT, PUT_AT)

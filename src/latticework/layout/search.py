@@ -334,7 +334,8 @@ class LayoutSearch:
                 found = [layout, *(near for stop in stations(wanted) for near in (stop, fold(stop)) if may(near))]
                 near = [station for station in dict.fromkeys(found) if station.count <= layout.count]
                 few = min(near, key=lambda station: self._seconds(value, station, wanted))
-                often = wanted.fits and wanted.count <= self.tuning.most_sent * layout.count and may(wanted)
+                most = self.tuning.most_sent * layout.count
+                often = wanted.fits and (wanted.count <= most or op.name == "tensor.rows") and may(wanted)
                 return [few, wanted] if often else [few]
         return [layout]
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from latticework.cost import CostModel
 from latticework.cost import Shape as WorkShape
 from latticework.dialects.vec import VecType
-from latticework.ir import Block, Builder, Module, Op, Value, kind_key
+from latticework.ir import INDEX, Block, Builder, Module, Op, Value, kind_key
 from latticework.layout.assign import Placement
 from latticework.layout.conversions import Conversion
 from latticework.layout.layout import Layout, Shape
@@ -22,7 +22,7 @@ from latticework.layout.search import Price
 from latticework.layout_cost.maps import cheapest
 from latticework.layout_cost.ways import Ways
 from latticework.levels.depth import polynomial_depth, spent_by
-from latticework.ops import ALL_OPS
+from latticework.ops import BY_NAME
 from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target
 from latticework.packing.constants import LinearMap
@@ -34,7 +34,6 @@ SPECIAL_SHARE = 3  # special primes are about one in so many of the others
 LAN_PRICE = 0.0096  # of a ciphertext, in Rotom's units
 LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
 NETWORKS = {"lan": LAN_BITS_A_SECOND, "wan": WAN_BITS_A_SECOND}  # bits a second
-_BY_NAME = {op.spec.name: op for op in ALL_OPS}
 
 
 class VectorCosts(Protocol):
@@ -208,15 +207,18 @@ class LoweringPrices:
 
     def _lowered(self, op: Op, placement: Placement, layouts: Sequence[Layout | None]) -> Block:
         block = Block()
-        operands = []
+        operands: list[Operand | Value] = []
         for value, layout in zip(op.operands, layouts, strict=True):
+            if value.type is INDEX:
+                operands.append(block.add_arg(INDEX))
+                continue
             vector = None if layout is None else block.add_arg(VecType(layout.count, layout.slots, "real", True))
             operands.append(Operand(shape_of(value), vector, layout, _source(value) if layout is None else None))
         target = Target(
             shape_of(op.result), placement.result, Builder(block, op.loc), self.module.sources, placement.box,
             self.techniques.spread_sums,
         )  # fmt: skip
-        descriptor = _BY_NAME[op.name]
+        descriptor = BY_NAME[op.name]
         assert descriptor.lower is not None
         descriptor.lower(target, *operands, **descriptor.own(op.attrs))
         return block
@@ -370,6 +372,9 @@ _PRICED: dict[str, Priced] = {
     "vec.sum": _sum,
     "vec.take": _free,
     "vec.concat": _free,
+    "vec.take_at": _free,
+    "vec.put_at": _free,
+    "vec.row": _free,
     "vec.constant": _free,
     "vec.splat": _free,
     "vec.trivial": _free,

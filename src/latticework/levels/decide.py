@@ -32,6 +32,7 @@ from latticework.levels.operands import Operands
 from latticework.levels.plan import (
     LADDER,
     PRODUCT,
+    TOP,
     CipherState,
     Drop,
     Encode,
@@ -109,6 +110,8 @@ class Decider:
             "vec.neg": self.as_is,
             "vec.mul": self.mul,
             "vec.take": self.as_is,
+            "vec.take_at": self.as_is,
+            "vec.put_at": self.put,
             "vec.sum": self.as_is,
             "vec.concat": self.concat,
             "vec.rotate": self.settled,
@@ -143,7 +146,7 @@ class Decider:
         elif op.name.startswith("loop."):
             self.states[op.result] = None
             self.ops[op] = OpPlan(op.name, tuple(range(len(op.operands))))
-        elif op.name in ("vec.constant", "vec.splat", "vec.trivial"):
+        elif op.name in ("vec.constant", "vec.splat", "vec.row", "vec.trivial"):
             self.states[op.result] = None
             self.ops[op] = OpPlan("")
         else:
@@ -213,6 +216,15 @@ class Decider:
         if operands.states[0] is None or len(set(operands.states)) > 1:
             operands.meet()
         return self.write(op, "rlwe.concat", operands, operands.cipher(0))
+
+    def put(self, op: Op, operands: Operands) -> State:
+        """A part of an array replaced: both are brought to one state, the lower level."""
+        array, part = operands.states[:2]
+        if array is None or array != part:
+            level = min((state.level for state in (array, part) if state is not None), default=TOP)
+            for number in (0, 1):
+                operands.bring(number, level)
+        return self.write(op, "rlwe.put_at", operands, operands.cipher(0))
 
     def enter(self, op: Op, operands: Operands, number: int) -> None:
         """An operand settled, no higher than the result wants it."""

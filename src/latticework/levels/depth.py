@@ -288,14 +288,25 @@ def public_operand(op: Op) -> ConstRef | float | None:
 
 
 def public_value(value: Value) -> ConstRef | float | None:
-    """The number in every slot, or the constant, that a value is; also in the form of a secret one."""
+    """The number in every slot, or the constant, that a value is; also in the form of a secret one.
+
+    A row of a table is told by the constant that is its row 0 (`public_row`).
+    """
     owner = value.owner
     while isinstance(owner, Op) and owner.name == "vec.trivial":
         owner = owner.operands[0].owner
-    if not isinstance(owner, Op) or owner.name not in ("vec.splat", "vec.constant"):
+    if not isinstance(owner, Op) or owner.name not in ("vec.splat", "vec.constant", "vec.row"):
         return None
     known: ConstRef | float = owner.attrs["value"]
     return known
+
+
+def public_row(value: Value) -> Op | None:
+    """The `vec.row` that a value is, also in the form of a secret one: which of its constants, is known at run time."""
+    owner = value.owner
+    while isinstance(owner, Op) and owner.name == "vec.trivial":
+        owner = owner.operands[0].owner
+    return owner if isinstance(owner, Op) and owner.name == "vec.row" else None
 
 
 def is_free_factor(factor: complex) -> bool:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from latticework.ir import Module, Value
+from latticework.ir import INDEX, Module, Value
 from latticework.levels.depth import Levels, Needs, spent_by
 
 _ALONE = ("vec.rotate", "vec.conjugate", "vec.linear_transform", "vec.polynomial")
-_SUMS = ("vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take", "vec.concat")
+_SUMS = ("vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take", "vec.concat", "vec.take_at", "vec.put_at")
 
 
 def lowest_levels(module: Module, levels: Levels, floor: int) -> dict[Value, int]:
@@ -32,7 +32,8 @@ def lowest_levels(module: Module, levels: Levels, floor: int) -> dict[Value, int
             products.append(op.result)
         elif op.name == "vec.mul" or op.name in _SUMS:
             for value in op.operands:
-                groups.join(op.result, value)
+                if value.type is not INDEX:
+                    groups.join(op.result, value)
     highest: dict[Value, int] = defaultdict(lambda: floor)
     for value in products:
         group = groups.of(value)

@@ -44,7 +44,7 @@ from latticework.levels.held import (
 )
 from latticework.levels.parts import Parts, add_parts, bootstrapped, each, parts_of, sub_parts, turn_parts
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
-from latticework.packing.constants import IntervalPolynomial, LinearMap
+from latticework.packing.constants import ConstRef, IntervalPolynomial, LinearMap, row_of
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.params import ModulusChain, noise
@@ -224,6 +224,8 @@ class _Run:
             a, b = operands
             assert isinstance(a, Span) and isinstance(b, Span)
             return [_of_indices(op.name, a, b)]
+        if op.name in ("rlwe.take_at", "rlwe.put_at", "rlwe.encode_at"):
+            return [self.by_number(op, operands)]
         if any(not isinstance(x, Held | Parts) for x in operands):
             return [None]
         if op.name in _OF_PARTS or any(isinstance(x, Parts) for x in operands):
@@ -305,10 +307,7 @@ class _Run:
         a, kind = x[0] if x else None, op.results[0].type
         assert isinstance(kind, CipherType | PlainType)
         if op.name == "rlwe.encode":
-            value = as_vectors(np.real(op.attrs["value"].evaluate(self.module.sources)))
-            exact, rounding = exactly(value, value), self.rounding_of(op.attrs["value"], kind.scale)
-            variance = np.full((len(value), 1), self.slot_variance(noise.encoding(), kind))
-            return Held(exact.low, exact.high, variance, exact.bias, (rounding,) * len(value))
+            return self.encoded(op.attrs["value"], kind)
         assert a is not None and isinstance(kind, CipherType)
         match op.name:
             case "rlwe.add" | "rlwe.add_plain":
@@ -386,6 +385,25 @@ class _Run:
         )
         return Parts(real, imaginary)
 
+    def by_number(self, op: Op, operands: list[Item]) -> Item:
+        """A part that any number in a span may choose, or replace."""
+        *parts, number = operands
+        assert isinstance(number, Span)
+        found: list[Item] | None = None
+        for at in range(max(number.low, 0), min(number.high + 1, _num_parts(op))):
+            one = (
+                self.encoded(row_of(op.attrs["value"], at), op.result.type) if not parts else _by_number(op, parts, at)
+            )
+            found = _join(found, [one])
+        return None if found is None else found[0]  # no number of a part: refused when it runs
+
+    def encoded(self, constant: ConstRef, kind: Any) -> Held:
+        """A public vector, rounded."""
+        value = as_vectors(np.real(constant.evaluate(self.module.sources)))
+        exact, rounding = exactly(value, value), self.rounding_of(constant, kind.scale)
+        variance = np.full((len(value), 1), self.slot_variance(noise.encoding(), kind))
+        return Held(exact.low, exact.high, variance, exact.bias, (rounding,) * len(value))
+
     def transformed(self, op: Op, x: Held) -> Held | None:
         """A linear map: each weight takes the end of the interval that suits its sign."""
         linear_map, before, kind = op.attrs["map"], _cipher(op.operands[0]), _cipher(op.result)
@@ -460,7 +478,7 @@ class _Run:
 
 def move(op: Op, x: Sequence[Held]) -> Held:
     """Whole vectors taken, joined, or neighbours added up."""
-    full = [[np.broadcast_to(v, part.low.shape) for v in _arrays(part)] for part in x]
+    full = [_arrays(_spread(part)) for part in x]
     if op.name == "rlwe.take":
         numbers = op.attrs["vectors"]
         low, high, variance, bias = (take_vectors(v, numbers) for v in full[0])
@@ -475,6 +493,38 @@ def move(op: Op, x: Sequence[Held]) -> Held:
     together = np.where(apart, sum_vectors(variance, groups), sum_vectors(np.sqrt(variance), groups) ** 2)
     ends = sum_vectors(low, groups), sum_vectors(high, groups)
     return Held(*ends, together, sum_vectors(bias, groups), tuple(unite(row) for row in rows))
+
+
+def _num_parts(op: Op) -> int:
+    """How many parts there are to choose from."""
+    if op.name == "rlwe.encode_at":
+        rows: int = op.attrs["rows"]
+        return rows
+    part = op.result if op.name == "rlwe.take_at" else op.operands[1]
+    return _cipher(op.operands[0]).count // _cipher(part).count
+
+
+def _by_number(op: Op, parts: list[Item], number: int) -> Held | None:
+    """A part taken from an array, or put into it."""
+    held = [part for part in parts if isinstance(part, Held)]
+    if len(held) < len(parts):
+        return None
+    size = _cipher(op.result if op.name == "rlwe.take_at" else op.operands[1]).count
+    first, whole = number * size, [_arrays(_spread(part)) for part in held]
+    end = first + size
+    if op.name == "rlwe.take_at":
+        low, high, variance, bias = (v[first:end] for v in whole[0])
+        return Held(low, high, variance, bias, held[0].lineage[first:end])
+    low, high, variance, bias = (
+        np.concatenate([v[:first], part, v[end:]]) for v, part in zip(whole[0], whole[1], strict=True)
+    )
+    return Held(low, high, variance, bias, (*held[0].lineage[:first], *held[1].lineage, *held[0].lineage[end:]))
+
+
+def _spread(a: Held) -> Held:
+    """With all of its arrays as large as the largest."""
+    low, high, variance, bias = (np.broadcast_to(v, a.low.shape) for v in _arrays(a))
+    return Held(low, high, variance, bias, a.lineage)
 
 
 def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block: bool) -> list[list[Lineage]]:

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from latticework.ir import Block, Builder, Module, Op, Pass, Region, Value
 from latticework.ir.builder import region_block
 from latticework.levels.depth import LoopPlan, levels_of
+from latticework.levels.known_index import copy_known
 
 Loops = Mapping[Op, LoopPlan]
+WRITTEN = ("loop.if", "loop.index_constant", "loop.index_less", "vec.concat", "vec.constant", "vec.take")
 
 
 def has_loops(module: Module) -> bool:
@@ -46,7 +48,7 @@ def _emitted(block: Block, builder: Builder, mapping: dict[Value, Value], loops:
         if op.name == "loop.for":
             _loop(op, builder, mapping, loops)
         else:
-            builder.copy(op, mapping)
+            copy_known(op, builder, mapping)
     return [mapping[v] for v in block.terminator.operands]
 
 
@@ -84,4 +86,4 @@ def _guarded(
     return list(builder.create("loop.if", [condition, *carried], {}, [Region(run), Region(skip)]).results)
 
 
-PASS = Pass("unroll", run, reads=("vec", "loop"), writes=("loop.if", "loop.index_constant", "loop.index_less"))
+PASS = Pass("unroll", run, reads=("vec", "loop"), writes=WRITTEN)

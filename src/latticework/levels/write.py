@@ -17,7 +17,7 @@ from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
 from latticework.levels.bootstraps import write_bootstrap
 from latticework.levels.check import check_levels
-from latticework.levels.depth import carried_operands, public_value
+from latticework.levels.depth import carried_operands, public_row, public_value
 from latticework.levels.numbers import Numbers, NumbersBfv, NumbersCkks
 from latticework.levels.plan import (
     CipherState,
@@ -169,11 +169,25 @@ class _Writer:
                 return self.drop(value, self.top + level)
             case Encode(level, scale, addend):
                 at = self.top + level
-                return self.numbers.encode(self.builder, _array(of), at, scale.on(self.scales[at]), addend=addend)
+                return self.encoded(of, at, scale.on(self.scales[at]), addend=addend)
             case Encrypt(level):
-                return self.numbers.encrypt(self.builder, _array(of), self.top + level)
+                at = self.top + level
+                if public_row(of) is None:
+                    return self.numbers.encrypt(self.builder, _array(of), at)
+                return self.builder.build("rlwe.trivial", [self.encoded(of, at, self.scales[at], addend=True)])
             case Negate():
                 return self.builder.build("rlwe.neg", [value])
+
+    def encoded(self, of: Value, level: int, scale: float, *, addend: bool) -> Value:
+        """A public vector as a plaintext; of a table, the row that an index names."""
+        array, row = _array(of), public_row(of)
+        if row is None:
+            return self.numbers.encode(self.builder, array, level, scale, addend=addend)
+        index = self.written[row.operands[0]]
+        assert index is not None, "indices are written"
+        return self.builder.build(
+            "rlwe.encode_at", [index], value=array, rows=row.attrs["rows"], level=Level(0, level), scale=scale
+        )
 
     def settle(self, value: Value, step: Settle) -> Value:
         """Relinearise and rescale what is pending."""

@@ -9,6 +9,7 @@ from latticework.ops.constant import CONSTANT
 from latticework.ops.conv2d import CONV2D
 from latticework.ops.convert_layout import CONVERT_LAYOUT
 from latticework.ops.cumsum import CUMSUM
+from latticework.ops.indexed import INDEXED_OPS
 from latticework.ops.matmul import MATMUL
 from latticework.ops.mul import MUL
 from latticework.ops.neg import NEG
@@ -52,4 +53,6 @@ ALL_OPS: tuple[TensorOp, ...] = (
     CONVERT_LAYOUT,
 )
 
-__all__ = ["ALL_OPS", "COMPOSED", "Case", "TensorOp", "Tracer"]
+BY_NAME: dict[str, TensorOp] = {op.spec.name: op for op in (*ALL_OPS, *INDEXED_OPS)}
+
+__all__ = ["ALL_OPS", "BY_NAME", "COMPOSED", "INDEXED_OPS", "Case", "TensorOp", "Tracer"]

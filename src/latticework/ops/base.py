@@ -14,7 +14,7 @@ import numpy.typing as npt
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, LayoutError, ShapeError
 from latticework.ir.core import Op, OpSpec, Value, attribute, define
-from latticework.ir.types import Type
+from latticework.ir.types import INDEX, Type
 from latticework.ops.row_rules import RowRule, Rows, RowUse
 from latticework.packing.pack import MAX_PLACES
 
@@ -100,6 +100,8 @@ def tensor_op(
     numpy: Mapping[Callable[..., Any], Trace] | None = None,
     lower: Callable[..., Value] | None = None,
     rows: RowRule | None = None,
+    indexed: bool = False,
+    table: Callable[..., Any] | None = None,
 ) -> TensorOp:
     """Define tensor.`name`.
 
@@ -108,6 +110,8 @@ def tensor_op(
     attributes  their names and classes
     secret      the result is secret even if no operand is
     rows        which axis of the result holds rows (`ops/row_rules.py`)
+    indexed     the last operand is a run-time integer, which `meaning` takes as the last array, and `lower` as a value
+    table       the meaning of what also reads sources[attrs["source"]]: (that array, operand arrays...) -> result
     The result is secret if any operand is. An attribute `layout` is not passed on: it is the layout of the result.
     """
     kinds = dict(attributes or {})
@@ -116,7 +120,9 @@ def tensor_op(
         return {key: attribute(f"tensor.{name}", attrs, key, kind) for key, kind in kinds.items()}
 
     def infer(operands: Sequence[Value], attrs: Mapping[str, Any], regions: Sequence[Any]) -> list[Type]:
-        types = [_tensor_type(name, operand) for operand in operands]
+        types = [_tensor_type(name, operand) for operand in (operands[:-1] if indexed else operands)]
+        if indexed and (not operands or operands[-1].type is not INDEX):
+            raise DtypeError(f"{name}: the last operand is no run-time integer")
         result = shape(*(t.shape for t in types), **own(attrs))
         if 0 in result:
             raise ShapeError(f"{name}: the result has shape {result}, which is empty; keep every axis at least 1 long")
@@ -128,6 +134,8 @@ def tensor_op(
     def reference(
         inputs: Sequence[FloatArray], attrs: Mapping[str, Any], sources: Mapping[str, FloatArray]
     ) -> FloatArray:
+        if table is not None:
+            return np.asarray(table(sources[attrs["source"]], *inputs), dtype=np.float64)
         if meaning is None:
             return sources[attrs["source"]]
         return np.asarray(meaning(*inputs, **own(attrs)), dtype=np.float64)

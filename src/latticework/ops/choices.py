@@ -19,6 +19,7 @@ from latticework.layout.iteration_space import boxes
 from latticework.layout.layout import Layout, Shape
 from latticework.layout.loops import Loops
 from latticework.layout.sums import summed_layouts
+from latticework.layout.whole_rows import part_of, stacked
 from latticework.ops.base import shape_of
 from latticework.ops.prod import move_multiplied_first
 from latticework.packing.pack import GAP, REPEAT, PackDim
@@ -247,6 +248,44 @@ def _distinct(layouts: Iterable[Layout | None], shape: Shape) -> list[Layout]:
     return [layout for layout in dict.fromkeys(layouts) if layout is not None and holds(layout, shape)]
 
 
+def in_rows(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """The leading axis along vectors, and every part in one of its forms."""
+    shape = shape_of(op.result)
+    assert layouts[0] is not None
+    lying = [layouts[0]] if part_of(layouts[0]) is not None else []
+    for result in _distinct([*lying, *(stacked(part, shape[0]) for part in _forms(shape[1:], room))], shape):
+        yield Placement((result,), result)
+
+
+def blank(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """Zeros with the leading axis along vectors."""
+    shape = shape_of(op.result)
+    for result in _distinct((stacked(part, shape[0]) for part in _forms(shape[1:], room)), shape):
+        yield Placement((), result)
+
+
+def part_taken(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """A part lies as all of them do."""
+    assert layouts[0] is not None
+    part = part_of(layouts[0])
+    if part is not None:
+        yield Placement((None, None), part)
+
+
+def part_put(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """A part is brought to where the array has it."""
+    assert layouts[0] is not None
+    part = part_of(layouts[0])
+    if part is not None:
+        yield Placement((None, part, None), layouts[0])
+
+
+def public_part(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+    """Anywhere: a part of a public table is packed as it is wanted."""
+    for result in _distinct(_forms(shape_of(op.result), room), shape_of(op.result)):
+        yield Placement((None,), result)
+
+
 _BY_NAME: dict[str, Callable[[Op, Layouts, Room], Iterable[Placement]]] = {
     "tensor.add": elementwise,
     "tensor.sub": elementwise,
@@ -258,5 +297,10 @@ _BY_NAME: dict[str, Callable[[Op, Layouts, Room], Iterable[Placement]]] = {
     "tensor.prod": products,
     "tensor.transpose": rename,
     "tensor.reshape": relabel,
+    "tensor.rows": in_rows,
+    "tensor.part": part_taken,
+    "tensor.with_part": part_put,
+    "tensor.row": public_part,
+    "tensor.blank": blank,
     "tensor.trivial": lambda op, layouts, room: [Placement((None,), room.row_major(shape_of(op.result)))],
 }

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from latticework.dialects.tensor import TensorType
 from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Loc, Module, Op, Origin, Type, Value, rebuild
-from latticework.ops import ALL_OPS
+from latticework.ops import BY_NAME
 from latticework.ops.lowering import Operand, Target
 from latticework.packing.pack import PackMap
-
-_BY_NAME = {op.spec.name: op for op in ALL_OPS}
 
 
 @dataclass(frozen=True)
@@ -58,13 +56,15 @@ def lower_to_vectors(module: Module, spread: bool = True) -> tuple[Module, list[
             public[op.result] = op.attrs["source"]
             return True
         operands = [
-            Operand(v.type.shape, mapping.get(v), v.type.layout, public.get(v))  # type: ignore[attr-defined]
+            Operand(v.type.shape, mapping.get(v), v.type.layout, public.get(v))
+            if isinstance(v.type, TensorType)
+            else mapping[v]
             for v in op.operands
         ]
         kind = op.result.type
         assert isinstance(kind, TensorType)
         packs = {mapping[v]: pack for v, pack in sent.items()}
-        descriptor = _BY_NAME[op.name]
+        descriptor = BY_NAME[op.name]
         assert descriptor.lower is not None, f"{op.name} is gone before lowering"
         new = descriptor.lower(
             Target(kind.shape, kind.layout, builder, module.sources, op.attrs.get("box"), spread, packs),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from latticework.dialects.vec import VecType
 from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
@@ -33,7 +34,15 @@ def _same(a: FloatArray) -> FloatArray:
 
 def lower(target: Target, a: Operand) -> Value:
     """The packed array, encrypted trivially where a ciphertext is needed."""
-    return target.build("vec.trivial", pack_public(target, a))
+    return in_secret_form(target, pack_public(target, a))
+
+
+def in_secret_form(target: Target, public: Value) -> Value:
+    """A public value as vectors of a secret tensor: of one that stands for all its vectors, as many."""
+    kind, count = public.type, target.layout.count
+    assert isinstance(kind, VecType)
+    value = target.build("vec.trivial", public)
+    return value if kind.count == count else target.build("vec.take", value, vectors=(0,) * count)
 
 
 TRIVIAL = tensor_op(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.loop_nests.baby_giant import Split
-from latticework.packing.loop_nests.const_ref import ConstRef, splat
+from latticework.packing.loop_nests.const_ref import ConstRef, row_of, splat
 from latticework.packing.loop_nests.diagonal_values import Sources
 from latticework.packing.loop_nests.diagonals import MOST_LISTED, at_most
 from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, MapPart, num_diagonals
@@ -36,6 +36,7 @@ __all__ = [
     "Split",
     "at_most",
     "num_diagonals",
+    "row_of",
     "slot_vectors",
     "splat",
     "whole_rotations",

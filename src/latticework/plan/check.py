@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import FormatError, UserError
-from latticework.instructions.constant_uses import CONSTANT_USES
+from latticework.instructions.constant_uses import CONSTANT_USES, NAMES_ALL
 from latticework.instructions.control import CALL
 from latticework.instructions.kinds import CipherKind, IndexKind, Kind
 from latticework.instructions.use import Use, Uses
@@ -273,14 +273,14 @@ def _check_shares(plan: Plan) -> None:
 
 
 def _check_use(plan: Plan, op: str, use: Use) -> None:
-    """A constant is there, and is what the instruction that names it takes."""
-    number = use.immediate[0]
-    if not 0 <= number < len(plan.constants):
-        raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
-    try:
-        CONSTANT_USES[op](use, plan.constants[number])
-    except UserError as error:
-        raise FormatError(f"plan: constant {number} {error.message}; the file was altered") from None
+    """Constants are there, and are what the instruction that names them takes."""
+    for number in use.immediate if op in NAMES_ALL else use.immediate[:1]:
+        if not 0 <= number < len(plan.constants):
+            raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
+        try:
+            CONSTANT_USES[op](use, plan.constants[number])
+        except UserError as error:
+            raise FormatError(f"plan: constant {number} {error.message}; the file was altered") from None
 
 
 def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain) -> None:

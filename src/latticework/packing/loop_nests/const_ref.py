@@ -89,6 +89,15 @@ class ConstRef:
         return replace(self, factor=self.factor * factor, plus=plus)
 
 
+def row_of(table: ConstRef, number: int) -> ConstRef:
+    """Row `number` along the first axis of a source, of a packed tensor that is its row 0."""
+    gather = table.gather
+    assert isinstance(gather, LoopNest) and gather.source_access is not None and table.plus is None
+    first, *rest = gather.source_access.offset
+    moved = replace(gather.source_access, offset=(first + number, *rest))
+    return replace(table, gather=replace(gather, source_access=moved))
+
+
 def splat(value: complex, slots: int) -> ConstRef:
     """One number in every slot."""
     pack = PackMap((), slots, (PackDim(REPEAT, slots),))

@@ -1,0 +1,226 @@
+"""x[i] and rate[i] for a number known at run time, and lw.scan: NumPy, the simulator and encrypted runs agree."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.analysis.simulate import simulate
+from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.frontend import trace
+from latticework.ir.interpret import interpret
+from latticework.ir.verify import verify
+
+SMALL = {"ring_degree": 8192, "insecure": True, "precision_bits": 8}
+RNG = np.random.default_rng(5)
+TABLE = RNG.uniform(-1, 1, (3, 4))
+
+
+def uniform(*shape):
+    return RNG.uniform(-1, 1, shape)
+
+
+def flat(returned):
+    return returned if isinstance(returned, tuple) else (returned,)
+
+
+def agree(program, inputs, weights=(), loops=None):
+    """NumPy, the traced program, and the simulated plan; returns the compiled program."""
+    expected = flat(program(*inputs, *weights))
+    module = trace(program, weights)
+    verify(module)
+    for got, want in zip(interpret(module, inputs), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+    model = lw.compile(program, weights=weights, **SMALL)
+    for got, want in zip(simulate(model.plan, inputs), expected, strict=True):
+        assert got.shape == np.shape(want)
+        np.testing.assert_allclose(got, want, atol=1e-3)
+    if loops is not None:
+        assert sum(instruction.op == "for" for _, _, instruction in model.plan.walk()) == loops
+    return model
+
+
+@lw.program
+def kept(x: lw.Secret[4], xs: lw.Secret[3, 4], n: lw.Index, table):
+    return lw.for_loop(n, lambda i, w: w + xs[2 - i] - table[i] + lw.public(table[:, 0])[i], x)
+
+
+def test_parts_in_a_loop_that_stays_a_loop():
+    inputs = uniform(4), uniform(3, 4)
+    model = agree(kept, (*inputs, 2), (TABLE,), loops=1)
+    assert {"take_at", "encode_at"} <= {instruction.op for _, _, instruction in model.plan.walk()}
+    client = model.client()
+    server = model.server(client.keygen().public())
+    for n in (0, 3):
+        result = client.decrypt(server(client.encrypt(*inputs, n)))
+        assert result.is_proved
+        assert np.all(np.abs(result.reveal() - kept(*inputs, n, TABLE)) <= result.error_bound)
+    with pytest.raises(RangeError, match="n is 4; the program was compiled for 0 to 3"):
+        client.encrypt(*inputs, 4)
+
+
+@lw.program
+def spending(x: lw.Secret[4], xs: lw.Secret[3, 4], n: lw.Index, table):
+    return lw.for_loop(n, lambda i, w: w * table[i] + 0.5 * xs[i] * table[i, 0], x, at_most=3)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_parts_in_copies_of_a_body(n):
+    model = agree(spending, (uniform(4), uniform(3, 4), n), (TABLE,), loops=0)
+    assert "encode_at" not in {instruction.op for _, _, instruction in model.plan.walk()}
+
+
+@lw.program
+def batches(x: lw.Secret[2, 8, 4], w: lw.Secret[4], rate):
+    return lw.for_loop(2, lambda i, w: w - rate[i] * (x[i].T @ (x[i] @ w)) / 8, w)
+
+
+def test_mini_batches_with_a_schedule():
+    agree(batches, (uniform(2, 8, 4), uniform(4)), (np.array([0.5, 0.25]),))
+
+
+@lw.program
+def nested(x: lw.Secret[3, 2, 4]):
+    def outer(i, total):
+        return lw.for_loop(2, lambda j, t: t + x[i][1 - j] + x[i, j], total)
+
+    return lw.for_loop(3, outer, np.zeros(4))
+
+
+def test_parts_of_parts_in_nested_loops():
+    agree(nested, (uniform(3, 2, 4),), loops=2)
+
+
+@lw.program
+def large(x: lw.Secret[2, 64, 128]):
+    return lw.for_loop(2, lambda i, total: total + x[1 - i], np.zeros((64, 128)))
+
+
+def test_parts_of_several_vectors_each():
+    agree(large, (uniform(2, 64, 128),), loops=1)
+
+
+def test_zeros_of_several_vectors_are_carried():
+    @lw.program
+    def doubled(x: lw.Secret[64, 128]):
+        return lw.for_loop(2, lambda i, total: total + x, np.zeros((64, 128))), np.ones((64, 128))
+
+    agree(doubled, (uniform(64, 128),), loops=1)
+
+
+# -- scan ----------------------------------------------------------------------------------------
+
+
+@lw.program
+def curves(x: lw.Secret[4], xs: lw.Secret[3, 4], ys: lw.Secret[3], table):
+    def body(carry, part):
+        carry = {"w": carry["w"] + part["x"] - part["t"], "n": carry["n"] + part["y"]}
+        return carry, (np.sum(carry["w"]), [carry["w"], 1.0])
+
+    carry, (sums, (values, ones)) = lw.scan(body, {"w": x, "n": 0.0}, {"x": xs, "y": ys, "t": table})
+    return carry["w"], carry["n"], sums, values, ones
+
+
+def test_scan_stacks_what_every_iteration_gives():
+    inputs = uniform(4), uniform(3, 4), uniform(3)
+    agree(curves, inputs, (TABLE,))
+    *_, sums, values, ones = curves(*inputs, TABLE)
+    np.testing.assert_allclose(values, inputs[0] + np.cumsum(inputs[1] - TABLE, axis=0))
+    np.testing.assert_allclose(sums, values.sum(axis=1))
+    np.testing.assert_array_equal(ones, [1.0, 1.0, 1.0])
+
+
+@lw.program
+def trained(w: lw.Secret[4], xs: lw.Secret[3, 4]):
+    return lw.scan(lambda w, x: (w * x, np.mean(w * w)), w, xs)
+
+
+def test_scan_of_a_body_that_spends_levels():
+    agree(trained, (uniform(4), uniform(3, 4)), loops=0)
+
+
+@lw.program
+def counted(x: lw.Secret[4]):
+    last, nothing = lw.scan(lambda carry, none: (carry + 1.0 if none is None else carry, None), x, length=3)
+    assert nothing is None
+    return last
+
+
+def test_scan_without_arrays_or_results():
+    agree(counted, (uniform(4),), loops=1)
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+def loop(body, n=3, **options):
+    def program(x: lw.Secret[3, 4], w: lw.Secret[4], n_: lw.Index):
+        return lw.for_loop(n_ if n is None else n, partial(body, x), w, **options)
+
+    return lw.program(program)
+
+
+REFUSED = {
+    "beyond the axis": (loop(lambda x, i, w: w + x[i], 4), RangeError, "loop variable i reaches 3.*3 long.*0 to 2"),
+    "beyond by arithmetic": (loop(lambda x, i, w: w + x[i + 1]), RangeError, "reaches 3.*3 long"),
+    "below": (loop(lambda x, i, w: w + x[1 - i]), RangeError, "starts at -1"),
+    "beyond by at_most": (loop(lambda x, i, w: w + x[i], None, at_most=4), RangeError, "reaches 3"),
+    "along slots": (loop(lambda x, i, w: w + x[0, i]), ShapeError, r"axis 1 of an array of shape \(3, 4\).*moveaxis"),
+    "scalar": (loop(lambda x, i, w: w + np.sum(x)[i]), ShapeError, "scalar, which has no axis"),
+    "public, beyond": (loop(lambda x, i, w: w + lw.public([1.0, 2.0])[i]), RangeError, "reaches 2.*2 long"),
+    "list": (loop(lambda x, i, w: w + [1.0, 2.0][i]), TraceError, r"lw.public\(array\)\[i\]"),
+}
+
+
+@pytest.mark.parametrize("program, kind, message", REFUSED.values(), ids=REFUSED)
+def test_subscripts_that_cannot_be(program, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        trace(program)
+    assert caught.value.at.file == __file__ and "lambda x, i, w" in caught.value.at.text
+
+
+def test_data_that_lead_beyond_the_axis():
+    program = loop(lambda x, i, w: w + x[i + 1], None)
+    with pytest.raises(RangeError, match="an index known at run time is 3, on an axis that is 3 long") as caught:
+        lw.compile(program, **SMALL)
+    assert "x[i + 1]" in caught.value.at.text
+
+
+def scanning(body, init, xs=None, **options):
+    def program(x: lw.Secret[3, 4], n: lw.Index):
+        return lw.scan(body, init(x), xs and xs(x, n), **{k: v(n) for k, v in options.items()})[0]
+
+    return lw.program(program)
+
+
+SCANS = {
+    "lengths": (scanning(lambda c, x: (c, x[0]), np.sum, lambda x, n: [x, np.ones(2)]), ShapeError,
+                r"xs\[0\] is 3 long, xs\[1\] is 2 long"),
+    "length": (scanning(lambda c, x: (c, x), np.sum, lambda x, n: x, length=lambda n: 2), ShapeError, "length is 2"),
+    "no length": (scanning(lambda c, x: (c, x), np.sum), TraceError, "neither xs nor length="),
+    "none at all": (scanning(lambda c, x: (c, x), np.sum, length=lambda n: 0), RangeError, "0 iterations"),
+    "float": (scanning(lambda c, x: (c, x), np.sum, length=lambda n: 2.0), DtypeError, "length is a float"),
+    "run-time": (scanning(lambda c, x: (c, x), np.sum, length=lambda n: n), TraceError, "index n.*lw.for_loop"),
+    "no pair": (scanning(lambda c, x: c, np.sum, lambda x, n: x), TraceError, r"return \(carry, y\)"),
+    "scalars": (scanning(lambda c, x: (c, x), np.sum, lambda x, n: 1.0), ShapeError, "xs is a scalar"),
+    "another shape": (scanning(lambda c, x: ([x], x), lambda x: [x], lambda x, n: x), ShapeError,
+                      r"scan: the carried array carry\[0\] starts with shape \(3, 4\)"),
+    "another structure": (scanning(lambda c, x: (c[0], x), lambda x: [x], lambda x, n: x), TraceError,
+                          "scan: body returns carry as one array.*list of 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program, kind, message", SCANS.values(), ids=SCANS)
+def test_scans_that_cannot_be(program, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        trace(program)
+    assert caught.value.at.file == __file__
+
+
+def test_results_of_scan_keep_their_structure():
+    def body(carry, x):
+        return carry + x, [x] if carry == 0 else x
+
+    with pytest.raises(TraceError, match="scan: body returns y as one array.*list of 1"):
+        lw.scan(body, 0.0, np.ones(2))

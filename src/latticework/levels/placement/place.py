@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from latticework.levels.placement.search import Floats, Found, Search, dearest_p
 FIRST_STATES, STATES, LEAST_STATES = 64, 1024, 16
 WORK = 400_000  # states times live values times operations of one search: a second or two
 ORDERS_UP_TO = 3_000  # live values times operations, above which one visiting order has to do
-MOST_MOVES_BY_OPS = 20_000  # operations looked at while single refreshes are moved
+MOST_MOVES_BY_OPS = 150_000  # operations looked at while single refreshes are moved
 TOLERANCE = 1e-9  # seconds
 
 
@@ -38,6 +38,8 @@ class _Placer:
         if live_values(problem, self.orders[0])[1] > ORDERS_UP_TO:
             del self.orders[1:]
         self.alone = refresh_tables(problem)
+        self._known: dict[frozenset[int], Placement | None] = {}
+        self._moves_left = MOST_MOVES_BY_OPS // max(len(problem.ops), 1)
         everything = evaluate(problem, dict.fromkeys(problem.refreshable, EVERY))
         assert everything is not None, "a problem without a placement passed its check"
         self.best = everything
@@ -96,7 +98,7 @@ class _Placer:
         """Keep what was found if it is better."""
         if found.seconds is not None:
             self._keep(evaluate(self.problem, found.refreshed, found.pairs))
-            self._keep(self._matched(dict.fromkeys(found.refreshed, EVERY)))
+            self._keep(self._matched(frozenset(found.refreshed)))
 
     def _keep(self, made: Placement | None) -> bool:
         """Keep a placement if it is better than the best; whether it is."""
@@ -105,47 +107,57 @@ class _Placer:
         self.best = made
         return True
 
-    def _matched(self, refreshed: Mapping[int, frozenset[int]]) -> Placement | None:
-        """Refreshes with the pairs that save most."""
-        made = evaluate(self.problem, refreshed)
-        if made is None or not self.partners.exist:
-            return made
-        targets = {v: refresh.target for v, refresh in made.refreshes.items()}
-        return evaluate(self.problem, refreshed, self.partners.matched(targets))
+    def _matched(self, refreshed: frozenset[int]) -> Placement | None:
+        """Refreshes that all readers read, with the pairs that save most."""
+        if refreshed not in self._known:
+            self._moves_left -= 1
+            chosen = dict.fromkeys(refreshed, EVERY)
+            made = evaluate(self.problem, chosen)
+            if made is not None and self.partners.exist:
+                targets = {v: refresh.target for v, refresh in made.refreshes.items()}
+                made = evaluate(self.problem, chosen, self.partners.matched(targets))
+            self._known[refreshed] = made
+        return self._known[refreshed]
 
     # -- one refresh at a time -----------------------------------------------------------------
 
     def _move(self, refreshed: Iterable[int]) -> None:
         """Add, leave out or move single refreshes, or refresh one more with another, as long as that is better."""
-        left = MOST_MOVES_BY_OPS // max(len(self.problem.ops), 1)
-        current = self._matched(dict.fromkeys(refreshed, EVERY))
-        while current is not None and left > 0:
-            better = None
-            for made in self._neighbours(current):
-                left -= 1
-                if made is not None and made.seconds < current.seconds - TOLERANCE:
-                    better = made
-                if better is not None or left <= 0:
-                    break
+        current = self._matched(frozenset(refreshed))
+        while current is not None:
             self._keep(current)
-            current = better
+            better = (
+                made
+                for made in self._neighbours(current)
+                if made is not None and made.seconds < current.seconds - TOLERANCE
+            )
+            current = next(better, None)
 
     def _neighbours(self, current: Placement) -> Iterator[Placement | None]:
-        """Placements that differ little from one."""
+        """Placements that differ little from one, nearer ones first, as many as there is time for."""
+        for made in self._all_neighbours(current):
+            if self._moves_left <= 0:
+                return
+            yield made
+
+    def _all_neighbours(self, current: Placement) -> Iterator[Placement | None]:
         problem, refreshed = self.problem, frozenset(current.refreshes)
         able = set(problem.refreshable)
         for value in sorted(refreshed):
-            yield self._matched(dict.fromkeys(refreshed - {value}, EVERY))
+            yield self._matched(refreshed - {value})
             maker = problem.makers[value]
             near = set(() if maker is None else problem.ops[maker].operands)
             for reader in problem.readers[value]:
                 if reader != OUTPUT:
                     near.update(problem.ops[reader].results)
             for other in sorted(near & able - refreshed):
-                yield self._matched(dict.fromkeys(refreshed - {value} | {other}, EVERY))
+                yield self._matched(refreshed - {value} | {other})
         for value in sorted(able - refreshed):
-            yield self._matched(dict.fromkeys([*refreshed, value], EVERY))
+            yield self._matched(refreshed | {value})
         yield from self._joined(current)
+        for value in sorted(refreshed):
+            for other in sorted(able - refreshed):
+                yield self._matched(refreshed - {value} | {other})
 
     def _joined(self, current: Placement) -> Iterator[Placement | None]:
         """One more pair, of which one value is made from the other as it was."""
@@ -161,6 +173,7 @@ class _Placer:
                 refreshed = {b: EVERY} | bypassing
                 refreshed[early] |= ways
                 pairs = [*current.pairs, (early, late)]
+                self._moves_left -= 1
                 if schedule(self.problem, refreshed, pairs) is not None:
                     yield evaluate(self.problem, refreshed, pairs)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from latticework.errors import SecurityError, UserError
-from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
+from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain, bootstrapping_rings
+from latticework.params.bootstrap_planning import SECURITY_BITS
 from latticework.words.figures import write_value
 
 AUTO, NEVER = "auto", "never"
@@ -63,3 +64,15 @@ def chosen_set(
             "out"
         )
     return chosen
+
+
+def obstacle(ring_degree: int | None, security_bits: int) -> str | None:
+    """Why nothing can be bootstrapped in a ring (any, if none is given), and what would help; None if it can."""
+    rings = bootstrapping_rings()
+    if security_bits > SECURITY_BITS:
+        return f"bootstraps have {SECURITY_BITS}-bit security: to have them, use security_bits={SECURITY_BITS}"
+    if ring_degree is None or ring_degree in rings:
+        return None
+    least = rings[0]
+    sets = ", ".join(s.name for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == least and not s.insecure)
+    return f"ring_degree={ring_degree} is too small to bootstrap: the smallest that can is {least} ({sets})"

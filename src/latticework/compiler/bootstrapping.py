@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from math import ceil
+from math import ceil, inf
 from typing import NamedTuple
 
 import numpy as np
 
-from latticework.compiler.bootstrap_options import NEVER
+from latticework.analysis.estimate import estimate
+from latticework.compiler.bootstrap_options import NEVER, obstacle
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.pipeline import OnEvent, to_vectors
 from latticework.compiler.precision import PrecisionSearch, find_held
@@ -26,6 +27,7 @@ from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Program
 from latticework.frontend.samples import Sample, affordable_samples
 from latticework.levels import keep_whole_origins
+from latticework.levels.depth import spent_by
 from latticework.levels.place_bootstrap import place_bootstraps
 from latticework.levels.ranges import Ranges, find_ranges, outgrown_error
 from latticework.params import (
@@ -43,7 +45,8 @@ from latticework.plan.schema import Plan
 from latticework.techniques import Techniques
 
 RANGED_SAMPLES = 16  # on which values are looked at, for their ranges
-LEAST_TRANSFORMS = 3000  # of rows, that a bootstrap takes in any set
+LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL = 9000, 1500  # of rows, that a bootstrap takes in any set, and for each level left
+LEAST_LIMBS = 3  # at the floor of any set
 COMPARED = 2  # chains on which bootstraps are placed, of those that promise to be quickest
 WAYS = 3  # in which a program is cut into parts between bootstraps, that sets are planned for
 SPARE_BITS = 1  # of bootstraps over the precision of outputs, below which a set is not tried
@@ -105,17 +108,8 @@ class BootstrapSearch:
 
     @property
     def obstacle(self) -> str | None:
-        """Why nothing can be bootstrapped with what is asked for, and what would help; None if it can."""
-        rings = bootstrapping_rings()
-        if self.security_bits > SECURITY_BITS:
-            return f"bootstraps have {SECURITY_BITS}-bit security: to have them, use security_bits={SECURITY_BITS}"
-        if self.ring_degree is not None and self.ring_degree not in rings:
-            least = rings[0]
-            sets = ", ".join(s.name for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == least and not s.insecure)
-            return (
-                f"ring_degree={self.ring_degree} is too small to bootstrap: the smallest that can is {least} ({sets})"
-            )
-        return None
+        """Why nothing can be bootstrapped with what is asked for; None if it can."""
+        return obstacle(self.ring_degree, self.security_bits)
 
     def best(self) -> tuple[Vectors, Plan]:
         """Vectors with their bootstraps, and the plan.
@@ -147,11 +141,13 @@ class BootstrapSearch:
         rings = [ring for ring in self.rings() if ring >= 2 * vectors.slots]
         if plan.chain.ring_degree < bootstrapping_rings()[0] or not rings:
             return False
+        taken = estimate(plan, self.costs).warm_seconds
+        rings = [ring for ring in rings if self.least_seconds(ring, vectors.depth, taken, plan.chain) < taken]
+        if not rings:
+            return False
         module, trips = vectors.flat or vectors.module, self.trips(vectors)
         plain = BootstrapPrices(self.costs, plan.chain, vectors.slots, self.techniques)
-        seconds = program_seconds(module, plain, trips)
-        if seconds <= min(self.least_seconds(ring, vectors.depth) for ring in rings):
-            return False
+        seconds = program_seconds(module, plain, trips)  # by the same prices as what it is compared with
         ranked = self.ranked(vectors, [option for option in self.options() if option.ring in rings])
         if not ranked or ranked[0][0] >= seconds:
             return False
@@ -161,10 +157,19 @@ class BootstrapSearch:
             return program_seconds(made.flat or made.module, prices, trips) < seconds
         return False
 
-    def least_seconds(self, ring: int, depth: int) -> float:
-        """Less than what the bootstraps of a program of this depth can take in a ring."""
-        passes = max(ceil(depth / max(most_levels_left(0.0, ring), 1)) - 1, 1)
-        return passes * LEAST_TRANSFORMS * self.costs.unit_seconds("ntt", ring)
+    def least_seconds(self, ring: int, depth: int, seconds: float, plain: ModulusChain) -> float:
+        """Less than what a program takes in a ring, cut into two parts or more: its bootstraps, and the rest of it.
+
+        seconds  on a chain without bootstraps;  plain  that chain. With fewer limbs operations take less in proportion
+        """
+        row = self.costs.unit_seconds("ntt", ring) * self.costs.bootstrap_ratio(ring, real=True)
+        found = []
+        for parts in range(max(2, ceil(depth / max(most_levels_left(0.0, ring), 1))), depth + 1):
+            left = ceil(depth / parts)
+            refreshing = row * ((parts - 1) * LEAST_TRANSFORMS + (depth - left) * TRANSFORMS_A_LEVEL)
+            work = seconds * (left / 2 + LEAST_LIMBS) / (depth / 2 + 1) * ring / plain.ring_degree
+            found.append(refreshing + work)
+        return min(found, default=inf)
 
     def trips(self, vectors: Vectors) -> dict[str, int]:
         """The largest run-time integers of calibration."""
@@ -199,12 +204,13 @@ class BootstrapSearch:
             return [Option(self.chosen, iterations, 0.0) for iterations in (1, 2)]
         wanted = self.precision_bits + SPARE_BITS if wanted_bits is None else wanted_bits
         depth, found = self.usual.depth, []
+        steepest = max((spent_by(op) for op in (self.usual.flat or self.usual.module).walk()), default=1)
         for ring in self.rings():
             sets = [s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring and not s.insecure]
             fewest = max(2, ceil(depth / max(most_levels_left(wanted, ring), 1)))
             for parts in range(fewest, fewest + WAYS):
                 with suppress(LevelError):
-                    sets.append(plan_bootstrap_set(max(1, ceil(depth / parts)), wanted, ring))
+                    sets.append(plan_bootstrap_set(max(1, steepest, ceil(depth / parts)), wanted, ring))
             for chosen in sets:
                 bits = [(n, set_precision_bits(chosen, n) or 0.0) for n in (1, 2)]
                 found += [Option(chosen, n, b) for n, b in bits if b >= wanted][:1]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.compiler.bootstrap_options import check_bootstrap, check_no_bootstrap, chosen_set
+from latticework.compiler.bootstrap_options import AUTO, check_bootstrap, check_no_bootstrap, chosen_set, obstacle
 from latticework.compiler.bootstrapping import BootstrapSearch, quickest
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
@@ -143,7 +143,8 @@ def compile(
     batch = batch_of(module)
     samples = assume_samples(module) if data is None else samples_of(program, module, data, batch)
     largest = Need(0, 1, ceil(precision_bits), 2), ring_degree or 1 << MAX_RING_LOG2, security_bits
-    limit = None if insecure and ring_degree is not None else levels_held(*largest)
+    is_refreshed = chosen is not None or (bootstrap == AUTO and obstacle(ring_degree, security_bits) is None)
+    limit = None if is_refreshed or (insecure and ring_degree is not None) else levels_held(*largest)
     with user_line(program.loc):
         traced = to_polynomials(
             module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),

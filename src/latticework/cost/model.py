@@ -96,15 +96,17 @@ class CostModel:
         rows = [row for row in self.table.bootstraps if _is_of(row, chain) and row.slots in (None, slots)]
         rows = [row for row in rows if row.real in (None, real)]
         points = sorted({row.target: row.seconds for row in rows}.items())
-        seconds = _on_lines(points, target) if points else expected() * self._bootstrap_ratio(chain, real)
+        seconds = (
+            _on_lines(points, target) if points else expected() * self.bootstrap_ratio(chain.ring_degree, real=real)
+        )
         return count * iterations * seconds
 
-    def _bootstrap_ratio(self, chain: ModulusChain, real: bool) -> float:
+    def bootstrap_ratio(self, ring_degree: int, *, real: bool) -> float:
         """Time of bootstraps over what their operations add up to, in the nearest ring where that is known."""
         known = [row for row in self.table.bootstraps if row.expected is not None and row.real in (None, real)]
         if not known:
             return 1.0
-        nearest = min((abs(log2(row.ring_degree / chain.ring_degree)), row.ring_degree) for row in known)[1]
+        nearest = min((abs(log2(row.ring_degree / ring_degree)), row.ring_degree) for row in known)[1]
         return mean(row.seconds / (row.expected or 1.0) for row in known if row.ring_degree == nearest)
 
     def fresh_seconds(self, fresh_bytes: int) -> float:

@@ -190,6 +190,8 @@ class ClientSpec:
         held = f"t={chain.plain_modulus}"
         if not chain.plain_modulus:
             held = f"spends {self.levels_spent} of {count_noun(chain.main.top, 'level')}"
+        if chain.bootstrap is not None:
+            held = f"bootstraps leave {count_noun(chain.main.top - chain.floor, 'level')}"
         security = "INSECURE" if chain.insecure else f"{chain.security_bits}-bit security"
         named = of_program(chain.scheme, chain.ring_degree, self.name)
         return *named, held, count_noun(len(self.manifest.uses), "key"), security

@@ -177,7 +177,8 @@ def _key_order(use: KeyUse) -> tuple[int, int, int, int]:
 def _level_use(client: ClientSpec) -> LevelUse:
     top = client.chain.main.top
     first = max((i.level for i in client.secret_inputs), default=top)
-    return LevelUse(first, first - client.levels_spent, top)
+    refreshed = top - client.chain.floor if client.chain.bootstrap is not None else None
+    return LevelUse(first, first - client.levels_spent, top, refreshed)
 
 
 def _levels(chain: ModulusChain) -> list[LevelRow]:

@@ -29,12 +29,14 @@ class Security:
 class LevelUse:
     """Which levels a program takes: its inputs are encrypted at level `first`, its outputs leave at level `last`.
 
-    chain  levels of the modulus chain, which is at least what the program spends
+    chain      levels of the modulus chain, which is at least what a program without bootstraps spends
+    refreshed  of them, that bootstraps leave; None on a chain without
     """
 
     first: int
     last: int
     chain: int
+    refreshed: int | None = None
 
     @property
     def spent(self) -> int:

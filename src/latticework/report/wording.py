@@ -96,7 +96,7 @@ def levels_of_line(levels: tuple[int, int] | None) -> str:
 
 def spent_text(use: LevelUse) -> str:
     """How many levels a program takes."""
-    return f"{use.spent} spent"
+    return f"{use.spent} spent" if use.refreshed is None else f"{use.refreshed} left by bootstraps"
 
 
 def level_use_text(use: LevelUse) -> str:

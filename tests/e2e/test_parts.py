@@ -13,6 +13,7 @@ import latticework as lw
 from latticework import _core
 from latticework.cli import app
 from latticework.errors import (
+    DtypeError,
     FormatError,
     ParameterMismatchError,
     RangeError,
@@ -245,3 +246,45 @@ def test_files_say_what_they_hold(database, tmp_path):
     assert "inputs of lookup: database (2 ciphertexts)\n" in explain_file(tmp_path / "array.lwct")
     _core.save_ciphertexts(str(tmp_path / "bare.lwct"), list(several), ["a", "b"], {})
     assert "holds       a, b\n" in explain_file(tmp_path / "bare.lwct")
+
+
+# -- integers that the server chooses --------------------------------------------------------------
+
+
+def test_the_server_may_choose_how_often_a_loop_runs(client, server):
+    left_out = client.encrypt_part(database=DATABASE, query=QUERY)
+    for trips in (0, 2):
+        result = client.decrypt(server(left_out, trips=trips))
+        assert np.all(np.abs(result.reveal() - lookup(DATABASE, QUERY, trips)) <= result.error_bound)
+    of_client = replace(left_out, integers={"trips": 1})
+    assert server(left_out, trips=np.int64(1)).to_bytes() == server(of_client).to_bytes()
+
+
+CHOSEN = {
+    "float": (2.0, DtypeError, "input trips is a float; give a whole number"),
+    "truth value": (True, DtypeError, "input trips is a bool"),
+    "negative": (-1, RangeError, "trips is -1; the program was compiled for 0 to 2: give a number in this range"),
+    "above the limit": (3, RangeError, "trips is 3; the program was compiled for 0 to 2: compile with calibrate="),
+}
+
+
+@pytest.mark.parametrize("value, kind, message", CHOSEN.values(), ids=CHOSEN)
+def test_integers_that_the_server_may_not_choose(client, server, database, value, kind, message):
+    events = []
+    with pytest.raises(kind, match=message):
+        server(database, client.encrypt_part(query=QUERY), on_event=events.append, trips=value)
+    assert not events
+
+
+def test_what_is_encrypted_is_no_number_of_iterations(client, server, database):
+    query = client.encrypt_part(query=QUERY)
+    with pytest.raises(DtypeError, match="input trips is an Encrypted; how often a loop runs is public"):
+        server(database, query, trips=query)
+    with pytest.raises(TraceError, match="query is encrypted by the client; the server may choose .* which are trips"):
+        server(database, query=2)
+    with pytest.raises(TraceError, match="turns is no input of it"):
+        server(database, query, turns=2)
+    with pytest.raises(TraceError, match="input trips is given twice, by part 2 .* and by the server"):
+        server(database, client.encrypt_part(query=QUERY, trips=1), trips=1)
+    with pytest.raises(ShapeError, match="the run-time integer trips is missing"):
+        server(database, query)

@@ -8,14 +8,12 @@ from math import log2
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
 from latticework.errors import (
     DtypeError,
     ParameterMismatchError,
-    RangeError,
     SecretKeyError,
     SecurityError,
     ShapeError,
@@ -30,6 +28,7 @@ from latticework.runtime.callers import at_caller
 from latticework.runtime.coding import Coding, PlanDecryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
+from latticework.runtime.integers import check_integer
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
 from latticework.runtime.owner import OwnerValue, of_several
@@ -320,18 +319,7 @@ def _check(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, codi
     """An input, checked against what the program was compiled for."""
     where = f"program {program.name}, input {spec.name}"
     if isinstance(spec, IndexInput):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise DtypeError(
-                f"{where} is a {type(value).__name__}; give a whole number, such as a number of iterations"
-            )
-        if not 0 <= value <= spec.limit:
-            remedy = "give a number in this range"
-            if value > 0:
-                remedy = (
-                    f"compile with calibrate={{..., {spec.name!r}: {value}}} (and at_most={value} of its loop) for more"
-                )
-            raise RangeError(f"{where} is {value}; the program was compiled for 0 to {spec.limit}: {remedy}")
-        return int(value)
+        return check_integer(where, spec, value)
     lost = find_loss(value)
     if lost:
         raise DtypeError(f"{where} is {lost}")

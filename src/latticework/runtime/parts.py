@@ -16,10 +16,17 @@ HOW_TO_ENCRYPT = (
 )
 
 
-def join(spec: ClientSpec, interface: bytes, parts: Sequence[Encrypted], results: Mapping[str, Encrypted]) -> Encrypted:
+def join(
+    spec: ClientSpec,
+    interface: bytes,
+    parts: Sequence[Encrypted],
+    results: Mapping[str, Encrypted],
+    chosen: Mapping[str, int] = {},
+) -> Encrypted:
     """Inputs of one compilation of a program together with results of other circuits, each input once.
 
     parts    of this compilation's inputs;  results  outputs of other circuits, by argument
+    chosen   run-time integers that the server gives, by name
     raises   TraceError for an input that is given twice; FormatError for one that the program does not have;
              ShapeError for different numbers of rows or runs; as `link_result` for results that are not those of an
              input
@@ -49,6 +56,9 @@ def join(spec: ClientSpec, interface: bytes, parts: Sequence[Encrypted], results
             note(name, giver, is_integer=True)
         tensors.update(part.tensors)
         integers.update(part.integers)
+    for name, value in chosen.items():
+        note(name, "the server", is_integer=True)
+        integers[name] = value
     for argument, outputs in results.items():
         for name, array in link_result(spec, argument, outputs).items():
             note(name, f"a result of circuit {outputs.program}", is_integer=False)

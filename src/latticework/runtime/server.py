@@ -20,6 +20,7 @@ from latticework.runtime.batches import check_runs
 from latticework.runtime.callers import at_caller
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
+from latticework.runtime.integers import check_integers
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.memory_use import MemoryUse
 from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
@@ -99,16 +100,17 @@ class Server:
         return cls(program, PublicKeys(evaluation, None), memory=memory, device=device, threads=threads)
 
     @at_caller
-    def __call__(self, *inputs: Encrypted, on_event: OnEvent | None = None) -> Encrypted:
+    def __call__(self, *inputs: Encrypted, on_event: OnEvent | None = None, **integers: int) -> Encrypted:
         """Run the program.
 
         inputs    what the client encrypted, at once or in parts: every input once. Parts can be used in many runs.
                   Rows and stacks of inputs are computed run by run, and returned as one
+        integers  run-time integers (lw.Index), such as numbers of iterations, that no part has
         on_event  called after every instruction
         raises    before any work for inputs of another program, parameters or key set, missing ones, and ones that
                   are given twice
         """
-        return self.run(*inputs, on_event=on_event)
+        return self.run(*inputs, on_event=on_event, integers=integers)
 
     def run(
         self,
@@ -116,9 +118,11 @@ class Server:
         on_event: OnEvent | None = None,
         watch: Sequence[int] = (),
         on_watch: Callable[[int, _core.Ciphertext | list[_core.Ciphertext]], None] | None = None,
+        integers: Mapping[str, int] = {},
     ) -> Encrypted:
         """As a call, and reports every value of the watched registers, an array of several as a list."""
-        spec, given = self.plan.client, self._join(inputs, {})
+        spec = self.plan.client
+        given = self._join(inputs, {}, check_integers(spec, integers))
         check_complete(given, spec)
         runs = 1 if given.extent is None else given.extent.runs
         if given.extent is not None:
@@ -144,7 +148,9 @@ class Server:
         """
         return self._join([part for part in parts if part is not None], outputs)
 
-    def _join(self, parts: Sequence[Encrypted], outputs: Mapping[str, Encrypted]) -> Encrypted:
+    def _join(
+        self, parts: Sequence[Encrypted], outputs: Mapping[str, Encrypted], integers: Mapping[str, int] = {}
+    ) -> Encrypted:
         spec = self.plan.client
         for part in parts:
             check_role(part, spec, INPUTS)
@@ -152,7 +158,7 @@ class Server:
                 for ciphertext in array:
                     self._check_origin(f"program {spec.name}, input {name}", ciphertext)
             check_interface(part, spec, self._interface)
-        return join(spec, self._interface, parts, outputs)
+        return join(spec, self._interface, parts, outputs, integers)
 
     @property
     def memory_use(self) -> MemoryUse:

@@ -168,7 +168,9 @@ def test_more_levels_than_any_ring_has_are_refused_before_layouts_are_searched()
     def deep(x: lw.Secret[6]):
         return lw.for_loop(30, lambda i, h: lw.sigmoid(30.0 * h - 15.0), x)
 
-    with pytest.raises(PrecisionError, match=r"at least 1[0-9]+ levels .* largest ring allowed has room for at most"):
+    with pytest.raises(
+        PrecisionError, match=r"at least 1[0-9]+ levels .* has room for at most .*bootstrap='auto' refr"
+    ):
         lw.compile(deep, bootstrap="never", calibrate=np.linspace(0, 1, 60).reshape(10, 6), precision_bits=3)
 
 

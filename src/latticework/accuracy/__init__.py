@@ -20,11 +20,19 @@ from latticework.accuracy.effects import Effects, with_polynomials
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, uses_of
-from latticework.accuracy.words import loss, refusal, too_deep
+from latticework.accuracy.words import FunctionsTooDeepError, loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
-__all__ = ["SHARE", "ApproximatedProgram", "Fitted", "approximate_functions", "loss", "scores_of"]
+__all__ = [
+    "SHARE",
+    "ApproximatedProgram",
+    "Fitted",
+    "FunctionsTooDeepError",
+    "approximate_functions",
+    "loss",
+    "scores_of",
+]
 
 SHARE = 0.75
 ATTEMPTS = 6

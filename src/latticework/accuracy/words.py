@@ -68,13 +68,17 @@ def _remedy(reached: dict[int, float]) -> str:
     return (less or "Either ") + rest + "outliers, or scale the argument down"
 
 
+class FunctionsTooDeepError(PrecisionError):
+    """The polynomials that precision takes spend more levels than any ring has."""
+
+
 def too_deep(
     uses: Sequence[FunctionUse], degrees: Sequence[int], levels: int, most: int, bits: float
-) -> PrecisionError:
+) -> FunctionsTooDeepError:
     """The chosen degrees take more levels than any ring has."""
     listed = ", ".join(f"{use.function.name} of degree {degree}" for use, degree in zip(uses, degrees, strict=True))
     deepest = max(range(len(uses)), key=lambda number: degrees[number])
-    return PrecisionError(
+    return FunctionsTooDeepError(
         f"compile: precision_bits={bits:g} takes {listed}: with the products between secrets at least {levels} levels "
         f"one after another, and at this precision the largest ring allowed has room for at most {most}; ask for fewer "
         "bits, give lower degrees with degree=, or apply fewer functions one after another",

@@ -76,3 +76,11 @@ def obstacle(ring_degree: int | None, security_bits: int) -> str | None:
     least = rings[0]
     sets = ", ".join(s.name for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == least and not s.insecure)
     return f"ring_degree={ring_degree} is too small to bootstrap: the smallest that can is {least} ({sets})"
+
+
+def with_remedy(error: UserError, bootstrap: str, ring_degree: int | None, security_bits: int) -> UserError:
+    """The error for a program that spends too many levels, with what there is to say of bootstraps."""
+    hindrance = obstacle(ring_degree, security_bits)
+    if bootstrap == NEVER:
+        hindrance = None if hindrance else f"bootstrap={AUTO!r} refreshes values on the way"
+    return error if hindrance is None else type(error)(f"{error.message}; {hindrance}", at=error.at)

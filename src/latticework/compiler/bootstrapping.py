@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latticework.analysis.estimate import estimate
-from latticework.compiler.bootstrap_options import NEVER, obstacle
+from latticework.compiler.bootstrap_options import NEVER, obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.pipeline import OnEvent, to_vectors
 from latticework.compiler.precision import PrecisionSearch, find_held
@@ -50,7 +50,6 @@ LEAST_LIMBS = 3  # at the floor of any set
 COMPARED = 2  # chains on which bootstraps are placed, of those that promise to be quickest
 WAYS = 3  # in which a program is cut into parts between bootstraps, that sets are planned for
 SPARE_BITS = 1  # of bootstraps over the precision of outputs, below which a set is not tried
-_REMEDY = "bootstrap='auto' refreshes values on the way"
 _ITERATIONS = {1: "one iteration", 2: "two"}
 
 
@@ -339,8 +338,7 @@ def quickest(
             raise
         if bootstrap != NEVER and refreshed.obstacle is None:
             return refreshed.best()
-        remedy = refreshed.obstacle if bootstrap != NEVER else _REMEDY if refreshed.obstacle is None else None
-        raise error if remedy is None else TooDeepError(f"{error.message}; {remedy}", at=error.at) from None
+        raise with_remedy(error, bootstrap, refreshed.ring_degree, refreshed.security_bits) from None
     if bootstrap == NEVER or refreshed.obstacle is not None or not refreshed.may_be_quicker(vectors, plan):
         return vectors, plan
     try:

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from latticework.compiler.bootstrap_options import AUTO, check_bootstrap, check_no_bootstrap, chosen_set, obstacle
+from latticework.accuracy import FunctionsTooDeepError
+from latticework.compiler.bootstrap_options import (
+    AUTO,
+    check_bootstrap,
+    check_no_bootstrap,
+    chosen_set,
+    obstacle,
+    with_remedy,
+)
 from latticework.compiler.bootstrapping import BootstrapSearch, quickest
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
@@ -146,10 +154,13 @@ def compile(
     is_refreshed = chosen is not None or (bootstrap == AUTO and obstacle(ring_degree, security_bits) is None)
     limit = None if is_refreshed or (insecure and ring_degree is not None) else levels_held(*largest)
     with user_line(program.loc):
-        traced = to_polynomials(
-            module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
-            assumed=data is None, on_event=on_event,
-        )  # fmt: skip
+        try:
+            traced = to_polynomials(
+                module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
+                assumed=data is None, on_event=on_event,
+            )  # fmt: skip
+        except FunctionsTooDeepError as error:
+            raise with_remedy(error, bootstrap, ring_degree, security_bits) from None
     if traced.is_lossy:
         warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
 

@@ -63,6 +63,7 @@ class Steps(Once):
         self._prices: dict[tuple[str, Shape], tuple[float, Work]] = {}
         self._encoded: set[tuple[tuple[int, ...], Kind]] = set()
         self._bootstraps = bootstraps_of(plan, plan.chain)
+        self._known_calls: dict[tuple[Any, ...], tuple[list[Step], list[Any]]] = {}  # (block, times, operands) -> steps
         self._line: int | None = None  # location of the call that is followed, the outermost one
 
     def visit(self, site: Site) -> None:
@@ -96,20 +97,32 @@ class Steps(Once):
         self.found = before + max(taken, key=lambda steps: sum(s.seconds for s in steps))
         return [None] * len(site.instruction.results)
 
-    def call(self, site: Site, _operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
-        """Followed every time: what a call spends is the caller's."""
-        outside, start = self._line, len(self.found)
-        self._line = site.instruction.location if outside is None else outside
-        found = follow()
-        self._line = outside
-        number = site.instruction.immediate[0]
+    def call(self, site: Site, operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
+        """What a call spends is the caller's. Followed until all constants in it are encoded: then it is as before."""
+        number, start = site.instruction.immediate[0], len(self.found)
+        key, outside = (number, self.times, tuple(operands)), self._line
+        line = site.instruction.location if outside is None else outside
+        if key in self._known_calls:
+            inside, results = self._known_calls[key]
+            inside = [replace(step, location=line) for step in inside]
+        else:
+            self._line = line
+            results = follow()
+            self._line = outside
+            inside = self._priced(number, self.found[start:])
+            if not any(step.is_encoding and step.counts["encodes"] for step in inside):
+                self._known_calls[key] = inside, results
+        self.found[start:] = inside
         if number in self._bootstraps:
-            self._price_bootstrap(number, start)
-        return found
+            counts = {"bootstraps": self._bootstraps[number].count * self.times}
+            self.found[start - 1] = replace(self.found[start - 1], counts=counts, bootstrap=number)
+        return results
 
-    def _price_bootstrap(self, number: int, start: int) -> None:
-        """Bring the steps of a bootstrap, all since `start`, to its own price: it takes longer than they add up to."""
-        kind, inside = self._bootstraps[number], self.found[start:]
+    def _priced(self, number: int, inside: list[Step]) -> list[Step]:
+        """The steps of a called block, those of a bootstrap at its own price: it takes longer than they add up to."""
+        kind = self._bootstraps.get(number)
+        if kind is None:
+            return inside
         added_up = sum(step.seconds for step in inside if not step.is_encoding)
         factor = 1.0
         if added_up > 0:
@@ -118,9 +131,10 @@ class Steps(Once):
                 self.plan.chain, kind.target, kind.slots, lambda: one, real=kind.real, count=kind.count,
                 iterations=kind.iterations,
             )  # fmt: skip
-        called = replace(self.found[start - 1], counts={"bootstraps": kind.count * self.times})
-        priced = [s if s.is_encoding else replace(s, seconds=factor * s.seconds) for s in inside]
-        self.found[start - 1 :] = [replace(step, bootstrap=number) for step in (called, *priced)]
+        factors = [1.0 if step.is_encoding else factor for step in inside]
+        return [
+            replace(step, seconds=by * step.seconds, bootstrap=number) for step, by in zip(inside, factors, strict=True)
+        ]
 
     def _first(self, site: Site, encodings: Sequence[Part]) -> int:
         """1 if this is where a constant is encoded first."""

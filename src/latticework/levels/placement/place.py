@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from latticework.levels.placement.halves import Halves
 from latticework.levels.placement.order import live_values, visiting_orders
 from latticework.levels.placement.pairs import Partners
 from latticework.levels.placement.problem import EVERY, OUTPUT, Placement, Problem, Refresh, check, evaluate
@@ -54,6 +55,7 @@ class _Placer:
 
     def _attempts(self) -> Iterator[float]:
         """One search after another; each says what it proved that any placement takes at least."""
+        yield self._without()
         if not self.partners.exist:
             for most in (FIRST_STATES, self.states):
                 found = self._search(self.alone, self.orders[0], most)
@@ -72,20 +74,25 @@ class _Placer:
         self._move(self.best.refreshes)
         yield self._halved(self.orders[0], self.states, limit=self.best.seconds).bound
 
+    def _without(self) -> float:
+        """No refresh at all, which is best where one takes more than all higher levels together."""
+        nothing = evaluate(self.problem, {})
+        self._keep(nothing)
+        values = [self.problem.values[v] for v in self.problem.refreshable]
+        cheapest = min((min([*(v.alone or ())[1:], *(v.shared or ())[1:]]) for v in values), default=np.inf)
+        once = sum(min(op.seconds) for op in self.problem.ops) + cheapest
+        return once if nothing is None else min(once, nothing.seconds)
+
     def _affordable(self, order: Sequence[int], states: int) -> int:
         """States for a search that takes no longer than others."""
         return max(min(states, self.states, WORK // (1 + live_values(self.problem, order)[1])), LEAST_STATES)
 
     def _halved(self, order: list[int], most: int = FIRST_STATES, *, limit: float = np.inf) -> Found:
-        """As if each were refreshed at half of what two take; one is left over where their number is odd."""
-        halved = refresh_tables(self.problem, halved=True)
-        left: dict[Hashable, float] = {}
-        for value in self.problem.refreshable:
-            prices, half, whole = self.problem.values[value], halved[value], self.alone[value]
-            if prices.shared is not None and half is not None and whole is not None:
-                left[prices.kind] = min(left.get(prices.kind, np.inf), float(np.min((whole - half)[1:])))
-        states = self._affordable(order, most)
-        return Search(self.problem, order, halved, paired=False, states=states, limit=limit, odd=left).run()
+        """As if any two values of a kind could share a bootstrap."""
+        least, states = refresh_tables(self.problem, halved=True), self._affordable(order, most)
+        return Search(
+            self.problem, order, least, paired=False, states=states, limit=limit, halves=Halves(self.problem)
+        ).run()  # fmt: skip
 
     def _search(
         self, alone: list[Floats | None], order: list[int], most: int = FIRST_STATES, *, paired: bool = False,

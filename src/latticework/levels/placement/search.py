@@ -11,13 +11,13 @@ to bounds the optimum.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.levels.placement.halves import Halves
 from latticework.levels.placement.pairs import Pairs
 from latticework.levels.placement.problem import OUTPUT, Problem
 
@@ -103,13 +103,13 @@ class Search:
     alone   seconds of a refresh of each value by target, that of 0 being 0; None where there may be none
     paired  whether values of a kind may be refreshed two at a time
     states  most of them that are kept
-    odd     what is added at the end for each kind of which an odd number is refreshed
+    halves  what is left of bootstraps that any value of a kind may share; None: nothing is shared so
     limit   seconds of a placement that is known: only what may take less is looked for
     """
 
     def __init__(
         self, problem: Problem, order: Sequence[int], alone: Sequence[Floats | None], *, paired: bool, states: int,
-        limit: float = np.inf, odd: Mapping[Hashable, float] = MappingProxyType({}),
+        limit: float = np.inf, halves: Halves | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.order, self.alone, self.paired = problem, order, alone, paired
         self.states, self.limit = states, limit
@@ -118,8 +118,8 @@ class Search:
         self.live: list[int] = list(problem.wanted)
         self.needs: Levels = np.array([list(problem.wanted.values())], dtype=np.uint8).reshape(1, -1)
         self.seconds: Floats = np.zeros(1)
-        self.odd = odd
-        self.parities: Levels = np.array([[0, 1] * len(odd)], dtype=np.uint8)  # is it odd, is it even: by kind
+        self.halves = halves
+        self.columns: Levels = np.zeros((1, 0), dtype=np.uint8) if halves is None else halves.start()
         self.dropped = np.inf  # what dropped states promise
         self.stages: list[_Stage] = []
         self.visited = {OUTPUT}
@@ -138,7 +138,6 @@ class Search:
             assert available is not None or not len(self.seconds)
             if available is not None:
                 self._select(np.flatnonzero(self._column(value) <= available))
-        self.seconds = self.seconds + self.parities[:, ::2] @ np.array(list(self.odd.values()), dtype=np.float64)
         if not len(self.seconds):
             return Found({}, [], None, min(self.dropped, self.limit))
         best = int(np.argmin(self.seconds))
@@ -188,10 +187,15 @@ class Search:
     def _choose(self, value: int) -> None:
         """A value is refreshed by itself, or not."""
         alone = self.alone[value]
-        if alone is not None:
-            column = self._column(value)
+        if alone is None:
+            return
+        column, kind = self._column(value), self.problem.values[value].kind
+        if self.halves is not None and kind in self.halves.kinds:
+            ways = self.halves.ways(kind, column, self.columns)
+            self._branch(value, [(rows, seconds, ALONE, then) for rows, seconds, then in ways])
+        else:
             rows = np.flatnonzero(column)
-            self._branch(value, [(rows, alone[column[rows]], ALONE)])
+            self._branch(value, [(rows, alone[column[rows]], ALONE, self.columns[rows])])
 
     def _pair(self, value: int) -> None:
         """For all that has read it so far, a value is refreshed together with another, or not."""
@@ -202,36 +206,28 @@ class Search:
             if other != value and values[other].kind == values[value].kind and self.alone[other] is not None:
                 one, two = self._column(value), self._column(other)
                 rows = np.flatnonzero(np.minimum(one, two))
-                ways.append((rows, np.asarray(shared)[np.maximum(one, two)[rows]], other))
+                ways.append((rows, np.asarray(shared)[np.maximum(one, two)[rows]], other, self.columns[rows]))
         if ways:
             self._branch(value, ways)
             self._reduce()
 
-    def _branch(self, value: int, ways: Sequence[tuple[Numbers, Floats, int]]) -> None:
+    def _branch(self, value: int, ways: Sequence[tuple[Numbers, Floats, int, Levels]]) -> None:
         """States in which a value was not refreshed, and those in which it was."""
-        parents = [np.arange(len(self.seconds)), *(rows for rows, _, _ in ways)]
-        seconds = [self.seconds, *(self.seconds[rows] + added for rows, added, _ in ways)]
-        needs, parities, choices = [self.needs], [self.parities], [np.full(len(self.seconds), KEEP)]
-        for rows, _, other in ways:
+        parents = [np.arange(len(self.seconds)), *(rows for rows, *_ in ways)]
+        seconds = [self.seconds, *(self.seconds[rows] + added for rows, added, *_ in ways)]
+        needs, columns, choices = [self.needs], [self.columns], [np.full(len(self.seconds), KEEP)]
+        for rows, _, other, then in ways:
             taken = self.needs[rows]
             taken[:, self.live.index(value)] = 0
             if other != ALONE:
                 taken[:, self.live.index(other)] = 0
             needs.append(taken)
-            parities.append(self._turned(value, self.parities[rows]))
+            columns.append(then)
             choices.append(np.full(len(rows), other))
-        self.needs, self.parities = np.concatenate(needs), np.concatenate(parities)
+        self.needs, self.columns = np.concatenate(needs), np.concatenate(columns)
         self.seconds = np.concatenate(seconds)
         visited = frozenset(self.visited)
         self.stages.append(_Stage(value, np.concatenate(parents), np.concatenate(choices), visited))
-
-    def _turned(self, value: int, parities: Levels) -> Levels:
-        """Parities with one more refresh of the kind of a value."""
-        kinds = list(self.odd)
-        if self.problem.values[value].kind in self.odd:
-            first = 2 * kinds.index(self.problem.values[value].kind)
-            parities[:, [first, first + 1]] = parities[:, [first + 1, first]]
-        return parities
 
     def _trace(self, state: int) -> tuple[dict[int, frozenset[int]], Pairs]:
         """What was chosen on the way to a state; of a value that was refreshed twice the refresh that more read."""
@@ -253,7 +249,7 @@ class Search:
 
     def _select(self, rows: Numbers) -> None:
         if len(rows) < len(self.seconds) or np.any(np.diff(rows) < 0):
-            self.needs, self.parities, self.seconds = self.needs[rows], self.parities[rows], self.seconds[rows]
+            self.needs, self.columns, self.seconds = self.needs[rows], self.columns[rows], self.seconds[rows]
             self.stages.append(_Stage(-1, rows))
 
     def _promised(self) -> Floats:
@@ -261,7 +257,8 @@ class Search:
         ahead = np.zeros(len(self.seconds))
         for value in self.live:
             np.maximum(ahead, self.ahead[value][self._column(value)], out=ahead)
-        return self.seconds + ahead + self.rest
+        left = 0.0 if self.halves is None else self.halves.left(self.columns)
+        return self.seconds - left + ahead + self.rest
 
     def _reduce(self) -> None:
         """Forget states that lead to nothing better, then those that promise least."""
@@ -269,7 +266,7 @@ class Search:
         self._select(np.flatnonzero(promised < self.limit - TOLERANCE))
         self._drop(MANY * self.states)
         if len(self.seconds) > 1:
-            self._select(_undominated(np.column_stack([self.needs, self.parities]), self.seconds))
+            self._select(_undominated(np.column_stack([self.needs, self.columns]), self.seconds))
         self._drop(self.states)
 
     def _drop(self, most: int) -> None:

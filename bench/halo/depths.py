@@ -38,7 +38,7 @@ def vectors_of(name: str, inputs: Inputs, precision_bits: float = 12.0, techniqu
     module = to_tensors(program, (), inputs)
     samples = samples_of(program, module, {**inputs, **dict.fromkeys(found.trips, CALIBRATED)})
     traced = to_polynomials(module, samples, precision_bits=precision_bits)
-    made = to_vectors(traced.module, keep_loops=True, techniques=techniques)
+    made = to_vectors(traced.module, keep_loops=True, techniques=techniques, ring_degree=1 << 16)
     return made.flat or made.module
 
 

@@ -74,6 +74,7 @@ _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.
 
 SCARCE_LEVEL_SHARE = 100.0
 LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb
+BOOTSTRAP_ROTATIONS = 12  # that take as long as a bootstrap, by the levels that it leaves: 4.5 s by 14, A14
 OnEvent = Callable[[PassEvent], None]
 
 
@@ -145,7 +146,10 @@ def to_vectors(
     def found(width: int) -> tuple[float, Vectors]:
         degree = max(2 * width, ring_degree or ring_degree_for(depth))
         prices = vector_costs(model, degree, depth, bits_a_second, techniques)
-        decisions = find_layouts(module, width, prices, techniques, scarce_levels=scarce_levels)
+        refresh = CodeCost(prices, 0.0).rotations(BOOTSTRAP_ROTATIONS, 0) if keep_loops else 0.0
+        decisions = find_layouts(
+            module, width, prices, techniques, scarce_levels=scarce_levels, level_seconds=refresh
+        )  # fmt: skip
         placed = assign_layouts(module, decisions)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)

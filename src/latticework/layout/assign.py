@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from latticework.dialects.tensor import TensorType
-from latticework.ir import Builder, Module, Op, Type, Value, rebuild
+from latticework.ir import Block, Builder, Module, Op, Region, Type, Value, rebuild
+from latticework.ir.rewrite import rebuild_block
 from latticework.layout.conversions import Conversion
 from latticework.layout.conversions.take import distinct_vectors
 from latticework.layout.forms import in_order
@@ -75,11 +76,20 @@ class LayoutDecisions(Protocol):
         """Layout of every encrypted input."""
 
     @property
+    def heads(self) -> Mapping[Value, Layout]:
+        """Layout of what loops carry, where it is not that of the initial value."""
+
+    @property
     def placed(self) -> Mapping[Op, Placement]:
         """Placement of every operation with a secret result."""
 
     def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
         """The conversions of a value, one after the other."""
+
+
+def is_trivial(value: Value) -> bool:
+    """Whether a value is a public array in the form of a secret one, which lies anywhere for nothing."""
+    return isinstance(value.owner, Op) and value.owner.name == "tensor.trivial"
 
 
 def assign_layouts(module: Module, decisions: LayoutDecisions) -> Module:
@@ -96,7 +106,36 @@ def assign_layouts(module: Module, decisions: LayoutDecisions) -> Module:
             value = builder.build("tensor.convert_layout", [value], layout=step.target, recipe=step.name)
         return value
 
+    def started(builder: Builder, head: Value, init: Value, value: Value) -> Value:
+        """The initial value of what a loop carries, where the loop wants it."""
+        layout = decisions.heads.get(head)
+        if layout is None or layout == placed(value):
+            return value
+        if is_trivial(init):
+            return builder.build("tensor.trivial", list(value.owner.operands), layout=layout)  # type: ignore[union-attr]
+        return converted(builder, init, value, layout)
+
+    def loop(op: Op, builder: Builder, mapping: dict[Value, Value]) -> None:
+        """A loop, from values that lie as it wants them."""
+        block, body = op.regions[0].block, Block()
+        starts = [mapping[v] for v in op.operands]
+        count = len(block.args) - 1
+        heads = block.args[1:]
+        inits = op.operands[len(op.operands) - count :]
+        starts[len(starts) - count :] = [
+            started(builder, head, init, mapping[init]) for head, init in zip(heads, inits, strict=True)
+        ]
+        mapping[block.args[0]] = body.add_arg(block.args[0].type, block.args[0].origin)
+        for head, start in zip(heads, starts[len(starts) - count :], strict=True):
+            mapping[head] = body.add_arg(start.type, head.origin)
+        rebuild_block(block, body, visit, mapping)
+        made = builder.create(op.spec, starts, op.attrs, [Region(body)])
+        mapping.update(zip(op.results, made.results, strict=True))
+
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        if op.name == "loop.for" and any(arg in decisions.heads for arg in op.regions[0].block.args):
+            loop(op, builder, mapping)
+            return True
         operands = [mapping[v] for v in op.operands]
         choice = decisions.placed.get(op)
         if choice is not None:

@@ -22,7 +22,7 @@ from typing import NoReturn, Protocol
 from latticework.dialects.tensor import TensorType
 from latticework.errors import LayoutError
 from latticework.ir import Block, Module, Op, Value, kind_key, last_uses
-from latticework.layout.assign import Placement, Room
+from latticework.layout.assign import Placement, Room, is_trivial
 from latticework.layout.conversions import Conversion, stations
 from latticework.layout.derive import fold
 from latticework.layout.layout import Layout, Shape
@@ -32,6 +32,8 @@ from latticework.packing.pack import MAX_PLACES
 from latticework.plan.placing import Ending, pareto
 
 MOST_VECTORS = 256  # times as many as the choice that takes the fewest: what it would take is not looked at
+
+MOST_TURNS = 2  # layouts of what a loop carries that are tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,16 @@ class Decisions:
     """What the search found.
 
     inputs    layout of every encrypted input
+    heads     of what loops carry, where it is not that of the initial value
     placed    placement of every operation with a secret result, in loops too
     explored  placements that were priced
-    seconds   predicted for the whole program, sending included
+    seconds   predicted for the whole program, sending included, and what levels of iterations take
     taken     what each decision took;  others  the best other layout of each result
     pareto    ways to lay out the program of which none is better in time, levels and ciphertexts at once
     """
 
     inputs: dict[Value, Layout]
+    heads: dict[Value, Layout]
     placed: dict[Op, Placement]
     explored: int
     seconds: float
@@ -116,11 +120,10 @@ class _SearchState:
             (self.trail, what, how, Taken(price.seconds, price.levels, tuple(moves), total)),  # type: ignore[arg-type]
         )
 
-    def rank(self, tuning: LayoutTuning, scarce_levels: bool) -> float:
-        """Seconds, and what the depth makes everything cost."""
-        return self.seconds * (
-            tuning.scarce_level**self.deepest if scarce_levels else 1.0 + tuning.level_share * self.deepest
-        )
+    def rank(self, tuning: LayoutTuning, scarce_levels: bool, level_seconds: float) -> float:
+        """Seconds, what the depth makes everything cost, and what its levels take."""
+        dearer = tuning.scarce_level**self.deepest if scarce_levels else 1.0 + tuning.level_share * self.deepest
+        return self.seconds * dearer + level_seconds * self.deepest
 
 
 @dataclass
@@ -130,6 +133,7 @@ class LayoutSearch:
     choices  the placements of an operation
     pool     layouts for a shape in which a client may send it
     scarce_levels  few levels count for more than little time
+    level_seconds  what a level takes that an iteration of a loop spends, where loops bootstrap
     """
 
     room: Room
@@ -138,6 +142,7 @@ class LayoutSearch:
     pool: Callable[[Shape], Sequence[Layout]]
     tuning: LayoutTuning = USUAL
     scarce_levels: bool = False
+    level_seconds: float = 0.0
     explored: int = 0
     _numbers: dict[Value, int] = field(default_factory=dict)
     _choices: dict[object, list[Placement]] = field(default_factory=dict)
@@ -150,8 +155,9 @@ class LayoutSearch:
         """
         self._number(module.body)
         end = self._block(module.body, [_SearchState({}, {})], keep=False)
-        best = min(end, key=lambda state: (state.rank(self.tuning, self.scarce_levels), state.seconds, state.sent))
+        best = min(end, key=lambda state: (self._rank(state), state.seconds, state.sent))
         inputs: dict[Value, Layout] = {}
+        heads: dict[Value, Layout] = {}
         placed: dict[Op, Placement] = {}
         taken: dict[Op | Value, Taken] = {}
         trail = best.trail
@@ -161,7 +167,8 @@ class LayoutSearch:
             if isinstance(what, Op):
                 placed[what] = how  # type: ignore[assignment]
             else:
-                inputs[what] = how  # type: ignore[index, assignment]
+                kept = inputs if what.owner is module.body else heads  # type: ignore[attr-defined]
+                kept[what] = how  # type: ignore[index, assignment]
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
                 inputs[value] = self.room.sent(value.type.shape)  # nothing reads it
@@ -172,9 +179,14 @@ class LayoutSearch:
                 seconds, layout = min(there, key=lambda item: item[0])
                 others[op] = Other(layout, seconds - taken[op].total)
         endings = (Ending(s.seconds, s.deepest, s.sent, s is best) for s in end)
-        return Decisions(inputs, placed, self.explored, best.seconds, self.prices, taken, others, pareto(endings))
+        return Decisions(
+            inputs, heads, placed, self.explored, best.seconds, self.prices, taken, others, pareto(endings)
+        )
 
     # -- blocks ------------------------------------------------------------------------------
+
+    def _rank(self, state: _SearchState) -> float:
+        return state.rank(self.tuning, self.scarce_levels, self.level_seconds)
 
     def _number(self, block: Block) -> None:
         for value in block.args:
@@ -238,7 +250,7 @@ class LayoutSearch:
                 if all(self._cheaper_somewhere(state, other) for other in best):
                     best.append(state)
             kept += best
-        return sorted(kept, key=lambda s: s.rank(self.tuning, self.scarce_levels))[: self.tuning.beam]
+        return sorted(kept, key=self._rank)[: self.tuning.beam]
 
     @staticmethod
     def _cheaper_somewhere(state: _SearchState, other: _SearchState) -> bool:
@@ -343,38 +355,78 @@ class LayoutSearch:
         return self.prices.conversion(value.type.shape, old, new, 0).seconds  # type: ignore[attr-defined]
 
     def _nested(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
-        """A loop: its carried values lie at the end of the body as at the head."""
-        static = op.attrs.get("static_trip")
-        trips = self.tuning.unknown_trips if static is None else int(static)
-        inits = op.operands if static is not None else op.operands[1:]
+        """A loop: its carried values lie at the end of the body as at the head.
+
+        There they lie as the initial values do; or as an iteration leaves them that began so.
+        """
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
                 state = self._close(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
         block = op.regions[0].block
-        heads = block.args[1:]
-        layouts, spent = dict(state.layouts), dict(state.spent)
-        for head, value in zip(heads, inits, strict=True):
-            if _is_tensor(head):
-                layouts[head] = state.layouts.get(value) or self.room.row_major(head.type.shape)  # type: ignore[attr-defined]
-                spent[head] = state.spent.get(value, 0)
-        inner = _SearchState(layouts, spent, 0.0, state.deepest, state.sent, state.trail)
-        for end in self._block(block, [inner], keep=True)[: max(1, self.tuning.beam // 4)]:
-            seconds = end.seconds
-            for head, value in zip(heads, block.terminator.operands, strict=True):
-                if _is_tensor(value) and value in end.layouts and end.layouts[value] != layouts[head]:
-                    shape = value.type.shape  # type: ignore[attr-defined]
-                    price = self.prices.conversion(shape, end.layouts[value], layouts[head], end.spent[value])
-                    seconds += price.seconds
-            results = {r: layouts[h] for r, h in zip(op.results, heads, strict=True) if h in layouts}
-            drop = {r: state.spent.get(v, 0) for r, v in zip(op.results, inits, strict=True) if r in results}
-            yield _SearchState(
+        starts = {
+            head: state.layouts.get(value) or self.room.row_major(head.type.shape)  # type: ignore[attr-defined]
+            for head, value in zip(block.args[1:], _carried(op), strict=True)
+            if _is_tensor(head)
+        }
+        heads, tried = starts, list[dict[Value, Layout]]()
+        while heads not in tried and len(tried) < MOST_TURNS:
+            tried.append(heads)
+            ends = self._turned(op, state, starts, heads)
+            yield from (after for after, _ in ends)
+            heads = {**heads, **ends[0][1]} if ends else heads
+
+    def _turned(
+        self, op: Op, state: _SearchState, starts: Mapping[Value, Layout], heads: Mapping[Value, Layout]
+    ) -> list[tuple[_SearchState, dict[Value, Layout]]]:
+        """States after a loop whose carried values lie so at its head, and where its body left them."""
+        static = op.attrs.get("static_trip")
+        trips = self.tuning.unknown_trips if static is None else int(static)
+        block = op.regions[0].block
+        inits = dict(zip(block.args[1:], _carried(op), strict=True))
+        spent = {**state.spent, **{head: state.spent.get(inits[head], 0) for head in heads}}
+        before = state
+        for head, layout in heads.items():
+            if layout != starts[head]:
+                price = self._start(inits[head], starts[head], layout, spent[head])
+                spent[head] += price.levels
+                before = before.having(head, layout, spent[head], price, head, layout)
+        inner = _SearchState({**before.layouts, **heads}, spent, 0.0, before.deepest, before.sent, before.trail)
+        found = []
+        for end in self._block(block, [inner], keep=True):
+            seconds, left, levels = end.seconds, {}, 0
+            for head, value in zip(block.args[1:], block.terminator.operands, strict=True):
+                if _is_tensor(value) and value in end.layouts:
+                    left[head] = end.layouts[value]
+                    back = Price()
+                    if left[head] != heads[head]:
+                        shape = value.type.shape  # type: ignore[attr-defined]
+                        back = self.prices.conversion(shape, left[head], heads[head], end.spent[value])
+                    seconds += back.seconds
+                    levels = max(levels, end.spent[value] + back.levels - spent[head])
+            results = {r: heads[h] for r, h in zip(op.results, block.args[1:], strict=True) if h in heads}
+            drop = {r: spent[h] for r, h in zip(op.results, block.args[1:], strict=True) if r in results}
+            after = _SearchState(
                 {**state.layouts, **results},
                 {**state.spent, **drop},
-                state.seconds + trips * seconds,
-                max(state.deepest, end.deepest),
+                before.seconds + trips * (seconds + self.level_seconds * levels),
+                max(before.deepest, end.deepest),
                 end.sent,
                 end.trail,
             )
+            found.append((after, left))
+        found.sort(key=lambda each: self._rank(each[0]))
+        return found[: max(1, self.tuning.beam // 4)]
+
+    def _start(self, init: Value, old: Layout, new: Layout, spent: int) -> Price:
+        """What an initial value takes to lie as a loop wants it: nothing, if it is public."""
+        if is_trivial(init):
+            return Price()
+        return self.prices.conversion(init.type.shape, old, new, spent)  # type: ignore[attr-defined]
+
+
+def _carried(loop: Op) -> Sequence[Value]:
+    """The initial values of what a loop carries, without the trip count."""
+    return loop.operands if loop.attrs.get("static_trip") is not None else loop.operands[1:]
 
 
 def _is_tensor(value: Value) -> bool:

@@ -28,9 +28,12 @@ MIN_RING_DEGREE = 1 << 13
 
 def find_layouts(
     module: Module, slots: int, costs: VectorCosts, techniques: Techniques = ALL, *, scarce_levels: bool = False,
-    tuning: LayoutTuning = USUAL,
+    level_seconds: float = 0.0, tuning: LayoutTuning = USUAL,
 ) -> Decisions:  # fmt: skip
-    """The search for layouts on vectors of this length; for few levels rather than little time if these are scarce."""
+    """The search for layouts on vectors of this length; for few levels rather than little time if these are scarce.
+
+    level_seconds  what a level takes that an iteration of a loop spends, where loops bootstrap
+    """
     prices = LoweringPrices(module, costs, techniques)
     room = Room(slots, techniques.rolls, techniques.client_copies, asked=techniques.layout_search)
     offered = choices if techniques.layout_search else row_major
@@ -39,7 +42,7 @@ def find_layouts(
     def sent(shape: Shape) -> Sequence[Layout]:
         return seeds(shape, slots, fill) if room.asked else (room.sent(shape),)
 
-    return LayoutSearch(room, offered, prices, sent, tuning, scarce_levels).run(module)
+    return LayoutSearch(room, offered, prices, sent, tuning, scarce_levels, level_seconds).run(module)
 
 
 def vector_costs(

@@ -1,0 +1,75 @@
+"""Compiled programs with bootstraps, run encrypted: no result is further off than it says."""
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.errors import RangeError
+
+ROWS = np.random.default_rng(5).uniform(-1, 1, (40, 12))
+RUNS = 8
+
+
+@lw.program
+def powers(x: lw.Secret[12]):
+    """x^8 and what bypasses it."""
+    y = x
+    for _ in range(3):
+        y = y * y
+    return y - 0.5 * x, x[::-1] * y
+
+
+@lw.program
+def larger(x: lw.Secret[12]):
+    """Values up to 40."""
+    y = 10.0 * x + 3.0 * np.sum(x)
+    for _ in range(3):
+        y = 0.02 * y * y - y * 0.3
+    return y
+
+
+@lw.program
+def mixed(x: lw.Secret[12]):
+    """Vectors that share bootstraps, and a map."""
+    a, b = x * x, 2.0 * x - 1.0
+    for _ in range(2):
+        a, b = a * b + 0.1, 0.5 * (b - a * a)
+    return np.cumsum(a) + b, a
+
+
+def inputs(rng, spec):
+    """Of calibration's kind, anywhere in the range that is accepted, at its ends, constant, and nothing."""
+    yield from rng.uniform(-1, 1, (RUNS, 12))
+    yield from rng.uniform(spec.low, spec.high, (RUNS, 12))
+    yield from rng.choice([spec.low, spec.high], (RUNS, 12))
+    yield np.full(12, spec.low)
+    yield np.full(12, spec.high)
+    yield np.zeros(12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "bits"), [(powers, 12.0), (powers, 20.0), (powers, 25.0), (larger, 10.0), (mixed, 14.0)]
+)
+def test_every_error_is_within_what_is_stated(program, bits):
+    rng = np.random.default_rng(6)
+    model = lw.compile(program, bootstrap_set="T11", insecure=True, calibrate=ROWS, precision_bits=bits)
+    assert model.plan.bootstraps
+    client = model.client()
+    server = model.server(client.keygen().public())
+    (spec,) = model.plan.client.secret_inputs
+    calibrated = 0
+    for x in inputs(rng, spec):
+        found, exact = client.decrypt(server(client.encrypt(x))), program(x)
+        many = isinstance(exact, tuple)
+        for made, wanted, output in zip(
+            found if many else [found], exact if many else [exact], model.plan.client.outputs, strict=True
+        ):
+            error = np.max(np.abs(made.reveal() - wanted))
+            if made.is_proved or calibrated < RUNS:
+                assert error <= made.error_bound
+            assert output.usual_error <= 2.0**-bits * output.magnitude
+        calibrated += 1
+    for wrong in (1.5 * spec.high, 1.5 * spec.low):
+        with pytest.raises(RangeError):
+            client.encrypt(np.full(12, wrong))

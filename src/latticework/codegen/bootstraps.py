@@ -21,7 +21,7 @@ from latticework.plan.schema import Plan
 
 SIMULATED_SLOTS = 1 << 13  # at least: a deviation is then known to one per cent
 NARROW = 1 << 10  # slots of vectors that show what does not depend on the width
-COARSE = 2.0**12  # by which values are larger where the rounding of the first matrix is all that is seen
+COARSE = 2.0**24  # by which values are larger where the rounding of matrices is seen best
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,15 @@ def measure_noise(chain: ModulusChain) -> BootstrapNoise:
     wide, less = squared(slots), squared(narrow)
     rounding = max(wide - less, 0.0) / (slots - narrow)
     fixed = less - narrow * rounding
-    coarse = squared(slots, 1.0, finer=COARSE, out=COARSE) / COARSE**2
+    assert chain.bootstrap is not None
+    share = COARSE ** (1 / chain.bootstrap.stc_levels)
+    coarse = squared(slots, 1.0, finer=COARSE) - squared(slots, 0.0, finer=COARSE)
     return BootstrapNoise(
         fixed=sqrt(fixed),
         rounding=sqrt(rounding),
         halved=sqrt(max(rounding, (squared(slots, out=0.5) - fixed) / slots)),
         second=sqrt(squared(slots, iterations=2) / slots),
-        weights=sqrt(coarse / slots),
+        weights=sqrt(max(coarse, 0.0) / slots) / share,
     )
 
 

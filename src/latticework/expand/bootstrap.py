@@ -12,6 +12,8 @@ iterated bootstrapping (ePrint 2022/1167).
 
 from __future__ import annotations
 
+from math import log2
+
 from latticework.dialects import bootstrap, ckks, loop  # noqa: F401  (defines the ops)
 from latticework.dialects.bootstrap import BootstrapKind
 from latticework.dialects.rlwe import CipherType, Level
@@ -151,10 +153,16 @@ class _Bootstrap:
         return self.p.relabel(result, scale, level=Level(0, self.level))
 
     def slots_to_coefficients(self, x: Value) -> Value:
-        """The slots of x as the coefficients of a polynomial, at level 0."""
-        for piece in butterfly_maps(cipher(x).slots, self.circuit.stc_levels, inverse=False):
+        """The slots of x as the coefficients of a polynomial, at level 0.
+
+        What the scale of x has over that of its level, 2^k for values up to 2^k that are read as so much smaller, is
+        bits that matrices lack: each has an even share of them.
+        """
+        levels, scales = self.circuit.stc_levels, self.p.chain.main.scales
+        excess = max(0, round(log2(cipher(x).scale / scales[cipher(x).level.index])))
+        for done, piece in enumerate(butterfly_maps(cipher(x).slots, levels, inverse=False), 1):
             level = cipher(x).level.index - 1
-            scale = self.p.chain.main.scales[level]
+            scale = scales[level] * 2.0 ** (excess * (levels - done) / levels)
             x = expand_linear_transform(self.p, x, piece, level, scale, choose_way(piece), hoisting=True)
         return x
 

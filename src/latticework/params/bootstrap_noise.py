@@ -5,8 +5,8 @@ the same for all bootstraps of a set: it is off by (2 pi / R)^4 x^5 / 30 and les
 bits, and is a bias, not noise. The noise depends neither on the data nor on the target, nor on whether slots are real,
 but on the width of the vector: what divisions round grows with the square root of it. What does not grow are the
 roundings while slots are coefficients, and what the exponential's series leaves at the integers that raising adds,
-which are drawn. Only what the rounding of the first matrix adds depends on the data: it matters where values of up to
-2^k are read as so many times smaller, for that matrix then has k bits less.
+which are drawn. Only what the rounding of the matrices of SlotToCoeff adds depends on the data: it matters where values
+of up to 2^k are read as so many times smaller, for then each of n matrices has k / n bits less.
 
 The numbers come from simulations of the whole circuit (`codegen.bootstraps.measure_noise`), those of the sets that are
 shipped from a file (`tools/measure_bootstrap_noise.py` writes it).
@@ -41,7 +41,7 @@ class BootstrapNoise:
     rounding  by each square root of the number of slots, where the result has the scale of its level
     halved    the same where it has half of it, as results have that hold two vectors
     second    the same after two iterations, where the result has the scale of its level
-    weights   what the rounding of the first matrix adds, for slots of magnitude 1 at the scale of their level
+    weights   what the rounding of matrices adds, for slots of magnitude 1 at the scale of their level
     """
 
     fixed: float
@@ -96,13 +96,14 @@ class BootstrapStep:
         size        largest magnitude of a slot that goes in
         deviations  of noise that count as its bound
         """
-        off = series_error(self.circuit, parts) + deviations * self._of_weights(size)
+        off = series_error(self.circuit, parts) + deviations * self._of_weights(size, self.finer)
         if self.iterations == 1:
             return self.deviation, off
         rounding = parts * 2.0**-MATCHED_BITS
         left = self._gain * (off + deviations * self._first + rounding)
         again = series_error(self.circuit, left)
-        again += deviations * self._of_weights(self.larger * sqrt(2.0) * float(np.max(left, initial=0.0)))
+        size = sqrt(2.0) * float(np.max(left, initial=0.0))
+        again += deviations * self._of_weights(size, self.finer * self.larger)
         return self.deviation, again / self._gain + rounding
 
     def value(self, x: Parts, size: float, noisy: Noise) -> Parts:
@@ -111,13 +112,14 @@ class BootstrapStep:
         size   largest magnitude of a slot
         noisy  adds noise of a deviation
         """
-        first = noisy(sine_series(self.circuit, x), hypot(self._first, self._of_weights(size)))
+        first = noisy(sine_series(self.circuit, x), hypot(self._first, self._of_weights(size, self.finer)))
         if self.iterations == 1:
             return first
         left = self._gain * (x - first)
         again = sine_series(self.circuit, left) / self._gain
-        largest = float(np.max(np.abs(left), initial=0.0))
-        return noisy(first + again, hypot(self.deviation, self._of_weights(self.larger * largest) / self._gain))
+        size = float(np.max(np.abs(left), initial=0.0))
+        of_weights = self._of_weights(size, self.finer * self.larger)
+        return noisy(first + again, hypot(self.deviation, of_weights / self._gain))
 
     @property
     def _gain(self) -> float:
@@ -130,8 +132,10 @@ class BootstrapStep:
         rounding = noise.rounding if self.out >= 1.0 else noise.halved * max(1.0, 0.5 / self.out)
         return MARGIN * hypot(noise.fixed, rounding * sqrt(self.slots))
 
-    def _of_weights(self, size: float) -> float:
-        return MARGIN * self.noise.weights * sqrt(self.slots) * self.finer * size
+    def _of_weights(self, size: float, finer: float) -> float:
+        """What the rounding of matrices adds, each of which lacks a share of the bits."""
+        share: float = finer ** (1 / self.circuit.stc_levels)
+        return MARGIN * self.noise.weights * sqrt(self.slots) * share * size
 
 
 def sine_series(circuit: BootstrapCircuit, x: Parts) -> Parts:

@@ -26,7 +26,7 @@ class BootstrapKind:
 
 
 MAX_TARGET = 128
-MAX_EXPONENT = 24  # of values over what a bootstrap takes: so many bits of its first matrix are lost
+MAX_EXPONENT = 24  # of values over what a bootstrap takes: its matrices lose so many bits together
 
 
 def _infer_bootstrap(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:

@@ -2,8 +2,9 @@
 
 A complex bootstrap holds two real vectors, one in the imaginary parts: the two operands, or halves of an array. The
 last vector of an odd array is alone. Values up to 2^k are read as so many times smaller, by a scale that is so many
-times larger, and as they were afterwards; nothing is computed for that, but the first matrix has k bits less. Of two
-vectors the smaller is multiplied by a power of two first, so that both fill the interval, and the larger afterwards.
+times larger, and as they were afterwards; nothing is computed for that, but the matrices that come first lack k bits,
+each a share of them. Of two vectors the smaller is multiplied by a power of two first, so that both fill the interval,
+and the larger afterwards.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from latticework.levels.loops.halo import BASELINES, HALO, PACKING, PACKING_UNRO
 from latticework.levels.loops.periods import carried_periods, period
 from latticework.levels.loops.writing import ValueFacts
 
-BODIES = [(1, 3), (2, 4), (2, 7), (3, 3), (9, 5)]
+BODIES = [(1, 3), (2, 4), (2, 7), (3, 3), (5, 5)]
 
 
 @pytest.mark.parametrize(("carried", "depth"), BODIES)

@@ -1,11 +1,14 @@
 """Loops that bootstrap in every p-th iteration: how often, from which levels, and that nothing else changes."""
 
+import numpy as np
 import pytest
 from loop_cases import MEAN, RESIDUAL, check_plan, planned, synthetic
-from vec_cases import Vectors
+from vec_cases import SLOTS, Vectors
 
 from latticework.levels.loops.halo import HALO
 from latticework.levels.loops.plan import MODES
+from latticework.packing.constants import Access, ConstRef, LoopNest
+from latticework.packing.pack import PackDim, PackMap
 
 ITERATIONS = 40
 GOALS = [  # values carried, depth of an iteration, bootstraps in 40 iterations
@@ -17,7 +20,10 @@ GOALS = [  # values carried, depth of an iteration, bootstraps in 40 iterations
 ]
 
 
-@pytest.mark.parametrize(("carried", "depth", "most"), [row[1:] for row in GOALS], ids=[row[0] for row in GOALS])
+@pytest.mark.parametrize(
+    ("carried", "depth", "most"),
+    [pytest.param(*row[1:], id=row[0], marks=[pytest.mark.slow] * (row[1] > 2)) for row in GOALS],
+)
 def test_bootstraps_in_forty_iterations(carried, depth, most):
     """From public numbers; two real values share a bootstrap. A trip count known at run time costs a tenth, and two."""
     module = synthetic(carried, depth, ITERATIONS)
@@ -100,6 +106,25 @@ def test_the_number_of_an_iteration_is_that_of_the_loop(trips):
     module = v.done(*v.loop(body, [v.x[0]], v.n if trips is None else trips))
     for mode in MODES:
         check_plan(module, planned(module, mode, 4), 4, (0, 1, 4, 5, 9) if trips is None else (None,))
+
+
+@pytest.mark.parametrize("trips", [9, None])
+def test_parts_of_arrays_by_the_number_of_an_iteration(trips):
+    """A vector of an array and a row of a table, in groups that count by themselves."""
+    v = Vectors(2, trips=trips is None, counts=[12, 1])
+    table = np.random.default_rng(2).uniform(-1, 1, (12, SLOTS))
+    source = v.module.add_source(table)
+    line = PackMap((SLOTS,), SLOTS, (PackDim(0, SLOTS),))
+    walk = Access((SLOTS,), ((1,),), (0,))
+    row = ConstRef(LoopNest((SLOTS,), line, walk, source, Access((12 * SLOTS,), ((1,),), (0,))))
+
+    def body(i, a):
+        part = v.op("take_at", v.x[0], i, count=1)
+        return [v.op("mul", v.op("add", a, v.op("row", i, value=row, rows=12)), part)]
+
+    module = v.done(*v.loop(body, [v.x[1]], v.n if trips is None else trips))
+    for mode in MODES:
+        check_plan(module, planned(module, mode, 3), 3, (0, 1, 3, 8, 11) if trips is None else (None,))
 
 
 def test_at_most_bounds_the_loops_that_are_made():

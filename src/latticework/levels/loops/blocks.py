@@ -21,7 +21,7 @@ from latticework.levels.loops.period import (
     split,
     steady_heads,
 )
-from latticework.levels.loops.rounds import is_trivial, round_levels, stays_above
+from latticework.levels.loops.rounds import has_spending_loop, is_trivial, round_levels, stays_above
 from latticework.levels.loops.run import Place, Placed, WaitingRun, iterations_of
 from latticework.levels.loops.writing import (
     LoopWriter,
@@ -149,9 +149,14 @@ class BlockPlanner:
 
     # -- loops -----------------------------------------------------------------------------------
 
-    def keep(self, op: Op, number: int) -> None:
-        """An operation with regions that stays as it is."""
-        self.flush(number, {})
+    def keep(self, op: Op, number: int, levels: Mapping[Value, int | None] = {}) -> None:
+        """An operation with regions that stays as it is, and reads values at these levels at least."""
+        wanted: dict[Value, int] = {}
+        for value, level in levels.items():
+            if level is not None:
+                now = self.at.get(value, value)
+                wanted[now] = max(wanted.get(now, level), level)
+        self.flush(number, wanted)
         made = self.writer.builder.copy(op, self.at)
         Levels(self.levels, residual=self.residual).add(made)
 
@@ -161,8 +166,8 @@ class BlockPlanner:
         outside = {v: self.level_of(v, of) for v in captured_by(op)}
         starts = [self.level_of(v, of) for v in inits_of(op)]
         heads = steady_heads(op, starts, self.residual, outside)
-        if None not in heads and self.fits(op, heads, outside):
-            self.keep(op, number)
+        if None not in heads and self.fits(op, heads, outside) and not has_spending_loop(op, self.residual):
+            self.keep(op, number, outside | dict(zip(inits_of(op), starts, strict=True)))
             return
         plan = LoopPlanner(self, op, number, starts, heads, outside)
         if any(inner.regions for inner in op.regions[0].block.ops):
@@ -296,11 +301,7 @@ class LoopPlanner:
         for index in range(first, first + number):
             run = around.run
             outside = {v: run.of(around.at.get(v, v)) for v in captured_by(self.op)}
-            at: Value | int = 0
-            if self.counts:
-                written = around.writer.index(index)
-                around.levels[written] = None
-                at = run.of(written)
+            at = run.of(around.writer.index(index)) if self.counts else 0
             values = run.writer.iteration(self.op, at, [run.of(v) for v in values], outside)
         return values
 

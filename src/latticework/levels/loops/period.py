@@ -53,12 +53,16 @@ class TripSplit:
 
 
 def steady_heads(loop: Op, starts: Sequence[int | None], residual: int, outside: Env) -> list[int | None]:
-    """The level at which each carried value settles by itself; None: it spends levels in every iteration."""
+    """The level at which each carried value settles by itself, the floor if it is below.
+
+    None: it spends levels in every iteration.
+    """
     carried = [level or 0 for level in starts]
     for _ in range(2 * len(carried) + 1):
         before = carried
         carried = _lowered(loop, carried, residual, outside)
-    return [None if now < then else now for then, now in zip(before, carried, strict=True)]
+    pairs = zip(before, carried, strict=True)
+    return [None if now < then else max(now, -residual) for then, now in pairs]
 
 
 def _lowered(loop: Op, carried: Sequence[int], residual: int, outside: Env) -> list[int]:

@@ -8,29 +8,29 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.dialects.vec import VecType
-from latticework.ir import Array, Module, Value, interpret
+from latticework.ir import INDEX, Array, Module, Value, interpret
 
-TRIPS = 2  # of loops whose count is known at run time
-SAME = 1e-9  # of the largest magnitude: sums in another order
+SAME = 1e-13  # of the largest magnitude: sums in another order
 
 
 def carried_periods(module: Module) -> dict[Value, int]:
     """Powers of two for the vectors that loops carry, where they repeat."""
     rng = np.random.default_rng(1)
     found: dict[Value, int] = {}
-    carried = {
-        value for op in module.walk() if op.name == "loop.for" for value in op.regions[0].block.args[1:]
-    }  # fmt: skip
+    loops = [op.regions[0].block.args[1:] for op in module.walk() if op.name == "loop.for"]
+    carried = {value for values in loops for value in values}
+    most = max(map(len, loops), default=0) + 1  # what one value has, another has an iteration later
 
     def see(value: Value, array: Array) -> None:
         if value in carried and isinstance(value.type, VecType):
             found[value] = max(found.get(value, 1), period(array))
 
-    inputs = [
-        rng.uniform(-1, 1, (kind.count, kind.slots)[kind.count == 1 :]) if isinstance(kind, VecType) else TRIPS
-        for kind in (v.type for v in module.inputs)
-    ]
-    interpret(module, inputs, on_value=see)
+    for trips in range(most + 1) if any(v.type is INDEX for v in module.inputs) else [0]:
+        inputs = [
+            rng.uniform(-1, 1, (kind.count, kind.slots)[kind.count == 1 :]) if isinstance(kind, VecType) else trips
+            for kind in (v.type for v in module.inputs)
+        ]
+        interpret(module, inputs, on_value=see)
     return found
 
 

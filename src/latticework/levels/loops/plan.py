@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from latticework.ir import INDEX, Block, Module, Value
 from latticework.ir.live import erase_dead
-from latticework.levels.depth import Env
 from latticework.levels.loops.blocks import BlockPlanner
 from latticework.levels.loops.candidates import worthwhile
 from latticework.levels.loops.flatten import flatten_inner
 from latticework.levels.loops.halo import BASELINES, plan_halo
 from latticework.levels.loops.period import MOST_POINTS
+from latticework.levels.loops.rounds import Written
 from latticework.levels.loops.run import Placed
 from latticework.levels.loops.seconds import line_seconds
 from latticework.levels.loops.target_level import target_level
@@ -62,7 +62,7 @@ def plan_loops(
 
     module = flatten_inner(module, residual, facts, MOST_POINTS)
     body, at = Block(), ValueCopies(facts)
-    levels: Env = {}
+    levels = Written()
     for value, level in zip(module.inputs, starts or [0] * len(module.inputs), strict=True):
         at[value] = body.add_arg(value.type, value.origin)
         levels[at[value]] = None if value.type is INDEX else level

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latticework.ir import Op, Value
+from latticework.ir import INDEX, Op, Value
 from latticework.levels.depth import Env, Levels, LoopPlan, carried_operands
 from latticework.levels.loops.writing import arguments_of, inits_of, yielded_by
 
@@ -17,6 +17,15 @@ class Outside(dict[Value, "int | None"]):
 
     def __missing__(self, value: Value) -> int | None:
         return 0 if value.is_secret and not is_trivial(value) else None
+
+
+class Written(dict[Value, "int | None"]):
+    """Levels of what is written; numbers have none."""
+
+    def __missing__(self, value: Value) -> int | None:
+        if value.type is INDEX:
+            return None
+        raise KeyError(value)
 
 
 class Round(Levels):

@@ -187,7 +187,7 @@ def test_too_deep_for_every_ring_degree():
     refused(
         LevelError,
         r"the largest ring, N=2\^17, holds about \d+ at precision_bits=12 and 128-bit security, N=2\^16 \d+",
-        lambda: lw.compile(deep, calibrate=DATA),
+        lambda: lw.compile(deep, calibrate=DATA, bootstrap="never"),
         at=f"{__file__}:{line_of(deep.function, 'for _')}",
         seconds=20,
     )

@@ -20,6 +20,18 @@ def least_levels(module: Module, degrees: Mapping[Op, int]) -> int:
     return max(_block(module.body, spent, degrees), default=0)
 
 
+def spends_endlessly(module: Module) -> bool:
+    """Whether a loop without a known limit spends levels in every iteration, as far as `least_levels` sees them."""
+    for op in module.walk():
+        if op.name == "loop.for" and op.attrs.get("static_trip") is None and op.attrs.get("at_most") is None:
+            carried = [0] * len(op.results)
+            for _ in range(len(carried) + 1):
+                before, carried = carried, list(map(max, carried, _enter(op.regions[0].block, [0, *carried], {}, {})))
+            if carried != before:
+                return True
+    return False
+
+
 def _block(block: Block, spent: Spent, degrees: Mapping[Op, int]) -> list[int]:
     """Levels of what a block yields."""
     for op in block.ops:

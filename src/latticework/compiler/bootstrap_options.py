@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from latticework.errors import SecurityError, UserError
+from latticework.errors import LevelError, SecurityError, UserError
 from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain, bootstrapping_rings
 from latticework.params.bootstrap_planning import SECURITY_BITS
 from latticework.words.figures import write_value
@@ -83,4 +83,5 @@ def with_remedy(error: UserError, bootstrap: str, ring_degree: int | None, secur
     hindrance = obstacle(ring_degree, security_bits)
     if bootstrap == NEVER:
         hindrance = None if hindrance else f"bootstrap={AUTO!r} refreshes values on the way"
-    return error if hindrance is None else type(error)(f"{error.message}; {hindrance}", at=error.at)
+    kind = LevelError if isinstance(error, LevelError) else type(error)  # not the kinds that the compiler tells apart
+    return kind(error.message if hindrance is None else f"{error.message}; {hindrance}", at=error.at)

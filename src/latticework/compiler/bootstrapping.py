@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latticework.accuracy.levels import least_levels, spends_endlessly
 from latticework.analysis.estimate import estimate
 from latticework.compiler.bootstrap_options import NEVER, obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
@@ -27,16 +28,21 @@ from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Program
 from latticework.frontend.samples import Sample, affordable_samples
 from latticework.levels import keep_whole_origins
-from latticework.levels.depth import spent_by
+from latticework.levels.depth import UnknownTripsError, spent_by
+from latticework.levels.loops.plan import plan_loops
 from latticework.levels.place_bootstrap import place_bootstraps
 from latticework.levels.ranges import Ranges, find_ranges, outgrown_error
+from latticework.levels.unroll import has_loops
 from latticework.params import (
     BOOTSTRAP_SETS,
+    MAX_RING_LOG2,
     BootstrapSet,
     ModulusChain,
+    Need,
     TooDeepError,
     bootstrap_chain,
     bootstrapping_rings,
+    levels_held,
     most_levels_left,
     plan_bootstrap_set,
 )
@@ -156,6 +162,15 @@ class BootstrapSearch:
             return program_seconds(made.flat or made.module, prices, trips) < seconds
         return False
 
+    def is_endless(self) -> bool:
+        """Whether it is plain that copies of loops would spend more levels than the largest ring holds, or any."""
+        module = self.traced.module
+        need = Need(1, 1, ceil(self.precision_bits), 2)
+        return (
+            least_levels(module, {}) > levels_held(need, 1 << MAX_RING_LOG2, self.security_bits)
+            or spends_endlessly(module)
+        )  # fmt: skip
+
     def least_seconds(self, ring: int, depth: int, seconds: float, plain: ModulusChain) -> float:
         """Less than what a program takes in a ring, cut into two parts or more: its bootstraps, and the rest of it.
 
@@ -273,7 +288,7 @@ class BootstrapSearch:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
             self._laid_out[ring] = to_vectors(
                 self.traced.module, self.on_event, costs=self.costs, ring_degree=ring, techniques=self.techniques,
-                bits_a_second=self.bits_a_second, residual=usual.residual,
+                bits_a_second=self.bits_a_second, residual=usual.residual, keep_loops=True,
             )  # fmt: skip
         return self._laid_out[ring]
 
@@ -310,10 +325,9 @@ def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -
             what can be bootstrapped
     """
     assert vectors.flat is not None
+    place = plan_loops if has_loops(vectors.flat) else place_bootstraps
     try:
-        placed = place_bootstraps(
-            vectors.flat, prices.residual, prices, ranges.exponents, iterations=prices.iterations
-        )  # fmt: skip
+        placed = place(vectors.flat, prices.residual, prices, ranges.exponents, iterations=prices.iterations)
     except LevelError:
         error = outgrown_error(ranges, list(ranges.largest))
         if error is not None:
@@ -331,15 +345,16 @@ def quickest(
     plain      compiles it without
     raises     as `plain`, with why bootstraps are no way out
     """
+    may_bootstrap = bootstrap != NEVER and refreshed.obstacle is None
+    if may_bootstrap and refreshed.is_endless():
+        return refreshed.best()
     try:
         vectors, plan = plain()
-    except LevelError as error:
-        if not isinstance(error, TooDeepError):
-            raise
-        if bootstrap != NEVER and refreshed.obstacle is None:
+    except (TooDeepError, UnknownTripsError) as error:
+        if may_bootstrap:
             return refreshed.best()
         raise with_remedy(error, bootstrap, refreshed.ring_degree, refreshed.security_bits) from None
-    if bootstrap == NEVER or refreshed.obstacle is not None or not refreshed.may_be_quicker(vectors, plan):
+    if not may_bootstrap or not refreshed.may_be_quicker(vectors, plan):
         return vectors, plan
     try:
         return refreshed.best()

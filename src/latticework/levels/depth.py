@@ -21,6 +21,10 @@ Env = dict[Value, int | None]  # level of each value; None = public
 MAX_FREE_FACTOR = 1 << 16
 
 
+class UnknownTripsError(LevelError):
+    """A loop spends levels, and how often it is gone round is known only at run time."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoopPlan:
     """What becomes of one loop.
@@ -98,7 +102,7 @@ class Levels:
         copies = static_trip if static_trip is not None else at_most
         if copies is None:
             spent = max(a - b for a, b in zip(carried, self.body(op, carried), strict=True))
-            raise LevelError(
+            raise UnknownTripsError(
                 f"for_loop: the trip count is known only at run time and each iteration spends {spent} "
                 f"level{'s' if spent != 1 else ''}, so no chain of fixed length fits; pass at_most=K (K copies are "
                 "compiled, each run only if needed), or give the trip count as a plain int",

@@ -1,0 +1,88 @@
+"""Loops that spend levels and stay loops: compiled, simulated and encrypted on a small set, for several trip counts."""
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
+
+SMALL = {"bootstrap_set": "T12", "insecure": True, "precision_bits": 10}
+RNG = np.random.default_rng(11)
+X = RNG.uniform(-0.9, 0.9, (20, 8))
+TRIPS = 7
+
+
+@lw.program
+def descend(x: lw.Secret[8], y: lw.Secret[8], n: lw.Index):
+    def step(_, w, b):
+        error = w * x + b - y
+        return w - 0.5 * np.mean(error * x), b - 0.5 * np.mean(error)
+
+    return lw.for_loop(n, step, (0.0, 0.1))
+
+
+@lw.program
+def logistic_map(x: lw.Secret[8], n: lw.Index):
+    return lw.for_loop(n, lambda _, v: 3.2 * v * (1 - v), 0.5 + 0.4 * x)
+
+
+@lw.program
+def nested(x: lw.Secret[8], n: lw.Index):
+    def outer(_, a, b):
+        inner = lw.for_loop(2, lambda _, v: 0.5 * v * (x + v), a + 0.1)
+        return inner, b - 0.5 * inner * b
+
+    return lw.for_loop(n, outer, (x, x * x))
+
+
+@lw.program
+def deep(x: lw.Secret[8], n: lw.Index):
+    """An iteration spends more than a bootstrap leaves."""
+
+    def step(_, v):
+        for _ in range(6):
+            v = 0.75 * v * v + 0.125
+        return v
+
+    return lw.for_loop(n, step, x)
+
+
+def model_of(program, **options):
+    secrets = [p.name for p in program.parameters if p.name != "n"]
+    return lw.compile(program, calibrate=dict.fromkeys(secrets, X) | {"n": TRIPS}, **SMALL, **options)
+
+
+def agrees(model, program, found, *args):
+    """Within the bounds that the results state."""
+    found, wanted = (r if isinstance(r, tuple | list) else (r,) for r in (found, program(*args)))
+    for result, expected, output in zip(found, wanted, model.plan.client.outputs, strict=True):
+        assert output.usual_error <= 2.0**-10 * output.magnitude
+        assert np.max(np.abs(np.asarray(result) - expected)) <= output.error_bound
+
+
+@pytest.mark.parametrize("program", [descend, logistic_map, nested, deep], ids=lambda p: p.name)
+def test_one_plan_serves_all_trip_counts(program):
+    model = model_of(program)
+    names = [p.name for p in program.parameters if p.name != "n"]
+    client = model.client()
+    server = model.server(client.keygen().public())
+    assert model.plan.bootstraps
+    for trips in (0, 1, 2, 3, 5, TRIPS):
+        args = [X[3 + i] for i in range(len(names))] + [trips]
+        agrees(model, program, model.simulate(*args), *args)
+        if trips in (0, 3, TRIPS):
+            found = client.decrypt(server(client.encrypt(*args)))
+            found = tuple(r.reveal() for r in found) if isinstance(found, tuple) else found.reveal()
+            agrees(model, program, found, *args)
+
+
+def test_known_trip_counts_take_no_more_bootstraps():
+    @lw.program
+    def known(x: lw.Secret[8], y: lw.Secret[8]):
+        return descend.function(x, y, TRIPS)
+
+    static = lw.compile(known, calibrate={"x": X, "y": X}, **SMALL)
+    agrees(static, known, static.simulate(X[0], X[1]), X[0], X[1])
+    counts = [estimate(m.plan, CostModel.load()).counts.bootstraps for m in (static, model_of(descend))]
+    assert 0 < counts[0] <= counts[1]

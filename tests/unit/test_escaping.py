@@ -32,6 +32,7 @@ WITHOUT_TEXT = {
     "ckks.encryption.Decryptor", "ckks.encryption.Encoder", "ckks.encryption.Encryptor", "ckks.linear.LinearTransform",
     "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "dialects.rlwe_types.Level", "ir.types.Type",
     "layout.conversions.base.Conversion", "layout.layout.Layout", "levels.plan.CipherState", "levels.plan.Scale",
+    "machine.bootstraps.MeasuredBootstrap",
     "packing.pack.PackDim", "packing.pack.PackMap",
     "rlwe.ciphertext.Ciphertext", "rlwe.evaluator.Evaluator", "rlwe.keys.EvaluationKeys", "rlwe.keys.KeyGenerator",
     "rlwe.keys.PublicKey", "rlwe.keys.SecretKey", "rlwe.parameters.ChainParameters", "runtime.batches.Extent",

@@ -21,13 +21,13 @@ from latticework.plan.schema import IndexInput, SecretInput
 from latticework.report.families import family_of
 
 COUNTS = {f.name for f in fields(OperationCounts)}
-FREE = {"take", "concat", "relabel"}  # beside control
-COMPOUND = {"sum", "dot", "map_sums"}  # of operations that others have the price of
+FREE = {"take", "take_at", "put_at", "concat", "relabel"}  # beside control
+COMPOUND = {"sum", "dot", "map_sums", "encode_at"}  # of operations that others have the price of
 DRAWS = 8
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
-@pytest.mark.parametrize("op", [op for op, record in RECORDS.items() if op not in ("encode", "map_sums")])
+@pytest.mark.parametrize("op", [op for op, record in RECORDS.items() if op not in ("encode", "encode_at", "map_sums")])
 def test_costs_of_instructions_by_chance(op, scheme):
     """Parts are priced, counts are told, keys are among the operands, and buffers fit the result."""
     record, maker = RECORDS[op], Maker(np.random.default_rng([len(op), len(scheme)]), scheme)

@@ -24,6 +24,8 @@ class Techniques:
     merged_maps           runs of linear operations become fewer linear maps
     hoisted_invariants    what is the same in every iteration of a loop that bootstraps is made once, public factors of
                           such values included
+    reassociated          and so are products of such values that were factors one after the other; sums of products are
+                          factored
     shared_babies         linear maps of one value are carried out as one: they share its baby steps
     shared_giants         linear maps that are added up are carried out as one: they share giant steps
     shared_bootstraps     bootstraps of one kind are one block of a plan; else each is written out where it stands
@@ -41,6 +43,7 @@ class Techniques:
     complex_packing: bool = True
     merged_maps: bool = True
     hoisted_invariants: bool = True
+    reassociated: bool = True
     shared_babies: bool = True
     shared_giants: bool = True
     shared_bootstraps: bool = True

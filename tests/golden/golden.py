@@ -38,10 +38,12 @@ from latticework.params.select import Need
 from latticework.passes import (
     cse,
     dce,
+    factor_sums,
     fold_splats,
     hoist_invariants,
     merge_maps,
     normalize_polynomials,
+    reassociate,
     share_inputs,
     share_outputs,
 )
@@ -87,8 +89,8 @@ def packing_all() -> Pass[object]:
 
 
 PASSES: tuple[Pass[CodeCost], ...] = (
-    cse.PASS, dce.PASS, fold_splats.PASS, hoist_invariants.PASS, merge_maps.PASS, normalize_polynomials.PASS, share_inputs.PASS,
-    share_outputs.PASS, unroll.PASS, constants.placing(),
+    cse.PASS, dce.PASS, factor_sums.PASS, fold_splats.PASS, hoist_invariants.PASS, merge_maps.PASS,
+    normalize_polynomials.PASS, reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, constants.placing(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
     placing(RESIDUAL, BootstrapPrices(), magnitudes),
 )  # fmt: skip

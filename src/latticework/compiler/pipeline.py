@@ -49,10 +49,12 @@ from latticework.params.select_bfv import check_noise, select_bfv
 from latticework.passes import (
     cse,
     dce,
+    factor_sums,
     fold_splats,
     hoist_invariants,
     merge_maps,
     normalize_polynomials,
+    reassociate,
     share_inputs,
     share_outputs,
 )
@@ -69,6 +71,7 @@ MERGING_PASSES_ONCE = (merge_maps.PASS_ONCE, *_TIDY)
 SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
 VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
 HOISTING_PASSES = (hoist_invariants.PASS, *_TIDY)
+REASSOCIATING_PASSES = (factor_sums.PASS, reassociate.PASS, *_TIDY)
 UNROLLING_PASSES = (unroll.PASS, *_TIDY)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
 
@@ -155,7 +158,10 @@ def to_vectors(
         lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
         made = run_passes(lowered, FOLDING_PASSES, on_event=on_event)
         if keep_loops and techniques.hoisted_invariants and unroll.has_loops(made):
-            made = to_loops(run_passes(made, HOISTING_PASSES, on_event=on_event), on_event)
+            made = run_passes(made, HOISTING_PASSES, on_event=on_event)
+            if techniques.reassociated:
+                made = run_passes(made, REASSOCIATING_PASSES, on_event=on_event)
+            made = to_loops(made, on_event)
         if techniques.merged_maps and not exact:
             share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
             level = share * decisions.seconds / (program_depth(made, once=keep_loops) + 2)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from latticework.codegen.bootstraps import failure_probability_log2
-from latticework.errors import LevelError, SecurityError
+from latticework.errors import LevelError, RangeError, SecurityError
 from latticework.params import BOOTSTRAP_SETS, bootstrap_chain, modulus_limit_bits
 from latticework.params.bootstrap import exponential_scales, raised_scale, sparse_key_bits
 from latticework.params.fingerprint import core_parameters
@@ -117,6 +117,27 @@ def test_unknown_names_and_odd_sets_are_errors():
         bootstrap_chain("A15")
     with pytest.raises(LevelError, match="single primes"):
         bootstrap_chain(replace(BOOTSTRAP_SETS["T12"], base=55))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"residual": 0}, "residual=0; give a whole number from 1 to 128"),
+        ({"residual": 2.5}, "residual=2.5; give a whole number"),
+        ({"special": -2}, "special=-2; give a whole number from 1 to 64"),
+        ({"log2_degree": 9}, "log2_degree=9; give a whole number from 10 to 17"),
+        ({"name": 5}, "name=5; give a text"),
+        ({"scale": float("nan")}, "scale=nan; give bits from 13 to 98"),
+        ({"base": True}, "base=True; give bits"),
+        ({"stc": (10, 10)}, r"stc=\(10, 10\); give bits from 13"),
+        ({"cts": ()}, r"cts=\(\); give a tuple of bits"),
+        ({"ratio": 0}, "ratio=0; give bits from 3 to 30"),
+        ({"doublings": 4}, "doublings=4 takes 10 levels, and eval_scales and eval_rest make 9"),
+    ],
+)
+def test_numbers_that_no_set_can_have_are_refused(change, message):
+    with pytest.raises(RangeError, match=f"bootstrapping set (T11|5): .*{message}"):
+        bootstrap_chain(replace(BOOTSTRAP_SETS["T11"], **change))
 
 
 def test_a_set_of_ones_own():

@@ -23,7 +23,7 @@ def check_bootstrap(bootstrap: Any, bootstrap_set: Any) -> None:
     if not isinstance(bootstrap_set, str | BootstrapSet):
         raise UserError(
             f"compile: bootstrap_set={write_value(bootstrap_set)}; give the name of a set, such as 'A14', or an "
-            "lw.params.BootstrapSet"
+            "latticework.params.BootstrapSet"
         )
     if isinstance(bootstrap_set, str) and bootstrap_set not in BOOTSTRAP_SETS:
         raise UserError(f"compile: bootstrap_set={bootstrap_set!r}; there are {', '.join(BOOTSTRAP_SETS)}")

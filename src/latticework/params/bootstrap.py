@@ -17,6 +17,7 @@ from math import ceil, comb, factorial, inf, log2, pi, prod, sqrt
 from latticework.errors import LevelError, SecurityError
 from latticework.params.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
 from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next_scale
+from latticework.params.check_set import check_set
 from latticework.params.security import modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.params.select import DIGIT_GAP_BITS, PrimeSupply, cut_digits
 from latticework.words.figures import over
@@ -48,9 +49,11 @@ class Sections:
 def bootstrap_chain(which: BootstrapSet | str) -> ModulusChain:
     """The modulus chain of a bootstrapping set, by name or of one's own.
 
-    raises  SecurityError if a set that is not marked insecure breaks a limit; LevelError if primes run out
+    raises  SecurityError if a set that is not marked insecure breaks a limit; LevelError if primes run out; RangeError
+            for a number that no set can have
     """
     if isinstance(which, BootstrapSet):
+        check_set(which)
         return _plan(which)
     if which not in BOOTSTRAP_SETS:
         raise LevelError(f"there is no bootstrapping set {which!r}; there are {', '.join(BOOTSTRAP_SETS)}")

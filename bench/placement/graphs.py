@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from math import ceil, log2
 
 import numpy as np
@@ -30,11 +31,8 @@ class Graph:
 
     def value(self, count: int, real: bool, available: int | None = None) -> int:
         """A value of so many vectors."""
-        price = np.array(latencies("bootstrap", self.residual))
-        alone = ceil(count / 2) if real else count
-        one, two = tuple((alone * price).tolist()), tuple((count * price).tolist())
-        prices = ValuePrices(available, one, ("real", count) if real else None, two if real else None, count)
-        self.values.append(prices)
+        alone, shared = _refreshing(count, real, self.residual)
+        self.values.append(ValuePrices(available, alone, ("real", count) if real else None, shared, count))
         self.counts.append(count)
         self.real.append(real)
         return len(self.values) - 1
@@ -76,6 +74,13 @@ class Graph:
         return Problem(self.residual, tuple(self.values), tuple(self.ops), dict.fromkeys(wanted, 0))
 
 
+@cache
+def _refreshing(count: int, real: bool, residual: int) -> tuple[tuple[float, ...], tuple[float, ...] | None]:
+    """Seconds by target, of one value and of two."""
+    one = tuple((ceil(count / 2) if real else count) * seconds for seconds in latencies("bootstrap", residual))
+    return one, tuple(count * seconds for seconds in latencies("bootstrap", residual)) if real else None
+
+
 def random_graph(seed: int, most: int = 60) -> Problem:
     """Sums, products, rotations, linear maps and polynomials of values made before, most of them not long before."""
     rng = np.random.default_rng(seed)
@@ -109,6 +114,22 @@ def random_graph(seed: int, most: int = 60) -> Problem:
 
 def _earlier(rng: np.random.Generator, graph: Graph, window: float) -> int:
     return max(len(graph.values) - 1 - int(rng.exponential(window)), 0)
+
+
+def synthetic_bodies(carried: int, depth: int, iterations: int) -> Problem:
+    """Iterations of a body that carries so many real values, each of which goes into all, unrolled."""
+    graph = Graph()
+    values = [graph.value(1, True, RESIDUAL) for _ in range(carried)]
+    for _ in range(iterations):
+        total = values[0]
+        for value in values[1:]:
+            total = graph.plus(total, value)
+        for number in range(carried):
+            value = graph.plus(values[number], total)
+            for _ in range(depth):
+                value = graph.times(value, value)
+            values[number] = value
+    return graph.problem(values)
 
 
 def residual_network(blocks: int, residual: int = RESIDUAL) -> Problem:

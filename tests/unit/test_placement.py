@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bench.placement.exact import solve_exactly
-from bench.placement.graphs import Graph, random_graph, residual_network
+from bench.placement.graphs import Graph, random_graph, residual_network, synthetic_bodies
 from bench.placement.published import latencies
 from bench.placement.suite import random_rows
 from latticework.errors import LevelError, UnsupportedError
@@ -44,7 +44,7 @@ def test_nothing_is_better_than_what_is_placed_in_small_graphs(seed: int) -> Non
     assert placed.bound <= best * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(16))
 def test_a_placement_runs_and_takes_what_it_says(seed: int) -> None:
     problem = random_graph(seed)
     placed, points = place(problem), place_by_points(problem)
@@ -65,7 +65,7 @@ def check_against_exact(seed: int, most: int, effort: float) -> None:
         assert exact.bound <= placed.seconds + rounding
 
 
-@pytest.mark.parametrize("seed", range(300, 306))
+@pytest.mark.parametrize("seed", range(300, 304))
 def test_within_a_hundredth_of_an_exact_model(seed: int) -> None:
     pytest.importorskip("ortools")
     check_against_exact(seed, 18, 2.0)
@@ -105,6 +105,20 @@ def test_two_real_values_share_a_bootstrap_also_where_one_is_made_from_the_other
     single = latencies("bootstrap", 4)[4]
     assert placed.seconds < 2 * single + sum(op.seconds[0] for op in problem.ops)
     carry_out(problem, placed)
+
+
+@pytest.mark.parametrize(("carried", "published"), [(2, 18), (9, 81)])
+def test_points_are_as_many_as_published(carried: int, published: int) -> None:
+    """40 iterations of depth 4 with 16 levels: all values every fourth one, but for the first four."""
+    placed = place_by_points(synthetic_bodies(carried, 4, 40))
+    assert len(placed.refreshes) == published
+
+
+def test_two_carried_values_share_every_bootstrap() -> None:
+    problem = synthetic_bodies(2, 4, 12)
+    placed = place(problem)
+    assert (len(placed.refreshes), len(placed.pairs)) == (4, 2)
+    assert carry_out(problem, placed) == pytest.approx(placed.seconds)
 
 
 def test_published_latencies_are_met_and_joined_by_lines() -> None:
@@ -195,7 +209,7 @@ def test_long_code_with_many_live_values_is_placed_by_a_bounded_search() -> None
     """Nine values that depend on each other, four levels an iteration: every fourth one refreshes them, in pairs."""
     graph = Graph()
     values = [graph.value(1, True, 16) for _ in range(9)]
-    for _ in range(8):
+    for _ in range(5):
         total = values[0]
         for x in values[1:]:
             total = graph.plus(total, x)

@@ -63,15 +63,15 @@ class _Points:
         given = {v: p.available for v, p in enumerate(problem.values) if p.available is not None}
         best = {START: _Plan(0.0, given, {})}
         ends: list[_Plan] = []
-        for point in sorted(self.sets):
-            if point in best and (point == START or self.counts[point] <= limit):
-                starts = [self._refreshed(best[point], point)] if self.counts[point] <= limit else []
-                for start in (*starts, *([best[START]] if point == START else [])):
-                    for reached, plan in self._run(start, point):
-                        if reached == len(problem.ops):
-                            ends.append(plan)
-                        elif reached not in best or plan.seconds < best[reached].seconds:
-                            best[reached] = plan
+        points = {point for point, count in self.counts.items() if count <= limit}
+        for point in sorted(points | {START}):
+            starts = [self._refreshed(best[point], point)] if point in points and point in best else []
+            for start in (*starts, *([best[START]] if point == START else [])):
+                for reached, plan in self._run(start, point, points):
+                    if reached == len(problem.ops):
+                        ends.append(plan)
+                    elif reached not in best or plan.seconds < best[reached].seconds:
+                        best[reached] = plan
         return min(ends, key=lambda plan: plan.seconds, default=None)
 
     def refreshed(self, plan: _Plan) -> dict[int, frozenset[int]]:
@@ -88,8 +88,8 @@ class _Points:
         seconds = plan.seconds + sum((self.problem.values[v].alone or ())[top] for v in values)
         return _Plan(seconds, plan.levels | dict.fromkeys(values, top), plan.raised | dict.fromkeys(values, point))
 
-    def _run(self, plan: _Plan, point: int) -> Iterator[tuple[int, _Plan]]:
-        """The points, and the end, that are reached without another refresh."""
+    def _run(self, plan: _Plan, point: int, points: set[int]) -> Iterator[tuple[int, _Plan]]:
+        """Those of some points, and the end, that are reached without another refresh."""
         problem, levels, seconds = self.problem, dict(plan.levels), plan.seconds
         for number in range(point + 1, len(problem.ops)):
             op = problem.ops[number]
@@ -98,7 +98,7 @@ class _Points:
                 return
             seconds += op.seconds[made]
             levels.update(dict.fromkeys(op.results, made))
-            if number in self.sets:
+            if number in points:
                 live = {v: level for v, level in levels.items() if self.last[v] > number}
                 yield number, _Plan(seconds, live, plan.raised)
         if all(levels[v] >= level for v, level in problem.wanted.items()):

@@ -123,12 +123,21 @@ class _Exchange:
 
     def exchanged(self, at: FloatArray, distance: FloatArray) -> bool:
         """Move the points to the largest distances of alternating sign; False if there are too few."""
-        ends = np.flatnonzero(np.diff(distance >= 0.0)) + 1
-        runs = np.split(np.arange(len(at)), ends)
-        peaks = [int(run[np.argmax(np.abs(distance[run]))]) for run in runs]
-        while len(peaks) > len(self.points):
-            peaks.pop(0 if abs(distance[peaks[0]]) < abs(distance[peaks[-1]]) else -1)
-        if len(peaks) < len(self.points):
+        peaks = alternating(distance, len(self.points))
+        if peaks is None:
             return False
         self.points = at[peaks]
         return True
+
+
+def alternating(distances: FloatArray, count: int) -> list[int] | None:
+    """Places of `count` distances of alternating sign, each the largest of those of one sign; None if there are fewer.
+
+    Of more than are wanted those at the ends go, the smaller first.
+    """
+    ends = np.flatnonzero(np.diff(distances >= 0.0)) + 1
+    runs = np.split(np.arange(len(distances)), ends)
+    peaks = [int(run[np.argmax(np.abs(distances[run]))]) for run in runs]
+    while len(peaks) > count:
+        peaks.pop(0 if abs(distances[peaks[0]]) < abs(distances[peaks[-1]]) else -1)
+    return peaks if len(peaks) == count else None

@@ -143,6 +143,7 @@ def _find_declarations(vectors: Vectors, module: Module) -> tuple[tuple[str, str
 def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[SecretInput | IndexInput, ...]:
     module: Module = lowered.module
     accepted = accepted_ranges(vectors.placed, samples)
+    fed = {module.input_names[of]: module.outputs[number] for number, of in vectors.fed.items()}
     found: list[SecretInput | IndexInput] = []
     for name, pack, value in zip(module.input_names, vectors.inputs, module.inputs, strict=True):
         if pack is None:
@@ -150,7 +151,9 @@ def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[
             found.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
             continue
         kind: Any = value.type
-        found.append(SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, *accepted[name]))
+        found.append(
+            SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, *accepted[name], fed.get(name, ""))
+        )
     return tuple(found)
 
 

@@ -288,7 +288,7 @@ class BootstrapSearch:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
             self._laid_out[ring] = to_vectors(
                 self.traced.module, self.on_event, costs=self.costs, ring_degree=ring, techniques=self.techniques,
-                bits_a_second=self.bits_a_second, residual=usual.residual, keep_loops=True,
+                bits_a_second=self.bits_a_second, residual=usual.residual, keep_loops=True, fed=self.traced.fed,
             )  # fmt: skip
         return self._laid_out[ring]
 

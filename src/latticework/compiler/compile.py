@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -24,6 +25,7 @@ from latticework.compiler.bootstrapping import BootstrapSearch, quickest
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
+from latticework.compiler.feeding import find_fed
 from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stages import Vectors
@@ -70,6 +72,7 @@ def compile(
     wraps: bool = False,
     spare_levels: int = 0,
     like: Model | None = None,
+    feed: Mapping[str, str] | None = None,
     bootstrap: str = "auto",
     bootstrap_set: BootstrapSet | str | None = None,
     algorithm: str = "search",
@@ -114,6 +117,8 @@ def compile(
     bootstrap_set   the bootstrapping set to compile for, whatever others would take, by name ("A14": see
                     docs/bootstrapping.md) or one of your own. Those whose names begin with T are for tests, and take
                     insecure=True
+    feed            {input: output}: what `server.inputs(w=result)` gives to the next run without decryption, so the
+                    output lies where the input does, at its level and scale; "result" is the only output
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
                     "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
                     where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
@@ -132,6 +137,12 @@ def compile(
     costs = CostModel.load(cost_table)
     if isinstance(program, Circuit):
         check_no_bootstrap(bootstrap, bootstrap_set, "BFV" if scheme == "bfv" else "a circuit")
+        if feed is not None:
+            raise UserError(
+                "compile: feed= is for programs on arrays; an input of a circuit that another one computes is declared "
+                "by lanes=",
+                at=program.loc,
+            )
         if labels is not None:
             raise UserError(
                 "compile: labels= score programs on arrays, whose functions are approximated; a circuit computes what "
@@ -161,13 +172,14 @@ def compile(
             )  # fmt: skip
         except FunctionsTooDeepError as error:
             raise with_remedy(error, bootstrap, ring_degree, security_bits) from None
+    traced = replace(traced, fed=find_fed(program, module, feed))
     if traced.is_lossy:
         warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
 
     def placed(*, scarce_levels: bool) -> tuple[Vectors, PrecisionSearch]:
         vectors = to_vectors(
             traced.module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second,
-            techniques=techniques, scarce_levels=scarce_levels,
+            techniques=techniques, scarce_levels=scarce_levels, fed=traced.fed,
         )  # fmt: skip
         return vectors, PrecisionSearch(
             program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -127,6 +127,7 @@ def to_vectors(
     scarce_levels: bool = False,
     keep_loops: bool = False,
     residual: int | None = None,
+    fed: Mapping[int, int] = {},
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which passes then improve.
 
@@ -135,6 +136,7 @@ def to_vectors(
     scarce_levels  spend as few levels as can be found, whatever time they take
     keep_loops     none becomes copies, for bootstraps are to be placed: depth is that of one iteration of each
     residual       levels that bootstraps leave: how high values lie does not follow from the program's depth then
+    fed            numbers of outputs that are an input of the next run -> the number of that input
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
     longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
     searched.
@@ -153,15 +155,15 @@ def to_vectors(
         decisions = find_layouts(
             module, width, prices, techniques, scarce_levels=scarce_levels, level_seconds=refresh
         )  # fmt: skip
-        placed = assign_layouts(module, decisions)
+        placed = assign_layouts(module, decisions, fed)
         verify(placed)
-        lowered, tensors, positions = lower_to_vectors(placed, spread=techniques.spread_sums)
+        lowered, tensors, positions = lower_to_vectors(placed, techniques.spread_sums, set(fed.values()))
         made = run_passes(lowered, FOLDING_PASSES, on_event=on_event)
         if keep_loops and techniques.hoisted_invariants and unroll.has_loops(made):
             made = run_passes(made, HOISTING_PASSES, on_event=on_event)
             if techniques.reassociated:
                 made = run_passes(made, REASSOCIATING_PASSES, on_event=on_event)
-            made = to_loops(made, on_event)
+            made = to_loops(made, on_event, fed)
         if techniques.merged_maps and not exact:
             share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
             level = share * decisions.seconds / (program_depth(made, once=keep_loops) + 2)
@@ -170,9 +172,11 @@ def to_vectors(
         made = run_passes(made, sharing, on_event=on_event)
         why = explain(module, decisions, bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
-        flat = None if exact else to_loops(made, on_event) if keep_loops else to_copies(made, on_event)
+        flat = None if exact else to_loops(made, on_event, fed) if keep_loops else to_copies(made, on_event, whole=fed)
         spent = program_depth(made if flat is None else flat, once=keep_loops)
-        return decisions.seconds, Vectors(placed, made, tensors, positions, spent, width, *packs, *why, flat=flat)
+        return decisions.seconds, Vectors(
+            placed, made, tensors, positions, spent, width, *packs, *why, flat=flat, fed=fed
+        )
 
     seconds, vectors = found(width)
     depth = residual or vectors.depth
@@ -186,20 +190,29 @@ def to_vectors(
     return vectors
 
 
-def to_copies(module: Module, on_event: OnEvent | None = None, sizes: Sequence[float] = ()) -> Module:
+def to_copies(
+    module: Module,
+    on_event: OnEvent | None = None,
+    sizes: Sequence[float] = (),
+    whole: Collection[int] = (),
+) -> Module:
     """Loops that spend levels as copies, and public factors where they spend the fewest levels.
 
     sizes  largest magnitude of every output, where some are small
+    whole  numbers of outputs that are to have no scale of their own
     """
     copied = run_passes(module, UNROLLING_PASSES, on_event=on_event) if unroll.has_loops(module) else module
-    flat = run_passes(copied, (constants.placing(sizes), dce.PASS), on_event=on_event)
+    flat = run_passes(copied, (constants.placing(sizes, whole=whole), dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
 
 
-def to_loops(module: Module, on_event: OnEvent | None = None) -> Module:
-    """Loops as they are, and public factors where they spend the fewest levels of an iteration."""
-    placed = run_passes(module, (constants.placing(in_loops=True), dce.PASS), on_event=on_event)
+def to_loops(module: Module, on_event: OnEvent | None = None, whole: Collection[int] = ()) -> Module:
+    """Loops as they are, and public factors where they spend the fewest levels of an iteration.
+
+    whole  numbers of outputs that are to have no scale of their own
+    """
+    placed = run_passes(module, (constants.placing(in_loops=True, whole=whole), dce.PASS), on_event=on_event)
     keep_whole_origins(module, placed)
     return placed
 
@@ -211,7 +224,7 @@ def with_small_outputs(vectors: Vectors, sizes: Sequence[float], on_event: OnEve
     """
     if not any(0.0 < size < constants.SMALL for size in sizes):
         return vectors
-    flat = to_copies(vectors.module, on_event, sizes)
+    flat = to_copies(vectors.module, on_event, sizes, vectors.fed)
     return replace(vectors, flat=flat, depth=program_depth(flat))
 
 
@@ -223,7 +236,7 @@ def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
 
 def to_levels(vectors: Vectors, techniques: Techniques = UNPACKED) -> LevelPlan:
     """What is decided about levels, for any chain: how many it has to have follows from that."""
-    return decide_levels(vectors.flat or vectors.module, techniques, vectors.starts, vectors.residual)
+    return decide_levels(vectors.flat or vectors.module, techniques, vectors.starts, vectors.residual, vectors.fed)
 
 
 def to_primitives(

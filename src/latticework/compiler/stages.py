@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from latticework.accuracy import Fitted
 from latticework.codegen.emit import Code
@@ -28,6 +28,7 @@ class TracedProgram:
     effects  the same for inputs like those of calibration: what the largest errors of the functions can do
     loss     what degrees that the user gave lose, in words, where that is more than was asked; then `is_lossy`
     scores   against labels of calibration rows, if there were any
+    fed      numbers of outputs that are an input of the next run -> the number of that input
     """
 
     module: Module
@@ -36,6 +37,7 @@ class TracedProgram:
     effects: list[float]
     loss: str = ""
     scores: Scores | None = None
+    fed: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def is_lossy(self) -> bool:
@@ -68,6 +70,7 @@ class Vectors:
     flat       vec IR from which levels are managed, if not `module`: loops that spend levels are copies, and public
                factors stand where they spend the fewest levels
     residual   levels that bootstraps leave on the chain that the bootstraps in `flat` are for, if there are any
+    fed        numbers of outputs that are an input of the next run -> the number of that input
     """
 
     placed: Module
@@ -84,6 +87,7 @@ class Vectors:
     starts: tuple[int, ...] | None = None
     flat: Module | None = None
     residual: int | None = None
+    fed: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

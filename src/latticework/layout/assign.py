@@ -92,8 +92,11 @@ def is_trivial(value: Value) -> bool:
     return isinstance(value.owner, Op) and value.owner.name == "tensor.trivial"
 
 
-def assign_layouts(module: Module, decisions: LayoutDecisions) -> Module:
-    """A module with the layouts that a search decided on."""
+def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int, int] = {}) -> Module:
+    """A module with the layouts that a search decided on.
+
+    fed  numbers of outputs that are to lie as an input does -> the number of that input
+    """
 
     def placed(value: Value) -> Layout | None:
         return value.type.layout if isinstance(value.type, TensorType) else None
@@ -156,6 +159,13 @@ def assign_layouts(module: Module, decisions: LayoutDecisions) -> Module:
                 for old, v, head in zip(op.operands, operands, heads, strict=True)
             ]
             builder.create("loop.yield", moved)
+            return True
+        if op is module.body.terminator and fed:
+            for number, of in fed.items():
+                operands[number] = converted(
+                    builder, op.operands[number], operands[number], decisions.inputs[module.inputs[of]]
+                )
+            builder.create("loop.yield", operands)
             return True
         return False
 

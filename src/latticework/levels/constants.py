@@ -14,7 +14,7 @@ within bounds. Cost: O(ops), as each factor looks at so many operations at most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from latticework.ir import Block, Module, Op, Pass, Region, Value
@@ -31,20 +31,21 @@ SMALL = 2.0**-10  # outputs whose magnitude is less are scaled up
 ODD = 1.0 - 2.0**-30  # a factor by which no other is a whole number, which would scale noise up too
 
 
-def placing(sizes: Sequence[float] = (), *, in_loops: bool = False) -> Pass[object]:
+def placing(sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Collection[int] = ()) -> Pass[object]:
     """The pass.
 
     sizes     largest magnitude of every output, if known: small ones are made about 1 before they are read by a scale
     in_loops  in their bodies too, which are left as they are where loops keep their levels: what they carry is whole at
               the ends of an iteration
+    whole     numbers of outputs that are to have no scale of their own
     """
     return Pass(
-        "place-constants", lambda module, _cost: _placed(module, sizes, in_loops=in_loops), reads=("vec", "loop"),
-        writes=WRITTEN,
+        "place-constants", lambda module, _cost: _placed(module, sizes, whole, in_loops=in_loops),
+        reads=("vec", "loop"), writes=WRITTEN,
     )  # fmt: skip
 
 
-def _placed(module: Module, sizes: Sequence[float], *, in_loops: bool) -> Module:
+def _placed(module: Module, sizes: Sequence[float], whole: Collection[int], *, in_loops: bool) -> Module:
     """The module with its public factors where they spend the fewest levels."""
     body = Block()
     placer = _Placer(Scaling(Levels(once=in_loops)))
@@ -57,7 +58,10 @@ def _placed(module: Module, sizes: Sequence[float], *, in_loops: bool) -> Module
     terminator = module.body.terminator
     emitter.builder.loc = terminator.loc
     known = sizes or [1.0] * len(terminator.operands)
-    outputs = [placer.output(v, emitter, size) for v, size in zip(terminator.operands, known, strict=True)]
+    outputs = [
+        placer.whole(v, emitter) if number in whole else placer.output(v, emitter, size)
+        for number, (v, size) in enumerate(zip(terminator.operands, known, strict=True))
+    ]
     emitter.builder.create("loop.yield", outputs)
     return module.empty_like(body)
 

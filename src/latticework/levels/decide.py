@@ -10,7 +10,7 @@ Cost: O(ops), times the copies of loops that spend levels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Module, Op, Value
@@ -55,12 +55,15 @@ def decide_levels(
     techniques: Techniques = ALL,
     starts: Sequence[int] | None = None,
     residual: int | None = None,
+    fed: Mapping[int, int] = {},
 ) -> LevelPlan:
     """The level plan of a verified `vec` module.
 
     techniques  whether products are relinearised and rescaled lazily
     starts      level of each input; the lowest that do if not given
     residual    levels that bootstraps leave at most, for a chain with bootstraps
+    fed         numbers of outputs that go on as an input of the next run -> the number of that input, at whose level
+                they have to end
     raises      LevelError for a run-time loop that spends levels without `at_most`, and for what bootstraps leave fewer
                 levels for than it spends
     """
@@ -77,10 +80,26 @@ def decide_levels(
         levels = levels_of(module, at, residual, lowest=lowest_levels(module, levels, -residual))
     elif any(at):
         levels = levels_of(module, at)
-    decider = Decider(levels, techniques)
+    decider = Decider(levels, techniques, {number: at[of] for number, of in fed.items()})
+    _check_fed(module, levels, at, fed)
     decider.begin(module.body.args, at)
     decider.block(module.body, decider.outputs)
     return LevelPlan(module, "ckks", decider.states, decider.ops, loops, depth_of(module, levels), residual)
+
+
+def _check_fed(module: Module, levels: Levels, starts: Sequence[int], fed: Mapping[int, int]) -> None:
+    """LevelError if an output ends below the level of the input that it is to be in the next run."""
+    for number, of in fed.items():
+        value = module.body.terminator.operands[number]
+        lower = starts[of] - (levels.of[value] or 0)
+        if lower > 0:
+            raise LevelError(
+                f"compile: feed= makes the result {module.outputs[number]} the input {module.input_names[of]} of the "
+                f"next run, but it ends {lower} level{'s' if lower > 1 else ''} below the one that this input has to "
+                "have; carry it through a loop whose iterations end at the level they start from, as they do with "
+                "bootstraps (bootstrap='auto', or bootstrap_set=)",
+                at=value.owner.loc if isinstance(value.owner, Op) else None,
+            )
 
 
 def _below_floor(levels: Levels, residual: int) -> LevelError:
@@ -99,7 +118,8 @@ def _below_floor(levels: Levels, residual: int) -> LevelError:
 class Decider:
     """Decides operation by operation. What schemes have in common is here, under the rules of CKKS."""
 
-    def __init__(self, levels: Levels, techniques: Techniques) -> None:
+    def __init__(self, levels: Levels, techniques: Techniques, ends: Mapping[int, int] = {}) -> None:
+        self.ends = ends  # levels of outputs, by number, where they are not to be chosen
         self.levels = levels
         self.techniques = techniques
         self.states: dict[Value, State] = {}
@@ -340,5 +360,7 @@ class Decider:
         for number in range(len(operands.states)):
             operands.encrypt(number)
         for number, value in enumerate(end.operands):
-            if not (isinstance(value.owner, Op) and value.owner.name == "vec.label"):
+            if number in self.ends:
+                operands.bring(number, self.ends[number])
+            elif not (isinstance(value.owner, Op) and value.owner.name == "vec.label"):
                 operands.settle(number)

@@ -8,6 +8,7 @@ Meaning kept: packing the inputs, running, and unpacking gives the same tensors.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from latticework.dialects.tensor import TensorType
@@ -27,15 +28,19 @@ class PlacedTensor:
     pack: PackMap
 
 
-def lower_to_vectors(module: Module, spread: bool = True) -> tuple[Module, list[PlacedTensor], dict[Value, int]]:
+def lower_to_vectors(
+    module: Module, spread: bool = True, fed: Collection[int] = ()
+) -> tuple[Module, list[PlacedTensor], dict[Value, int]]:
     """The vec form of a module with layouts, the table of its tensors, and which position each value has in it.
 
     spread  whether copies of a result may share sums out
+    fed     numbers of inputs that may be results of another run, which hold anything beside their elements
     """
     tensors: list[PlacedTensor] = []
     positions: dict[Value, int] = {}
     public: dict[Value, str] = {}
-    sent = {v: v.type.layout.pack_map(v.type.shape) for v in module.inputs if isinstance(v.type, TensorType)}
+    own = [v for number, v in enumerate(module.inputs) if number not in fed]
+    sent = {v: v.type.layout.pack_map(v.type.shape) for v in own if isinstance(v.type, TensorType)}
 
     def numbered(old: Value, new: Value, name: str, loc: Loc) -> None:
         if new.origin is not None and new.origin.position is not None:

@@ -75,10 +75,22 @@ def _union(args: tuple[Any, ...], data: Any, path: str) -> Any:
     kinds = [a for a in args if a is not type(None)]
     if len(kinds) == 1:
         return from_data(kinds[0], data, path)
-    for kind in kinds:  # classes of one union differ in their number of fields
-        if isinstance(data, list) and len(_fields(kind)) == len(data):
-            return from_data(kind, data, path)
+    for fits in (_is_whole, _is_left_short):  # classes of one union differ in their number of fields
+        for kind in kinds:
+            if isinstance(data, list) and fits(kind, len(data)):
+                return from_data(kind, data, path)
     raise _mismatch(path, " or ".join(k.__name__ for k in kinds), data)
+
+
+def _is_whole(kind: type, count: int) -> bool:
+    """Whether so many items are all fields of a class."""
+    return len(_fields(kind)) == count
+
+
+def _is_left_short(kind: type, count: int) -> bool:
+    """Whether they are all but those last ones that are not stored where they have their defaults."""
+    last = [f for f in dataclasses.fields(kind) if "unstored_default" in f.metadata]
+    return len(_fields(kind)) - len(last) <= count < len(_fields(kind))
 
 
 def _tuple(args: tuple[Any, ...], data: Any, path: str) -> tuple[Any, ...]:

@@ -34,6 +34,7 @@ class SecretInput:
     """One encrypted input.
 
     low, high  the calibrated range, margin included; values outside are refused before encryption
+    fed        the output of a run before that it may be, still encrypted
     """
 
     name: str
@@ -43,6 +44,7 @@ class SecretInput:
     scale: float
     low: float
     high: float
+    fed: str = field(default="", metadata={"unstored_default": True})
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.integers import check_integer
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
-from latticework.runtime.owner import OwnerValue, of_several
+from latticework.runtime.owner import OwnerValue, after_rounds, of_several
 from latticework.user.arrays import as_array, find_loss
 from latticework.words.shown import describe
 
@@ -227,7 +227,7 @@ class Client:
         missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
-        values = self._values(encrypted)
+        values = {name: after_rounds(value, encrypted.rounds) for name, value in self._values(encrypted).items()}
         if self.spec.results:
             return return_values(self.spec, list(values.values()))
         names = [o.name for o in self.spec.outputs]

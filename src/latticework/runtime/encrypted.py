@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log2
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError
@@ -31,6 +31,8 @@ class Encrypted:
               one run after the other
     integers  name -> public run-time integer
     extent    how many rows or runs these are, which is not encrypted; None: one run of the program as compiled
+    rounds    runs one after the other that these are the inputs, or the results, of: each went on with what the one
+              before returned
     """
 
     role: str
@@ -39,6 +41,7 @@ class Encrypted:
     tensors: Mapping[str, tuple[_core.Ciphertext, ...]]
     integers: Mapping[str, int]
     extent: Extent | None = None
+    rounds: int = 1
 
     @property
     def num_bytes(self) -> int:
@@ -56,13 +59,15 @@ class Encrypted:
         self._write(str(path))
 
     def _write(self, path: str | None) -> bytes | None:
-        extras = {
+        extras: dict[str, Any] = {
             "role": self.role,
             "program": self.program,
             "interface": self.interface,
             "integers": dict(self.integers),
             **extent_data(self.extent),
         }
+        if self.rounds != 1:
+            extras["rounds"] = self.rounds
         counts = {name: len(array) for name, array in self.tensors.items() if len(array) > 1}
         if counts:
             extras["counts"] = counts
@@ -116,7 +121,10 @@ def load_encrypted(source: str | Path | bytes | bytearray | memoryview, context:
     if any(type(v) is not int for v in integers.values()):
         raise FormatError("the ciphertext file holds run-time integers that are none; it was altered")
     tensors = _arrays(dict(zip(names, ciphertexts, strict=True)), extras.get("counts", {}))
-    return Encrypted(role, program, interface, tensors, integers, extent_from(extras))
+    rounds = extras.get("rounds", 1)
+    if type(rounds) is not int or rounds < 1:
+        raise FormatError("the ciphertext file does not say of how many runs it is; it was altered")
+    return Encrypted(role, program, interface, tensors, integers, extent_from(extras), rounds)
 
 
 def _stored_names(name: str, count: int) -> list[str]:

@@ -7,7 +7,7 @@ Micciancio, Eurocrypt 2021), so a decrypted value must not leave its owner.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, NoReturn
 
 import numpy.typing as npt
@@ -32,18 +32,27 @@ class OwnerValue:
     is_proved    whether the bound holds for every input that the client accepts. If not, it holds for inputs like those
                  of calibration, and a result of other inputs may be wrong without being marked
     usual_error  the bound for inputs like those of calibration, which is smaller
+    rounds       runs one after the other that it is the result of. Of several no bound is known, for the later ones
+                 start from what is not fresh, and perhaps larger than any input that a client may give
     """
 
-    __slots__ = ("_array", "error_bound", "is_proved", "shape", "usual_error")
+    __slots__ = ("_array", "error_bound", "is_proved", "rounds", "shape", "usual_error")
 
     def __init__(
-        self, array: npt.NDArray[Any], error_bound: float, *, usual_error: float = 0.0, is_proved: bool = True
+        self,
+        array: npt.NDArray[Any],
+        error_bound: float,
+        *,
+        usual_error: float = 0.0,
+        is_proved: bool = True,
+        rounds: int = 1,
     ) -> None:
         self._array = array
         self.shape = array.shape
         self.error_bound = error_bound
         self.usual_error = usual_error
         self.is_proved = is_proved
+        self.rounds = rounds
 
     def reveal(self) -> npt.NDArray[Any]:
         """The tensor, for the owner: do not publish or send its low bits."""
@@ -58,6 +67,8 @@ class OwnerValue:
 
     def _doubt(self) -> str:
         """What a reader has to know before relying on the value."""
+        if self.rounds > 1:
+            return f"the result of {self.rounds} runs one after the other, for which no error bound is known"
         if not isfinite(self.error_bound):
             return "LARGER THAN THE PROGRAM WAS MADE FOR, may be wrong"
         return "" if self.is_proved else "error bound for inputs like those of calibration only"
@@ -91,4 +102,12 @@ def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerVa
         max((value.error_bound for value in values), default=0.0),
         usual_error=max((value.usual_error for value in values), default=0.0),
         is_proved=all(value.is_proved for value in values),
+        rounds=max((value.rounds for value in values), default=1),
     )
+
+
+def after_rounds(value: OwnerValue, rounds: int) -> OwnerValue:
+    """A value that is the result of so many runs."""
+    if rounds == 1:
+        return value
+    return OwnerValue(value.reveal(), inf, usual_error=inf, is_proved=False, rounds=rounds)

@@ -8,7 +8,7 @@ from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError, ShapeError, TraceError
 from latticework.plan.schema import ClientSpec, IndexInput, SecretInput
 from latticework.runtime.batches import joined_extent
-from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted
+from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role
 
 HOW_TO_ENCRYPT = (
     "encrypt all inputs with client.encrypt, or some with client.encrypt_part (`latticework encrypt --part`) and give "
@@ -47,6 +47,7 @@ def join(
         origin[name] = giver
 
     extents = []
+    rounds = max((part.rounds for part in parts), default=1)
     for number, part in enumerate(parts, 1):
         giver = "the encrypted inputs" if len(parts) == 1 else f"part {number} of the encrypted inputs"
         extents.append((giver, part.extent, list(part.tensors)))
@@ -60,11 +61,38 @@ def join(
         note(name, "the server", is_integer=True)
         integers[name] = value
     for argument, outputs in results.items():
-        for name, array in link_result(spec, argument, outputs).items():
-            note(name, f"a result of circuit {outputs.program}", is_integer=False)
+        fed = find_fed(spec, interface, argument, outputs)
+        rounds = max(rounds, outputs.rounds + 1) if fed else rounds
+        giver = f"a result of {'a run before' if fed else f'circuit {outputs.program}'}"
+        for name, array in (fed or link_result(spec, argument, outputs)).items():
+            note(name, giver, is_integer=False)
             tensors[name] = array
-            extents.append((f"the result of circuit {outputs.program}", outputs.extent, [name]))
-    return Encrypted(INPUTS, spec.name, interface, tensors, integers, joined_extent(spec, extents))
+            extents.append((giver, outputs.extent, [name]))
+    return Encrypted(INPUTS, spec.name, interface, tensors, integers, joined_extent(spec, extents), rounds)
+
+
+def find_fed(
+    spec: ClientSpec, interface: bytes, name: str, results: Encrypted
+) -> dict[str, tuple[_core.Ciphertext, ...]]:
+    """The input that a result of a run before is, by name; none if it is of a circuit, which may be linked to others.
+
+    raises  TraceError, FormatError or ParameterMismatchError for what is no result of this compilation for this input
+    """
+    if spec.arguments:
+        return {}
+    fed = {i.name: i.fed for i in spec.secret_inputs if i.fed}
+    if name not in fed:
+        raise TraceError(
+            f"program {spec.name}: {name} is no input that a run before computes; such are {', '.join(fed) or 'none'}: "
+            "compile with feed={input: output}"
+        )
+    check_role(results, spec, OUTPUTS)
+    if results.interface != interface:
+        raise ParameterMismatchError(
+            f"program {spec.name}: the result for input {name} is of another compilation; use what the server of this "
+            "plan returned"
+        )
+    return {name: results.tensors[fed[name]]}
 
 
 def link_result(spec: ClientSpec, argument: str, results: Encrypted) -> dict[str, tuple[_core.Ciphertext, ...]]:

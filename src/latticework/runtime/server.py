@@ -135,14 +135,15 @@ class Server:
             for made, value in zip(found.values(), outputs, strict=True):
                 made += value if isinstance(value, list) else [value]
         tensors = {name: tuple(made) for name, made in found.items()}
-        return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent)
+        return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds)
 
     @at_caller
     def inputs(self, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
-        """Inputs in several parts, of which some may be results of other circuits, as one.
+        """Inputs in several parts, of which some may be results of other circuits, or of a run before, as one.
 
         parts    what the client encrypted, if anything
-        outputs  by input: what the server of the other circuit returned
+        outputs  by input: what the server of the other circuit returned; of a program compiled with feed=, what this
+                 server did
         raises   TraceError, FormatError or ParameterMismatchError for what is no part of the inputs of this program,
                  for results that are not those of an input, and for an input that is given twice
         """
@@ -158,6 +159,10 @@ class Server:
                 for ciphertext in array:
                     self._check_origin(f"program {spec.name}, input {name}", ciphertext)
             check_interface(part, spec, self._interface)
+        for argument, result in outputs.items():
+            for array in result.tensors.values() if isinstance(result, Encrypted) else ():
+                for ciphertext in array:
+                    self._check_origin(f"program {spec.name}, the result for input {argument}", ciphertext)
         return join(spec, self._interface, parts, outputs, integers)
 
     @property

@@ -112,3 +112,16 @@ def test_what_iterations_spend():
     assert (found.nesting, found.carried, found.vectors) == (0, 2, 2)
     assert found.spent == 2
     assert isinstance(PROGRAMS["linear"].as_program(), lw.Program)
+
+
+def test_a_map_of_several_vectors_adds_complex_constants_to_real_values():
+    """In a plan with bootstraps constants are complex, and what comes from public numbers is not."""
+    inputs, trips = inputs_of("multivariate", 16), {"n": 8}
+    program = PROGRAMS["multivariate"].as_program(run_time=True)
+    model = lw.compile(
+        program, example=inputs, calibrate={**inputs, **trips}, precision_bits=10, bootstrap_set="T12L16", insecure=True
+    )
+    assert model.plan.bootstraps
+    want = program(**inputs, **trips)
+    (got,) = model.simulate(*inputs.values(), 8)
+    np.testing.assert_allclose(got, want, atol=2.0**-10 * np.max(np.abs(want)))

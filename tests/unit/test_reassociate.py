@@ -62,11 +62,10 @@ def test_long_chains_of_products_are_balanced():
     check(before, after, (0, 1, 2))
 
 
-@pytest.mark.parametrize(("name", "nesting", "most"), [("svm", 0, 19), ("pca", 1, 17)])
-def test_iterations_of_the_seven_programs_spend_fewer_levels(name, nesting, most):
-    inputs = inputs_of(name, 16)
+def test_an_iteration_of_svm_training_spends_fewer_levels():
+    inputs = inputs_of("svm", 16)
     found, without = (
-        max(d.spent for d in loop_depths(vectors_of(name, inputs, techniques=t)) if d.nesting == nesting)
+        next(loop_depths(vectors_of("svm", inputs, techniques=t))).spent
         for t in (Techniques(), Techniques(reassociated=False))
     )
-    assert found <= most < without
+    assert found <= 19 < without

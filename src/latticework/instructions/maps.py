@@ -130,11 +130,11 @@ def _sum_map(run: Machine, use: Use, value: Slots, *keys: KeySpec) -> Slots:
         (in_, baby): turned(run.with_key_noise(value[..., in_, :], source), keys[baby - 1])
         for in_, baby in sums.products.switches()
     }
-    totals: Slots = np.zeros((*value.shape[:-2], kind.count, kind.slots), dtype=value.dtype)
+    totals: list[Slots] = [np.zeros_like(value[..., 0, :])] * kind.count
     for (in_, baby, group), constant in zip(sums.products.rows.tolist(), sums.products.values, strict=True):
         copy = babies[in_, baby] if baby else value[..., in_, :]
-        totals[..., group, :] += run.product(run.encoded(constant, kind.scale / source.scale), copy)
-    return totals
+        totals[group] = totals[group] + run.product(run.encoded(constant, kind.scale / source.scale), copy)
+    return np.stack(totals, axis=-2)
 
 
 def _map_errors(errors: Errors, use: Use, value: Array, *keys: KeySpec) -> Array:

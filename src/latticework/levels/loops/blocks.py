@@ -383,13 +383,13 @@ class LoopPlanner:
         """A number of iterations that is known at run time."""
         writer, trips = self.around.writer, self.trips
         group = self.cheapest(lambda each: each.rate)
-        size = group.size
-        free = first_iterations(self.op, self.starts, self.residual, self.outside, size, guarded=True)
+        size, above = group.size, -self.base_of(group)  # what comes before has to leave what groups start with
+        free = first_iterations(self.op, self.starts, above, self.outside, size, guarded=True)
         if free >= size:  # the first of them, up to a whole group, need no bootstrap
             whole, _ = writer.groups(writer.after(trips, 1), size)
             rest = writer.builder.build("loop.index_sub", [trips.value, writer.times(whole.value, size)])
             carried = self.guarded(self.inits(), TripCount(rest, size), size, group.head)
-        elif size - 1 <= self.fitting():
+        elif size - 1 <= self.free(self.tops(), above, self.outside, size - 1):
             whole, left = writer.groups(trips, size)
             rest = left.value
             raised = 0 if free >= size - 1 else self.spent(size - 1)

@@ -14,6 +14,7 @@ from latticework.codegen.bootstraps import (
     noise_of,
     predict_precision,
 )
+from latticework.dialects.bootstrap import MAX_EXPONENT
 from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
 from latticework.params.bootstrap_noise import (
     BootstrapStep,
@@ -71,6 +72,22 @@ def test_values_read_as_smaller_lose_bits_of_matrices(k):
     whole = np.hypot(step.deviation, of_weights - nothing)
     assert 0.8 * whole < found < whole
     assert log2(whole / step.deviation) < k / 3, "two matrices share them"
+
+
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_results_at_very_large_scales_are_made_at_smaller_ones(iterations):
+    """Coefficients of series are integers of 62 bits at most, which those of B have not at 2^20 times its scale."""
+    x = slots_of("random", 1024, np.random.default_rng(2), False) / 2
+    step = step_of("T11", 1024, finer=2.0**22, out=2.0**22, iterations=iterations)
+    found = np.max(
+        np.abs(bootstrap_error(bootstrap_chain("T11"), x, finer=2.0**22, out=2.0**22, iterations=iterations))
+    )
+    deviation, (bias,) = step.error(np.array([0.5]), 0.5**0.5, tail_deviations(1))
+    assert found < tail_deviations(1) * deviation + bias
+    if iterations == 1:
+        chain = bootstrap_chain("B")
+        for target in (1, chain.main.top - chain.floor):
+            assert bootstrap_plan(chain, 64, target, finer=2.0**MAX_EXPONENT, out=2.0**MAX_EXPONENT).blocks
 
 
 @pytest.mark.parametrize("iterations", [1, 2])

@@ -27,7 +27,7 @@ from latticework.ir import Builder, Loc, Module, Value
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import LinearMap
 from latticework.params import ModulusChain
-from latticework.params.bootstrap import matching_integers, raised_scale
+from latticework.params.bootstrap import made_scale, matching_integers, raised_scale
 from latticework.params.chain import BootstrapCircuit
 
 
@@ -81,12 +81,13 @@ def expand_bootstrap(
     x, circuit = _at_floor(p, x, level), p.chain.bootstrap
     assert circuit is not None
     run = _Bootstrap(p, circuit, level, real, procedures).run
-    first = run(x, scale)
-    if iterations == 1:
-        return first
-    gain = 2.0**circuit.gain_bits
-    residual = run(_residual(p, x, first, gain), scale / gain)
-    return p.add(first, p.relabel(residual, scale))
+    made = made_scale(p.chain, level, scale)
+    result = run(x, made)
+    if iterations == 2:
+        gain = 2.0**circuit.gain_bits
+        residual = run(_residual(p, x, result, gain), made / gain)
+        result = p.add(result, p.relabel(residual, made))
+    return result if made == scale else p.raise_scale(result, scale)
 
 
 def call_bootstrap(

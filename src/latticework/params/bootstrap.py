@@ -23,6 +23,7 @@ from latticework.params.select import DIGIT_GAP_BITS, PrimeSupply, cut_digits
 from latticework.words.figures import over
 
 LEAST_GAP_BITS = 0.1  # of P over a digit of EvalMod and CoeffToSlot: at their scales key switching noise is far below
+MOST_EXCESS_BITS = 16  # of the scale at which results are made over that of their level
 MATCHED_BITS = 40  # to which two scales agree before values are subtracted
 SPARSE_WEIGHT = 32  # nonzero coefficients of the ephemeral secret
 _SERIES_DIVISOR = 6  # sin x is replaced by (8 sin x - sin 2x) / 6
@@ -140,6 +141,14 @@ def _raised_scales(
 def raised_scale(circuit: BootstrapCircuit, base: int) -> float:
     """Scale at which a raised ciphertext holds t / (2 K q0): its integers are t times the factor."""
     return float(base * circuit.factor * 2 * circuit.bound)
+
+
+def made_scale(chain: ModulusChain, level: int, scale: float) -> float:
+    """The scale at which a bootstrap makes what is wanted at this one: a power of two less, where that is very large.
+
+    For coefficients of series are integers at scales that grow with it, and those have 62 bits.
+    """
+    return scale / 2.0 ** max(0, round(log2(scale / chain.main.scales[level])) - MOST_EXCESS_BITS)
 
 
 def matching_integers(x: float, y: float, about: int) -> tuple[int, int]:

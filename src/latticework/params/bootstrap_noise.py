@@ -24,7 +24,7 @@ from math import hypot, inf, log2, pi, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from latticework.params.bootstrap import MATCHED_BITS, matching_integers
+from latticework.params.bootstrap import MATCHED_BITS, made_scale, matching_integers
 from latticework.params.chain import BootstrapCircuit, ModulusChain
 from latticework.params.fingerprint import fingerprint
 
@@ -57,7 +57,7 @@ class BootstrapStep:
 
     slots       length of the vector
     finer       scale of what goes in over that of its level: 2^k for values up to 2^k that are read as so much smaller
-    out         the same of what comes out
+    out         the same of what comes out, as it is made
     iterations  2: the error of the first is bootstrapped too
     larger      scale of that error when it is bootstrapped, over the one that x has then
     """
@@ -76,9 +76,10 @@ class BootstrapStep:
     ) -> BootstrapStep:
         """From a scale at the floor of the main track to a level and a scale above it."""
         assert chain.bootstrap is not None
-        finer, out = start / chain.main.scales[chain.floor], end[1] / chain.main.scales[end[0]]
+        made = made_scale(chain, *end)
+        finer, out = start / chain.main.scales[chain.floor], made / chain.main.scales[end[0]]
         gain = 1 << chain.bootstrap.gain_bits
-        larger = matching_integers(start, end[1], gain)[0] / gain
+        larger = matching_integers(start, made, gain)[0] / gain
         return BootstrapStep(chain.bootstrap, noise, slots, finer, out, iterations, larger)
 
     @property

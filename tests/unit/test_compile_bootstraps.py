@@ -125,6 +125,33 @@ def test_the_command_line_takes_a_set(tmp_path):
     assert lw.Model.load(tmp_path / "deep.lwplan").plan.chain.main.top == bootstrap_chain("T11").main.top
 
 
+def test_small_outputs_are_computed_larger():
+    """Their precision is relative to themselves: at a scale of 2^40 a product of 1e-7 would keep none."""
+
+    @lw.program
+    def small(x: lw.Secret[3, 5]):
+        for _ in range(3):
+            x = x * x * 0.5
+        return 1e-5 * x
+
+    model = lw.compile(small, **SMALL)
+    assert model.plan.client.outputs[0].magnitude < 1e-5
+    check(model, small, DATA[4])
+
+
+def test_real_bootstraps_in_loops_beside_what_is_complex():
+    """Loops carry real values through real bootstraps, and plans with complex ones are simulated on complex slots."""
+
+    @lw.program
+    def looped(x: lw.Secret[8]):
+        return lw.for_loop(6, lambda i, y: y * y * 0.5 - 0.3 * y + 0.1, x)
+
+    data = np.random.default_rng(0).uniform(-1, 1, (8, 8))
+    model = lw.compile(looped, calibrate=data, precision_bits=9, bootstrap_set="T12", insecure=True)
+    (found,) = model.simulate(data[0])
+    assert np.max(np.abs(found - looped(data[0]))) < 1e-7
+
+
 # -- precision --------------------------------------------------------------------------------------
 
 

@@ -82,7 +82,8 @@ class Simulation(Domain):
         """The slots of x, as they come out of a bootstrap."""
         size = float(np.max(np.abs(x), initial=0.0))
         real = step.value(np.real(x), size, self.disturbed)
-        return real if kind.real else real + 1j * step.value(np.imag(x), size, self.disturbed)
+        whole = real if kind.real else real + 1j * step.value(np.imag(x), size, self.disturbed)
+        return whole.astype(self.dtype, copy=False)
 
     def disturbed(self, parts: Slots, deviation: float) -> Slots:
         """Parts of slots with noise of this deviation, if noise is drawn."""

@@ -20,7 +20,7 @@ from latticework.accuracy.levels import least_levels, spends_endlessly
 from latticework.analysis.estimate import estimate
 from latticework.compiler.bootstrap_options import NEVER, obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
-from latticework.compiler.pipeline import OnEvent, to_vectors
+from latticework.compiler.pipeline import OnEvent, to_vectors, with_small_outputs
 from latticework.compiler.precision import PrecisionSearch, find_held
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.cost import CostModel
@@ -286,10 +286,12 @@ class BootstrapSearch:
         """The program as vectors for a ring, without bootstraps."""
         if ring not in self._laid_out:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
-            self._laid_out[ring] = to_vectors(
+            vectors = to_vectors(
                 self.traced.module, self.on_event, costs=self.costs, ring_degree=ring, techniques=self.techniques,
                 bits_a_second=self.bits_a_second, residual=usual.residual, keep_loops=True, fed=self.traced.fed,
             )  # fmt: skip
+            sizes = self.search(vectors).magnitudes
+            self._laid_out[ring] = with_small_outputs(vectors, sizes, self.on_event, keep_loops=True)
         return self._laid_out[ring]
 
     def ranges(self, ring: int) -> Ranges:

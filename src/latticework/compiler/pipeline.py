@@ -163,7 +163,7 @@ def to_vectors(
             made = run_passes(made, HOISTING_PASSES, on_event=on_event)
             if techniques.reassociated:
                 made = run_passes(made, REASSOCIATING_PASSES, on_event=on_event)
-            made = to_loops(made, on_event, fed)
+            made = to_loops(made, on_event, whole=fed)
         if techniques.merged_maps and not exact:
             share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
             level = share * decisions.seconds / (program_depth(made, once=keep_loops) + 2)
@@ -172,7 +172,13 @@ def to_vectors(
         made = run_passes(made, sharing, on_event=on_event)
         why = explain(module, decisions, bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
-        flat = None if exact else to_loops(made, on_event, fed) if keep_loops else to_copies(made, on_event, whole=fed)
+        flat = (
+            None
+            if exact
+            else to_loops(made, on_event, whole=fed)
+            if keep_loops
+            else to_copies(made, on_event, whole=fed)
+        )
         spent = program_depth(made if flat is None else flat, once=keep_loops)
         return decisions.seconds, Vectors(
             placed, made, tensors, positions, spent, width, *packs, *why, flat=flat, fed=fed
@@ -207,25 +213,30 @@ def to_copies(
     return flat
 
 
-def to_loops(module: Module, on_event: OnEvent | None = None, whole: Collection[int] = ()) -> Module:
+def to_loops(
+    module: Module, on_event: OnEvent | None = None, sizes: Sequence[float] = (), whole: Collection[int] = ()
+) -> Module:
     """Loops as they are, and public factors where they spend the fewest levels of an iteration.
 
+    sizes  largest magnitude of every output, where some are small
     whole  numbers of outputs that are to have no scale of their own
     """
-    placed = run_passes(module, (constants.placing(in_loops=True, whole=whole), dce.PASS), on_event=on_event)
+    placed = run_passes(module, (constants.placing(sizes, in_loops=True, whole=whole), dce.PASS), on_event=on_event)
     keep_whole_origins(module, placed)
     return placed
 
 
-def with_small_outputs(vectors: Vectors, sizes: Sequence[float], on_event: OnEvent | None = None) -> Vectors:
+def with_small_outputs(
+    vectors: Vectors, sizes: Sequence[float], on_event: OnEvent | None = None, *, keep_loops: bool = False
+) -> Vectors:
     """Vectors whose small outputs are computed larger, where that takes no level, and read by a larger scale.
 
-    sizes  largest magnitude of every output
+    sizes  largest magnitude of every output;  keep_loops  as in `to_vectors`
     """
     if not any(0.0 < size < constants.SMALL for size in sizes):
         return vectors
-    flat = to_copies(vectors.module, on_event, sizes, vectors.fed)
-    return replace(vectors, flat=flat, depth=program_depth(flat))
+    flat = (to_loops if keep_loops else to_copies)(vectors.module, on_event, sizes, vectors.fed)
+    return replace(vectors, flat=flat, depth=program_depth(flat, once=keep_loops))
 
 
 def _packs(values: Sequence[Value]) -> tuple[Any, ...]:

@@ -7,14 +7,20 @@ import pytest
 from e2e_cases import uniform
 
 import latticework as lw
+from latticework.dialects.vec import VecType
 from latticework.errors import (
     FormatError,
     LevelError,
     ParameterMismatchError,
+    RangeError,
     ShapeError,
     TraceError,
     UserError,
 )
+from latticework.ir import Builder, Module
+from latticework.ir.verify import verify
+from latticework.levels import decide_levels
+from latticework.levels.refresh_ends import refresh_ends
 
 SMALL = {"ring_degree": 4096, "insecure": True, "precision_bits": 8}
 W, X = uniform((4,)), uniform((3, 4))
@@ -99,7 +105,7 @@ FED = {
     "no input": ({"u": "w"}, TraceError, r"makes 'w' the input 'u'; encrypted inputs of program squares are w, v, results w, v"),
     "no result": ({"w": "u"}, TraceError, "makes 'u' the input 'w'"),
     "other shape": ({"w": "v"}, ShapeError, r"makes 'v' of shape \(2,\) the input 'w' of shape \(4,\)"),
-    "spent levels": ({"w": "w"}, LevelError, "result w the input w of the next run, but it ends 1 level below.*bootstraps"),
+    "spent levels": ({"w": "w"}, LevelError, "result w the input w of the next run, but it ends 1 level below.*bootstrap_set="),
 }  # fmt: skip
 
 
@@ -107,3 +113,42 @@ FED = {
 def test_what_cannot_be_fed(feed, kind, message):
     with pytest.raises(kind, match=message):
         lw.compile(squares, feed=feed, bootstrap="never", **SMALL)
+
+
+@lw.program
+def refreshed(w: lw.Secret[4], x: lw.Secret[4], n: lw.Index):
+    return lw.for_loop(n, lambda i, w: 0.5 * w * x + 0.25 * x, w)
+
+
+@pytest.mark.slow
+def test_a_result_is_bootstrapped_where_it_ends_too_low():
+    data = {"w": uniform((8, 4)), "x": uniform((8, 4)), "n": 3}
+    model = lw.compile(
+        refreshed, calibrate=data, feed={"w": "result"}, bootstrap_set="T12", precision_bits=8, insecure=True
+    )
+    w, x = data["w"][0], data["x"][0]
+    assert model.plan.client.inputs[0].level == model.plan.client.outputs[0].level
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    sent = client.encrypt_part(x=x)
+    found = server(sent, client.encrypt_part(w=w), n=2)
+    found = client.decrypt(server(server.inputs(sent, w=found), n=3))
+    assert np.abs(found.reveal() - refreshed(refreshed(w, x, 2), x, 3)).max() < 1e-3
+
+
+def test_an_output_that_ends_too_low_is_refreshed_to_the_level_of_its_input():
+    module = Module()
+    kind = VecType(1, 8, "real", True)
+    w, x = (module.body.add_arg(kind) for _ in range(2))
+    builder = Builder(module.body)
+    made = builder.build("vec.mul", [w, x])
+    builder.create("loop.yield", [builder.build("vec.mul", [made, x])])
+    module.input_names, module.outputs = ["w", "x"], ["result"]
+    found = refresh_ends(module, {0: 0}, 5, {0: 2}, iterations=1)
+    verify(found)
+    (bootstrap,) = (op for op in found.walk() if op.name == "vec.bootstrap")
+    assert (bootstrap.attrs["target"], bootstrap.attrs["exponent"]) == (2, 2)
+    plan = decide_levels(found, residual=5, fed={0: 0})
+    assert plan.states[found.body.terminator.operands[0]].level == plan.states[found.inputs[0]].level
+    with pytest.raises(RangeError, match="result an input of the next run.*scale it down"):
+        refresh_ends(module, {0: 0}, 5, {0: None}, iterations=1)

@@ -32,6 +32,7 @@ from latticework.levels.depth import UnknownTripsError, spent_by
 from latticework.levels.loops.plan import plan_loops
 from latticework.levels.place_bootstrap import place_bootstraps
 from latticework.levels.ranges import Ranges, find_ranges, outgrown_error
+from latticework.levels.refresh_ends import refresh_ends
 from latticework.levels.unroll import has_loops
 from latticework.params import (
     BOOTSTRAP_SETS,
@@ -335,6 +336,9 @@ def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -
         if error is not None:
             raise error from None
         raise
+    if vectors.fed:
+        ends = {number: ranges.exponents.get(vectors.flat.body.terminator.operands[number]) for number in vectors.fed}
+        placed = refresh_ends(placed, vectors.fed, prices.residual, ends, iterations=prices.iterations)
     keep_whole_origins(vectors.flat, placed)
     return replace(vectors, flat=placed, residual=prices.residual, depth=prices.residual)
 

@@ -96,8 +96,8 @@ def _check_fed(module: Module, levels: Levels, starts: Sequence[int], fed: Mappi
             raise LevelError(
                 f"compile: feed= makes the result {module.outputs[number]} the input {module.input_names[of]} of the "
                 f"next run, but it ends {lower} level{'s' if lower > 1 else ''} below the one that this input has to "
-                "have; carry it through a loop whose iterations end at the level they start from, as they do with "
-                "bootstraps (bootstrap='auto', or bootstrap_set=)",
+                "have; carry it through a loop whose iterations spend no level, or let it be bootstrapped "
+                "(bootstrap_set=)",
                 at=value.owner.loc if isinstance(value.owner, Op) else None,
             )
 

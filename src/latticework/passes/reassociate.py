@@ -5,19 +5,19 @@ In/out: vec IR whose loops are kept, same cleartext meaning. A factor f of a pro
 it: a chain of products becomes a balanced tree, y (x w - b) becomes (y x) w - y b with y x made once. A move is kept
 if an iteration then spends fewer levels on what loops carry, on the deepest of it or on all of it, or as many with
 fewer products. Sums over slots and linear maps are in the way, since f differs from slot to slot.
-Cost: O(moves x ops), of at most 64 moves.
+Cost: O(moves x ops), of at most 32 moves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild
 from latticework.levels.depth import Levels, levels_of
 from latticework.passes import cse, dce, hoist_invariants
 
-MOST_MOVES = 64  # that are tried
+MOST_MOVES = 32  # that are tried
 MOST_DEEP = 8  # operations that a factor moves through
 Mapping = dict[Value, Value]
 Spent = tuple[int, int, int]
@@ -36,7 +36,7 @@ def run(module: Module, _cost: object = None) -> Module:
     tried, place = 0, 0
     spent = _spent(module)
     while tried < MOST_MOVES:
-        found = next(((n, op, way) for n, op, way in _moves(module) if n >= place), None)
+        found = next(_moves(module, place), None)
         if found is None:
             break
         place, op, way = found
@@ -50,11 +50,16 @@ def run(module: Module, _cost: object = None) -> Module:
     return module
 
 
-def _moves(module: Module) -> Iterator[tuple[int, Op, Way]]:
-    """Products in loops that lie higher with a factor elsewhere, each with its number among all operations."""
+def _moves(module: Module, place: int) -> Iterator[tuple[int, Op, Way]]:
+    """Products in loops that lie higher with a factor elsewhere, from a place among all operations on, and places."""
     of = levels_of(module, once=True).of
     for number, op in enumerate(module.walk()):
-        if op.name != "vec.mul" or op.block is module.body or not all(v.is_secret for v in op.operands):
+        if (
+            number < place
+            or op.name != "vec.mul"
+            or op.block is module.body
+            or not all(v.is_secret for v in op.operands)
+        ):
             continue
         a, b = op.operands
         level = of[op.result] or 0
@@ -66,14 +71,23 @@ def _moves(module: Module) -> Iterator[tuple[int, Op, Way]]:
 
 @dataclass(frozen=True)
 class _Moving:
-    """A factor on its way into what a product multiplies by it."""
+    """A factor on its way into what a product multiplies by it.
+
+    known  ways of values that it has met, by the first path to each
+    """
 
     factor: Value
     product: Op
     of: dict[Value, int | None]
+    known: dict[Value, Way] = field(default_factory=dict)
 
     def way(self, value: Value, deep: int) -> Way:
         """The way that leaves a value times the factor highest."""
+        if value not in self.known:
+            self.known[value] = self._find(value, deep)
+        return self.known[value]
+
+    def _find(self, value: Value, deep: int) -> Way:
         found = self._inside(value, deep) if deep else None
         direct = self._product(self._level(value), self._level(self.factor), _as_it_is(value), _as_it_is(self.factor))
         return direct if found is None or found.level <= direct.level else found

@@ -36,8 +36,12 @@ def small_graph(seed: int):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_nothing_is_better_than_what_is_placed_in_small_graphs(seed: int) -> None:
+@pytest.mark.parametrize("alone", [1.0, 0.7], ids=["one price", "cheaper alone"])
+def test_nothing_is_better_than_what_is_placed_in_small_graphs(seed: int, alone: float) -> None:
+    """With one price for bootstraps, and with real ones by themselves at less than two together take."""
     problem = small_graph(seed)
+    values = [replace(v, alone=[alone * s for s in v.alone]) if v.shared else v for v in problem.values]
+    problem = replace(problem, values=values)
     placed = place(problem)
     best = best_of_all(problem)
     assert placed.seconds == pytest.approx(best, rel=1e-9)

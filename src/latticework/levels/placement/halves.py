@@ -24,18 +24,26 @@ NONE = 127  # less the target of a half: the smaller, the better
 
 class Halves:
     """The kinds of a problem whose values may share bootstraps, each with columns of states: halves, the highest first,
-    and whether all pay half (0 if so)."""
+    and whether all pay half (0 if so).
+
+    alone  seconds of refreshing one value, by target;  more  what two of one target take more at least
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.alone: dict[Hashable, Floats] = {}
-        self.shared: dict[Hashable, Floats] = {}
+        self.more: dict[Hashable, float] = {}
         for value in problem.refreshable:
             prices = problem.values[value]
             if prices.shared is not None and prices.alone is not None:
-                for known, seconds in ((self.alone, prices.alone), (self.shared, prices.shared)):
-                    least = np.asarray(seconds, dtype=np.float64)
-                    known[prices.kind] = np.minimum(known.get(prices.kind, least), least)
+                alone, kind = np.asarray(prices.alone, dtype=np.float64), prices.kind
+                more = max(float(np.min((np.asarray(prices.shared) - alone)[1:])), 0.0)
+                self.alone[kind] = np.minimum(self.alone.get(kind, alone), alone)
+                self.more[kind] = min(self.more.get(kind, more), more)
         self.kinds = list(self.alone)
+
+    def least(self, kind: Hashable) -> Floats:
+        """Seconds that a value of a kind adds at least, by target: half of what two take."""
+        return np.minimum(self.alone[kind], (self.alone[kind] + self.more[kind]) / 2)
 
     def start(self) -> Levels:
         """The columns of the first state."""
@@ -55,8 +63,7 @@ class Halves:
     ) -> Iterator[tuple[Floats, Levels, npt.NDArray[np.bool_]]]:
         first = self.kinds.index(kind) * (KEPT + 1)
         mine, lawless = slice(first, first + KEPT), first + KEPT
-        alone, shared = self.alone[kind], self.shared[kind]
-        half = np.minimum(alone, shared / 2)[target]
+        alone = self.alone[kind]
         is_lawless = columns[:, lawless] == 0
         is_full = columns[:, first + KEPT - 1] != NONE
         opened = columns.copy()
@@ -65,23 +72,21 @@ class Halves:
         yield alone[target], opened, ~is_lawless & ~is_full
         freed = columns.copy()
         freed[:, lawless] = 0
-        yield half, freed, is_lawless | is_full
-        more = float(np.min((shared - alone)[1:]))
+        yield self.least(kind)[target], freed, is_lawless | is_full
         for number in range(first, first + KEPT):
             has = NONE - columns[:, number].astype(np.int64)
             closed = columns.copy()
             closed[:, number] = NONE
             closed[:, mine] = np.sort(closed[:, mine], axis=1)
-            seconds = shared[np.maximum(has, target)] - shared[np.minimum(has, len(shared) - 1)] + max(more, 0.0)
+            seconds = alone[np.maximum(has, target)] - alone[has] + self.more[kind]
             yield np.minimum(seconds, alone[target]), closed, has > 0
 
     def left(self, columns: Levels) -> Floats:
         """What halves that nobody has taken are worth at most, by state: so much of what was paid may serve later."""
         found = np.zeros(len(columns))
         for place, kind in enumerate(self.kinds):
-            alone = self.alone[kind]
-            worth = alone - np.minimum(alone, self.shared[kind] / 2)
+            worth = self.alone[kind] - self.least(kind)
             worth[0] = 0.0
             for number in range(place * (KEPT + 1), place * (KEPT + 1) + KEPT):
-                found += worth[np.minimum(NONE - columns[:, number].astype(np.int64), len(worth) - 1)]
+                found += worth[NONE - columns[:, number].astype(np.int64)]
         return found

@@ -89,10 +89,9 @@ class _Placer:
 
     def _halved(self, order: list[int], most: int = FIRST_STATES, *, limit: float = np.inf) -> Found:
         """As if any two values of a kind could share a bootstrap."""
-        least, states = refresh_tables(self.problem, halved=True), self._affordable(order, most)
-        return Search(
-            self.problem, order, least, paired=False, states=states, limit=limit, halves=Halves(self.problem)
-        ).run()  # fmt: skip
+        halves, states = Halves(self.problem), self._affordable(order, most)
+        least = refresh_tables(self.problem, halves)
+        return Search(self.problem, order, least, paired=False, states=states, limit=limit, halves=halves).run()
 
     def _search(
         self, alone: list[Floats | None], order: list[int], most: int = FIRST_STATES, *, paired: bool = False,
@@ -185,19 +184,18 @@ class _Placer:
                     yield evaluate(self.problem, refreshed, pairs)
 
 
-def refresh_tables(problem: Problem, *, halved: bool = False) -> list[Floats | None]:
+def refresh_tables(problem: Problem, halves: Halves | None = None) -> list[Floats | None]:
     """Seconds of refreshing each value by itself, by target.
 
-    halved  the least that a value can add, as one of two
+    halves  the least that a value can add, as one of two
     """
     found: list[Floats | None] = []
     for prices in problem.values:
         if prices.alone is None:
             found.append(None)
             continue
-        seconds = np.array(prices.alone, dtype=np.float64)
-        if halved and prices.shared is not None:
-            seconds = np.minimum(seconds, np.asarray(prices.shared) / 2)
+        is_half = halves is not None and prices.kind in halves.kinds and prices.shared is not None
+        seconds = halves.least(prices.kind) if halves is not None and is_half else np.array(prices.alone, dtype=float)
         seconds[0] = 0.0
         found.append(seconds)
     return found

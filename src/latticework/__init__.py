@@ -48,7 +48,8 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     )
     from latticework.frontend.annotations import Array, Number
     from latticework.frontend.circuit import circuit
-    from latticework.frontend.functions import approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
+    from latticework.frontend.comparing import argmax, greater, sign, where
+    from latticework.frontend.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.frontend.program import program
     from latticework.model import Model, load
     from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
@@ -66,7 +67,8 @@ _HOMES = {
     ),
     "frontend.annotations": ("Array", "Number"),
     "frontend.circuit": ("circuit",),
-    "frontend.functions": ("approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
+    "frontend.comparing": ("argmax", "greater", "sign", "where"),
+    "frontend.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "frontend.program": ("program",),
     "model": ("Model", "load"),
     "runtime": ("Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
@@ -93,7 +95,9 @@ __all__ = [
     "Server",
     "Techniques",
     "UserError",
+    "abs",
     "approximate",
+    "argmax",
     "avg_pool2d",
     "bits",
     "circuit",
@@ -105,6 +109,7 @@ __all__ = [
     "exp",
     "for_loop",
     "gelu",
+    "greater",
     "isin",
     "load",
     "log",
@@ -121,6 +126,7 @@ __all__ = [
     "scan",
     "select",
     "sigmoid",
+    "sign",
     "softmax",
     "sqrt",
     "square",
@@ -128,6 +134,7 @@ __all__ = [
     "table",
     "tanh",
     "vector",
+    "where",
 ]
 
 

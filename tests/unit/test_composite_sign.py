@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,6 +63,17 @@ def test_published_degrees():
     found = composite_sign(2.0**-9, 1.0, 2.0**-13)
     assert (found.depth, found.products) <= (13, sum(PRODUCTS[d] for d in (15, 15, 27)))
     assert reached((15, 15, 27), 2.0**-9) < 2.0**-13
+
+
+def test_levels_are_those_that_the_docs_state():
+    text = Path(__file__).parents[2].joinpath("docs/programs.md").read_text()
+    lines = text[text.index("| gap / largest |") :].split("\n\n")[0].splitlines()
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert len(rows) == 6
+    for gap, *depths in rows:
+        for precision, depth in zip(head[1:], depths, strict=True):
+            sizes = [2.0 ** int(text.removeprefix("2^")) for text in (gap, precision)]
+            assert composite_sign(sizes[0], 1.0, sizes[1]).depth == int(depth)
 
 
 def test_products_are_those_of_the_expansion():

@@ -74,7 +74,6 @@ FORMULAS = {
         lambda x, y: np.interp(x, [0.0, 3.0], [1.0, 2.0]),
         lambda x, y: lw.approximate(lambda v: np.interp(v, [0.0, 3.0], [1.0, 2.0]))(x),
     ),
-    "minimum": (lambda x, y: np.minimum(x, y), lambda a, b: b - lw.relu(b - a)),
     "fmax": (lambda x, y: np.fmax(x, y), lambda a, b: b + lw.relu(a - b)),
     "clip": (lambda x, y: np.clip(x, 0, 1), lambda x, y: lw.relu(x) - lw.relu(x - 1)),
     "meshgrid": (lambda x, y: np.meshgrid(x, y)[0], lambda x, y: x[None, :] * np.ones((4, 1))),

@@ -11,12 +11,11 @@ have kinks, and one level more in every second program. What the last step of a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from latticework.accuracy.degrees import choose_degrees
-from latticework.accuracy.effects import Effects, with_polynomials
+from latticework.accuracy.effects import Effects, with_error, with_polynomials
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, uses_of
@@ -68,7 +67,7 @@ def approximate_functions(
         polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]
         errors = np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)])
         pairs = zip(polynomials, errors.tolist(), strict=True)
-        made = with_polynomials(module, [replace(polynomial, error=error) for polynomial, error in pairs])
+        made = with_polynomials(module, [with_error(polynomial, error) for polynomial, error in pairs])
         straight = slopes @ errors
         margin = straight / np.maximum(seen_slopes @ errors, 1e-300)
         moved = np.maximum(straight, margin * found.of(errors.tolist()))
@@ -87,8 +86,8 @@ def approximate_functions(
         raise too_deep(uses, degrees, levels, most_levels, precision_bits)
     needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
     fitted = [
-        Fitted(use.function.name, use.op.loc, use.interval, degree, error, use.given is not None, least)
-        for use, degree, error, least in zip(uses, degrees, errors.tolist(), needed, strict=True)
+        Fitted(use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least)
+        for use, made_of, error, least in zip(uses, polynomials, errors.tolist(), needed, strict=True)
     ]
     return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy)
 

@@ -14,18 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy.uses import FunctionUse
-from latticework.approx.degrees import MAX_DEGREE
 
 FloatArray = npt.NDArray[np.float64]
 
-MAX_LEVELS = MAX_DEGREE.bit_length()
 GIVEN_PART = 0.75  # of the budget, that given degrees may take before the others are chosen as if they took nothing
 STEPS = 8  # in which the common measure is found
 _KINK_CLASS = 4  # from which on errors of functions with kinks are told to fall by no more than a constant a class
 
 
 def choose_degrees(uses: Sequence[FunctionUse], parts: FloatArray) -> list[int] | None:
-    """A degree for every use, those that are given as they are; None if no degrees of up to MAX_DEGREE do.
+    """A degree for every use, those that are given as they are; None if no degrees that are affordable do.
 
     parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes
     """
@@ -57,6 +55,9 @@ class _Choice:
                 found[number] = degree
         return found
 
+    def _most(self, place: int) -> int:
+        return self.uses[self.free[place]].curve.most_levels
+
     def _error(self, place: int, levels: int) -> float:
         return self.uses[self.free[place]].estimate((1 << levels) - 1)
 
@@ -72,7 +73,9 @@ class _Choice:
             taken = self._taken(self.levels)
             over = np.sum(taken, axis=1) > 1.0
             worst = np.max(taken[over], axis=0)
-            open_ = [place for place, levels in enumerate(self.levels) if levels < MAX_LEVELS and worst[place] > 0.0]
+            open_ = [
+                place for place, levels in enumerate(self.levels) if levels < self._most(place) and worst[place] > 0.0
+            ]
             if not open_ or any(self._hopeless(place, worst[place]) for place in range(len(self.free))):
                 return False
             self.levels[max(open_, key=lambda place: worst[place])] += 1
@@ -80,11 +83,11 @@ class _Choice:
 
     def _hopeless(self, place: int, taken: float) -> bool:
         """Whether a function with a kink, whose error falls like 1 / degree, takes too much even at the last degree."""
-        levels = self.levels[place]
-        if self.uses[self.free[place]].function.smooth or levels < _KINK_CLASS:
-            return levels == MAX_LEVELS and taken > 1.0
+        levels, function = self.levels[place], self.uses[self.free[place]].function
+        if function.smooth or function.gap or levels < _KINK_CLASS:
+            return levels == self._most(place) and taken > 1.0
         fall = self._error(place, levels) / max(self._error(place, levels - 1), 1e-300)
-        return taken * (0.8 * fall) ** (MAX_LEVELS - levels) > 1.0
+        return taken * (0.8 * fall) ** (self._most(place) - levels) > 1.0
 
     def _lowered(self) -> None:
         """Lower the classes where that still fits, the highest first."""

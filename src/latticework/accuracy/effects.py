@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from latticework.accuracy.uses import FunctionUse
 from latticework.approx.chebyshev import to_unit
+from latticework.approx.sign import CompositeSign
 from latticework.dialects.tensor import TensorType
 from latticework.frontend.samples import Sample, affordable_samples
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
@@ -152,13 +153,22 @@ class Effects:
         return np.stack(seen, axis=1), np.stack(expected, axis=1)
 
     def shifts(self, approximated: Module) -> FloatArray:
-        """Largest change of every output by the polynomials themselves, on calibration samples."""
+        """Largest change of every output by the polynomials themselves, on calibration samples outside of gaps."""
         most = np.zeros(len(self.magnitudes))
         for sample in space_out(
             self.all_samples, affordable_samples(self.module, self.all_samples[0], COMPARED_SAMPLES)
         ):
-            most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
+            if not self._has_in_gap(sample):
+                most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
         return most
+
+    def _has_in_gap(self, sample: Sample) -> bool:
+        """Whether a sign is taken of numbers so close to 0 that nothing is said about it."""
+        if not any(use.function.gap for use in self.uses):
+            return False
+        self._run(sample)
+        pairs = zip(self.uses, self.arguments, strict=True)
+        return any(np.any(np.abs(x) < use.function.gap) for use, seen in pairs for x in seen[1:])
 
 
 def _count_pool(module: Module, uses: int) -> int:
@@ -169,14 +179,23 @@ def _count_pool(module: Module, uses: int) -> int:
     return max(LEAST_POOLED, min(MOST_POOLED, POOLED_ELEMENTS // each))
 
 
-def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial]) -> Module:
-    """A copy of a module whose functions, in order, are these polynomials."""
+def with_error(found: IntervalPolynomial | CompositeSign, error: float) -> IntervalPolynomial | CompositeSign:
+    """A polynomial that knows how far it is from its function; of composed ones the last."""
+    if isinstance(found, IntervalPolynomial):
+        return replace(found, error=error)
+    return replace(found, stages=(*found.stages[:-1], replace(found.stages[-1], error=error)))
+
+
+def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial | CompositeSign]) -> Module:
+    """A copy of a module whose functions, in order, are these polynomials, composed ones one stage after the other."""
     left = iter(polynomials)
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.spec is not APPLY.spec:
             return False
-        value = builder.build(POLYNOMIAL.spec, [mapping[op.operands[0]]], polynomial=next(left))
+        found, value = next(left), mapping[op.operands[0]]
+        for stage in found.stages if isinstance(found, CompositeSign) else (found,):
+            value = builder.build(POLYNOMIAL.spec, [value], polynomial=stage)
         if op.result.origin is not None and not op.result.origin.name:
             value.origin = replace(op.result.origin, name=op.attrs["function"].name)
         mapping[op.result] = value

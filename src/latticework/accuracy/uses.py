@@ -11,7 +11,10 @@ import numpy.typing as npt
 from latticework.approx.chebyshev import Interval
 from latticework.approx.curve import Curve
 from latticework.approx.functions import Function, function_of
+from latticework.approx.sign import CompositeSign
+from latticework.approx.sign_curve import SignCurve
 from latticework.errors import RangeError
+from latticework.frontend.tracing import user_line
 from latticework.ir import Loc, Module, Op
 from latticework.ops.apply import APPLY
 from latticework.packing.constants import IntervalPolynomial
@@ -52,19 +55,22 @@ class FunctionUse:
     given: int | None
 
     @cached_property
-    def curve(self) -> Curve:
+    def curve(self) -> Curve | SignCurve:
         """The closest polynomials."""
+        if self.function.gap:
+            with user_line(self.op.loc):
+                return SignCurve(self.function.gap, self.interval)
         return Curve(self.function.finite, self.interval, smooth=self.function.smooth)
 
     @cached_property
-    def given_curve(self) -> Curve:
+    def given_curve(self) -> Curve | SignCurve:
         """The polynomials that `degree=` gives: of a function with kinks drawn to where calibration data lie."""
         samples = self.op.attrs["samples"]
         data = None if samples is None else np.array(samples)
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
         return Curve(self.function.finite, self.interval, made, smooth=self.function.smooth)
 
-    def polynomial(self, degree: int) -> IntervalPolynomial:
+    def polynomial(self, degree: int) -> IntervalPolynomial | CompositeSign:
         """The one of this degree: as given, or chosen."""
         return self._curve.polynomial(degree)
 
@@ -83,7 +89,7 @@ class FunctionUse:
         return made
 
     @property
-    def _curve(self) -> Curve:
+    def _curve(self) -> Curve | SignCurve:
         return self.curve if self.given is None else self.given_curve
 
     def __str__(self) -> str:

@@ -35,6 +35,13 @@ def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: floa
     last = np.max(by_degree[MAX_DEGREE], axis=0)
     worst = max(free, key=lambda number: float(last[number]))
     allowed = 1.0 / float(np.max(parts[:, worst]))
+    if uses[worst].function.gap:
+        return PrecisionError(
+            f"compile: precision_bits={precision_bits:g} asks for {uses[worst]} to within {allowed:.2g} from "
+            f"gap={uses[worst].function.gap:g} on, and no composition of up to {uses[worst].curve.most_levels} levels "
+            "comes so close; give a larger gap, or ask for fewer bits",
+            at=uses[worst].op.loc,
+        )
     chain = build_chain(1 << 15, Need(MAX_DEGREE.bit_length(), 1, 40, 10), 1, insecure=True)
     rows, reached = [], {}
     for degree in LISTED:

@@ -9,6 +9,7 @@ from math import log2
 import numpy as np
 
 from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, max_error
+from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError
 from latticework.packing.constants import IntervalPolynomial
@@ -26,6 +27,8 @@ class Curve:
     given   the polynomial of a degree, if it is not the one with the least largest error
     smooth  the function is analytic around the interval; if not, errors fall by a power of the degree
     """
+
+    most_levels = MAX_DEGREE.bit_length()
 
     def __init__(
         self,

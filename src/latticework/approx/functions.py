@@ -65,6 +65,7 @@ class Function:
                are, rather than to have the least largest error
     domains    the open intervals on which it is defined, of which an argument must stay in one
     closed     whether their finite ends belong to them
+    gap        of a step at 0: the distance from there from which on it is approximated; 0 for other functions
     As an attribute of an operation it is written as its name, and read back by it where it is one of `FUNCTIONS`.
     """
 
@@ -73,6 +74,7 @@ class Function:
     smooth: bool = True
     domains: tuple[Interval, ...] = _EVERYWHERE
     closed: bool = False
+    gap: float = 0.0
 
     def attribute_text(self) -> str:
         """As text of the IR."""
@@ -80,6 +82,8 @@ class Function:
 
     def written(self) -> str:
         """How users give it a range."""
+        if self.gap:
+            return f"lw.{self.name}(x, gap={self.gap:g}, range=(-8, 8))"
         call = f"lw.{self.name}(x" if self.name in OWN else f"lw.approximate({self.name})(x"
         low = self.domains[-1][0]
         example = (0.1, 10) if low == 0.0 else (-8, 8) if low == -inf else (-0.5, 0.5)
@@ -185,6 +189,11 @@ FUNCTIONS: dict[str, Function] = {
         Function("sinc", np.sinc),
     )
 }
+
+
+def sign_from(gap: float) -> Function:
+    """The sign of numbers that are at least this far from 0."""
+    return Function("sign", np.sign, smooth=False, gap=gap)
 
 
 def function_of(given: Function | str) -> Function:

@@ -155,13 +155,17 @@ class _Problem:
     basis: _Basis
     union: list[Interval]
 
-    def solved(self, grid: FloatArray) -> tuple[FloatArray, float, float, FloatArray]:
+    def solved(self, grid: FloatArray) -> tuple[npt.NDArray[Any], float, float, FloatArray]:
         """(coefficients, largest distance, least possible distance, points) of the closest polynomial found."""
         rows, values, weights = self.basis.at(grid), self.function(grid), self.weight(grid)
         count = self.basis.size + 1
-        points = max(self._starts(grid, count), key=lambda start: self._levelled(start)[1])
+        weighted = weights[:, None] * rows
+        squares = np.linalg.lstsq(weighted, weights * values, rcond=None)[0]
+        off = weights * values - weighted @ squares
+        starts = self._starts(grid, alternating(off, count), count)
+        points = max(starts, key=lambda start: self._levelled(start)[1])
         small = ROUNDING * float(np.max(np.abs(values * weights)))
-        best, idle = (np.zeros(self.basis.size), np.inf, 0.0, points), 0
+        best, idle = (squares, float(np.max(np.abs(off))), 0.0, points), 0
         for _ in range(MAX_STEPS):
             coefficients, height = self._levelled(points)
             coarse = weights * (values - rows @ coefficients)
@@ -180,14 +184,15 @@ class _Problem:
             points = x[order][places]
         return best
 
-    def _starts(self, grid: FloatArray, count: int) -> list[FloatArray]:
-        """Sets of points to start from; the larger the distance |h| that they show to be needed, the better."""
-        lo, hi = float(grid[0]), float(grid[-1])
-        aims = [on_interval(-np.cos(np.linspace(0.0, np.pi, count)), (lo, hi))]
-        aims.append(on_interval(-np.cos(np.linspace(0.0, np.pi, count + 1)[1:]), (lo, hi)))  # even functions: not even
-        weights = self.weight(grid)
-        values, rows = weights * self.function(grid), weights[:, None] * self.basis.at(grid)
-        places = alternating(values - rows @ np.linalg.lstsq(rows, values, rcond=None)[0], count)
+    @staticmethod
+    def _starts(grid: FloatArray, places: list[int] | None, count: int) -> list[FloatArray]:
+        """Sets of points to start from; the larger the distance |h| that they show to be needed, the better.
+
+        places   where distances of least squares are largest
+        """
+        ends = float(grid[0]), float(grid[-1])
+        aims = [on_interval(-np.cos(np.linspace(0.0, np.pi, count)), ends)]
+        aims.append(on_interval(-np.cos(np.linspace(0.0, np.pi, count + 1)[1:]), ends))  # even functions: not even
         aims += [grid[places]] if places is not None else []
         starts = [np.unique(grid[np.clip(np.searchsorted(grid, aim), 0, len(grid) - 1)]) for aim in aims]
         return [start for start in starts if len(start) == count] or [starts[0]]

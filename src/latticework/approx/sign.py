@@ -29,6 +29,7 @@ MOST_DEPTH = 40
 TOLD = 0.5  # by which odds may be better than what is told from whole ones
 MEASURED = 1 << 14  # points at which a composition is compared with the sign
 BETWEEN = 1.01  # times the error found, for points between those
+EXACT = 30.0  # odds of values that are all 1 but for rounding
 _WHOLE = (-14, 6)
 SLACK = 2.0**-20  # by which noise may take the argument of a stage out of what the stage before leaves
 ROUNDING = 2.0**-44  # that the error of a stage is not known more closely than
@@ -83,12 +84,10 @@ def composite_sign(gap: float, largest: float, error: float) -> CompositeSign:
     """
     check_gap(gap, largest)
     aim = _odds((1.0 - error) / (1.0 + error)) if error < 1.0 else -inf
-    known: dict[int, list[_State]] = {0: [_State(0, _odds(gap / largest), ())]}
-    for depth in range(2, MOST_DEPTH + 1):
-        known[depth] = _best(known, depth)
-        for state in known[depth]:
+    for states in states_of(gap / largest).values():
+        for state in states:
             if state.odds >= aim - TOLD:
-                made = _composed(state.degrees, gap, largest)
+                made = composed(state.degrees, gap, largest)
                 if made.error <= error:
                     return made
     raise RangeError(
@@ -97,7 +96,7 @@ def composite_sign(gap: float, largest: float, error: float) -> CompositeSign:
     )
 
 
-def check_gap(gap: float, largest: float) -> None:
+def check_gap(gap: float, largest: float = inf) -> None:
     """RangeError unless numbers up to `largest` can be farther from 0 than the gap."""
     if not (np.isfinite(gap) and gap > 0.0):
         raise RangeError(
@@ -111,7 +110,7 @@ def check_gap(gap: float, largest: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class State:
     """What stages so far leave.
 
     odds  r / (1 - r), as a logarithm, of the ratio r of the least value to the largest
@@ -122,18 +121,29 @@ class _State:
     degrees: tuple[int, ...]
 
 
+@lru_cache(maxsize=256)
+def states_of(ratio: float) -> dict[int, list[State]]:
+    """What compositions of each depth leave of [ratio, 1]: those worth their products, the fewest first."""
+    known: dict[int, list[State]] = {0: [State(0, _odds(ratio), ())]}
+    for depth in range(2, MOST_DEPTH + 1):
+        known[depth] = _best(known, depth) or known[depth - 1]
+    del known[0]
+    return known
+
+
 def _odds(ratio: float) -> float:
-    return log(ratio) - log1p(-ratio) if ratio < 1.0 else inf
+    return log(ratio) - log1p(-ratio) if ratio < 1.0 else EXACT
 
 
-def _best(known: dict[int, list[_State]], depth: int) -> list[_State]:
+def _best(known: dict[int, list[State]], depth: int) -> list[State]:
     """States of this depth of which none has both fewer products and better odds, fewest products first."""
     found = [
-        _State(state.products + PRODUCTS[degree], _odds_after(state.odds, degree), (*state.degrees, degree))
+        State(state.products + PRODUCTS[degree], _odds_after(state.odds, degree), (*state.degrees, degree))
         for degree in _STAGES
         for state in known.get(depth - degree.bit_length(), [])
+        if state.odds < EXACT
     ]
-    best: list[_State] = []
+    best: list[State] = []
     for state in sorted(found, key=lambda state: (state.products, -state.odds)):
         if not best or state.odds > best[-1].odds:
             best.append(state)
@@ -162,7 +172,8 @@ def _stage(ratio: float, degree: int) -> tuple[IntervalPolynomial, float]:
     return found.polynomial, max(found.error, ROUNDING)
 
 
-def _composed(degrees: tuple[int, ...], gap: float, largest: float) -> CompositeSign:
+def composed(degrees: tuple[int, ...], gap: float, largest: float) -> CompositeSign:
+    """Stages of these degrees in a row."""
     stages: list[IntervalPolynomial] = []
     ratio, error = gap / largest, 0.0
     for number, degree in enumerate(degrees):

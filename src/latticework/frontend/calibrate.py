@@ -36,6 +36,7 @@ class _Seen:
 
     lo: float = np.inf
     hi: float = -np.inf
+    nearest: float = np.inf  # to 0
     elements: list[npt.NDArray[np.float64]] = field(default_factory=list)
 
     def add(self, array: npt.NDArray[np.float64], keep: int) -> None:
@@ -43,6 +44,7 @@ class _Seen:
         self.lo = min(self.lo, float(array.min()))
         self.hi = max(self.hi, float(array.max()))
         if keep:
+            self.nearest = min(self.nearest, float(np.abs(array).min()))
             step = -(-array.size // keep)
             self.elements.append(array.reshape(-1)[len(self.elements) % step :: step].copy())
 
@@ -143,6 +145,12 @@ def _space_out(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sam
 
 def _calibrate_activation(op: Op, seen: _Seen, margin: float) -> None:
     function = function_of(op.attrs["function"])
+    if function.gap and seen.nearest < function.gap:
+        raise RangeError(
+            f"{function.name}: calibration data come within {seen.nearest:.3g} of 0, inside gap={function.gap:g}, "
+            "where any number between -1 and 1 may come out; give a smaller gap, or keep the argument away from 0",
+            at=op.loc,
+        )
     with user_line(op.loc):
         interval, wide = op.attrs["interval"], function.widened(seen.lo, seen.hi, margin)
     if interval is None:

@@ -41,6 +41,11 @@ def relu(x: Any, *, degree: int | None = None, range: Interval | None = None) ->
     return _apply("relu", x, degree, range)
 
 
+def abs(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
+    """The magnitude; `degree` and `range` as for relu."""
+    return _apply("absolute", x, degree, range)
+
+
 def gelu(x: Any, *, degree: int | None = None, range: Interval | None = None) -> Result:
     """x times the normal distribution function of x; `degree` and `range` as for relu."""
     return _apply("gelu", x, degree, range)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-_COMPARE = "secrets cannot be compared; approximate the step with lw.sigmoid(k * x) or lw.polynomial(x, coefficients)"
-_SELECT = "blend with a public mask: mask * a + (1 - mask) * b"
+_COMPARE = (
+    "secrets cannot be compared without a gap: lw.sign(x, gap=...), lw.greater(a, b, gap=...), or a soft step, "
+    "lw.sigmoid(k * x)"
+)
+_SELECT = "blend with a mask: lw.where(lw.greater(x, y, gap=...), a, b)"
 _ORDER = "ordering secrets is not supported; return the values and order them after decryption"
 _FUNCTION = "approximate it on its range with lw.approximate(function)(x)"
 _VALUES = "return the values and do it after decryption"
@@ -104,8 +107,7 @@ REMEDIES: dict[str, str] = {
     **_each("diagonal trace", "write np.diagonal(x, axis1=-2, axis2=-1) or np.trace"),
     **_each("astype", "leave it out: secrets are real numbers"),
     **_each("xlogy xlog1py", "write x * np.log(y)"),
-    "minimum": "write min(a, b) as b - lw.relu(b - a)",
-    "fmax": "write max(a, b) as b + lw.relu(a - b)",
+    "fmax": "write np.maximum(a, b)",
     "clip": "write clip(x, 0, 1) as lw.relu(x) - lw.relu(x - 1)",
 }  # fmt: skip
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.functions import FUNCTIONS, Function, checked_range, function_of
-from latticework.errors import RangeError, UnsupportedError
+from latticework.approx.sign import check_gap
+from latticework.errors import RangeError
 from latticework.ir.core import Value
-from latticework.ops import row_rules
+from latticework.ops import add, row_rules, sub
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
 
@@ -38,6 +40,8 @@ def trace(
     """A function of x."""
     known = function_of(function)
     bounds = None if interval is None else checked_range(known, interval)
+    if known.gap:
+        check_gap(known.gap, inf if bounds is None else max(abs(bounds[0]), abs(bounds[1])))
     return tracer.emit(APPLY, tracer.lift(x), function=known, degree=degree, interval=bounds, samples=None)
 
 
@@ -62,12 +66,17 @@ def tracing(function: Function | str) -> Callable[..., Value]:
 
 
 def trace_maximum(tracer: Tracer, x1: object, x2: object) -> Value:
-    """np.maximum(x, 0) is relu; any other maximum has no counterpart."""
+    """np.maximum(x1, x2): relu where one of the two is 0, otherwise x2 + relu(x1 - x2)."""
     for operand, other in ((x1, x2), (x2, x1)):
         bound = tracer.plain(other)
         if bound is not None and not np.any(bound) and bound.ndim == 0:
             return trace(tracer, operand, "relu")
-    raise UnsupportedError("np.maximum: only the maximum with 0 exists here; write max(a, b) as b + lw.relu(a - b)")
+    return add.trace(tracer, x2, trace(tracer, sub.trace(tracer, x1, x2), "relu"))
+
+
+def trace_minimum(tracer: Tracer, x1: object, x2: object) -> Value:
+    """np.minimum(x1, x2) as x2 - relu(x2 - x1)."""
+    return sub.trace(tracer, x2, trace(tracer, sub.trace(tracer, x2, x1), "relu"))
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
@@ -95,5 +104,9 @@ APPLY = tensor_op(
     attributes={"function": object, "degree": object, "interval": object, "samples": object},
     random_case=random_case,
     rows=row_rules.elementwise,
-    numpy={**{ufunc: tracing(ufunc.__name__) for ufunc in UFUNCS}, np.maximum: trace_maximum},
+    numpy={
+        **{ufunc: tracing(ufunc.__name__) for ufunc in UFUNCS},
+        np.maximum: trace_maximum,
+        np.minimum: trace_minimum,
+    },
 )

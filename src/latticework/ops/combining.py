@@ -19,8 +19,8 @@ def where(tracer: Tracer, condition: object, x: object = None, y: object = None)
     chosen = tracer.plain(condition)
     if chosen is None or x is None or y is None:
         raise UnsupportedError(
-            "where: the condition is secret; secrets cannot be compared: blend with a mask that is a polynomial, "
-            "mask * a + (1 - mask) * b"
+            "where: the condition is secret; np.where takes everything but 0 for true, which no polynomial does: write "
+            "lw.where(lw.greater(x, y, gap=...), a, b)"
         )
     mask = (chosen != 0).astype(np.float64)
     broadcast_shape("where", mask.shape, broadcast_shape("where", shape_of(tracer.lift(x)), shape_of(tracer.lift(y))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from latticework.frontend.circuit_values import CircuitTracer, Number
 from latticework.frontend.integers.arithmetic import range_of, within
 from latticework.frontend.integers.digits import choose, digitwise
 from latticework.frontend.integers.words import Word, known_digits
+from latticework.frontend.tracing import Traced
 from latticework.user.lines import user_loc
 
 
@@ -54,12 +56,22 @@ def _select(bit: Any, if_one: Any, if_zero: Any) -> Any:
 
 
 def minimum(*values: Any) -> Any:
-    """The least of two or more numbers or arrays, elementwise; whole numbers of circuits, or plain ones."""
+    """The least of two or more numbers or arrays, elementwise; of programs by a polynomial, as lw.relu.
+
+    In circuits of whole numbers, or plain ones.
+    """
+    if any(map(_is_real, values)):
+        return reduce(np.minimum, values)
     return _extreme("minimum", values, lambda a, b: a < b, min)
 
 
 def maximum(*values: Any) -> Any:
-    """The largest of two or more numbers or arrays, elementwise; whole numbers of circuits, or plain ones."""
+    """The largest of two or more numbers or arrays, elementwise; of programs by a polynomial, as lw.relu.
+
+    In circuits of whole numbers, or plain ones.
+    """
+    if any(map(_is_real, values)):
+        return reduce(np.maximum, values)
     return _extreme("maximum", values, lambda a, b: b < a, max)
 
 
@@ -75,6 +87,11 @@ def _extreme(name: str, values: tuple[Any, ...], first: Callable[[Any, Any], Any
         pairs = [_elementwise(of_two, a, b) for a, b in zip(left[::2], left[1::2], strict=False)]
         left = pairs + left[2 * len(pairs) :]
     return left[0]
+
+
+def _is_real(value: Any) -> bool:
+    """Whether it is an array of a program, or of floating-point numbers as programs get in plain."""
+    return isinstance(value, Traced) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
 
 
 def isin(x: Any, values: Sequence[Any]) -> Any:

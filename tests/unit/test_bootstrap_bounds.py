@@ -71,3 +71,28 @@ def test_every_error_is_within_what_is_stated(program, bits):
     for wrong in (1.5 * spec.high, 1.5 * spec.low):
         with pytest.raises(RangeError):
             client.encrypt(np.full(12, wrong))
+
+
+@lw.program
+def trained(x: lw.Secret[12], y: lw.Secret[12]):
+    """Linear regression, by twenty steps down a gradient."""
+
+    def step(_, w, b):
+        error = w * x + b - y
+        return w - 0.4 * np.mean(error * x), b - 0.4 * np.mean(error)
+
+    return lw.for_loop(20, step, (np.zeros(12), np.zeros(12)))
+
+
+@pytest.mark.slow
+def test_errors_of_a_loop_are_within_what_is_stated():
+    rng = np.random.default_rng(7)
+    targets = np.clip(0.7 * ROWS + 0.1 * rng.normal(size=ROWS.shape), -1, 1)
+    model = lw.compile(trained, bootstrap_set="T12L16", insecure=True, calibrate={"x": ROWS, "y": targets})
+    assert model.plan.bootstraps
+    client = model.client()
+    server = model.server(client.keygen().public())
+    for row in range(4):
+        found = client.decrypt(server(client.encrypt(ROWS[row], targets[row])))
+        for made, wanted in zip(found, trained(ROWS[row], targets[row]), strict=True):
+            assert np.max(np.abs(made.reveal() - wanted)) <= made.error_bound < 1e-3

@@ -34,6 +34,7 @@ from latticework.levels.loops.writing import (
 )
 
 HARDLY = 0.005  # more
+FEW_POINTS = 12  # of a group in which bootstraps are looked for behind its head too, where it needs none there
 
 
 class BlockPlanner:
@@ -117,10 +118,18 @@ class BlockPlanner:
         has = self.levels.get(value)
         return has is not None and has < level
 
-    def placed(self, module: Module, starts: Sequence[int | None], wanted: Sequence[int | None]) -> Placed:
-        """A run with its bootstraps."""
+    def placed(
+        self,
+        module: Module,
+        starts: Sequence[int | None],
+        wanted: Sequence[int | None],
+        only: Sequence[Value] | None = None,
+    ) -> Placed:
+        """A run with its bootstraps, of these values alone if they are given."""
         exact = [-self.residual if level is None else level for level in wanted]
-        return self.place(module, starts, exact, self.facts.exponents)
+        known = self.facts.exponents
+        able = known if only is None else {value: known[value] for value in only if value in known}
+        return self.place(module, starts, exact, able)
 
     def inlined(self, module: Module, known: Mapping[Value, Value], writer: LoopWriter | None = None) -> list[Value]:
         """Write the operations of a run where the block is written, or by another writer; returns its outputs."""
@@ -253,7 +262,11 @@ class LoopPlanner:
         heads = tuple(head if each is None else each for each in self.heads)
         levels = self.outside | dict(zip(arguments_of(self.op), heads, strict=True))
         line = iterations_of(self.op, size, levels, self.around.facts, self.around.module)
-        placed = self.around.placed(line.module, line.run.starts, heads)
+        module, starts = line.module, line.run.starts
+        if 1 < size <= self.fitting() and size * self.num_points > FEW_POINTS:
+            placed = self.around.placed(module, starts, heads, module.inputs)
+        else:
+            placed = self.around.placed(module, starts, heads)
         return IterationGroup(size, heads, placed.module, placed.seconds, tuple(line.run.outside), line.indices)
 
     def grouped(

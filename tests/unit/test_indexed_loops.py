@@ -7,10 +7,13 @@ import pytest
 
 import latticework as lw
 from latticework.analysis.simulate import simulate
+from latticework.dialects.vec import VecType
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend import trace
+from latticework.ir import INDEX, Block, Builder, Module, Region
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
+from latticework.levels.constants import placing
 
 SMALL = {"ring_degree": 8192, "insecure": True, "precision_bits": 8}
 RNG = np.random.default_rng(5)
@@ -224,3 +227,42 @@ def test_results_of_scan_keep_their_structure():
 
     with pytest.raises(TraceError, match="scan: body returns y as one array.*list of 1"):
         lw.scan(body, 0.0, np.ones(2))
+
+
+@lw.program
+def refreshed(w: lw.Secret[4], xs: lw.Secret[4, 4], n: lw.Index, rate):
+    return lw.for_loop(n, lambda i, w: w - rate[i] * xs[i] * w * w, w)
+
+
+@pytest.mark.slow
+def test_parts_in_a_loop_with_bootstraps():
+    rates = np.array([0.5, 0.25, 0.2, 0.1])
+    data = {"w": uniform(8, 4), "xs": uniform(8, 4, 4), "n": 4}
+    model = lw.compile(
+        refreshed, weights=(rates,), calibrate=data, bootstrap_set="T12", precision_bits=8, insecure=True
+    )
+    assert {"for", "take_at", "encode_at"} <= {instruction.op for _, _, instruction in model.plan.walk()}
+    client = model.client()
+    w, xs = data["w"][0], data["xs"][0]
+    result = client.decrypt(model.server(client.keygen().public())(client.encrypt(w, xs, 3)))
+    assert np.all(np.abs(result.reveal() - refreshed(w, xs, 3, rates)) <= result.error_bound)
+
+
+def test_factors_are_placed_in_bodies_that_count():
+    module = Module()
+    kind = VecType(1, 8, "real", True)
+    x, xs = module.body.add_arg(kind), module.body.add_arg(VecType(3, 8, "real", True))
+    body = Block()
+    i, w = body.add_arg(INDEX), body.add_arg(kind)
+    inside = Builder(body)
+    part = inside.build("vec.take_at", [xs, i], count=1)
+    half = inside.build("vec.splat", value=0.5, slots=8)
+    inside.create("loop.yield", [inside.build("vec.mul", [inside.build("vec.mul", [w, part]), half])])
+    outside = Builder(module.body)
+    made = outside.create("loop.for", [x, xs][:1], {"static_trip": 3, "at_most": None}, [Region(body)])
+    outside.create("loop.yield", [made.result])
+    module.input_names, module.outputs = ["x", "xs"], ["y"]
+    inputs = {"x": uniform(8), "xs": uniform(3, 8)}
+    found = placing(in_loops=True).run(module, None)
+    verify(found)
+    np.testing.assert_allclose(interpret(found, inputs)[0], 0.125 * inputs["x"] * inputs["xs"].prod(axis=0))

@@ -207,7 +207,9 @@ class _Placer:
         starts = operands[len(operands) - len(carried_operands(op)) :]
         arguments = region.block.args
         for old in arguments[: len(arguments) - len(starts)]:
-            self.note(old, 1.0, inside.block.add_arg(old.type, old.origin))
+            counter = inside.block.add_arg(old.type, old.origin)
+            self.scaling.levels.of[counter] = None
+            self.note(old, 1.0, counter)
         for old, start in zip(arguments[len(arguments) - len(starts) :], starts, strict=True):
             new = inside.block.add_arg(old.type, old.origin)
             self.scaling.levels.of[new] = self.scaling.level(start) - (op.name == "loop.for")

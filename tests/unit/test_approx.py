@@ -148,3 +148,15 @@ def test_errors_of_high_degrees_are_told_from_lower_ones():
     smooth = Curve(np.exp, (-1.0, 1.0))
     assert smooth.estimate(15) == smooth.error(15)
     assert smooth.estimate(1023) == smooth.error(15) and 1023 not in smooth._polynomials  # no better than rounding
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4, 5])
+def test_reciprocals_are_closer_than_newtons_steps_of_the_same_degree(steps):
+    """k steps from any constant are a polynomial of degree 2^k - 1, here from the constant that suits them best."""
+    x = np.linspace(0.5, 4.0, 4001)
+    newton = np.full_like(x, 2.0 / (0.5 + 4.0))
+    for _ in range(steps):
+        newton = newton * (2.0 - x * newton)
+    polynomial = FUNCTIONS["reciprocal"].approximate((0.5, 4.0), 2**steps - 1)
+    assert polynomial.degree == 2**steps - 1
+    assert np.max(np.abs(polynomial(x) - 1.0 / x)) < np.max(np.abs(newton - 1.0 / x))

@@ -40,11 +40,10 @@ def test_error_and_range(gap, largest, bits):
 
 def test_every_stage_stays_in_the_next_ones_interval_by_bounds():
     found = composite_sign(2.0**-8, 4.0, 2.0**-10)
-    assert found.stages[0].interval[1] == pytest.approx(4.0)
+    assert found.stages[0].interval[1] == pytest.approx(4.0, rel=1e-3)
     for before, after in pairwise(found.stages):
         lowest, highest = extremes(before, 1.0)[0].on(np.array([-1.0]), np.array([1.0]))
-        assert after.interval[1] == pytest.approx(1.0)
-        assert max(-lowest[0], highest[0]) < after.interval[1] + 1e-3  # bounds are loose by what lies between points
+        assert max(-lowest[0], highest[0]) < after.interval[1]
 
 
 @pytest.mark.parametrize("gap, bits", [(0.2, 5), (0.1, 9), (2.0**-5, 6)])

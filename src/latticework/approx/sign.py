@@ -31,7 +31,8 @@ MEASURED = 1 << 14  # points at which a composition is compared with the sign
 BETWEEN = 1.01  # times the error found, for points between those
 EXACT = 30.0  # odds of values that are all 1 but for rounding
 _WHOLE = (-14, 6)
-SLACK = 2.0**-20  # by which noise may take the argument of a stage out of what the stage before leaves
+SLACK = 2.0**-20  # by which noise may take the argument of a stage below what the stage before leaves
+ROOM = 2.0**-11  # above it: bounds on a polynomial of degree 31 are that loose (`levels/extremes.py`)
 ROUNDING = 2.0**-44  # that the error of a stage is not known more closely than
 _STAGES = tuple(sorted({(d.bit_length(), n): d for d, n in PRODUCTS.items()}.values()))  # the highest for its price
 
@@ -167,7 +168,7 @@ def _whole_odds_after(odds: int, degree: int) -> float:
 @lru_cache(maxsize=1024)
 def _stage(ratio: float, degree: int) -> tuple[IntervalPolynomial, float]:
     """The odd polynomial closest to 1 on [ratio, 1], a little beyond on both sides, and its error."""
-    ends = ratio * (1.0 - SLACK), 1.0 + SLACK
+    ends = ratio * (1.0 - SLACK), 1.0 + ROOM
     found = remez(np.ones_like, [ends], degree, parity=1)
     return found.polynomial, max(found.error, ROUNDING)
 
@@ -179,7 +180,7 @@ def composed(degrees: tuple[int, ...], gap: float, largest: float) -> CompositeS
     for number, degree in enumerate(degrees):
         made, error = _stage(ratio, degree)
         top = 1.0 if number == len(degrees) - 1 else 1.0 + error
-        half = (largest if number == 0 else 1.0) * (1.0 + SLACK)
+        half = (largest if number == 0 else 1.0) * (1.0 + ROOM)
         coefficients = tuple(c / top for c in made.coefficients)
         stages.append(IntervalPolynomial(coefficients, (-half, half)))
         ratio = (1.0 - error) / (1.0 + error)

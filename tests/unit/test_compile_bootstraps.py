@@ -180,7 +180,7 @@ def search(program, **said):
 
 
 def test_sets_are_ranked_by_what_they_are_predicted_to_take():
-    found = search(steps(20), ring_degree=1 << 16)
+    found = search(steps(12), ring_degree=1 << 16)
     options = found.options()
     assert {option.chosen.name for option in options} > {"A14", "A17", "A11", "B"}
     assert not any(option.chosen.insecure for option in options)
@@ -191,7 +191,7 @@ def test_sets_are_ranked_by_what_they_are_predicted_to_take():
 
 
 def test_more_bits_take_a_more_precise_set_or_two_iterations():
-    found = search(steps(20), ring_degree=1 << 16)
+    found = search(steps(12), ring_degree=1 << 16)
     for bits in (20.0, 26.0, 30.0):
         assert all(option.bits >= bits for option in found.options(bits))
     assert {option.iterations for option in found.options(18.0)} == {1}

@@ -87,6 +87,7 @@ def programs(draw):
 
 
 def check_modes(module):
+    check_plan(module, planned(module, OURS, 2 * RESIDUAL), 2 * RESIDUAL, (1, 7))
     for mode in MODES:
         try:
             plan = planned(module, mode, RESIDUAL)

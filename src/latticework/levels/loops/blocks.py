@@ -8,7 +8,9 @@ next one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
+from latticework.errors import LevelError
 from latticework.ir import Block, Module, Op, Value, last_uses
 from latticework.levels.depth import Env, Levels, is_public, levels_of, spent_by
 from latticework.levels.loops.period import (
@@ -263,10 +265,11 @@ class LoopPlanner:
         levels = self.outside | dict(zip(arguments_of(self.op), heads, strict=True))
         line = iterations_of(self.op, size, levels, self.around.facts, self.around.module)
         module, starts = line.module, line.run.starts
+        placed = None
         if 1 < size <= self.fitting() and size * self.num_points > FEW_POINTS:
-            placed = self.around.placed(module, starts, heads, module.inputs)
-        else:
-            placed = self.around.placed(module, starts, heads)
+            with suppress(LevelError):  # what settles by itself may need a bootstrap that is not at the head
+                placed = self.around.placed(module, starts, heads, module.inputs)
+        placed = placed or self.around.placed(module, starts, heads)
         return IterationGroup(size, heads, placed.module, placed.seconds, tuple(line.run.outside), line.indices)
 
     def grouped(

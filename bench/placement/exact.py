@@ -1,4 +1,4 @@
-"""Placement as a model for CP-SAT: levels, readers and partners are all chosen by the solver, with a proof.
+"""BootstrapPlacement as a model for CP-SAT: levels, readers and partners are all chosen by the solver, with a proof.
 
 For small graphs only, as the check of the placer: the model knows nothing of what it goes by. Needs the extra `exact`.
 """

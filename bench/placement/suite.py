@@ -14,7 +14,7 @@ from bench.placement.exact import exists_below
 from bench.placement.graphs import random_graph, residual_network, synthetic_bodies
 from bench.placement.published import TABLES
 from bench.rows import Row, report, show
-from latticework.levels.placement import Placement, Problem, place, place_by_layers, place_by_points
+from latticework.levels.placement import BootstrapPlacement, Problem, place, place_by_layers, place_by_points
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)
@@ -110,13 +110,13 @@ def body_rows() -> list[Row]:
     return rows
 
 
-def bootstraps(problem: Problem, placed: Placement) -> int:
+def bootstraps(problem: Problem, placed: BootstrapPlacement) -> int:
     """Ciphertexts that are bootstrapped; two real ones count once."""
     second = {b for _, b in placed.pairs}
     return sum(problem.values[v].count for v in placed.refreshes if v not in second)
 
 
-def timed(placer: Callable[[Problem], Placement], problem: Problem) -> tuple[Placement, float]:
+def timed(placer: Callable[[Problem], BootstrapPlacement], problem: Problem) -> tuple[BootstrapPlacement, float]:
     """A placement and its processor time."""
     start = time.process_time()
     return placer(problem), time.process_time() - start

@@ -7,7 +7,7 @@ from typing import Any
 
 from latticework.ckks.ciphertext import Ciphertext
 from latticework.ckks.parameters import Parameters
-from latticework.ckks.planned import Place, PlannedOperation, Step
+from latticework.ckks.planned import Place, PlannedOperation, PlannedStep
 from latticework.codegen import bootstraps as bootstrapping
 from latticework.codegen.bootstraps import Precision
 from latticework.dialects.rlwe import Level
@@ -130,11 +130,11 @@ class Bootstrapper(PlannedOperation):
             iterations=self.iterations,
         )
 
-    def _step(self, chain: ModulusChain, place: Place) -> Step:
+    def _step(self, chain: ModulusChain, place: Place) -> PlannedStep:
         """What the noise model says of it."""
         scale = chain.main.scales[self.target_level]
         noise, end = bootstrapping.noise_of(chain), (self.target_level, scale)
-        return Step(BootstrapStep.of(chain, noise, place.slots, place.scale, end, self.iterations), *end)
+        return PlannedStep(BootstrapStep.of(chain, noise, place.slots, place.scale, end, self.iterations), *end)
 
     def _check_place(self, place: Place) -> None:
         if place.level < self.floor:

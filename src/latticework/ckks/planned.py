@@ -64,7 +64,7 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class Step:
+class PlannedStep:
     """A bootstrap as one step, and where its result lies."""
 
     bootstrap: BootstrapStep
@@ -105,7 +105,7 @@ class PlannedOperation(ABC):
         width = self.slots or slots or parameters.slots
         return self._compiled(parameters, Place(width, level, parameters.scales[level])).keys
 
-    def _step(self, chain: ModulusChain, place: Place) -> Step | None:
+    def _step(self, chain: ModulusChain, place: Place) -> PlannedStep | None:
         """The operation as one step, where bounds are not carried along its code."""
         return None
 

@@ -77,7 +77,7 @@ class Option(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ChainCandidate:
     """A program on the chain of an option, with its bootstraps.
 
     seconds  predicted, of a run whose constants are encoded
@@ -242,14 +242,14 @@ class BootstrapSearch:
         chain = bootstrap_chain(option.chosen)
         return BootstrapPrices(self.costs, chain, vectors.slots, self.techniques, option.iterations)
 
-    def quickest_candidate(self, options: Sequence[Option]) -> Candidate | None:
+    def quickest_candidate(self, options: Sequence[Option]) -> ChainCandidate | None:
         """The quickest of the chains that promise to be; of a set that the user named with as few iterations as can be.
 
         raises  LevelError of the last set, where none has the levels
         """
         if not options:
             return None
-        found: list[Candidate] = []
+        found: list[ChainCandidate] = []
         error: UserError | None = None
         ordered = options[:1] if self.chosen else [option for _, option in self.ranked(self.usual, options)]
         for option in ordered:
@@ -264,17 +264,17 @@ class BootstrapSearch:
             raise error
         return min(found, key=lambda candidate: candidate.seconds)
 
-    def candidate(self, option: Option) -> Candidate:
+    def candidate(self, option: Option) -> ChainCandidate:
         """A program on the chain of a set."""
         if option not in self._candidates:
             vectors = self.laid_out(option.ring)
             prices = self.prices(option, vectors)
             made = with_bootstraps(vectors, self.ranges(option.ring), prices)
             seconds = program_seconds(made.flat or made.module, prices, self.trips(vectors))
-            self._candidates[option] = Candidate(option, made, seconds)
+            self._candidates[option] = ChainCandidate(option, made, seconds)
         return self._candidates[option]
 
-    _candidates: dict[Option, Candidate] = field(default_factory=dict)
+    _candidates: dict[Option, ChainCandidate] = field(default_factory=dict)
     _laid_out: dict[int, Vectors] = field(default_factory=dict)
     _ranges: dict[int, Ranges] = field(default_factory=dict)
 

@@ -43,7 +43,7 @@ def count_bootstraps(module: Module) -> int:
 
 def write_bootstrap(builder: Builder, chain: ModulusChain, op: Op, operands: Sequence[Value]) -> list[Value]:
     """The operations on ciphertexts at the floor of a chain."""
-    writer = _Writer(builder, chain, op)
+    writer = _PairWriter(builder, chain, op)
     kind = op.operands[0].type
     assert isinstance(kind, VecType)
     if len(operands) == 2:
@@ -58,7 +58,7 @@ def write_bootstrap(builder: Builder, chain: ModulusChain, op: Op, operands: Seq
     return [builder.build("rlwe.concat", parts)]
 
 
-class _Writer:
+class _PairWriter:
     """Writes at a builder's insertion point, to the target and for the exponent of an operation."""
 
     def __init__(self, builder: Builder, chain: ModulusChain, op: Op) -> None:

@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value
-from latticework.levels.placement import OUTPUT, Placement, Problem, place, schedule
-from latticework.levels.placement.vec_problem import Prices, VecProblem, values_read
+from latticework.levels.placement import OUTPUT, BootstrapPlacement, Problem, place, schedule
+from latticework.levels.placement.vec_problem import VecPrices, VecProblem, values_read
 
-Placer = Callable[[Problem], Placement]
+Placer = Callable[[Problem], BootstrapPlacement]
 
 
 def place_bootstraps(
     module: Module,
     residual: int,
-    prices: Prices,
+    prices: VecPrices,
     exponents: Mapping[Value, int | None],
     *,
     starts: Sequence[int] | None = None,
@@ -43,11 +43,11 @@ def place_bootstraps(
     placement = placer(problem)
     body = Block()
     mapping = {value: body.add_arg(value.type, value.origin) for value in module.inputs}
-    _Writer(code, problem, placement, iterations, Builder(body), mapping).write()
+    _PlacedWriter(code, problem, placement, iterations, Builder(body), mapping).write()
     return module.empty_like(body)
 
 
-class _Writer:
+class _PlacedWriter:
     """Writes a block anew, with bootstraps.
 
     made       what stands for each value as it was made
@@ -55,7 +55,7 @@ class _Writer:
     """
 
     def __init__(
-        self, code: VecProblem, problem: Problem, placement: Placement, iterations: int, builder: Builder,
+        self, code: VecProblem, problem: Problem, placement: BootstrapPlacement, iterations: int, builder: Builder,
         made: dict[Value, Value],
     ) -> None:  # fmt: skip
         self.code, self.problem, self.placement, self.iterations = code, problem, placement, iterations
@@ -123,7 +123,7 @@ def _line_of(value: Value) -> Loc | None:
 
 
 def placing(
-    residual: int, prices: Prices, exponents: Callable[[Module], Mapping[Value, int | None]], placer: Placer = place
+    residual: int, prices: VecPrices, exponents: Callable[[Module], Mapping[Value, int | None]], placer: Placer = place
 ) -> Pass[object]:
     """The pass, for a chain whose bootstraps leave so many levels.
 

@@ -24,7 +24,7 @@ Spent = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Way:
+class Regrouping:
     """A product with a factor: the level that it then lies at, and what emits it."""
 
     level: int
@@ -50,7 +50,7 @@ def run(module: Module, _cost: object = None) -> Module:
     return module
 
 
-def _moves(module: Module, place: int) -> Iterator[tuple[int, Op, Way]]:
+def _moves(module: Module, place: int) -> Iterator[tuple[int, Op, Regrouping]]:
     """Products in loops that lie higher with a factor elsewhere, from a place among all operations on, and places."""
     of = levels_of(module, once=True).of
     for number, op in enumerate(module.walk()):
@@ -79,20 +79,20 @@ class _Moving:
     factor: Value
     product: Op
     of: dict[Value, int | None]
-    known: dict[Value, Way] = field(default_factory=dict)
+    known: dict[Value, Regrouping] = field(default_factory=dict)
 
-    def way(self, value: Value, deep: int) -> Way:
+    def way(self, value: Value, deep: int) -> Regrouping:
         """The way that leaves a value times the factor highest."""
         if value not in self.known:
             self.known[value] = self._find(value, deep)
         return self.known[value]
 
-    def _find(self, value: Value, deep: int) -> Way:
+    def _find(self, value: Value, deep: int) -> Regrouping:
         found = self._inside(value, deep) if deep else None
         direct = self._product(self._level(value), self._level(self.factor), _as_it_is(value), _as_it_is(self.factor))
         return direct if found is None or found.level <= direct.level else found
 
-    def _inside(self, value: Value, deep: int) -> Way | None:
+    def _inside(self, value: Value, deep: int) -> Regrouping | None:
         """The factor moved into the operands of what made a value."""
         op = value.owner
         if not isinstance(op, Op) or op.block is not self.product.block:
@@ -109,14 +109,14 @@ class _Moving:
             def make(builder: Builder, mapping: Mapping) -> Value:
                 return builder.create(op.spec, [part.make(builder, mapping) for part in parts], op.attrs).result
 
-            return Way(min(part.level for part in parts), make)
+            return Regrouping(min(part.level for part in parts), make)
         return None
 
-    def _product(self, a: int, b: int, left: Callable[..., Value], right: Callable[..., Value]) -> Way:
+    def _product(self, a: int, b: int, left: Callable[..., Value], right: Callable[..., Value]) -> Regrouping:
         def make(builder: Builder, mapping: Mapping) -> Value:
             return builder.build("vec.mul", [left(builder, mapping), right(builder, mapping)])
 
-        return Way(min(a, b) - 1, make)
+        return Regrouping(min(a, b) - 1, make)
 
     def _level(self, value: Value) -> int:
         return self.of[value] or 0
@@ -130,7 +130,7 @@ def _as_it_is(value: Value) -> Callable[[Builder, Mapping], Value]:
     return lambda _builder, mapping: mapping.get(value, value)
 
 
-def _moved(module: Module, product: Op, way: Way) -> Module:
+def _moved(module: Module, product: Op, way: Regrouping) -> Module:
     """The module with one product made another way, and what then repeats outside its loop."""
 
     def visit(op: Op, builder: Builder, mapping: Mapping) -> bool:

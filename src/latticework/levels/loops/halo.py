@@ -32,13 +32,13 @@ from latticework.levels.loops.writing import (
 )
 from latticework.levels.place_bootstrap import place_bootstraps
 from latticework.levels.placement import place_by_points
-from latticework.levels.placement.vec_problem import Prices
+from latticework.levels.placement.vec_problem import VecPrices
 
 TYPE_MATCHED, PACKING, PACKING_UNROLLING, HALO = "type-matched", "packing", "packing-unrolling", "halo"
 BASELINES = (TYPE_MATCHED, PACKING, PACKING_UNROLLING, HALO)
 
 
-def plan_halo(module: Module, residual: int, prices: Prices, facts: ValueFacts, mode: str = HALO) -> Module:
+def plan_halo(module: Module, residual: int, prices: VecPrices, facts: ValueFacts, mode: str = HALO) -> Module:
     """The module with loops as HALO plans them, or without some of its steps.
 
     residual  levels that a bootstrap leaves at most
@@ -65,7 +65,7 @@ def plan_halo(module: Module, residual: int, prices: Prices, facts: ValueFacts, 
     return target_level(module, residual) if mode == HALO else module
 
 
-def place_in_bodies(module: Module, residual: int, prices: Prices, facts: ValueFacts) -> Module:
+def place_in_bodies(module: Module, residual: int, prices: VecPrices, facts: ValueFacts) -> Module:
     """More bootstraps in bodies that spend more than the one at the head leaves; inner loops are steps of a body."""
 
     def rewrite(loop: Op, writer: LoopWriter) -> Sequence[Value] | None:

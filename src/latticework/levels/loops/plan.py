@@ -22,7 +22,7 @@ from latticework.levels.loops.target_level import target_level
 from latticework.levels.loops.writing import LoopWriter, ValueCopies, ValueFacts
 from latticework.levels.place_bootstrap import place_bootstraps
 from latticework.levels.placement.condense import place_condensed
-from latticework.levels.placement.vec_problem import Prices
+from latticework.levels.placement.vec_problem import VecPrices
 
 OURS = "ours"
 MODES = (OURS, *BASELINES)
@@ -31,7 +31,7 @@ MODES = (OURS, *BASELINES)
 def plan_loops(
     module: Module,
     residual: int,
-    prices: Prices,
+    prices: VecPrices,
     exponents: Mapping[Value, int | None],
     *,
     mode: str = OURS,

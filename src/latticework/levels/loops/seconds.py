@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from latticework.ir import Module
 from latticework.levels.bootstraps import ciphertexts
 from latticework.levels.depth import is_public, levels_of
-from latticework.levels.placement.vec_problem import Prices
+from latticework.levels.placement.vec_problem import VecPrices
 
 
-def line_seconds(module: Module, starts: Sequence[int | None], residual: int, prices: Prices) -> float:
+def line_seconds(module: Module, starts: Sequence[int | None], residual: int, prices: VecPrices) -> float:
     """Seconds of a module without loops, from inputs at these levels."""
     of = levels_of(module, starts, residual).of
     total = 0.0

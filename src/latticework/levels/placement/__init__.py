@@ -3,13 +3,21 @@
 from latticework.levels.placement.dacapo import place_by_points
 from latticework.levels.placement.layers import place_by_layers
 from latticework.levels.placement.place import place
-from latticework.levels.placement.problem import OUTPUT, OpPrices, Placement, Problem, Refresh, ValuePrices, spending
+from latticework.levels.placement.problem import (
+    OUTPUT,
+    BootstrapPlacement,
+    OpPrices,
+    Problem,
+    Refresh,
+    ValuePrices,
+    spending,
+)
 from latticework.levels.placement.schedule import Step, schedule
 
 __all__ = [
     "OUTPUT",
+    "BootstrapPlacement",
     "OpPrices",
-    "Placement",
     "Problem",
     "Refresh",
     "Step",

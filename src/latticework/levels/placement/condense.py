@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from latticework.levels.placement.place import place
-from latticework.levels.placement.problem import OUTPUT, OpPrices, Placement, Problem, evaluate
+from latticework.levels.placement.problem import OUTPUT, BootstrapPlacement, OpPrices, Problem, evaluate
 from latticework.levels.placement.schedule import schedule
 
 FEW_STATES = 64  # that the search keeps: more are not worth their time where many lines are looked at
 
 
-def place_condensed(problem: Problem, states: int = FEW_STATES) -> Placement:
+def place_condensed(problem: Problem, states: int = FEW_STATES) -> BootstrapPlacement:
     """As `place`, from a smaller problem; its bound is that of the smaller one.
 
     raises  LevelError if no placement is possible

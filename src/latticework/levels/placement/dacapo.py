@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from latticework.levels.placement.problem import OUTPUT, OpPrices, Placement, Problem, check, evaluate
+from latticework.levels.placement.problem import OUTPUT, BootstrapPlacement, OpPrices, Problem, check, evaluate
 
 AHEAD = 0.5  # of the levels: what is first read later than that bypasses a point
 START = -1
 
 
-def place_by_points(problem: Problem) -> Placement:
+def place_by_points(problem: Problem) -> BootstrapPlacement:
     """Refreshes at points of the program. LevelError if no placement is possible."""
     check(problem)
     points = _Points(problem)

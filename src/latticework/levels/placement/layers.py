@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.errors import UnsupportedError
-from latticework.levels.placement.problem import OUTPUT, Placement, Problem, check, evaluate
+from latticework.levels.placement.problem import OUTPUT, BootstrapPlacement, Problem, check, evaluate
 
 Edges = tuple["Edges", "Edges"] | tuple[int, int] | None  # refreshed edges (value, reader), joined as trees
 Path = tuple[float, Edges]  # seconds, and what is refreshed on the way
 NOWHERE: Path = (float("inf"), None)
 
 
-def place_by_layers(problem: Problem) -> Placement:
+def place_by_layers(problem: Problem) -> BootstrapPlacement:
     """Refreshes on a shortest path.
 
     raises  LevelError if no placement is possible

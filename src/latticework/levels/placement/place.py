@@ -10,7 +10,7 @@ import numpy as np
 from latticework.levels.placement.halves import Halves
 from latticework.levels.placement.order import live_values, visiting_orders
 from latticework.levels.placement.pairs import Partners
-from latticework.levels.placement.problem import EVERY, OUTPUT, Placement, Problem, Refresh, check, evaluate
+from latticework.levels.placement.problem import EVERY, OUTPUT, BootstrapPlacement, Problem, Refresh, check, evaluate
 from latticework.levels.placement.schedule import schedule
 from latticework.levels.placement.search import Floats, Found, Search, dearest_path
 
@@ -21,17 +21,17 @@ MOST_MOVES_BY_OPS = 150_000  # operations looked at while single refreshes are m
 TOLERANCE = 1e-9  # seconds
 
 
-def place(problem: Problem, states: int = STATES) -> Placement:
+def place(problem: Problem, states: int = STATES) -> BootstrapPlacement:
     """The cheapest refreshes found.
 
     states  most of them that the search keeps: more find better placements, and prove more, in more time
     raises  LevelError if no placement is possible
     """
     check(problem)
-    return _Placer(problem, states).run()
+    return _PlacementSearch(problem, states).run()
 
 
-class _Placer:
+class _PlacementSearch:
     def __init__(self, problem: Problem, states: int) -> None:
         self.problem, self.states = problem, states
         self.partners = Partners(problem)
@@ -39,13 +39,13 @@ class _Placer:
         if live_values(problem, self.orders[0])[1] > ORDERS_UP_TO:
             del self.orders[1:]
         self.alone = refresh_tables(problem)
-        self._known: dict[frozenset[int], Placement | None] = {}
+        self._known: dict[frozenset[int], BootstrapPlacement | None] = {}
         self._moves_left = MOST_MOVES_BY_OPS // max(len(problem.ops), 1)
         everything = evaluate(problem, dict.fromkeys(problem.refreshable, EVERY))
         assert everything is not None, "a problem without a placement passed its check"
         self.best = everything
 
-    def run(self) -> Placement:
+    def run(self) -> BootstrapPlacement:
         bound = dearest_path(self.problem, self.alone)
         for each in self._attempts():
             bound = max(bound, each)
@@ -106,14 +106,14 @@ class _Placer:
             self._keep(evaluate(self.problem, found.refreshed, found.pairs))
             self._keep(self._matched(frozenset(found.refreshed)))
 
-    def _keep(self, made: Placement | None) -> bool:
+    def _keep(self, made: BootstrapPlacement | None) -> bool:
         """Keep a placement if it is better than the best; whether it is."""
         if made is None or made.seconds >= self.best.seconds - TOLERANCE:
             return False
         self.best = made
         return True
 
-    def _matched(self, refreshed: frozenset[int]) -> Placement | None:
+    def _matched(self, refreshed: frozenset[int]) -> BootstrapPlacement | None:
         """Refreshes that all readers read, with the pairs that save most."""
         if refreshed not in self._known:
             self._moves_left -= 1
@@ -139,14 +139,14 @@ class _Placer:
             )
             current = next(better, None)
 
-    def _neighbours(self, current: Placement) -> Iterator[Placement | None]:
+    def _neighbours(self, current: BootstrapPlacement) -> Iterator[BootstrapPlacement | None]:
         """Placements that differ little from one, nearer ones first, as many as there is time for."""
         for made in self._all_neighbours(current):
             if self._moves_left <= 0:
                 return
             yield made
 
-    def _all_neighbours(self, current: Placement) -> Iterator[Placement | None]:
+    def _all_neighbours(self, current: BootstrapPlacement) -> Iterator[BootstrapPlacement | None]:
         problem, refreshed = self.problem, frozenset(current.refreshes)
         able = set(problem.refreshable)
         for value in sorted(refreshed):
@@ -165,7 +165,7 @@ class _Placer:
             for other in sorted(able - refreshed):
                 yield self._matched(refreshed - {value} | {other})
 
-    def _joined(self, current: Placement) -> Iterator[Placement | None]:
+    def _joined(self, current: BootstrapPlacement) -> Iterator[BootstrapPlacement | None]:
         """One more pair, of which one value is made from the other as it was."""
         values = self.problem.values
         bypassing = {v: refresh.bypassing for v, refresh in current.refreshes.items()}
@@ -201,7 +201,7 @@ def refresh_tables(problem: Problem, halves: Halves | None = None) -> list[Float
     return found
 
 
-def _bypassed(problem: Problem, placement: Placement) -> Placement:
+def _bypassed(problem: Problem, placement: BootstrapPlacement) -> BootstrapPlacement:
     """Readers that need no level read what was made: the same levels, and less noise."""
     entered = [op.enters[max((placement.needs[v] for v in op.results), default=0)] for op in problem.ops]
     refreshes = {}

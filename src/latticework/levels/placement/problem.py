@@ -100,7 +100,7 @@ class Refresh:
 
 
 @dataclass(frozen=True)
-class Placement:
+class BootstrapPlacement:
     """Bootstraps, and what follows from them.
 
     pairs    values that are refreshed together
@@ -126,7 +126,7 @@ def evaluate(
     pairs: Sequence[tuple[int, int]] = (),
     *,
     full: bool = False,
-) -> Placement | None:
+) -> BootstrapPlacement | None:
     """Lowest levels, targets and seconds when these values are refreshed, or None where that is not enough.
 
     refreshed  for each of them the readers that bypass it
@@ -161,7 +161,9 @@ def evaluate(
     for pair in together:
         made.update(dict.fromkeys(pair, max(made[v] for v in pair)))
     seconds += refresh_seconds(problem, made, together)
-    return Placement({v: Refresh(target, refreshed[v]) for v, target in made.items()}, together, needs, seconds)
+    return BootstrapPlacement(
+        {v: Refresh(target, refreshed[v]) for v, target in made.items()}, together, needs, seconds
+    )
 
 
 def refresh_seconds(problem: Problem, targets: Mapping[int, int], pairs: Sequence[tuple[int, int]]) -> float:

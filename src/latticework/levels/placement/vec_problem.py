@@ -17,7 +17,7 @@ from latticework.levels.placement.problem import OpPrices, Problem, ValuePrices,
 IMPOSSIBLE = float("inf")
 
 
-class Prices(Protocol):
+class VecPrices(Protocol):
     """What vec code takes on a chain with bootstraps, in seconds."""
 
     def operation(self, op: Op, level: int) -> float:
@@ -37,7 +37,7 @@ class VecProblem:
 
     block: Block
     residual: int
-    prices: Prices
+    prices: VecPrices
     exponents: Mapping[Value, int | None]
     starts: Mapping[Value, int] = field(default_factory=dict)
     values: list[Value] = field(default_factory=list)

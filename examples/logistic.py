@@ -5,7 +5,7 @@ neither, trains a classifier for as many iterations as it chooses, and then goes
 back is the model, which only the owner can read. The loop stays a loop: its body refreshes the weights on the way, so
 one plan serves any number of iterations.
 
-Takes about 14 GB of memory, and some 15 seconds an iteration on two cores.
+Takes about 14 GB of memory, and 4 to 10 seconds an iteration on two cores.
 """
 
 from __future__ import annotations

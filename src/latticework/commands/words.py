@@ -23,6 +23,7 @@ PYTHON_ONLY = {
     "techniques": "for measuring what parts of the compiler give",
     "spare_levels": "circuits are put together in Python",
     "like": "circuits are put together in Python",
+    "feed": "results become inputs of the next run in Python",
 }
 # What has no such pair of names, literally; longer ones before what they contain.
 PHRASES = {

@@ -1,6 +1,7 @@
 #include "backend/host_memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -145,11 +146,14 @@ void HostMemory::keep(std::ptrdiff_t more_bytes) noexcept {
 MemoryUse HostMemory::use() const noexcept { return {held_, idle_, fresh_, returned_}; }
 
 std::unique_lock<std::mutex> HostMemory::lock_soon() noexcept {
+  const pid_t process = getpid();
   std::unique_lock lock(mutex_, std::try_to_lock);
-  for (int tries = 0; !lock && tries < kLockTries; ++tries) {
+  // A thread of the process that this one was forked from, if it held the lock then, holds it for ever.
+  for (int tries = 0; !lock && last_process_ == process && tries < kLockTries; ++tries) {
     std::this_thread::yield();
     lock.try_lock();
   }
+  if (lock) last_process_ = process;
   return lock;
 }
 

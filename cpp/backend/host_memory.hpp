@@ -1,6 +1,8 @@
 // Host memory in large pages: one heap of mapped stretches, from which blocks are cut and into which they melt back.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +62,7 @@ class HostMemory {
   void add_free(std::byte* place, std::size_t bytes);
   void erase_free(Free::iterator place);
 
+  std::atomic<pid_t> last_process_ = 0;                         // that took the lock
   std::mutex mutex_;                                            // guards what follows, down to the atomics
   Free free_;                                                   // by address, no two of them adjacent
   std::set<std::pair<std::size_t, std::byte*>> by_size_;        // the same

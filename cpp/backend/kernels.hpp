@@ -86,10 +86,14 @@ struct DigitRows {
   const LiftTable* to_rest;
 };
 
-/// Rows of a key for the target limbs: digit d is poly digit_poly[d], target limb j is row limb_row[j].
+/// Some of the target limbs of a key switch that follow each other.
+struct LimbWindow {
+  std::size_t first, count;  // places in SwitchSource::limbs
+};
+
+/// Rows of a key for a window of target limbs, wherever they are: of digit d at the window's limb i, [d * count + i].
 struct KeyRows {
-  ConstRows b, a;
-  std::span<const std::uint32_t> digit_poly, limb_row;
+  std::span<const Word* const> b, a;
   std::uint64_t galois_element;  // 1: no automorphism
 };
 
@@ -140,15 +144,17 @@ struct Kernels {
   void (*lift)(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept;
 
   // Fused key switching, limb by limb where the backend can, so that extended digits need not be stored.
-  // `scratch` is memory of the device, of at least as many words as the entry of the same name below asks for.
+  // `scratch` is memory of the device, of at least as many words as the entry of the same name below asks for. Keys
+  // come in windows of limbs: a call makes those of `out` (views over all source.limbs). The windows of a source follow
+  // each other from limb 0 on, with one scratch, for which the first prepares the digits; no window changes a result.
   //
   // out[k] (2 polys over source.limbs) = automorphism_k( sum_d digit_d * keys[k](b, a) + P * rest ). No aliasing.
-  void (*key_switch)(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
-                     std::span<Word> scratch) noexcept;
+  void (*key_switch)(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
+                     std::span<const KeyRows> keys, std::span<Word> scratch) noexcept;
   // The inner sums of a linear transform. Baby 0 is P * self (both polys, over the Q limbs of source.limbs), baby k the
   // result of keys[k - 1]: out[g] (2 polys over source.limbs) = sum over terms of giant g of plain * baby; zero if
   // there is none. No aliasing.
-  void (*diag_sums)(Queue& q, std::span<const Rows> out, const SwitchSource& source, ConstRows self,
+  void (*diag_sums)(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window, ConstRows self,
                     std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms,
                     std::span<Word> scratch) noexcept;
   // out = (x - ntt(lift(removed))) * inverse. x and out have the same limbs, which are table.to, in NTT form; removed
@@ -168,6 +174,10 @@ struct Kernels {
   void (*export_residues)(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept;
   // Uniform residues by the position-indexed expansion of UniformStream (see ring/uniform.hpp), one poly.
   void (*expand_uniform)(Queue& q, Rows out, const UniformStream& stream) noexcept;
+  // Both halves of a seeded value, one poly each of the same limbs: what import_residues makes of `canonical`, and what
+  // expand_uniform makes of the stream. Together they take less time than one after the other.
+  bool (*import_seeded)(Queue& q, Rows stored, Rows expanded, const PackedRows& canonical,
+                        const UniformStream& stream) noexcept;
 
   // Canonical embedding on n slots (n a power of two <= N/2), natural slot order, in place:
   // slot j is the value at zeta_(4n)^(5^j). embed: n packed coefficients -> slots;

@@ -37,8 +37,8 @@ PyPlaintext to_plaintext(const PyEncoder& self, const PyMessage& message, LevelP
 
 PyCiphertext mul(const PyEvaluator& self, const PyCiphertext& a, const PyCiphertext& b, const PyEvaluationKeys* keys) {
   if (keys == nullptr) return {self.context, unlocked([&] { return self.value->mul(a.value, b.value); })};
-  const auto key = find_key(*self.context, *keys, KeyKind::kRelin, 0, a.value.level);
-  return {self.context, unlocked([&] { return self.value->mul(a.value, b.value, *key); })};
+  const HeldKeys key = find_key(*self.context, *keys, KeyKind::kRelin, 0, a.value.level);
+  return {self.context, unlocked([&] { return self.value->mul(a.value, b.value, key); })};
 }
 
 }  // namespace

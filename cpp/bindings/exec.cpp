@@ -2,9 +2,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <tuple>
 #include <variant>
 
 #include "bindings/bindings.hpp"
@@ -21,9 +23,12 @@ namespace {
 
 /// The executor and the Python callable that its constants come from. The callable often belongs to an object
 /// that holds this one, so the garbage collector must see it.
+struct Sources {
+  nb::object constants, products;
+};
 struct PyExecutor {
   std::shared_ptr<const Context> context;
-  nb::object constants, products;
+  std::unique_ptr<Sources> sources;
   std::shared_ptr<PlaintextProvider> plaintexts;
   std::unique_ptr<Executor> executor;
 };
@@ -31,14 +36,14 @@ struct PyExecutor {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
-  Py_VISIT(nb::inst_ptr<PyExecutor>(self)->constants.ptr());
-  Py_VISIT(nb::inst_ptr<PyExecutor>(self)->products.ptr());
+  Py_VISIT(nb::inst_ptr<PyExecutor>(self)->sources->constants.ptr());
+  Py_VISIT(nb::inst_ptr<PyExecutor>(self)->sources->products.ptr());
   return 0;
 }
 
 int clear(PyObject* self) {
-  nb::inst_ptr<PyExecutor>(self)->constants.reset();
-  nb::inst_ptr<PyExecutor>(self)->products.reset();
+  nb::inst_ptr<PyExecutor>(self)->sources->constants.reset();
+  nb::inst_ptr<PyExecutor>(self)->sources->products.reset();
   return 0;
 }
 
@@ -70,22 +75,23 @@ std::vector<MapProduct> to_products(nb::handle rows) {
 void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
                    const AnyKeys& keys, nb::object constants, std::size_t budget_bytes, nb::object products) {
   std::shared_ptr<KeyProvider> provider = provider_of(keys, *context);
-  // `self` stays where it is while Python holds it, and outlives the provider.
-  ConstantSource source = [self](std::uint32_t constant, std::optional<std::uint32_t> product) {
+  auto sources = std::make_unique<Sources>(std::move(constants), std::move(products));
+  // It stays where it is, and outlives the provider.
+  const Sources* const held = sources.get();
+  ConstantSource source = [held](std::uint32_t constant, std::optional<std::uint32_t> product) {
     nb::gil_scoped_acquire acquired;
-    require_source(self->constants, "constants");
-    return to_complex(product ? self->constants(constant, *product) : self->constants(constant));
+    require_source(held->constants, "constants");
+    return to_complex(product ? held->constants(constant, *product) : held->constants(constant));
   };
-  ProductSource product_source = [self](std::uint32_t constant) {
+  ProductSource product_source = [held](std::uint32_t constant) {
     nb::gil_scoped_acquire acquired;
-    require_source(self->products, "block maps");
-    return to_products(self->products(constant));
+    require_source(held->products, "block maps");
+    return to_products(held->products(constant));
   };
   auto plaintexts =
       std::make_shared<PlaintextProvider>(context, std::move(source), std::move(product_source), budget_bytes);
   auto executor = std::make_unique<Executor>(context, std::move(plan), std::move(provider), plaintexts);
-  new (self) PyExecutor{std::move(context), std::move(constants), std::move(products), std::move(plaintexts),
-                        std::move(executor)};
+  new (self) PyExecutor{std::move(context), std::move(sources), std::move(plaintexts), std::move(executor)};
 }
 
 /// An array as Python has it: one ciphertext is itself, several are a list.
@@ -93,6 +99,12 @@ nb::object output_to_python(const std::shared_ptr<const Context>& context, Ciphe
   if (array.size() == 1) return nb::cast(PyCiphertext{context, std::move(array[0])});
   nb::list list;
   for (Ciphertext& value : array) list.append(PyCiphertext{context, std::move(value)});
+  return list;
+}
+
+nb::list outputs_to_python(const std::shared_ptr<const Context>& context, std::vector<Ciphertexts> outputs) {
+  nb::list list;
+  for (Ciphertexts& value : outputs) list.append(output_to_python(context, std::move(value)));
   return list;
 }
 
@@ -113,8 +125,32 @@ std::vector<Input> to_inputs(const nb::list& inputs) {
   return values;
 }
 
+/// A state as Python has it: (loop, turns, of, {register: [ciphertext, ...]}).
+nb::tuple state_to_python(const std::shared_ptr<const Context>& context, const RunState& state) {
+  nb::dict registers;
+  for (const auto& [reg, array] : state.registers) {
+    nb::list list;
+    for (const Ciphertext& value : array) list.append(PyCiphertext{context, value});
+    registers[nb::int_(reg)] = list;
+  }
+  return nb::make_tuple(state.loop, state.turns, state.of, registers);
+}
+
+std::optional<RunState> state_from_python(const nb::object& given) {
+  if (given.is_none()) return std::nullopt;
+  const auto [loop, turns, of, registers] =
+      nb::cast<std::tuple<std::uint32_t, std::int64_t, std::int64_t, nb::dict>>(given);
+  RunState state{loop, turns, of, {}};
+  for (const auto& [reg, list] : registers) {
+    Ciphertexts& array = state.registers[nb::cast<std::uint32_t>(reg)];
+    for (const nb::handle item : nb::cast<nb::list>(list)) array.push_back(nb::cast<const PyCiphertext&>(item).value);
+  }
+  return state;
+}
+
 nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& on_event,
-             std::vector<std::uint32_t> watch, const nb::object& on_watch) {
+             std::vector<std::uint32_t> watch, const nb::object& on_watch, const nb::object& on_turn,
+             const nb::object& from) {
   Observers observers;
   observers.tick = signal_tick();
   observers.watch = std::move(watch);
@@ -130,10 +166,33 @@ nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& o
       on_watch(reg, output_to_python(self.context, value));
     };
   }
+  if (!on_turn.is_none()) {
+    observers.on_turn = [&](const RunState& state) {
+      nb::gil_scoped_acquire acquired;
+      on_turn(state_to_python(self.context, state));
+    };
+  }
   std::vector<Input> values = to_inputs(inputs);
+  std::optional<RunState> state = state_from_python(from);
+  return outputs_to_python(
+      self.context, unlocked([&] { return self.executor->run(std::move(values), observers, std::move(state)); }));
+}
+
+nb::list run_many(const PyExecutor& self, const nb::list& members, std::size_t at_once, const nb::object& on_event) {
+  BatchObservers observers;
+  observers.tick = signal_tick();
+  if (!on_event.is_none()) {
+    observers.on_event = [&on_event](std::size_t member, const ExecutionEvent& e) {
+      nb::gil_scoped_acquire acquired;
+      on_event(member, e.op, e.block, e.instruction, e.level, e.start_ns, e.end_ns);
+    };
+  }
+  std::vector<std::vector<Input>> values;
+  for (const nb::handle inputs : members) values.push_back(to_inputs(nb::cast<nb::list>(inputs)));
   nb::list outputs;
-  for (Ciphertexts& value : unlocked([&] { return self.executor->run(std::move(values), observers); })) {
-    outputs.append(output_to_python(self.context, std::move(value)));
+  for (std::vector<Ciphertexts>& of_one :
+       unlocked([&] { return self.executor->run_many(std::move(values), at_once, observers); })) {
+    outputs.append(outputs_to_python(self.context, std::move(of_one)));
   }
   return outputs;
 }
@@ -161,13 +220,18 @@ nb::list plan_keys(const Plan& plan) {
 }
 
 nb::dict traffic_of(const PyMappedKeys& self) {
-  const KeyTraffic traffic = self.value->traffic();
+  const KeyTraffic traffic = unlocked([&] { return self.value->traffic(); });  // its lock is held by readers
   nb::dict counts;
   counts["resident_bytes"] = traffic.resident_bytes;
   counts["peak_bytes"] = traffic.peak_bytes;
   counts["loads"] = traffic.loads;
+  counts["hits"] = traffic.hits;
   counts["prefetched"] = traffic.prefetched;
-  counts["waits"] = traffic.waits;
+  counts["stalls"] = traffic.stalls;
+  counts["stall_s"] = static_cast<double>(traffic.stall_ns) * 1e-9;
+  counts["held_rows"] = traffic.held_rows;
+  counts["row_bytes"] = traffic.row_bytes;
+  counts["budget_bytes"] = self.value->budget_bytes();
   counts["touched_bytes"] = traffic.touched_bytes;
   return counts;
 }
@@ -178,16 +242,29 @@ nb::list mapped_specs(const PyMappedKeys& self) {
   return list;
 }
 
-/// Calls `on_read` from whichever thread reads, and lets go of it with the GIL as well.
+/// An object of Python that other threads call, and that is let go of with the GIL as well.
+std::shared_ptr<nb::object> shared_object(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            nb::gil_scoped_acquire acquired;
+            delete held;
+          }};
+}
+
+/// Calls `on_read` from whichever thread reads.
 KeyReadObserver read_observer(nb::object on_read) {
   if (on_read.is_none()) return {};
-  const std::shared_ptr<nb::object> held(new nb::object(std::move(on_read)), [](nb::object* object) {
-    nb::gil_scoped_acquire acquired;
-    delete object;
-  });
-  return [held](std::size_t key, bool is_ahead) {
+  return [held = shared_object(std::move(on_read))](std::size_t key, bool is_ahead) {
     nb::gil_scoped_acquire acquired;
     (*held)(key, is_ahead);
+  };
+}
+
+/// Calls `on_wait` from the thread of the run that waits.
+KeyWaitObserver wait_observer(nb::object on_wait) {
+  if (on_wait.is_none()) return {};
+  return [held = shared_object(std::move(on_wait))](std::chrono::nanoseconds waited) {
+    nb::gil_scoped_acquire acquired;
+    (*held)(static_cast<double>(waited.count()) * 1e-9);
   };
 }
 
@@ -208,28 +285,40 @@ void bind_mapped_keys(nb::module_& m) {
       .def(
           "__init__",
           [](PyMappedKeys* self, nb::handle path, std::shared_ptr<const Context> context, std::size_t budget_bytes,
-             nb::object on_read) {
+             nb::object on_read, unsigned readers, std::size_t most_limbs, double deadline_s, nb::object on_wait,
+             double tell_every_s) {
+            if (most_limbs == 0) throw Error(ErrorKind::kValue, "MappedKeys: a window needs at least one limb");
             const std::string file = to_path(path);
-            KeyReadObserver observer = read_observer(std::move(on_read));
+            const auto milliseconds = [](double seconds) {
+              return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+            };
+            const KeyReading reading{budget_bytes, readers, most_limbs, milliseconds(deadline_s),
+                                     milliseconds(tell_every_s)};
+            KeyReadObserver reads = read_observer(std::move(on_read));
+            KeyWaitObserver waits = wait_observer(std::move(on_wait));
             auto keys = unlocked([&] {
-              return std::shared_ptr<MappedKeys>(new MappedKeys(context, file, budget_bytes, std::move(observer)),
-                                                 destroy_unlocked);
+              return std::shared_ptr<MappedKeys>(
+                  new MappedKeys(context, file, reading, std::move(reads), std::move(waits)), destroy_unlocked);
             });
             new (self) PyMappedKeys{std::move(context), std::move(keys)};
           },
-          "path"_a, "context"_a, "budget_bytes"_a, "on_read"_a.none() = nb::none(),
+          "path"_a, "context"_a, "budget_bytes"_a, "on_read"_a.none() = nb::none(), "readers"_a = 1,
+          "most_limbs"_a = 16, "deadline_s"_a = 60.0, "on_wait"_a.none() = nb::none(), "tell_every_s"_a = 1.0,
           "on_read(key, is_ahead) before a key is read, on the thread that reads it: its place in specs, and whether "
-          "that is ahead of its use. What it raises fails the read.")
+          "that is ahead of its use. What it raises fails the read. on_wait(seconds) while a run waits for a reader, "
+          "on its thread, each time that so many more have gone; what it raises ends the run.")
       .def_prop_ro("key_set", [](const PyMappedKeys& self) { return to_bytes(self.value->id()); })
       .def_prop_ro("parameters", [](const PyMappedKeys& self) { return to_bytes(self.value->parameters()); })
       .def_prop_ro("specs", &mapped_specs)
       .def_prop_ro(
-          "num_bytes", [](const PyMappedKeys& self) { return self.value->traffic().resident_bytes; },
+          "num_bytes",
+          [](const PyMappedKeys& self) { return unlocked([&] { return self.value->traffic().resident_bytes; }); },
           "Bytes in memory now.")
       .def_prop_ro(
           "traffic", &traffic_of,
-          "resident_bytes now, peak_bytes, loads and how many of them were prefetched, waits of who acquired a "
-          "key for a read, touched_bytes of the file.")
+          "budget_bytes, resident_bytes now, peak_bytes, held_rows of runs under way, row_bytes of one row of a key (a "
+          "digit at a limb), loads of rows and how many of them were prefetched, hits: rows of windows that were there "
+          "already, stalls of runs that waited for rows and stall_s, touched_bytes of the file.")
       .def("__len__", [](const PyMappedKeys& self) { return self.value->file().size(); });
 }
 
@@ -261,12 +350,32 @@ void bind_exec(nb::module_& m) {
            "that is "
            "a block map, and constants(i, row) what that product is multiplied with.")
       .def("run", &run, "inputs"_a, "on_event"_a.none() = nb::none(), "watch"_a = std::vector<std::uint32_t>(),
-           "on_watch"_a.none() = nb::none(),
+           "on_watch"_a.none() = nb::none(), "on_turn"_a.none() = nb::none(), "from_state"_a.none() = nb::none(),
            "Ciphertexts, lists of them where the plan has arrays, and trip counts in; ciphertexts and lists of them "
            "out. "
            "on_event(op, block, instruction, level, start_ns, end_ns) "
-           "after each instruction; on_watch(register, ciphertext or list) for each value of a watched register.")
+           "after each instruction; on_watch(register, ciphertext or list) for each value of a watched register; "
+           "on_turn((loop, turns, of, {register: [ciphertext, ...]})) after each turn of a loop of the body, which is "
+           "a state that a later run of the same inputs may be given to go on from.")
+      .def(
+          "check", [](const PyExecutor& self, const nb::list& inputs) { self.executor->check(to_inputs(inputs)); },
+          "inputs"_a, "Raises what run does before any work.")
+      .def("run_many", &run_many, "members"_a, "at_once"_a, "on_event"_a.none() = nb::none(),
+           "The inputs of several runs in, the outputs of each out. Up to so many go through the plan together where "
+           "keys are in their file, and each window of them is read once for all these. on_event(member, ...) as of "
+           "run, on any thread, one at a time.")
+      .def_prop_ro(
+          "has_states", [](const PyExecutor& self) { return self.executor->has_states(); },
+          "Whether a run can go on in the middle of a loop.")
       .def_prop_ro("cached_constant_bytes", [](const PyExecutor& self) { return self.plaintexts->cached_bytes(); })
+      .def_prop_ro(
+          "key_need",
+          [](const PyExecutor& self) {
+            const KeyNeed& need = self.executor->key_need();
+            return nb::make_tuple(need.bytes, need.block, need.instruction);
+          },
+          "The fewest bytes of keys in memory with which the plan runs, and the block and instruction that they are "
+          "for; no bytes where all keys are there.")
       .def_prop_ro(
           "kept_bytes", [](const PyExecutor& self) { return self.executor->kept_bytes(); },
           "Freed memory that stays for the next run: what the last one needed, within what cached constants "

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <tuple>
 
@@ -84,31 +85,58 @@ class SwitchArrays {
 class Keys {
  public:
   Keys(const Ring& ring, const std::vector<KeyArrays>& keys, const LimbList& wanted, std::size_t digits) {
-    limb_rows_.reserve(keys.size());
     for (const auto& [b, a, limbs, digit_poly, galois_element] : keys) {
       require(digit_poly.size() == digits, ErrorKind::kShape, "a key needs one poly number per digit");
-      std::vector<std::uint32_t>& rows = limb_rows_.emplace_back();
+      Key& key = keys_.emplace_back();
       for (const std::uint16_t limb : wanted) {
         const auto place = std::find(limbs.begin(), limbs.end(), limb);
         require(place != limbs.end(), ErrorKind::kShape, "a key lacks a target limb");
-        rows.push_back(static_cast<std::uint32_t>(place - limbs.begin()));
+        key.rows.push_back(static_cast<std::size_t>(place - limbs.begin()));
       }
-      halves_.push_back(load(ring, b, limbs));
-      halves_.push_back(load(ring, a, limbs));
-    }
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      const auto& [b, a, limbs, digit_poly, galois_element] = keys[k];
-      views_.push_back({std::as_const(halves_[2 * k]).rows(), std::as_const(halves_[2 * k + 1]).rows(), digit_poly,
-                        limb_rows_[k], galois_element});
+      key.b = load(ring, b, limbs);
+      key.a = load(ring, a, limbs);
+      key.polys = digit_poly;
+      key.galois_element = galois_element;
     }
   }
-  std::span<const KeyRows> view() const noexcept { return views_; }
+
+  /// The rows of a window, until the next call.
+  std::span<const KeyRows> view(LimbWindow window) {
+    views_.clear();
+    for (Key& key : keys_) {
+      key.pointers = {pointers(key, key.b, window), pointers(key, key.a, window)};
+      views_.push_back({key.pointers[0], key.pointers[1], key.galois_element});
+    }
+    return views_;
+  }
 
  private:
-  std::vector<std::vector<std::uint32_t>> limb_rows_;
-  std::vector<PolyRows> halves_;
+  struct Key {
+    PolyRows b, a;
+    std::vector<std::size_t> rows;
+    std::vector<std::uint32_t> polys;
+    std::uint64_t galois_element;
+    std::array<std::vector<const Word*>, 2> pointers;
+  };
+
+  static std::vector<const Word*> pointers(const Key& key, const PolyRows& half, LimbWindow window) {
+    std::vector<const Word*> found;
+    for (const std::uint32_t poly : key.polys) {
+      for (std::size_t i = 0; i < window.count; ++i) found.push_back(half.rows().row(poly, key.rows[window.first + i]));
+    }
+    return found;
+  }
+
+  std::vector<Key> keys_;
   std::vector<KeyRows> views_;
 };
+
+/// body(window) for windows of at most `size` limbs; 0: of all.
+template <class Body>
+void for_each_window(std::size_t count, std::size_t size, const Body& body) {
+  if (size == 0) size = count;
+  for (std::size_t first = 0; first < count; first += size) body(LimbWindow{first, std::min(size, count - first)});
+}
 
 /// Results of two polys each.
 class ResultPairs {
@@ -132,28 +160,31 @@ class ResultPairs {
 
 std::vector<Result> run_key_switch(const Ring& ring, const ResidueArray& x, const std::optional<ResidueArray>& rest,
                                    const std::vector<LimbList>& digits, const LimbList& p, const LimbList& q,
-                                   const std::vector<KeyArrays>& keys, bool extended) {
+                                   const std::vector<KeyArrays>& keys, bool extended, std::size_t window) {
   const SwitchArrays source(ring, x, rest, digits, p, q, extended);
-  const Keys held(ring, keys, source.limbs(), digits.size());
+  Keys held(ring, keys, source.limbs(), digits.size());
   const ResultPairs out(ring, source.limbs(), keys.size());
   const Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source.view(), keys.size()));
   {
     const nb::gil_scoped_release release;
-    ring.kernels().key_switch(ring.queue(), out.view(), source.view(), held.view(), scratch.words());
+    for_each_window(source.limbs().size(), window, [&](LimbWindow limbs) {
+      ring.kernels().key_switch(ring.queue(), out.view(), source.view(), limbs, held.view(limbs), scratch.words());
+    });
   }
   return out.arrays();
 }
 
 std::vector<Result> run_diag_sums(const Ring& ring, const ResidueArray& self, const std::vector<LimbList>& digits,
                                   const LimbList& p, const LimbList& q, const std::vector<KeyArrays>& keys,
-                                  const std::vector<TermArrays>& terms, std::size_t num_giants, bool extended) {
+                                  const std::vector<TermArrays>& terms, std::size_t num_giants, bool extended,
+                                  std::size_t window) {
   const PolyRows both = load(ring, self, q);
   require(both.polys() == 2, ErrorKind::kShape, "diag_sums: self needs two polys");
   const Result halves = store(ring, both);
   const ResidueArray c0(halves.data(), {1, q.size(), ring.degree()}),
       c1(halves.data() + q.size() * ring.degree(), {1, q.size(), ring.degree()});
   const SwitchArrays source(ring, c1, c0, digits, p, q, extended);
-  const Keys held(ring, keys, source.limbs(), digits.size());
+  Keys held(ring, keys, source.limbs(), digits.size());
   const ResultPairs out(ring, source.limbs(), num_giants);
   std::vector<PolyRows> plains;
   for (const auto& [baby, giant, plain] : terms) {
@@ -167,7 +198,10 @@ std::vector<Result> run_diag_sums(const Ring& ring, const ResidueArray& self, co
   const Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source.view(), keys.size(), num_giants));
   {
     const nb::gil_scoped_release release;
-    ring.kernels().diag_sums(ring.queue(), out.view(), source.view(), both.rows(), held.view(), views, scratch.words());
+    for_each_window(source.limbs().size(), window, [&](LimbWindow limbs) {
+      ring.kernels().diag_sums(ring.queue(), out.view(), source.view(), limbs, both.rows(), held.view(limbs), views,
+                               scratch.words());
+    });
   }
   return out.arrays();
 }
@@ -193,9 +227,10 @@ Result run_mod_down(const Ring& ring, const ResidueArray& x, const ResidueArray&
 void bind_fused_kernels(nb::class_<Ring>& ring) {
   ring.def_prop_ro("threads", [](const Ring& self) { return self.backend().threads(); })
       .def("key_switch", &run_key_switch, "x"_a, "rest"_a.none(), "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a,
-           "extended"_a = false, "A key is (b, a, limbs, digit_poly, galois_element).")
+           "extended"_a = false, "window"_a = 0,
+           "A key is (b, a, limbs, digit_poly, galois_element); window: target limbs a call of the kernel, 0: all.")
       .def("diag_sums", &run_diag_sums, "operand"_a, "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a, "terms"_a,
-           "num_giants"_a, "extended"_a = false, "A term is (baby, giant, plain).")
+           "num_giants"_a, "extended"_a = false, "window"_a = 0, "A term is (baby, giant, plain).")
       .def("mod_down", &run_mod_down, "x"_a, "removed"_a, "inverse"_a, "from_limbs"_a, "to_limbs"_a,
            "x in NTT form, removed in coefficient form.");
 }

@@ -5,7 +5,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,7 @@
 #include "io/file.hpp"
 #include "math/blake3.hpp"
 #include "math/chacha20.hpp"
+#include "math/vector_sets.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,14 +29,35 @@ using namespace nb::literals;
 namespace lw {
 namespace {
 
-nb::bytes hash_bytes(nb::handle data) {
+constexpr std::array<const char*, 3> kVectorSets = {"generic", "avx2", "avx512"};  // in the order of VectorSet
+
+std::vector<std::string> vector_sets() {
+  return {kVectorSets.begin(), kVectorSets.begin() + static_cast<std::ptrdiff_t>(widest_vectors()) + 1};
+}
+
+VectorSet to_vectors(const std::optional<std::string>& name) {
+  if (!name) return widest_vectors();
+  const std::vector<std::string> here = vector_sets();
+  const auto found = std::find(here.begin(), here.end(), *name);
+  if (found == here.end()) throw Error(ErrorKind::kValue, "this machine has no vectors '" + *name + "'");
+  return static_cast<VectorSet>(found - here.begin());
+}
+
+nb::bytes hash_bytes(nb::handle data, const std::optional<std::string>& vectors) {
   const BytesView view(data);
+  const VectorSet set = to_vectors(vectors);
   Hash hash;
   {
     nb::gil_scoped_release released;
-    hash = blake3(view.span());
+    hash = blake3(view.span(), set);
   }
   return to_bytes(hash);
+}
+
+nb::bytes hash_parts(const nb::sequence& parts, const std::optional<std::string>& vectors) {
+  Blake3 hasher(to_vectors(vectors));
+  for (const nb::handle part : parts) hasher.update(BytesView(part).span());
+  return to_bytes(hasher.finalize());
 }
 
 nb::bytes keyed_hash_bytes(nb::handle key, nb::handle data) {
@@ -40,11 +65,13 @@ nb::bytes keyed_hash_bytes(nb::handle key, nb::handle data) {
   return to_bytes(blake3_keyed(key_bytes, BytesView(data).span()));
 }
 
-nb::bytes keystream(nb::handle key, std::uint32_t counter, std::size_t size) {
+nb::bytes keystream(nb::handle key, std::uint32_t counter, std::size_t size,
+                    const std::optional<std::string>& vectors) {
   const Hash key_bytes = bytes32(key, "chacha20_keystream: key");
   const nb::bytes out = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
   if (!out.is_valid()) throw nb::python_error();
-  chacha20_keystream(key_bytes, counter, {reinterpret_cast<std::uint8_t*>(PyBytes_AsString(out.ptr())), size});
+  chacha20_keystream(key_bytes, counter, {reinterpret_cast<std::uint8_t*>(PyBytes_AsString(out.ptr())), size},
+                     to_vectors(vectors));
   return out;
 }
 
@@ -172,9 +199,13 @@ nb::bytes row_bytes(const ContainerReader& self, std::size_t i, std::size_t row)
 }
 
 void bind_hashes(nb::module_& m) {
-  m.def("blake3", hash_bytes, "data"_a, "The 32-byte BLAKE3 hash of a bytes-like object.");
+  m.def("vector_sets", vector_sets, "Vectors that hashes and streams may use here, the widest last: what they do use.");
+  m.def("blake3", hash_bytes, "data"_a, "vectors"_a.none() = nb::none(),
+        "The 32-byte BLAKE3 hash of a bytes-like object.");
+  m.def("blake3_of_parts", hash_parts, "parts"_a, "vectors"_a.none() = nb::none(),
+        "The hash of several of them, one after the other.");
   m.def("blake3_keyed", keyed_hash_bytes, "key"_a, "data"_a, "The keyed BLAKE3 hash under a 32-byte key.");
-  m.def("chacha20_keystream", keystream, "key"_a, "counter"_a, "size"_a,
+  m.def("chacha20_keystream", keystream, "key"_a, "counter"_a, "size"_a, "vectors"_a.none() = nb::none(),
         "`size` bytes of the RFC 8439 keystream with a zero nonce, from 64-byte block `counter`.");
   m.def(
       "fast_sum", [](nb::handle data) { return fast_sum(BytesView(data).span()); }, "data"_a,

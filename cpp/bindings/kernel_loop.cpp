@@ -115,6 +115,11 @@ const std::map<std::string, Step>& steps() {
       {"export_residues",
        [](K k, Queue& q, Operands& o) { k.export_residues(q, {o.packed.data(), o.offsets, o.widths}, o.a[0]); }},
       {"expand_uniform", [](K k, Queue& q, Operands& o) { k.expand_uniform(q, o.out.rows(), {kSeed, 0, 1, 0}); }},
+      {"import_seeded",
+       [](K k, Queue& q, Operands& o) {
+         static_cast<void>(k.import_seeded(q, o.out.rows(), o.left[0].rows(), {o.packed.data(), o.offsets, o.widths},
+                                           {kSeed, 0, 1, 0}));
+       }},
       {"embed", &embed},
       {"unembed", &unembed},
   };

@@ -171,13 +171,45 @@ nb::bytes export_residues(const Ring& ring, const ResidueArray& a, const std::ve
   return nb::bytes(bytes.data(), bytes.size());
 }
 
+/// What names a stream, in Python.
+struct StreamName {
+  std::array<std::uint8_t, 32> seed;
+  std::uint32_t domain;
+  std::uint64_t object;
+  std::uint32_t digit;
+
+  StreamName(const nb::bytes& bytes, std::uint32_t of, std::uint64_t number, std::uint32_t part)
+      : domain(of), object(number), digit(part) {
+    require(bytes.size() == seed.size(), ErrorKind::kValue,
+            "a seed has 32 bytes; " + std::to_string(bytes.size()) + " are given");
+    std::copy_n(static_cast<const std::uint8_t*>(bytes.data()), seed.size(), seed.begin());
+  }
+  UniformStream stream() const noexcept { return {seed, domain, object, digit}; }
+};
+
 Result expand_uniform(const Ring& ring, const nb::bytes& seed, std::uint32_t domain, std::uint64_t object,
                       std::uint32_t digit, const LimbList& limbs) {
-  require(seed.size() == 32, ErrorKind::kValue, "a seed has 32 bytes; " + std::to_string(seed.size()) + " are given");
-  std::array<std::uint8_t, 32> key;
-  std::copy_n(static_cast<const std::uint8_t*>(seed.data()), key.size(), key.begin());
-  const UniformStream stream = {key, domain, object, digit};
-  return compute(ring, limbs, 1, [&](Queue& queue, Rows out) { ring.kernels().expand_uniform(queue, out, stream); });
+  const StreamName name(seed, domain, object, digit);
+  return compute(ring, limbs, 1,
+                 [&](Queue& queue, Rows out) { ring.kernels().expand_uniform(queue, out, name.stream()); });
+}
+
+Result import_seeded(const Ring& ring, const nb::bytes& data, const std::vector<std::uint8_t>& widths,
+                     const LimbList& limbs, const nb::bytes& seed, std::uint32_t domain, std::uint64_t object,
+                     std::uint32_t digit) {
+  check_limbs(ring, limbs);
+  const StreamName name(seed, domain, object, digit);
+  const std::vector<std::size_t> offsets = checked_offsets(ring, data.size(), widths, limbs, 1);
+  PolyRows rows(ring, limbs, 2);
+  bool all_reduced = false;
+  {
+    const nb::gil_scoped_release release;
+    all_reduced =
+        ring.kernels().import_seeded(ring.queue(), rows.rows(0, 1, 0, limbs.size()), rows.rows(1, 1, 0, limbs.size()),
+                                     {static_cast<const std::byte*>(data.data()), offsets, widths}, name.stream());
+  }
+  require_reduced(all_reduced);
+  return store(ring, rows);
 }
 
 template <auto kKernel>
@@ -258,6 +290,8 @@ void bind_kernels(nb::module_& m) {
       .def("import_residues", &import_residues, "data"_a, "widths"_a, "limbs"_a, "polys"_a)
       .def("export_residues", &export_residues, "a"_a, "widths"_a, "limbs"_a)
       .def("expand_uniform", &expand_uniform, "seed"_a, "domain"_a, "object"_a, "digit"_a, "limbs"_a)
+      .def("import_seeded", &import_seeded, "data"_a, "widths"_a, "limbs"_a, "seed"_a, "domain"_a, "object"_a,
+           "digit"_a)
       .def("embed", &transform_slots<&Kernels::embed>, "coefficients"_a)
       .def("unembed", &transform_slots<&Kernels::unembed>, "slots"_a);
   bind_fused_kernels(ring);

@@ -25,14 +25,24 @@ std::vector<std::size_t> packed_offsets(const Ring& ring, const std::vector<std:
   return offsets;
 }
 
-PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, const std::vector<std::uint8_t>& widths,
-                       const LimbList& limbs, std::uint32_t polys) {
+std::vector<std::size_t> checked_offsets(const Ring& ring, std::size_t bytes, const std::vector<std::uint8_t>& widths,
+                                         const LimbList& limbs, std::size_t polys) {
   check_limbs(ring, limbs);
   require(widths.size() == limbs.size(), ErrorKind::kShape,
           std::to_string(widths.size()) + " widths for " + std::to_string(limbs.size()) + " limbs; give one each");
-  const std::vector<std::size_t> offsets = packed_offsets(ring, widths, polys);
+  std::vector<std::size_t> offsets = packed_offsets(ring, widths, polys);
   require(offsets.back() == bytes, ErrorKind::kShape,
           "the rows take " + std::to_string(offsets.back()) + " bytes, but " + std::to_string(bytes) + " are given");
+  return offsets;
+}
+
+void require_reduced(bool all_reduced) {
+  require(all_reduced, ErrorKind::kValue, "a residue is not below the prime of its limb; reduce the input first");
+}
+
+PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, const std::vector<std::uint8_t>& widths,
+                       const LimbList& limbs, std::uint32_t polys) {
+  const std::vector<std::size_t> offsets = checked_offsets(ring, bytes, widths, limbs, polys);
   PolyRows rows(ring, limbs, polys);
   bool all_reduced = false;
   {
@@ -40,7 +50,7 @@ PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, co
     all_reduced = ring.kernels().import_residues(ring.queue(), rows.rows(),
                                                  {static_cast<const std::byte*>(data), offsets, widths});
   }
-  require(all_reduced, ErrorKind::kValue, "a residue is not below the prime of its limb; reduce the input first");
+  require_reduced(all_reduced);
   return rows;
 }
 

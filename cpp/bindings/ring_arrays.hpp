@@ -27,6 +27,11 @@ void check_limbs(const Ring& ring, const LimbList& limbs);
 
 /// Byte offsets of rows that lie one after the other, coefficients of widths[j] bits; the last is the end.
 std::vector<std::size_t> packed_offsets(const Ring& ring, const std::vector<std::uint8_t>& widths, std::size_t polys);
+/// The same for rows of one width a limb that take `bytes` bytes, or an error.
+std::vector<std::size_t> checked_offsets(const Ring& ring, std::size_t bytes, const std::vector<std::uint8_t>& widths,
+                                         const LimbList& limbs, std::size_t polys);
+/// Throws unless the packed residues that a kernel took were all below their primes.
+void require_reduced(bool all_reduced);
 PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, const std::vector<std::uint8_t>& widths,
                        const LimbList& limbs, std::uint32_t polys);
 void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>& widths, const PolyRows& rows);

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -54,16 +55,27 @@ auto with_plain(WithPlain op) {
   };
 }
 
-/// Galois keys for x, one per element; they stay alive in `held`.
-std::vector<const EvaluationKey*> find_keys(const PyEvaluator& self, const PyEvaluationKeys& keys,
-                                            const std::vector<std::uint64_t>& elements, Level level,
-                                            std::vector<std::shared_ptr<const EvaluationKey>>& held) {
-  std::vector<const EvaluationKey*> found;
-  for (const std::uint64_t element : elements) {
-    held.push_back(find_key(*self.context, keys, KeyKind::kGalois, element, level));
-    found.push_back(held.back().get());
+std::shared_ptr<const EvaluationKey> find_one(const Context& context, const PyEvaluationKeys& keys, KeyKind kind,
+                                              std::uint64_t galois_element, Level level) {
+  const KeySpec spec{kind, galois_element, level};
+  context.parameters().require_level(level);
+  check_parameters(keys.value->parameters(), context.parameters(), "the key set");
+  auto key = keys.value->find(spec, context.parameters());
+  if (key == nullptr) {
+    throw Error(ErrorKind::kMissingKey,
+                "the key set does not hold the " + describe(spec, context.degree()) + " for " + to_string(level));
   }
-  return found;
+  return key;
+}
+
+/// Galois keys, one per element.
+HeldKeys find_keys(const PyEvaluator& self, const PyEvaluationKeys& keys, const std::vector<std::uint64_t>& elements,
+                   Level level) {
+  std::vector<std::shared_ptr<const EvaluationKey>> found;
+  for (const std::uint64_t element : elements) {
+    found.push_back(find_one(*self.context, keys, KeyKind::kGalois, element, level));
+  }
+  return HeldKeys(std::move(found));
 }
 
 std::vector<PyCiphertext> wrapped(const PyEvaluator& self, std::vector<Ciphertext> values) {
@@ -74,29 +86,28 @@ std::vector<PyCiphertext> wrapped(const PyEvaluator& self, std::vector<Ciphertex
 
 std::vector<PyCiphertext> rotate_many(const PyEvaluator& self, const PyCiphertext& x,
                                       const std::vector<std::uint64_t>& elements, const PyEvaluationKeys& keys) {
-  std::vector<std::shared_ptr<const EvaluationKey>> held;
-  const auto found = find_keys(self, keys, elements, x.value.level, held);
+  const HeldKeys found = find_keys(self, keys, elements, x.value.level);
   return wrapped(self, unlocked([&] { return self.value.rotate_many(x.value, found); }));
 }
 
 using ProductTerm = std::tuple<std::uint32_t, std::uint32_t, PyPlaintext>;
 
-/// x: a ciphertext, or its digits.
-template <typename X>
-std::vector<PyCiphertext> diag_sums(const PyEvaluator& self, const X& x, const std::vector<std::uint64_t>& elements,
-                                    const PyEvaluationKeys& keys, const std::vector<ProductTerm>& terms,
-                                    std::size_t num_giants) {
-  Level level;
-  if constexpr (std::is_same_v<X, PyDigits>) {
-    level = x.value.source.level;
-  } else {
-    level = x.value.level;
-  }
-  std::vector<std::shared_ptr<const EvaluationKey>> held;
-  const auto found = find_keys(self, keys, elements, level, held);
+std::vector<PyCiphertext> sums_of_digits(const PyEvaluator& self, const PyDigits& x,
+                                         const std::vector<std::uint64_t>& elements, const PyEvaluationKeys& keys,
+                                         const std::vector<ProductTerm>& terms, std::size_t num_giants) {
+  const HeldKeys found = find_keys(self, keys, elements, x.value.source.level);
+  std::vector<std::size_t> all(elements.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<Evaluator::Diagonal> diagonals;
   for (const auto& [baby, giant, plain] : terms) diagonals.push_back({baby, giant, &plain.value});
-  return wrapped(self, unlocked([&] { return self.value.diag_sums(x.value, found, diagonals, num_giants); }));
+  return wrapped(self, unlocked([&] { return self.value.diag_sums(x.value, found, all, diagonals, num_giants); }));
+}
+
+/// Of a ciphertext whose digits nothing else needs.
+std::vector<PyCiphertext> sums_of_cipher(const PyEvaluator& self, const PyCiphertext& x,
+                                         const std::vector<std::uint64_t>& elements, const PyEvaluationKeys& keys,
+                                         const std::vector<ProductTerm>& terms, std::size_t num_giants) {
+  return sums_of_digits(self, {self.context, Digits{x.value, nullptr}}, elements, keys, terms, num_giants);
 }
 
 /// One operation on every pair of two lists.
@@ -116,46 +127,45 @@ std::vector<PyCiphertext> for_pairs(const PyEvaluator& self, const std::vector<P
 
 std::vector<PyCiphertext> rotate_each(const PyEvaluator& self, const std::vector<PyCiphertext>& x,
                                       std::uint64_t element, const PyEvaluationKeys& keys) {
-  std::vector<std::shared_ptr<const EvaluationKey>> held;
+  std::vector<HeldKeys> held;
   for (const PyCiphertext& one : x)
     held.push_back(find_key(*self.context, keys, KeyKind::kGalois, element, one.value.level));
   return wrapped(self, unlocked([&] {
                    std::vector<Ciphertext> results;
-                   for (std::size_t i = 0; i < x.size(); ++i)
-                     results.push_back(self.value.rotate(x[i].value, *held[i]));
+                   for (std::size_t i = 0; i < x.size(); ++i) results.push_back(self.value.rotate(x[i].value, held[i]));
                    return results;
                  }));
 }
 
 PyCiphertext to_sparse(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys) {
-  const auto key = find_key(*self.context, keys, KeyKind::kToSparse, 0, Level{});
-  return run(self, [&](const Evaluator& e) { return e.to_sparse(x.value, *key); });
+  const HeldKeys key = find_key(*self.context, keys, KeyKind::kToSparse, 0, Level{});
+  return run(self, [&](const Evaluator& e) { return e.to_sparse(x.value, key); });
 }
 
 PyCiphertext mod_raise(const PyEvaluator& self, const PyCiphertext& x, LevelPair level, std::int64_t factor,
                        const PyEvaluationKeys& keys) {
-  const auto key = find_key(*self.context, keys, KeyKind::kToDense, 0, to_level(level));
-  return run(self, [&](const Evaluator& e) { return e.mod_raise(x.value, *key, to_level(level), factor); });
+  const HeldKeys key = find_key(*self.context, keys, KeyKind::kToDense, 0, to_level(level));
+  return run(self, [&](const Evaluator& e) { return e.mod_raise(x.value, key, to_level(level), factor); });
 }
 
 PyCiphertext rotate(const PyEvaluator& self, const PyCiphertext& x, std::uint64_t galois_element,
                     const PyEvaluationKeys& keys) {
-  const auto key = find_key(*self.context, keys, KeyKind::kGalois, galois_element, x.value.level);
-  return run(self, [&](const Evaluator& e) { return e.rotate(x.value, *key); });
+  const HeldKeys key = find_key(*self.context, keys, KeyKind::kGalois, galois_element, x.value.level);
+  return run(self, [&](const Evaluator& e) { return e.rotate(x.value, key); });
 }
 
 PyCiphertext relinearize(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys,
                          std::optional<LevelPair> level) {
-  const auto key = find_key(*self.context, keys, KeyKind::kRelin, 0, x.value.level);
+  const HeldKeys key = find_key(*self.context, keys, KeyKind::kRelin, 0, x.value.level);
   const std::optional<Level> to = level ? std::optional(to_level(*level)) : std::nullopt;
-  return run(self, [&](const Evaluator& e) { return e.relinearize(x.value, *key, to); });
+  return run(self, [&](const Evaluator& e) { return e.relinearize(x.value, key, to); });
 }
 
 PyCiphertext key_product(const PyEvaluator& self, const PyDigits& digits, std::uint64_t galois_element,
                          const PyEvaluationKeys& keys) {
   const KeyKind kind = galois_element == 0 ? KeyKind::kRelin : KeyKind::kGalois;
-  const auto key = find_key(*self.context, keys, kind, galois_element, digits.value.source.level);
-  return run(self, [&](const Evaluator& e) { return e.key_product(digits.value, *key); });
+  const HeldKeys key = find_key(*self.context, keys, kind, galois_element, digits.value.source.level);
+  return run(self, [&](const Evaluator& e) { return e.key_product(digits.value, key); });
 }
 
 auto sample(const SecretBuffer<std::int64_t>& values) {
@@ -189,17 +199,9 @@ void bind_samplers(nb::module_& m) {
 
 }  // namespace
 
-std::shared_ptr<const EvaluationKey> find_key(const Context& context, const PyEvaluationKeys& keys, KeyKind kind,
-                                              std::uint64_t galois_element, Level level) {
-  const KeySpec spec{kind, galois_element, level};
-  context.parameters().require_level(level);
-  check_parameters(keys.value->parameters(), context.parameters(), "the key set");
-  auto key = keys.value->find(spec, context.parameters());
-  if (key == nullptr) {
-    throw Error(ErrorKind::kMissingKey,
-                "the key set does not hold the " + describe(spec, context.degree()) + " for " + to_string(level));
-  }
-  return key;
+HeldKeys find_key(const Context& context, const PyEvaluationKeys& keys, KeyKind kind, std::uint64_t galois_element,
+                  Level level) {
+  return HeldKeys({find_one(context, keys, kind, galois_element, level)});
 }
 
 void bind_evaluator(nb::module_& m) {
@@ -280,10 +282,10 @@ void bind_evaluator(nb::module_& m) {
       .def("relinearize", &relinearize, "x"_a, "keys"_a, "level"_a.none() = nb::none(),
            "level: where to end, by one mod_down for P and the levels between.")
       .def("rotate_many", &rotate_many, "x"_a, "galois_elements"_a, "keys"_a, "On one decomposition.")
-      .def("diag_sums", &diag_sums<PyCiphertext>, "x"_a, "galois_elements"_a, "keys"_a, "terms"_a, "num_giants"_a,
+      .def("diag_sums", &sums_of_cipher, "x"_a, "galois_elements"_a, "keys"_a, "terms"_a, "num_giants"_a,
            "Sums over QP of plain * baby: baby 0 is x, baby k is turned by element k - 1. A term is "
            "(baby, giant, plaintext over QP).")
-      .def("diag_sums", &diag_sums<PyDigits>, "x"_a, "galois_elements"_a, "keys"_a, "terms"_a, "num_giants"_a)
+      .def("diag_sums", &sums_of_digits, "x"_a, "galois_elements"_a, "keys"_a, "terms"_a, "num_giants"_a)
       .def("extend", unary(UnaryView(&Evaluator::extend)), "x"_a)
       .def(
           "mul_monomial",

@@ -6,8 +6,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bindings/buffers.hpp"
 #include "bindings/cbor_objects.hpp"
+#include "bindings/ring_arrays.hpp"
 #include "bindings/rlwe_types.hpp"
 #include "rlwe/ciphertext_files.hpp"
 #include "rlwe/key_files.hpp"
@@ -50,6 +53,63 @@ PyEvaluationKeys read_key(const PyKeyFile& self, std::size_t i, const std::optio
             return std::make_shared<const EvaluationKeys>(std::move(one));
           })};
 }
+
+/// Rows of a key file read as a reader of mapped keys reads them, again and again into the same memory: what the
+/// benchmark of reading times.
+class KeyRowLoop {
+ public:
+  KeyRowLoop(std::shared_ptr<PyKeyFile> file, std::size_t slots) : file_(std::move(file)) {
+    require(slots > 0, ErrorKind::kValue, "rows are read into at least one slot");
+    for (std::size_t i = 0; i < slots; ++i) slots_.emplace_back(file_->context->ring(), LimbList{0}, 2);
+  }
+  KeyRowLoop(const KeyRowLoop&) = delete;
+
+  void take(std::shared_ptr<PyKeyFile> file) {
+    require(file->context == file_->context, ErrorKind::kValue, "another file has to be of the same context");
+    file_ = std::move(file);
+  }
+
+  /// Every row of key i; the bytes that they take in memory.
+  std::size_t run(std::size_t i) {
+    const KeyShape shape = shape_of(i);
+    const nb::gil_scoped_release release;
+    for (const DigitPart& digit : shape.digits) {
+      for (const std::uint16_t limb : shape.limbs) {
+        read(slots_[next_], i, digit.number, limb);
+        next_ = (next_ + 1) % slots_.size();
+      }
+    }
+    return shape.digits.size() * shape.limbs.size() * 2 * file_->context->degree() * sizeof(Word);
+  }
+
+  /// One row, as residues: of b and of a.
+  Result row(std::size_t i, std::uint32_t digit, std::uint16_t limb) {
+    const KeyShape shape = shape_of(i);
+    const std::vector<std::uint32_t> digits = shape.digit_numbers();
+    require(std::find(digits.begin(), digits.end(), digit) != digits.end() &&
+                std::find(shape.limbs.begin(), shape.limbs.end(), limb) != shape.limbs.end(),
+            ErrorKind::kValue, "key " + std::to_string(i) + " has no such row");
+    PolyRows out(file_->context->ring(), {limb}, 2);
+    read(out, i, digit, limb);
+    return store(file_->context->ring(), out);
+  }
+
+ private:
+  KeyShape shape_of(std::size_t i) const {
+    check_index(file_->file, i);
+    return file_->file.shape_at(i, file_->file.spec(i).level);
+  }
+  void read(PolyRows& slot, std::size_t i, std::uint32_t digit, std::uint16_t limb) {
+    Rows to = slot.rows();
+    to.limbs = {&limb, 1};
+    file_->file.read_row(i, digit, limb, to, buffer_);
+  }
+
+  std::shared_ptr<PyKeyFile> file_;
+  std::vector<PolyRows> slots_;
+  std::size_t next_ = 0;
+  std::vector<std::uint8_t> buffer_;
+};
 
 nb::list specs_of_file(const PyKeyFile& self) {
   nb::list list;
@@ -124,6 +184,12 @@ void bind_lazy_files(nb::module_& m) {
       .def_prop_ro(
           "touched_bytes", [](const PyKeyFile& self) { return self.file.touched_bytes(); },
           "Bytes of the file looked at so far, again each time.");
+  nb::class_<KeyRowLoop>(m, "KeyRowLoop", "Rows of a key file, read one by one past its mapping, to be timed.")
+      .def(nb::init<std::shared_ptr<PyKeyFile>, std::size_t>(), "file"_a, "slots"_a,
+           "slots: rows of memory that are read into in turn.")
+      .def("take", &KeyRowLoop::take, "file"_a, "Goes on with another file, of the same context.")
+      .def("run", &KeyRowLoop::run, "i"_a, "Reads every row of key i; returns the bytes that they take in memory.")
+      .def("row", &KeyRowLoop::row, "i"_a, "digit"_a, "limb"_a, "Canonical residues (2, 1, N): of b and of a.");
   bind_reader<CiphertextReader, Ciphertext>(m, "CiphertextReader",
                                             "Ciphertexts that stay in their file until they are read.");
   bind_reader<PlaintextReader, Plaintext>(m, "PlaintextReader",

@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "bindings/buffers.hpp"
@@ -24,19 +26,66 @@ using SharedContext = std::shared_ptr<const Context>;
   throw Error(ErrorKind::kSecretKey, "a secret key is never pickled or copied; save_secret_key writes it to its file");
 }
 
-PyEvaluationKeys generate(const Owned<KeyGenerator>& self, const SecretKey& secret, const std::vector<nb::dict>& dicts,
-                          const nb::object& on_key) {
+std::vector<KeySpec> to_specs(const std::vector<nb::dict>& dicts) {
   std::vector<KeySpec> specs;
   for (const nb::dict& dict : dicts) specs.push_back(to_spec(dict));
-  const KeyProgress progress = [&on_key, tick = signal_tick()](std::size_t i, std::size_t count, const KeySpec& spec) {
+  return specs;
+}
+
+/// Tells `on_key`, which must outlive it, of each key.
+KeyProgress progress_of(const nb::object& on_key) {
+  return [&on_key, tick = signal_tick()](std::size_t i, std::size_t count, const KeySpec& spec) {
     tick();
     if (on_key.is_none()) return;
     nb::gil_scoped_acquire acquired;
     on_key(i, count, spec_dict(spec));
   };
+}
+
+PyEvaluationKeys generate(const Owned<KeyGenerator>& self, const SecretKey& secret, const std::vector<nb::dict>& dicts,
+                          const nb::object& on_key) {
+  const std::vector<KeySpec> specs = to_specs(dicts);
+  const KeyProgress progress = progress_of(on_key);
   return {self.context, unlocked([&] {
             return std::make_shared<const EvaluationKeys>(self.value.evaluation_keys(secret, specs, progress));
           })};
+}
+
+using PyUnfinishedKeys = Owned<std::unique_ptr<UnfinishedKeys>>;
+
+void open_unfinished(PyUnfinishedKeys* self, nb::handle path, const nb::bytes& key_set,
+                     const std::vector<nb::dict>& dicts, SharedContext context, bool continues) {
+  KeySetId id;
+  if (key_set.size() != id.size()) throw Error(ErrorKind::kValue, "UnfinishedKeys: a key set has 16 bytes");
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(key_set.c_str()), id.size(), id.begin());
+  const std::string file = to_path(path);
+  std::vector<KeySpec> specs = to_specs(dicts);
+  auto keys =
+      unlocked([&] { return std::make_unique<UnfinishedKeys>(file, id, std::move(specs), *context, continues); });
+  new (self) PyUnfinishedKeys{std::move(context), std::move(keys)};
+}
+
+void bind_unfinished_keys(nb::module_& m) {
+  nb::class_<PyUnfinishedKeys>(m, "UnfinishedKeys",
+                               "A file of evaluation keys under construction, which stays when its process ends: "
+                               "PATH.partial, until all keys are in it.")
+      .def("__init__", &open_unfinished, "path"_a, "key_set"_a, "specs"_a, "context"_a, "continues"_a,
+           "continues: keep what is there, if it is for these keys.")
+      .def_prop_ro(
+          "num_kept", [](const PyUnfinishedKeys& self) { return self.value->num_kept(); },
+          "How many of the keys gone through were in the file already.")
+      .def("remove", [](const PyUnfinishedKeys& self) { self.value->remove(); })
+      .def_static(
+          "owner",
+          [](nb::handle path) -> nb::object {
+            const std::optional<KeySetId> id = UnfinishedKeys::owner(to_path(path));
+            if (!id) return nb::none();
+            return to_bytes(*id);
+          },
+          "path"_a, "The key set of the unfinished file of this path, None if there is none.")
+      .def_static(
+          "remove_file", [](nb::handle path) { return UnfinishedKeys::remove(to_path(path)); }, "path"_a,
+          "Remove the unfinished file of this path; whether there was one.");
 }
 
 nb::list specs_of(const PyEvaluationKeys& keys) {
@@ -163,7 +212,17 @@ void bind_keys(nb::module_& m) {
           },
           "secret_key"_a)
       .def("evaluation_keys", &generate, "secret_key"_a, "specs"_a, "on_key"_a.none() = nb::none(),
-           "One key per spec; on_key(index, count, spec) after each.");
+           "One key per spec; on_key(index, count, spec) after each.")
+      .def(
+          "write_evaluation_keys",
+          [](const Owned<KeyGenerator>& self, const SecretKey& secret, const PyUnfinishedKeys& file,
+             const nb::object& on_key) {
+            const KeyProgress progress = progress_of(on_key);
+            unlocked([&] { self.value.write_evaluation_keys(secret, *file.value, progress); });
+          },
+          "secret_key"_a, "file"_a, "on_key"_a.none() = nb::none(),
+          "Make the keys that the file does not hold yet, one after the other, and complete it.");
+  bind_unfinished_keys(m);
   bind_key_files(m);
 }
 

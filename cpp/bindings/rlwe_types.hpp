@@ -42,8 +42,8 @@ KeySpec to_spec(const nanobind::dict& dict);
 nanobind::dict spec_dict(const KeySpec& spec);
 
 /// The key of a set that an operation at `level` takes. Throws lw::Error(kMissingKey) if it is not there.
-std::shared_ptr<const EvaluationKey> find_key(const Context& context, const PyEvaluationKeys& keys, KeyKind kind,
-                                              std::uint64_t galois_element, Level level);
+HeldKeys find_key(const Context& context, const PyEvaluationKeys& keys, KeyKind kind, std::uint64_t galois_element,
+                  Level level);
 
 /// Anything that NumPy makes a one-dimensional complex128 array of.
 std::vector<std::complex<double>> to_complex(nanobind::handle values);

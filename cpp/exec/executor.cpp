@@ -1,8 +1,6 @@
 #include "exec/executor.hpp"
 
-#include <algorithm>
-
-#include "exec/interpreter.hpp"
+#include "exec/key_uses.hpp"
 #include "math/error.hpp"
 
 namespace lw {
@@ -24,53 +22,6 @@ void check_cipher(const Ciphertext& x, const ValueType& type, const std::string&
   }
 }
 
-std::size_t num_bytes(const Ciphertexts& array) {
-  std::size_t total = 0;
-  for (const Ciphertext& value : array) total += value.num_bytes();
-  return total;
-}
-
-/// The keys that a block and the blocks that it runs acquire, in the order of their first use.
-class KeyOrder {
- public:
-  KeyOrder(const Plan& plan, std::size_t block) : plan_(plan), is_visited_(plan.blocks().size()) { visit(block); }
-
-  std::vector<std::uint32_t> found() && { return std::move(found_); }
-
- private:
-  void visit(std::size_t block) {
-    if (is_visited_[block]) return;  // called before: nothing in it is new
-    is_visited_[block] = true;
-    for (const Instruction& instruction : plan_.blocks()[block].code) {
-      if (instruction.op == Opcode::kKey) {
-        const std::uint32_t key = plan_.type(instruction.out[0]).key;
-        if (std::find(found_.begin(), found_.end(), key) == found_.end()) found_.push_back(key);
-      }
-      for (std::size_t i = 0; i < num_blocks(instruction.op); ++i) {
-        visit(static_cast<std::size_t>(instruction.imm[i]));
-      }
-    }
-  }
-
-  const Plan& plan_;
-  std::vector<bool> is_visited_;
-  std::vector<std::uint32_t> found_;
-};
-
-/// The key order of the body and of each block that is called, by number; of the others there is none.
-KeyOrders key_orders(const Plan& plan) {
-  KeyOrders orders(plan.blocks().size());
-  orders[0] = KeyOrder(plan, 0).found();
-  for (const Block& block : plan.blocks()) {
-    for (const Instruction& instruction : block.code) {
-      if (instruction.op != Opcode::kCall) continue;
-      const std::size_t called = static_cast<std::size_t>(instruction.imm[0]);
-      if (orders[called].empty()) orders[called] = KeyOrder(plan, called).found();
-    }
-  }
-  return orders;
-}
-
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
@@ -83,7 +34,7 @@ Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const
   check_parameters(plan_->parameters().fingerprint(), context_->parameters(), "Executor: the plan");
   check_parameters(keys_->parameters(), context_->parameters(), "Executor: the key set");
   check_keys();
-  key_orders_ = key_orders(*plan_);
+  key_need_ = find_key_need();
 }
 
 void Executor::check_keys() const {
@@ -97,14 +48,39 @@ void Executor::check_keys() const {
                                           "; generate the keys of this plan's manifest");
 }
 
-void Executor::check_inputs(const std::vector<Input>& inputs, const Observers& observers) const {
+/// Every use by itself must fit: others wait for it.
+KeyNeed Executor::find_key_need() const {
+  KeyNeed need;
+  if (keys_->budget_bytes() == SIZE_MAX) return need;
+  for (std::uint32_t b = 0; b < plan_->blocks().size(); ++b) {
+    const std::vector<Instruction>& code = plan_->blocks()[b].code;
+    for (std::uint32_t i = 0; i < code.size(); ++i) {
+      const std::optional<KeyUse> use = use_of(*context_, *plan_, *plaintexts_, code[i]);
+      const std::size_t bytes = use ? keys_->least_bytes(*use) : 0;
+      if (bytes > need.bytes) need = {bytes, b, i};
+    }
+  }
+  return need;
+}
+
+void Executor::check_budget() const {
+  if (key_need_.bytes <= keys_->budget_bytes()) return;
+  const Instruction& instruction = plan_->blocks()[key_need_.block].code[key_need_.instruction];
+  throw Error(ErrorKind::kRange, "run: keys may take " + std::to_string(keys_->budget_bytes()) +
+                                     " bytes of memory; the least with which the plan runs is " +
+                                     std::to_string(key_need_.bytes) + ", for block " +
+                                     std::to_string(key_need_.block) + ", instruction " +
+                                     std::to_string(key_need_.instruction) + " (" + info(instruction.op).name + ")");
+}
+
+void Executor::check_inputs(const std::vector<Input>& inputs, const std::string& who) const {
   const std::vector<std::uint32_t>& args = plan_->body().args;
   if (inputs.size() != args.size()) {
-    throw Error(ErrorKind::kShape, "run: " + std::to_string(inputs.size()) + " inputs given, the plan takes " +
+    throw Error(ErrorKind::kShape, who + ": " + std::to_string(inputs.size()) + " inputs given, the plan takes " +
                                        std::to_string(args.size()));
   }
   for (std::size_t i = 0; i < args.size(); ++i) {
-    const std::string name = "run: input " + std::to_string(i);
+    const std::string name = who + ": input " + std::to_string(i);
     const ValueType& type = plan_->type(args[i]);
     const Ciphertexts* array = std::get_if<Ciphertexts>(&inputs[i]);
     if ((array != nullptr) != (type.kind == TypeKind::kCipher)) {
@@ -124,25 +100,58 @@ void Executor::check_inputs(const std::vector<Input>& inputs, const Observers& o
   for (const TripLimit& limit : plan_->trip_limits()) {
     const std::int64_t trip = std::get<std::int64_t>(inputs[limit.input]);
     if (trip >= 0 && trip <= limit.max_trip) continue;
-    throw Error(ErrorKind::kRange, "run: input " + std::to_string(limit.input) + " is a trip count of " +
+    throw Error(ErrorKind::kRange, who + ": input " + std::to_string(limit.input) + " is a trip count of " +
                                        std::to_string(trip) + ", not between 0 and " + std::to_string(limit.max_trip));
   }
+}
+
+void Executor::check_watch(const Observers& observers) const {
   for (const std::uint32_t reg : observers.watch) {
     if (reg < plan_->num_registers() && plan_->type(reg).kind == TypeKind::kCipher) continue;
     throw Error(ErrorKind::kValue, "run: register " + std::to_string(reg) + " holds no ciphertext to watch");
   }
 }
 
-std::vector<Ciphertexts> Executor::run(std::vector<Input> inputs, const Observers& observers) const {
-  check_inputs(inputs, observers);
-  WorkingMemory::Run run(memory_);
-  for (const Input& input : inputs) {
-    if (const Ciphertexts* array = std::get_if<Ciphertexts>(&input)) run.carries(num_bytes(*array));
+/// A state comes from a file, so it is held to everything that the interpreter relies on.
+void Executor::check_state(const RunState& state) const {
+  const std::optional<StateOutline> outline = state_outline(*plan_, state.loop);
+  if (!outline) {
+    throw Error(ErrorKind::kFormat, "run: the state is between turns of instruction " + std::to_string(state.loop) +
+                                        ", which is no loop of this plan to go on in");
   }
-  std::vector<Ciphertexts> outputs =
-      Interpreter(*context_, *plan_, *keys_, *plaintexts_, observers, key_orders_).run(std::move(inputs));
-  for (const Ciphertexts& array : outputs) run.carries(num_bytes(array));
-  return outputs;
+  const std::int64_t max_trip = plan_->body().code[state.loop].imm[1];
+  if (state.turns < 0 || state.turns > state.of || state.of > max_trip) {
+    throw Error(ErrorKind::kFormat, "run: the state is after turn " + std::to_string(state.turns) + " of " +
+                                        std::to_string(state.of) + "; the loop has at most " +
+                                        std::to_string(max_trip));
+  }
+  std::size_t found = 0;
+  for (const std::vector<std::uint32_t>* registers : {&outline->carried, &outline->kept}) {
+    for (const std::uint32_t reg : *registers) {
+      const std::string name = "run: register " + std::to_string(reg) + " of the state";
+      const auto held = state.registers.find(reg);
+      const ValueType& type = plan_->type(reg);
+      if (held == state.registers.end() || held->second.size() != type.count) {
+        throw Error(ErrorKind::kFormat,
+                    name + " does not hold the " + std::to_string(type.count) + " ciphertexts of " + to_string(type));
+      }
+      ++found;
+      for (const Ciphertext& x : held->second) {
+        check_context(x.parameters, *x.rows, *context_, name);
+        check_key_set(x.key_set, keys_->id(), name);
+        check_cipher(x, type, name);
+      }
+    }
+  }
+  if (found != state.registers.size())
+    throw Error(ErrorKind::kFormat, "run: the state has registers that are not live");
+}
+
+bool Executor::has_states() const {
+  for (std::size_t i = 0; i < plan_->body().code.size(); ++i) {
+    if (state_outline(*plan_, i)) return true;
+  }
+  return false;
 }
 
 }  // namespace lw

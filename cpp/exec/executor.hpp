@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "exec/providers.hpp"
+#include "exec/run_state.hpp"
 #include "exec/working_memory.hpp"
 
 namespace lw {
-
-/// What a cipher register holds.
-using Ciphertexts = std::vector<Ciphertext>;
 
 /// One instruction done.
 struct ExecutionEvent {
@@ -30,10 +28,21 @@ struct Observers {
               // of a key switch; throws to cancel
   std::vector<std::uint32_t> watch;  // cipher registers whose every value goes to on_watch
   std::function<void(std::uint32_t reg, const Ciphertexts& value)> on_watch;
+  std::function<void(const RunState& state)>
+      on_turn;  // after each turn of a loop of the body that can go on from there
 };
 
-/// Keys of the plan by first use: of the body, and of each block that is called, by its number.
-using KeyOrders = std::vector<std::vector<std::uint32_t>>;
+/// The same of a batch. One member at a time computes, on whatever thread.
+struct BatchObservers {
+  std::function<void(std::size_t member, const ExecutionEvent&)> on_event;
+  Tick tick;  // on the thread that waits for the batch, or before every instruction; throws to cancel all of it
+};
+
+/// The fewest bytes of keys in memory with which a plan runs, and the instruction that they are for.
+struct KeyNeed {
+  std::size_t bytes = 0;
+  std::uint32_t block = 0, instruction = 0;
+};
 
 using Input = std::variant<Ciphertexts, std::int64_t>;
 
@@ -46,20 +55,48 @@ class Executor {
 
   /// One input per argument of the body. Before any work, throws lw::Error: kShape for another number or kind of
   /// inputs, another number of ciphertexts, slots or degree; kParameterMismatch; kLevel; kScale; kRange for a trip
-  /// count out of bounds. If a run fails or is cancelled, everything it holds is freed.
-  std::vector<Ciphertexts> run(std::vector<Input> inputs, const Observers& observers = {}) const;
+  /// count out of bounds, and for a budget of keys that is too small for an instruction. If a run fails or is
+  /// cancelled, everything it holds is freed.
+  ///
+  /// With a state that an earlier run of the same inputs gave to on_turn: goes on from there, to the same bytes; what
+  /// is done again on the way is not reported. Throws lw::Error(kFormat) for a state that is none of this plan.
+  std::vector<Ciphertexts> run(std::vector<Input> inputs, const Observers& observers = {},
+                               std::optional<RunState> from = std::nullopt) const;
+  /// What run throws of these inputs before any work.
+  void check(const std::vector<Input>& inputs) const;
+  /// Several runs, of which up to so many (at least 1) go through the plan together where keys come by windows: then
+  /// each window is read once for them. Those whose integers differ take different ways, and are not together. The
+  /// results are those of runs one by one, and so are the errors, which name the member: before any work for any of
+  /// them. If one fails or the batch is cancelled, none has results.
+  std::vector<std::vector<Ciphertexts>> run_many(std::vector<std::vector<Input>> members, std::size_t at_once,
+                                                 const BatchObservers& observers = {}) const;
+  /// Whether a run can go on in the middle of a loop.
+  bool has_states() const;
+  /// The instruction that needs most of them where keys do not stay in memory.
+  const KeyNeed& key_need() const noexcept { return key_need_; }
   /// Freed memory that stays on the device for the next run, within the budget of constants.
   std::size_t kept_bytes() const noexcept { return memory_.kept_bytes(); }
 
  private:
   void check_keys() const;
-  void check_inputs(const std::vector<Input>& inputs, const Observers& observers) const;
+  KeyNeed find_key_need() const;
+  void check_budget() const;
+  void check_inputs(const std::vector<Input>& inputs, const std::string& who) const;
+  void check_watch(const Observers& observers) const;
+  void check_state(const RunState& state) const;
+  std::unique_ptr<KeyUses> key_uses(const std::vector<Input>& inputs, const std::optional<RunState>& from) const;
+  std::vector<Ciphertexts> run_checked(std::vector<Input> inputs, const Observers& observers,
+                                       std::optional<RunState> from) const;
+  std::vector<std::vector<std::size_t>> batches(const std::vector<std::vector<Input>>& members,
+                                                std::size_t at_once) const;
+  void run_together(const std::vector<std::size_t>& batch, std::vector<std::vector<Input>>& members,
+                    std::vector<std::vector<Ciphertexts>>& outputs, const BatchObservers& observers) const;
 
   std::shared_ptr<const Context> context_;
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<KeyProvider> keys_;
   std::shared_ptr<PlaintextProvider> plaintexts_;
-  KeyOrders key_orders_;
+  KeyNeed key_need_;
   mutable WorkingMemory memory_;
 };
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <numeric>
 
+#include "exec/index_values.hpp"
+#include "exec/key_uses.hpp"
 #include "exec/map_sums.hpp"
 #include "exec/plan_check.hpp"
 #include "math/error.hpp"
@@ -15,6 +18,14 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
           .count());
+}
+
+/// The number of an instruction of the body; past its end for one of another block.
+std::size_t place_in_body(const Plan& plan, const Instruction& instruction) {
+  const std::vector<Instruction>& code = plan.body().code;
+  const auto found =
+      std::find_if(code.begin(), code.end(), [&](const Instruction& other) { return &other == &instruction; });
+  return static_cast<std::size_t>(found - code.begin());
 }
 
 }  // namespace
@@ -42,13 +53,13 @@ auto Interpreter::each(const Instruction& instruction, const Function& function)
   return results;
 }
 
-Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& keys, PlaintextProvider& plaintexts,
-                         const Observers& observers, const KeyOrders& key_orders)
+Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_ptr<KeyRun> keys,
+                         const KeySetId& key_set, PlaintextProvider& plaintexts, const Observers& observers)
     : plan_(plan),
-      keys_(keys),
+      keys_(std::move(keys)),
+      key_set_(key_set),
       plaintexts_(plaintexts),
       observers_(observers),
-      key_orders_(key_orders),
       evaluator_(context, observers.tick),
       scheme_(make_scheme(context, observers.tick)),
       registers_(plan.num_registers()),
@@ -70,42 +81,73 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, KeyProvider& 
   }
 }
 
-std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs) {
+std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::optional<RunState> from) {
   RegisterValues args;
   for (Input& input : inputs) {
     std::visit([&args](auto&& value) { args.emplace_back(std::move(value)); }, std::move(input));
   }
   inputs.clear();
   std::vector<Ciphertexts> outputs;
-  prefetch_keys(0);
-  for (RegisterValue& value : run_block(0, std::move(args))) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
+  RegisterValues yielded = from ? resume(std::move(args), *std::move(from)) : run_block(0, std::move(args));
+  for (RegisterValue& value : yielded) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
   return outputs;
+}
+
+Interpreter::RegisterValues Interpreter::resume(RegisterValues args, RunState from) {
+  const Block& body = plan_.body();
+  const StateOutline outline = *state_outline(plan_, from.loop);
+  for (std::size_t i = 0; i < args.size(); ++i) define(body.args[i], std::move(args[i]));
+  args.clear();
+  for (const std::uint32_t reg : outline.kept) registers_[reg] = std::move(from.registers.at(reg));
+  is_repeating_ = true;
+  for (std::uint32_t i = 0; i < from.loop; ++i) {
+    call(observers_.tick);
+    if (outline.is_repeated[i]) {
+      step(0, i);
+    } else {
+      release(body.code[i]);
+    }
+  }
+  is_repeating_ = false;
+  const std::uint32_t loop = from.loop;
+  from_ = std::move(from);
+  return run_code(0, loop);
 }
 
 Interpreter::RegisterValues Interpreter::run_block(std::uint32_t number, RegisterValues args) {
   const Block& block = plan_.blocks()[number];
   for (std::size_t i = 0; i < args.size(); ++i) define(block.args[i], std::move(args[i]));
   args.clear();
-  for (std::uint32_t i = 0; i + 1 < block.code.size(); ++i) {
-    const Instruction& instruction = block.code[i];
-    const std::uint64_t start_ns = observers_.on_event ? now_ns() : 0;
+  return run_code(number, 0);
+}
+
+Interpreter::RegisterValues Interpreter::run_code(std::uint32_t number, std::uint32_t first) {
+  const Block& block = plan_.blocks()[number];
+  for (std::uint32_t i = first; i + 1 < block.code.size(); ++i) {
+    const bool is_reported = observers_.on_event && !is_repeating_;
+    const std::uint64_t start_ns = is_reported ? now_ns() : 0;
     call(observers_.tick);
-    RegisterValues results;
-    try {
-      results = execute(instruction);
-    } catch (const Error& error) {
-      const bool is_inner = num_blocks(instruction.op) > 0;
-      if (is_inner || error.kind() == ErrorKind::kCancelled) throw;  // the inner instruction has named itself
-      throw Error(error.kind(), "block " + std::to_string(number) + ", instruction " + std::to_string(i) + " (" +
-                                    info(instruction.op).name + "): " + error.what());
-    }
-    for (std::size_t k = 0; k < results.size(); ++k) define(instruction.out[k], std::move(results[k]));
-    release(instruction);
-    if (observers_.on_event) report(number, i, start_ns);
+    step(number, i);
+    if (is_reported) report(number, i, start_ns);
   }
   RegisterValues yielded = take(block.code.back(), 0);
   release(block.code.back());
   return yielded;
+}
+
+void Interpreter::step(std::uint32_t number, std::uint32_t i) {
+  const Instruction& instruction = plan_.blocks()[number].code[i];
+  RegisterValues results;
+  try {
+    results = execute(instruction);
+  } catch (const Error& error) {
+    const bool is_inner = num_blocks(instruction.op) > 0;
+    if (is_inner || error.kind() == ErrorKind::kCancelled) throw;  // the inner instruction has named itself
+    throw Error(error.kind(), "block " + std::to_string(number) + ", instruction " + std::to_string(i) + " (" +
+                                  info(instruction.op).name + "): " + error.what());
+  }
+  for (std::size_t k = 0; k < results.size(); ++k) define(instruction.out[k], std::move(results[k]));
+  release(instruction);
 }
 
 void Interpreter::define(std::uint32_t reg, RegisterValue value) {
@@ -171,8 +213,10 @@ Interpreter::RegisterValues Interpreter::execute(const Instruction& instruction)
 Interpreter::RegisterValues Interpreter::run_diag_sums(const Instruction& instruction) {
   const std::vector<Operand>& in = instruction.in;
   const std::size_t num_keys = static_cast<std::size_t>(instruction.imm[0]);
-  std::vector<const EvaluationKey*> keys;
-  for (std::size_t k = 1; k <= num_keys; ++k) keys.push_back(&key(in[k]));
+  const HeldKeys none(std::vector<const EvaluationKey*>{});
+  const SwitchKeys& keys = num_keys > 0 ? this->keys(instruction) : none;
+  std::vector<std::size_t> all(num_keys);
+  std::iota(all.begin(), all.end(), std::size_t{0});
   const std::size_t num_sums = static_cast<std::size_t>(instruction.imm[1]);
   std::vector<Ciphertexts> sums(num_sums);
   for (std::size_t v = 0; v < plan_.type(instruction.out[0]).count; ++v) {
@@ -183,7 +227,7 @@ Interpreter::RegisterValues Interpreter::run_diag_sums(const Instruction& instru
                            static_cast<std::uint32_t>(instruction.imm[term + 1]), &plain(in[i], v)});
     }
     call(observers_.tick);
-    std::vector<Ciphertext> of_one = evaluator_.diag_sums(at<Digits>(in[0], v), keys, diagonals, num_sums);
+    std::vector<Ciphertext> of_one = evaluator_.diag_sums(at<Digits>(in[0], v), keys, all, diagonals, num_sums);
     for (std::size_t g = 0; g < num_sums; ++g) sums[g].push_back(std::move(of_one[g]));
   }
   RegisterValues results;
@@ -192,8 +236,7 @@ Interpreter::RegisterValues Interpreter::run_diag_sums(const Instruction& instru
 }
 
 Ciphertexts Interpreter::run_map_sums(const Instruction& instruction) {
-  std::vector<const EvaluationKey*> keys;
-  for (std::size_t k = 1; k < instruction.in.size(); ++k) keys.push_back(&key(instruction.in[k]));
+  const SwitchKeys* keys = instruction.in.size() > 1 ? &this->keys(instruction) : nullptr;
   return map_sums(evaluator_, observers_.tick, plaintexts_, static_cast<std::uint32_t>(instruction.imm[0]),
                   spend(instruction), keys, plan_.type(instruction.out[0]));
 }
@@ -269,14 +312,37 @@ Interpreter::RegisterValues Interpreter::run_for(const Instruction& instruction)
                 "for: trip count " + std::to_string(trip) + " is not between 0 and " + std::to_string(max_trip));
   }
   RegisterValues carried = take(instruction, 1);
-  for (std::int64_t i = 0; i < trip; ++i) {
+  const std::size_t place = place_in_body(plan_, instruction);
+  std::optional<StateOutline> outline;
+  if (observers_.on_turn && !is_repeating_) outline = state_outline(plan_, place);
+  std::int64_t first = 0;
+  if (from_) {
+    if (from_->of != trip) {
+      throw Error(ErrorKind::kFormat,
+                  "for: the state is one of " + std::to_string(from_->of) + " turns, not of " + std::to_string(trip));
+    }
+    first = from_->turns;
+    const std::vector<std::uint32_t>& args = plan_.blocks()[static_cast<std::size_t>(instruction.imm[0])].args;
+    for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = std::move(from_->registers.at(args[i + 1]));
+    from_.reset();
+  }
+  for (std::int64_t i = first; i < trip; ++i) {
     call(observers_.tick);
     RegisterValues args(1);
     args[0] = i;
     std::move(carried.begin(), carried.end(), std::back_inserter(args));
     carried = run_block(static_cast<std::uint32_t>(instruction.imm[0]), std::move(args));
+    if (outline) report_turn(*outline, carried, {static_cast<std::uint32_t>(place), i + 1, trip, {}});
   }
   return carried;
+}
+
+void Interpreter::report_turn(const StateOutline& outline, const RegisterValues& carried, RunState state) const {
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    state.registers[outline.carried[i]] = std::get<Ciphertexts>(carried[i]);
+  }
+  for (const std::uint32_t reg : outline.kept) state.registers[reg] = std::get<Ciphertexts>(registers_[reg]);
+  observers_.on_turn(state);
 }
 
 Interpreter::RegisterValues Interpreter::run_if(const Instruction& instruction) {
@@ -286,14 +352,20 @@ Interpreter::RegisterValues Interpreter::run_if(const Instruction& instruction) 
 
 /// No block that is under way is entered again, so a called block has its registers to itself.
 Interpreter::RegisterValues Interpreter::run_call(const Instruction& instruction) {
-  const std::uint32_t block = static_cast<std::uint32_t>(instruction.imm[0]);
-  prefetch_keys(block);
-  return run_block(block, take(instruction, 0));
+  return run_block(static_cast<std::uint32_t>(instruction.imm[0]), take(instruction, 0));
 }
 
-/// Keys that had to leave since an earlier call are read ahead again.
-void Interpreter::prefetch_keys(std::uint32_t block) {
-  for (const std::uint32_t key : key_orders_[block]) keys_.prefetch(plan_.keys()[key]);
+/// A run and what foretells its uses go through the code side by side: that they meet is checked.
+const SwitchKeys& Interpreter::keys(const Instruction& instruction) {
+  const SwitchKeys& found = keys_->next();
+  const std::vector<std::uint32_t> named = keys_of(plan_, instruction);
+  bool are_they = found.size() == named.size();
+  for (std::size_t k = 0; are_they && k < named.size(); ++k) {
+    const KeySpec& spec = plan_.keys()[named[k]];
+    are_they = found.spec(k).kind == spec.kind && found.spec(k).galois_element == spec.galois_element;
+  }
+  if (!are_they) throw Error(ErrorKind::kValue, "the keys that come are not those that it needs");
+  return found;
 }
 
 Interpreter::RegisterValue Interpreter::evaluate(const Instruction& instruction) {
@@ -305,7 +377,7 @@ Interpreter::RegisterValue Interpreter::evaluate(const Instruction& instruction)
       return plaintexts_.acquire(
           static_cast<std::uint32_t>(instruction.imm[part(instruction.in[0], instruction.imm.size())]), type);
     case Opcode::kKey:
-      return keys_.acquire(plan_.keys()[type.key]);
+      return {};
     case Opcode::kHoist:
       return each(instruction,
                   [&](Ciphertext x, std::size_t) { return evaluator_.hoist(x, !is_read_once_[instruction.out[0]]); });
@@ -346,9 +418,10 @@ Ciphertexts Interpreter::evaluate_array(const Instruction& instruction) {
       return each(instruction, [&](Cipher x, Index i) { return scheme_->mul(x, cipher(in[1], i)); });
     case Opcode::kSquare:
       return each(instruction, [&](Cipher x, Index) { return scheme_->square(x); });
-    case Opcode::kMulRelinearize:
-      return each(instruction,
-                  [&](Cipher x, Index i) { return scheme_->mul_relinearize(x, cipher(in[1], i), key(in[2])); });
+    case Opcode::kMulRelinearize: {
+      const SwitchKeys& key = keys(instruction);
+      return each(instruction, [&](Cipher x, Index i) { return scheme_->mul_relinearize(x, cipher(in[1], i), key); });
+    }
     case Opcode::kTake: {
       const Ciphertexts x = spend(instruction);
       Ciphertexts taken;
@@ -386,25 +459,33 @@ Ciphertexts Interpreter::evaluate_key_switch(const Instruction& instruction) {
   using Index = std::size_t;
   switch (instruction.op) {
     case Opcode::kKeyProduct: {
+      const SwitchKeys& key = keys(instruction);
       Ciphertexts products;
       for (Digits& held : spend<Digits>(instruction)) {
         call(observers_.tick);
         const Digits digits = std::move(held);  // gone after its product
-        products.push_back(e.key_product(digits, key(in[1])));
+        products.push_back(e.key_product(digits, key));
       }
       return products;
     }
-    case Opcode::kRotate:
-      return each(instruction, [&](Cipher x, Index) { return e.rotate(x, key(in[1]), type.level); });
-    case Opcode::kRelinearize:
-      return each(instruction, [&](Cipher x, Index) { return e.relinearize(x, key(in[1]), type.level); });
+    case Opcode::kRotate: {
+      const SwitchKeys& key = keys(instruction);
+      return each(instruction, [&](Cipher x, Index) { return e.rotate(x, key, type.level); });
+    }
+    case Opcode::kRelinearize: {
+      const SwitchKeys& key = keys(instruction);
+      return each(instruction, [&](Cipher x, Index) { return e.relinearize(x, key, type.level); });
+    }
+    case Opcode::kToSparse: {
+      const SwitchKeys& key = keys(instruction);
+      return each(instruction, [&](Cipher x, Index) { return e.to_sparse(x, key); });
+    }
+    case Opcode::kModRaise: {
+      const SwitchKeys& key = keys(instruction);
+      return each(instruction, [&](Cipher x, Index) { return e.mod_raise(x, key, type.level, instruction.imm[0]); });
+    }
     case Opcode::kExtend:
       return each(instruction, [&](Cipher x, Index) { return e.extend(x); });
-    case Opcode::kToSparse:
-      return each(instruction, [&](Cipher x, Index) { return e.to_sparse(x, key(in[1])); });
-    case Opcode::kModRaise:
-      return each(instruction,
-                  [&](Cipher x, Index) { return e.mod_raise(x, key(in[1]), type.level, instruction.imm[0]); });
     case Opcode::kModDown:
       return each(instruction, [&](Cipher x, Index) { return e.mod_down(x, type.level, type.scale); });
     case Opcode::kDropLevel:
@@ -415,32 +496,15 @@ Ciphertexts Interpreter::evaluate_key_switch(const Instruction& instruction) {
       Ciphertexts values;
       for (Index i = 0; i < type.count; ++i) {
         values.push_back(e.trivial(plain(in[0], i)));
-        values.back().key_set = keys_.id();
+        values.back().key_set = key_set_;
       }
       return values;
     }
   }
 }
 
-/// Wraps around modulo 2^64: index arithmetic on public values has no undefined case.
 std::int64_t Interpreter::evaluate_index(const Instruction& instruction) const {
-  if (instruction.op == Opcode::kIconst) return instruction.imm[0];
-  const std::int64_t a = index(instruction.in[0]);
-  if (instruction.op == Opcode::kIdiv) return a / instruction.imm[0] - (a % instruction.imm[0] < 0 ? 1 : 0);
-  const std::int64_t b = index(instruction.in[1]);
-  const std::uint64_t x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
-  switch (instruction.op) {
-    case Opcode::kIadd:
-      return static_cast<std::int64_t>(x + y);
-    case Opcode::kIsub:
-      return static_cast<std::int64_t>(x - y);
-    case Opcode::kImul:
-      return static_cast<std::int64_t>(x * y);
-    case Opcode::kImin:
-      return std::min(a, b);
-    default:
-      return a < b ? 1 : 0;
-  }
+  return index_value(instruction, [this](const Operand& operand) { return index(operand); });
 }
 
 }  // namespace lw

@@ -11,21 +11,29 @@ namespace lw {
 
 class Interpreter {
  public:
-  Interpreter(const Context& context, const Plan& plan, KeyProvider& keys, PlaintextProvider& plaintexts,
-              const Observers& observers, const KeyOrders& key_orders);
+  /// keys: of this run alone; key_set: theirs.
+  Interpreter(const Context& context, const Plan& plan, std::unique_ptr<KeyRun> keys, const KeySetId& key_set,
+              PlaintextProvider& plaintexts, const Observers& observers);
 
-  std::vector<Ciphertexts> run(std::vector<Input> inputs);
+  std::vector<Ciphertexts> run(std::vector<Input> inputs, std::optional<RunState> from);
 
  private:
-  /// What a register holds; arrays of handles, so that a copy copies no rows.
+  /// What a register holds; arrays of handles, so that a copy copies no rows. Nothing of a key, which is a name: the
+  /// instruction that reads it asks for it.
   using RegisterValue =
-      std::variant<std::monostate, std::int64_t, Ciphertexts, std::vector<Plaintext>, std::vector<Digits>, KeyLease>;
+      std::variant<std::monostate, std::int64_t, Ciphertexts, std::vector<Plaintext>, std::vector<Digits>>;
   using RegisterValues = std::vector<RegisterValue>;
 
   RegisterValues run_block(std::uint32_t block, RegisterValues args);
-  void prefetch_keys(std::uint32_t block);
+  /// From an instruction on, its arguments and all before it being there.
+  RegisterValues run_code(std::uint32_t block, std::uint32_t first);
+  void step(std::uint32_t block, std::uint32_t instruction);
+  /// The body from a state on.
+  RegisterValues resume(RegisterValues args, RunState from);
   RegisterValues execute(const Instruction& instruction);
   RegisterValues run_for(const Instruction& instruction);
+  /// The carried values after each turn go to on_turn, with what else the rest of the run needs.
+  void report_turn(const StateOutline& outline, const RegisterValues& carried, RunState state) const;
   RegisterValues run_if(const Instruction& instruction);
   RegisterValues run_call(const Instruction& instruction);
   RegisterValues run_diag_sums(const Instruction& instruction);
@@ -62,17 +70,20 @@ class Interpreter {
   }
   const Ciphertext& cipher(const Operand& operand, std::size_t i) const { return at<Ciphertext>(operand, i); }
   const Plaintext& plain(const Operand& operand, std::size_t i) const { return at<Plaintext>(operand, i); }
-  const EvaluationKey& key(const Operand& operand) const { return *std::get<KeyLease>(registers_[operand.reg]); }
+  /// The keys that an instruction reads, until the next one asks.
+  const SwitchKeys& keys(const Instruction& instruction);
   std::int64_t index(const Operand& operand) const { return std::get<std::int64_t>(registers_[operand.reg]); }
 
   const Plan& plan_;
-  KeyProvider& keys_;
+  std::unique_ptr<KeyRun> keys_;
+  const KeySetId& key_set_;
   PlaintextProvider& plaintexts_;
   const Observers& observers_;
-  const KeyOrders& key_orders_;
   Evaluator evaluator_;
   std::unique_ptr<const Scheme> scheme_;
   std::vector<RegisterValue> registers_;
+  std::optional<RunState> from_;  // until its loop is entered
+  bool is_repeating_ = false;     // what is done again before a state is reached
   std::vector<bool> is_watched_;
   std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
 };

@@ -8,17 +8,20 @@
 namespace lw {
 namespace {
 
-/// The number of `item` in `known`, where it is put if it is new.
-std::uint32_t place_of(std::vector<std::uint32_t>& known, std::uint32_t item) {
-  const auto place = std::find(known.begin(), known.end(), item) - known.begin();
-  if (static_cast<std::size_t>(place) == known.size()) known.push_back(item);
-  return static_cast<std::uint32_t>(place);
+template <class T>
+std::uint32_t place_in(const std::vector<T>& known, T item) {
+  return static_cast<std::uint32_t>(std::find(known.begin(), known.end(), item) - known.begin());
+}
+
+template <class T>
+void note(std::vector<T>& known, T item) {
+  if (place_in(known, item) == known.size()) known.push_back(item);
 }
 
 class MapSums {
  public:
   MapSums(const Evaluator& evaluator, const Tick& tick, PlaintextProvider& plaintexts, std::uint32_t constant,
-          std::span<const EvaluationKey* const> keys, const ValueType& result, double scale, std::size_t num_inputs)
+          const SwitchKeys* keys, const ValueType& result, double scale, std::size_t num_inputs)
       : evaluator_(evaluator),
         tick_(tick),
         plaintexts_(plaintexts),
@@ -29,8 +32,10 @@ class MapSums {
         totals_(result.count) {
     plain_.kind = TypeKind::kPlain;
     plain_.scale = result.scale / scale;
+    at_once_ = plaintexts_at_once(evaluator.context(), plaintexts, result);
+    const std::size_t num_keys = keys == nullptr ? 0 : keys->size();
     for (const MapProduct& product : products_) {
-      if (product.input < num_inputs && product.baby <= keys.size() && product.sum < result.count) continue;
+      if (product.input < num_inputs && product.baby <= num_keys && product.sum < result.count) continue;
       throw Error(ErrorKind::kFormat, "constant " + std::to_string(constant) + " has a product of input " +
                                           std::to_string(product.input) + ", baby " + std::to_string(product.baby) +
                                           " and sum " + std::to_string(product.sum) + ", which the plan lacks");
@@ -38,11 +43,7 @@ class MapSums {
   }
 
   Ciphertexts run(Ciphertexts x) {
-    if (!products_.empty()) {
-      const std::size_t bytes = plaintexts_.acquire_product(constant_, 0, plain_).num_bytes();
-      at_once_ = std::max<std::size_t>(1, plaintexts_.budget_bytes() / bytes);
-    }
-    if (keys_.empty()) {
+    if (keys_ == nullptr) {
       add_unturned(x);
     } else {
       for (std::uint32_t u = 0; u < x.size(); ++u) add_input(u, std::move(x[u]));
@@ -78,32 +79,25 @@ class MapSums {
 
   /// All products of one input.
   void add_input(std::uint32_t u, const Ciphertext& x) {
-    std::vector<std::uint32_t> own;
-    for (std::uint32_t i = 0; i < products_.size(); ++i) {
-      if (products_[i].input == u) own.push_back(i);
-    }
-    const Digits digits = own.size() > at_once_ ? evaluator_.hoist(x) : Digits{x, nullptr};
-    for (std::size_t first = 0; first < own.size(); first += at_once_) {
-      add_products(digits, std::span(own).subspan(first, std::min(at_once_, own.size() - first)));
-    }
+    const std::vector<MapPass> passes = map_passes(products_, u, at_once_);
+    const Digits digits = passes.size() > 1 ? evaluator_.hoist(x) : Digits{x, nullptr};
+    for (const MapPass& pass : passes) add_products(digits, pass);
   }
 
-  void add_products(const Digits& digits, std::span<const std::uint32_t> numbers) {
+  void add_products(const Digits& digits, const MapPass& pass) {
     std::vector<Plaintext> held;
-    for (const std::uint32_t number : numbers) {
+    for (const std::uint32_t number : pass.products) {
       call(tick_);
       held.push_back(plaintexts_.acquire_product(constant_, number, plain_));
     }
-    std::vector<std::uint32_t> babies{0}, sums;  // those of these products alone
     std::vector<Evaluator::Diagonal> diagonals;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const MapProduct& product = products_[numbers[i]];
-      diagonals.push_back({place_of(babies, product.baby), place_of(sums, product.sum), &held[i]});
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const MapProduct& product = products_[pass.products[i]];
+      const std::uint32_t baby = product.baby == 0 ? 0 : place_in(pass.keys, std::size_t{product.baby - 1}) + 1;
+      diagonals.push_back({baby, place_in(pass.sums, product.sum), &held[i]});
     }
-    std::vector<const EvaluationKey*> keys;
-    for (std::size_t k = 1; k < babies.size(); ++k) keys.push_back(keys_[babies[k] - 1]);
-    std::vector<Ciphertext> made = evaluator_.diag_sums(digits, keys, diagonals, sums.size());
-    for (std::size_t g = 0; g < sums.size(); ++g) add(sums[g], std::move(made[g]));
+    std::vector<Ciphertext> made = evaluator_.diag_sums(digits, *keys_, pass.keys, diagonals, pass.sums.size());
+    for (std::size_t g = 0; g < pass.sums.size(); ++g) add(pass.sums[g], std::move(made[g]));
   }
 
   void add(std::uint32_t sum, Ciphertext value) {
@@ -119,7 +113,7 @@ class MapSums {
   const Tick& tick_;
   PlaintextProvider& plaintexts_;
   std::uint32_t constant_;
-  std::span<const EvaluationKey* const> keys_;
+  const SwitchKeys* keys_;
   ValueType plain_;
   std::vector<MapProduct> products_;
   std::vector<std::optional<Ciphertext>> totals_;
@@ -128,9 +122,26 @@ class MapSums {
 
 }  // namespace
 
+std::vector<MapPass> map_passes(std::span<const MapProduct> products, std::uint32_t input, std::size_t at_once) {
+  std::vector<MapPass> passes;
+  for (std::uint32_t i = 0; i < products.size(); ++i) {
+    if (products[i].input != input) continue;
+    if (passes.empty() || passes.back().products.size() == at_once) passes.emplace_back();
+    MapPass& pass = passes.back();
+    pass.products.push_back(i);
+    if (products[i].baby > 0) note(pass.keys, std::size_t{products[i].baby - 1});
+    note(pass.sums, products[i].sum);
+  }
+  return passes;
+}
+
+std::size_t plaintexts_at_once(const Context& context, const PlaintextProvider& plaintexts, const ValueType& result) {
+  const std::size_t bytes = context.limbs(result.level, result.basis).size() * context.ring().stride() * sizeof(Word);
+  return std::max<std::size_t>(1, plaintexts.budget_bytes() / bytes);
+}
+
 Ciphertexts map_sums(const Evaluator& evaluator, const Tick& tick, PlaintextProvider& plaintexts,
-                     std::uint32_t constant, Ciphertexts x, std::span<const EvaluationKey* const> keys,
-                     const ValueType& result) {
+                     std::uint32_t constant, Ciphertexts x, const SwitchKeys* keys, const ValueType& result) {
   const double scale = x[0].scale;
   return MapSums(evaluator, tick, plaintexts, constant, keys, result, scale, x.size()).run(std::move(x));
 }

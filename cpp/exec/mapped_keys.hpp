@@ -1,7 +1,9 @@
-// Keys that stay in their file until they are needed, at the level they are needed at, and leave memory again.
+// Keys that stay in their file: rows of them are in memory while an operation goes through their limbs, within a
+// budget.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,30 +13,49 @@
 
 namespace lw {
 
-/// What has been going on, for reports and tests.
+/// What has been going on, for reports and tests. A row is both halves of one digit of a key at one limb.
 struct KeyTraffic {
-  std::size_t resident_bytes = 0;   // keys in memory, leased ones included
+  std::size_t resident_bytes = 0;   // of rows, and what is being read into
   std::size_t peak_bytes = 0;       // the most there were
-  std::uint64_t loads = 0;          // keys read, by whomever
-  std::uint64_t prefetched = 0;     // of these, in the background
-  std::uint64_t waits = 0;          // acquisitions that waited for a read, of their key or of one in the way
+  std::size_t held_rows = 0;        // by runs, or not there yet: none when nothing is under way
+  std::size_t row_bytes = 0;        // of one row
+  std::uint64_t loads = 0;          // rows read, by whomever
+  std::uint64_t hits = 0;           // rows of windows that were there already, or being read
+  std::uint64_t prefetched = 0;     // of these, by readers
+  std::uint64_t stalls = 0;         // windows of rows that were not there when they were needed
+  std::uint64_t stall_ns = 0;       // until they were
   std::uint64_t touched_bytes = 0;  // of the file
 };
 
-/// Told before a key is read, on the thread that reads it and without a lock held: its number in the file, and whether
-/// that is ahead of its use. What it throws fails the read.
+/// Told before rows of a key are read, on the thread that reads them and without a lock held: the number of the key in
+/// the file, and whether that is ahead of its use. What it throws fails the read.
 using KeyReadObserver = std::function<void(std::size_t key, bool is_ahead)>;
 
-/// Leases of keys of a file under a byte budget. Keys nobody uses make room, least recently used first; those in use
-/// may exceed the budget together, and are let go of when given back. Prefetching happens on a thread of its own, in
-/// the order asked for, as far as there is room: a key that waits for its first use is never pushed out by another
-/// prefetch. It never makes keys exceed the budget: whoever acquires a key waits for a read ahead that is in its way.
-/// If it fails, acquire() meets the error by itself. A child made by fork starts with nothing in memory. Safe to share
-/// between threads; leases may outlive it.
+/// Told again and again while a run waits for rows of keys, on the thread of the run and without a lock held: for how
+/// long it has waited. What it throws ends the wait.
+using KeyWaitObserver = std::function<void(std::chrono::nanoseconds waited)>;
+
+/// How keys are read.
+struct KeyReading {
+  std::size_t budget_bytes;     // of all rows in memory, those that are being read included
+  unsigned readers = 1;         // threads that read ahead; 0: an operation reads what it needs when it needs it
+  std::size_t most_limbs = 16;  // of a window
+  std::chrono::milliseconds deadline{60'000};   // of a wait for a reader
+  std::chrono::milliseconds tell_every{1'000};  // that a wait lasts
+};
+
+class KeyStore;
+
+/// Rows of keys of a file under a byte budget, which holds at every moment: runs announce the windows of rows that they
+/// will go through, slots are given to the next ones, and readers fill them while earlier ones are in use. Which rows
+/// stay is decided when a window has been used, in the order of the runs, so that no clock changes what is read. A
+/// window that a reader has not begun is read by who needs it: nothing depends on readers but time. They report no
+/// errors: who needs the rows reads them again and meets them. A child made by fork starts with nothing in memory. Safe
+/// to share between threads and runs; a run may outlive it.
 class MappedKeys final : public KeyProvider {
  public:
-  MappedKeys(std::shared_ptr<const Context> context, const std::string& path, std::size_t budget_bytes,
-             KeyReadObserver on_read = {});
+  MappedKeys(std::shared_ptr<const Context> context, const std::string& path, KeyReading reading,
+             KeyReadObserver on_read = {}, KeyWaitObserver on_wait = {});
   ~MappedKeys() override;
   MappedKeys(const MappedKeys&) = delete;
   MappedKeys& operator=(const MappedKeys&) = delete;
@@ -42,22 +63,22 @@ class MappedKeys final : public KeyProvider {
   const KeySetId& id() const override { return file_->id(); }
   const Fingerprint& parameters() const override { return file_->parameters(); }
   bool has(const KeySpec& spec) const override { return file_->find(spec).has_value(); }
-  void prefetch(const KeySpec& spec) override;
-  /// Also throws what reading the file throws.
-  KeyLease acquire(const KeySpec& spec) override;
+  std::size_t budget_bytes() const noexcept override { return reading_.budget_bytes; }
+  std::size_t least_bytes(const KeyUse& use) const override;
+  std::unique_ptr<KeyRun> start(std::unique_ptr<KeyUses> uses, Tick tick) override;
 
   const EvaluationKeyFile& file() const noexcept { return *file_; }
   KeyTraffic traffic() const;
 
  private:
-  class Store;
-  Store& store() const;
+  const std::shared_ptr<KeyStore>& store() const;
 
   std::shared_ptr<const Context> context_;
   std::shared_ptr<const EvaluationKeyFile> file_;
-  std::size_t budget_bytes_;
+  KeyReading reading_;
   KeyReadObserver on_read_;
-  mutable std::atomic<std::shared_ptr<Store>*> store_ = nullptr;  // of this process
+  KeyWaitObserver on_wait_;
+  mutable std::atomic<std::shared_ptr<KeyStore>*> store_ = nullptr;  // of this process
 };
 
 }  // namespace lw

@@ -1,19 +1,40 @@
 #include "exec/providers.hpp"
 
+#include <unistd.h>
+
 #include "math/error.hpp"
 
 namespace lw {
 
-KeyLease ResidentKeys::acquire(const KeySpec& spec) {
-  KeyLease key = keys_->find(spec, *parameters_);
-  if (key == nullptr) {
-    throw Error(ErrorKind::kMissingKey, "the key set does not hold the " + describe(spec, parameters_->ring_degree()) +
-                                            " for " + to_string(spec.level));
-  }
-  return key;
-}
-
 namespace {
+
+/// Finds the keys of each use when it comes.
+class ResidentRun final : public KeyRun {
+ public:
+  ResidentRun(std::shared_ptr<const EvaluationKeys> keys, std::shared_ptr<const Parameters> parameters,
+              std::unique_ptr<KeyUses> uses)
+      : keys_(std::move(keys)), parameters_(std::move(parameters)), uses_(std::move(uses)) {}
+
+  const SwitchKeys& next() override {
+    const KeyUse use = next_use(*uses_);
+    std::vector<std::shared_ptr<const EvaluationKey>> found;
+    for (const KeySpec& spec : use.keys) {
+      found.push_back(keys_->find(spec, *parameters_));
+      if (found.back() != nullptr) continue;
+      throw Error(ErrorKind::kMissingKey, "the key set does not hold the " +
+                                              describe(spec, parameters_->ring_degree()) + " for " +
+                                              to_string(spec.level));
+    }
+    held_.emplace(std::move(found));
+    return *held_;
+  }
+
+ private:
+  std::shared_ptr<const EvaluationKeys> keys_;
+  std::shared_ptr<const Parameters> parameters_;
+  std::unique_ptr<KeyUses> uses_;
+  std::optional<HeldKeys> held_;
+};
 
 std::size_t num_bytes(const std::vector<Plaintext>& plaintexts) {
   std::size_t total = 0;
@@ -22,6 +43,34 @@ std::size_t num_bytes(const std::vector<Plaintext>& plaintexts) {
 }
 
 }  // namespace
+
+KeyUse next_use(KeyUses& uses) {
+  if (std::optional<KeyUse> use = uses.next()) return *std::move(use);
+  throw Error(ErrorKind::kValue, "a run uses more keys than were foretold");
+}
+
+std::unique_ptr<KeyRun> ResidentKeys::start(std::unique_ptr<KeyUses> uses, Tick) {
+  return std::make_unique<ResidentRun>(keys_, parameters_, std::move(uses));
+}
+
+/// Who waits for a constant goes on, however the making of it ended.
+class PlaintextProvider::Made {
+ public:
+  Made(PlaintextProvider& provider, const Name& name, std::promise<void>& made)
+      : provider_(provider), name_(name), made_(made) {}
+  ~Made() {
+    const std::lock_guard lock(provider_.mutex_);
+    provider_.making_.erase(name_);
+    made_.set_value();
+  }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+
+ private:
+  PlaintextProvider& provider_;
+  const Name& name_;
+  std::promise<void>& made_;
+};
 
 std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, const ValueType& type) {
   return acquire(constant, std::nullopt, type);
@@ -37,22 +86,38 @@ std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::o
                                                   const ValueType& type) {
   const Name name{constant,   product,    type.slots,     type.level.track, type.level.index,
                   type.scale, type.basis, type.is_addend, type.count};
+  std::promise<void> made;
   Vectors rounded;
   {
-    const std::lock_guard lock(mutex_);
-    if (const auto place = entries_.find(name); place != entries_.end()) {
-      CachedConstant& entry = place->second;
-      if (!entry.lifted.empty()) {
-        lifted_.splice(lifted_.begin(), lifted_, entry.recency);
-        return entry.lifted;
-      }
-      rounded = entry.rounded;
+    std::unique_lock lock(mutex_);
+    for (auto other = making_.find(name); other != making_.end() && other->second.process == getpid();
+         other = making_.find(name)) {
+      const std::shared_future<void> done = other->second.done;
+      lock.unlock();
+      done.wait();
+      lock.lock();
     }
+    if (std::vector<Plaintext> found = find(name, rounded); !found.empty()) return found;
+    making_.insert_or_assign(name, Making{getpid(), made.get_future().share()});
   }
+  const Made ending(*this, name, made);
   if (rounded.empty()) rounded = round(constant, product, type);
   const std::vector<Plaintext> lifted = lift(rounded, type);
   keep(name, std::move(rounded), lifted);
   return lifted;
+}
+
+std::vector<Plaintext> PlaintextProvider::find(const Name& name, Vectors& rounded) {
+  if (const auto place = entries_.find(name); place != entries_.end()) {
+    CachedConstant& entry = place->second;
+    if (!entry.lifted.empty()) {
+      lifted_.splice(lifted_.begin(), lifted_, entry.recency);
+      return entry.lifted;
+    }
+    rounded = entry.rounded;
+  }
+  const auto place = held_.find(name);
+  return place == held_.end() ? std::vector<Plaintext>() : place->second.all();
 }
 
 std::size_t PlaintextProvider::cached_bytes() const {
@@ -88,6 +153,7 @@ std::vector<Plaintext> PlaintextProvider::lift(const Vectors& rounded, const Val
 
 void PlaintextProvider::keep(const Name& name, Vectors rounded, const std::vector<Plaintext>& lifted) {
   const std::lock_guard lock(mutex_);
+  note_held(name, lifted);
   if (!entries_.contains(name) && !keep_rounded(name, std::move(rounded))) return;
   const auto place = entries_.find(name);
   CachedConstant& entry = place->second;
@@ -117,6 +183,27 @@ bool PlaintextProvider::keep_rounded(const Name& name, Vectors rounded) {
   rounded_bytes_ += bytes;
   entries_[name].rounded = std::move(rounded);
   return true;
+}
+
+std::vector<Plaintext> PlaintextProvider::HeldConstant::all() const {
+  std::vector<Plaintext> found = plaintexts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    found[i].rows = rows[i].lock();
+    if (found[i].rows == nullptr) return {};
+  }
+  return found;
+}
+
+void PlaintextProvider::note_held(const Name& name, const std::vector<Plaintext>& lifted) {
+  if (held_.size() >= most_held_) {
+    std::erase_if(held_, [](const auto& entry) { return entry.second.rows[0].expired(); });
+    most_held_ = 2 * held_.size() + 64;
+  }
+  HeldConstant& held = held_[name] = {lifted, {}};
+  for (Plaintext& plaintext : held.plaintexts) {
+    held.rows.emplace_back(plaintext.rows);
+    plaintext.rows.reset();
+  }
 }
 
 void PlaintextProvider::drop(CachedConstant& entry) {

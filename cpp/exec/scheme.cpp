@@ -22,7 +22,7 @@ class Ckks final : public Scheme {
   Ciphertext dot(std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) const override {
     return ckks::dot(evaluator_, a, b);
   }
-  Ciphertext mul_relinearize(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const override {
+  Ciphertext mul_relinearize(const Ciphertext& a, const Ciphertext& b, const SwitchKeys& relin) const override {
     return evaluator_.relinearize(mul(a, b), relin);
   }
   Ciphertext add_int(Ciphertext x, std::int64_t addend) const override {
@@ -52,7 +52,7 @@ class Bfv final : public Scheme {
   Ciphertext dot(std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) const override {
     return evaluator_.dot(a, b);
   }
-  Ciphertext mul_relinearize(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const override {
+  Ciphertext mul_relinearize(const Ciphertext& a, const Ciphertext& b, const SwitchKeys& relin) const override {
     return evaluator_.mul(a, b, relin);
   }
   Ciphertext add_int(Ciphertext x, std::int64_t addend) const override {

@@ -25,7 +25,7 @@ class Scheme {
   /// The sum of mul(a[i], b[i]) over at least one pair.
   virtual Ciphertext dot(std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) const = 0;
   /// mul, then relinearize.
-  virtual Ciphertext mul_relinearize(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const = 0;
+  virtual Ciphertext mul_relinearize(const Ciphertext& a, const Ciphertext& b, const SwitchKeys& relin) const = 0;
   /// A number added to every slot: as an integer at the scale of x, or modulo t.
   virtual Ciphertext add_int(Ciphertext x, std::int64_t addend) const = 0;
 };

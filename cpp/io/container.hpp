@@ -42,6 +42,7 @@
 #include "io/cbor_field.hpp"
 #include "io/fast_sum.hpp"
 #include "io/file.hpp"
+#include "io/partial_file.hpp"
 #include "math/blake3.hpp"
 
 namespace lw {
@@ -87,7 +88,19 @@ class Writer {
   /// Throws IoError, also if there is no room for all of it; lw::Error(kValue) past the format's limits.
   Writer(const std::optional<std::string>& path, FileKind kind, const Hash& parameters, const cbor::Map& header,
          std::span<const Declared> sections, std::uint16_t oldest = 1);
+  /// To a file whose room is the caller's business.
+  Writer(std::shared_ptr<OutputFile> file, FileKind kind, const Hash& parameters, const cbor::Map& header,
+         std::span<const Declared> sections, std::uint16_t oldest = 1);
 
+  /// Bytes of the whole file.
+  std::uint64_t total_bytes() const noexcept { return total_bytes_; }
+  /// Where section i lies; its sum and hash once it is complete.
+  const Section& section(std::size_t i) const { return sections_.at(i); }
+  /// Puts another header in the place of the first. Throws lw::Error(kValue) unless it is as long.
+  void set_header(const cbor::Map& header);
+  /// Passes over the first section that is not complete, of which no byte was written: the file has it, with this sum
+  /// and hash, from an earlier writer.
+  void skip(std::uint64_t sum, const Hash& hash);
   /// Appends to the first section that is not complete yet; a piece may not go past its end.
   void write(std::span<const std::uint8_t> piece);
   /// Once. Throws lw::Error(kValue) if a section is not complete. The bytes of the file are returned if they are in
@@ -95,7 +108,10 @@ class Writer {
   std::vector<std::uint8_t> commit();
 
  private:
+  Writer(FileKind kind, const Hash& parameters, const cbor::Map& header, std::span<const Declared> sections,
+         std::uint16_t oldest);
   void put(std::uint64_t offset, std::span<const std::uint8_t> bytes);
+  void next_section() noexcept;
   void finish_pieces();
   void finish_piece(std::uint64_t& sum, Hash& hash);
   void start_rows(std::uint64_t num_rows);
@@ -106,7 +122,7 @@ class Writer {
   std::vector<std::uint8_t> header_;
   std::vector<Section> sections_;
   std::uint64_t total_bytes_ = 0;
-  std::unique_ptr<AtomicFile> file_;
+  std::shared_ptr<OutputFile> file_;
   std::vector<std::uint8_t> memory_;
   std::vector<std::vector<std::uint64_t>> row_bytes_;  // by section; empty for one without rows
   std::size_t current_ = 0;                            // section being written
@@ -118,6 +134,9 @@ class Writer {
   FastSum sum_;
   bool committed_ = false;
 };
+
+/// Whether an unfinished file holds the section of rows with this place and hash: its row table, and then every row.
+bool holds_rows(const PartialFile& file, const Section& section);
 
 /// What the reader of a file insists on.
 struct Expected {
@@ -183,6 +202,9 @@ class Reader {
   std::span<const std::uint8_t> unverified_row(std::size_t i, std::size_t row) const;
   /// Whether a row is what was written: by its hash when asked for the first time, by its fast_sum after that.
   bool row_is_intact(std::size_t i, std::size_t row) const;
+  /// Copies a row and verifies the copy, so that what is used is what was verified, whatever becomes of the file;
+  /// whether it is what was written. `to` is as long as the row.
+  bool read_row(std::size_t i, std::size_t row, std::span<std::uint8_t> to) const;
   /// Rows [first, first + count) will be asked for soon: the system may start to read them.
   void will_need(std::size_t i, std::size_t first, std::size_t count) const;
 
@@ -194,6 +216,7 @@ class Reader {
   Reader(std::span<const std::uint8_t> bytes, std::string name, const Expected& expected);
   const Section& place(std::size_t i) const;
   const RowTable& rows_of(std::size_t i) const;
+  bool is_written(std::size_t i, std::size_t row, std::span<const std::uint8_t> content) const;
   std::unique_ptr<RowTable> read_rows(std::size_t i) const;
   void touch(std::uint64_t bytes) const noexcept { touched_->fetch_add(bytes, std::memory_order_relaxed); }
   [[noreturn]] void fail_section(std::size_t i, const std::string& what) const;

@@ -84,20 +84,55 @@ bool has_small_head(const cbor::Map& header, std::size_t num_sections) {
   return is_small(cbor::encode(header).size(), num_sections);
 }
 
-Writer::Writer(const std::optional<std::string>& path, FileKind kind, const Hash& parameters, const cbor::Map& header,
-               std::span<const Declared> sections, std::uint16_t oldest)
+Writer::Writer(FileKind kind, const Hash& parameters, const cbor::Map& header, std::span<const Declared> sections,
+               std::uint16_t oldest)
     : kind_(kind), major_(oldest), parameters_(parameters), header_(encode_header(header)) {
   sections_ = lay_out(sections, header_.size(), total_bytes_);
   for (const Section& section : sections_) major_ = std::max(major_, section.has_rows ? kRowsMajor : kOldestMajor);
   if (!is_small(header_.size(), sections_.size())) major_ = std::max(major_, kLargeMajor);
+  for (const Declared& section : sections) row_bytes_.push_back(section.row_bytes);
+}
+
+Writer::Writer(const std::optional<std::string>& path, FileKind kind, const Hash& parameters, const cbor::Map& header,
+               std::span<const Declared> sections, std::uint16_t oldest)
+    : Writer(kind, parameters, header, sections, oldest) {
   if (path) {
     const bool is_secret = kind == FileKind::kSecretKey;  // for its owner alone, and never in the place of another
-    file_ = std::make_unique<AtomicFile>(*path, is_secret ? 0600 : 0644, total_bytes_, !is_secret);
+    file_ = std::make_shared<AtomicFile>(*path, is_secret ? 0600 : 0644, total_bytes_, !is_secret);
   } else {
     memory_.resize(total_bytes_);
   }
-  for (const Declared& section : sections) row_bytes_.push_back(section.row_bytes);
   finish_pieces();
+}
+
+Writer::Writer(std::shared_ptr<OutputFile> file, FileKind kind, const Hash& parameters, const cbor::Map& header,
+               std::span<const Declared> sections, std::uint16_t oldest)
+    : Writer(kind, parameters, header, sections, oldest) {
+  file_ = std::move(file);
+  finish_pieces();
+}
+
+void Writer::set_header(const cbor::Map& header) {
+  std::vector<std::uint8_t> bytes = encode_header(header);
+  if (bytes.size() != header_.size()) {
+    refuse("a header of " + std::to_string(bytes.size()) + " bytes cannot take the place of one of " +
+           std::to_string(header_.size()));
+  }
+  header_ = std::move(bytes);
+}
+
+void Writer::skip(std::uint64_t sum, const Hash& hash) {
+  if (current_ == sections_.size() || written_ + rows_done_ > 0) refuse("there is no section to pass over");
+  sections_[current_].sum = sum;
+  sections_[current_].hash = hash;
+  next_section();
+  finish_pieces();
+}
+
+void Writer::next_section() noexcept {
+  table_.clear();
+  piece_start_ = rows_done_ = 0;
+  ++current_;
 }
 
 void Writer::put(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
@@ -151,9 +186,7 @@ void Writer::finish_pieces() {
       section.hash = blake3(table_);
       section.sum = fast_sum(table_);
     }
-    table_.clear();
-    piece_start_ = rows_done_ = 0;
-    ++current_;
+    next_section();
   }
 }
 
@@ -170,6 +203,26 @@ void Writer::start_rows(std::uint64_t num_rows) {
   table_.resize(*row_table_bytes(num_rows, std::numeric_limits<std::uint64_t>::max()));
   std::memcpy(table_.data(), &num_rows, sizeof num_rows);
   piece_start_ = table_.size();
+}
+
+bool holds_rows(const PartialFile& file, const Section& section) {
+  std::uint64_t num_rows = 0;
+  std::uint8_t count[kRowCountBytes];
+  if (!file.read_at(section.offset, count)) return false;
+  std::memcpy(&num_rows, count, sizeof num_rows);
+  const std::optional<std::uint64_t> table_bytes = row_table_bytes(num_rows, section.bytes);
+  if (!table_bytes) return false;
+  std::vector<std::uint8_t> table(*table_bytes), row;
+  if (!file.read_at(section.offset, table) || blake3(table) != section.hash) return false;
+  std::uint64_t offset = section.offset + table.size();
+  for (std::uint64_t i = 0; i < num_rows; ++i) {  // their lengths are what was written, as the table is
+    const RowEntry entry = load_row(std::span(table).subspan(kRowCountBytes + i * kRowEntryBytes));
+    if (entry.bytes > section.bytes) return false;
+    row.resize(entry.bytes);
+    if (!file.read_at(offset, row) || blake3(row) != entry.hash) return false;
+    offset += row.size();
+  }
+  return true;
 }
 
 std::vector<std::uint8_t> Writer::commit() {

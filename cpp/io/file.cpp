@@ -14,20 +14,11 @@
 #include <string_view>
 #include <utility>
 
+#include "io/file_calls.hpp"
 #include "math/entropy.hpp"
 
 namespace lw {
 namespace {
-
-[[noreturn]] void fail_io(const std::string& path, const char* action, int code) {
-  throw IoError(code, path + ": cannot " + action + ": " + ::strerror(code));
-}
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 constexpr char kDigits[] = "0123456789abcdef";
 constexpr std::string_view kPrefix = ".latticework-", kSuffix = ".tmp";
@@ -133,6 +124,20 @@ void MappedFile::check_size() const {
   }
 }
 
+void MappedFile::read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
+  while (!to.empty()) {
+    const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_io(path_, "read", errno);
+    if (got == 0) {
+      check_size();
+      fail_io(path_, "read", EIO);
+    }
+    offset += static_cast<std::uint64_t>(got);
+    to = to.subspan(static_cast<std::size_t>(got));
+  }
+}
+
 void MappedFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   if (data_ == nullptr || offset > size_ || bytes > size_ - offset) return;
   const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -150,15 +155,7 @@ AtomicFile::AtomicFile(std::string path, mode_t mode, bool replaces, bool unname
 
 AtomicFile::AtomicFile(std::string path, mode_t mode, std::uint64_t bytes, bool replaces, bool unnamed)
     : AtomicFile(std::move(path), mode, replaces, unnamed) {
-  if (bytes == 0) return;
-  // Room is claimed before hours of work go into the file; where the file system cannot, its length is set.
-  const off_t length = static_cast<off_t>(bytes);
-  int code = 0;
-  do {
-    code = ::fallocate(file_.get(), 0, 0, length) == 0 ? 0 : errno;
-  } while (code == EINTR);
-  if (code == EOPNOTSUPP || code == ENOSYS) code = ::ftruncate(file_.get(), length) == 0 ? 0 : errno;
-  if (code != 0) fail(("reserve " + std::to_string(bytes) + " bytes").c_str(), code);
+  if (bytes > 0) reserve_bytes(file_.get(), bytes, path_);
 }
 
 bool AtomicFile::open_unnamed(mode_t mode) {
@@ -201,13 +198,7 @@ void AtomicFile::refuse_taken() const {
 }
 
 void AtomicFile::write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail("write", written == 0 ? EIO : errno);
-    offset += static_cast<std::uint64_t>(written);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
+  write_all(file_.get(), offset, bytes, path_);
 }
 
 void AtomicFile::commit() {
@@ -224,8 +215,7 @@ void AtomicFile::commit() {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename the finished file to its name", errno);
     temporary_.clear();
   }
-  const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || ::fsync(folder.get()) != 0) fail("make its name durable", errno);
+  sync_folder_of(path_);
 }
 
 void write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes, mode_t mode, bool unnamed) {

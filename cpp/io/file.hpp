@@ -51,6 +51,9 @@ class MappedFile {
   std::span<const std::uint8_t> bytes() const noexcept { return {data_, size_}; }
   /// Throws lw::Error(kFormat) if the file is no longer as long as it was: pages past its end would be a SIGBUS.
   void check_size() const;
+  /// Reads a part of the file by itself, past the mapping. Throws lw::Error(kFormat) if the file has become too short,
+  /// IoError.
+  void read_at(std::uint64_t offset, std::span<std::uint8_t> to) const;
   /// Lets the system start to read a part of the file. Nothing is read ahead but for this.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void swap(MappedFile& other) noexcept;
@@ -62,23 +65,34 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+/// Where the bytes of a file under construction go until it is complete. Members throw IoError.
+class OutputFile {
+ public:
+  OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  virtual ~OutputFile() = default;
+
+  virtual void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) = 0;
+  /// Makes the file durable and gives it its name. Once.
+  virtual void commit() = 0;
+};
+
 /// A file under construction, in the same folder, which commit() makes durable and puts in the place of what was there.
 /// It has no name until then, so that nothing is left of it however the process ends. A file that exists is replaced by
 /// way of a name, ".latticework-<random>.tmp", that lasts for an instant; where the system has no files without names,
 /// the file under construction has such a name all the time. It is locked (flock) as long as somebody writes it. Only
 /// regular files are replaced: devices, pipes, sockets, folders and symbolic links are refused. Members throw IoError.
-class AtomicFile {
+class AtomicFile : public OutputFile {
  public:
   /// mode: permission bits of the new file, less those of the umask, from the moment that it exists. `bytes` are
   /// reserved and zero at first. replaces: whether a file may be in its place already. unnamed: whether to try without
   /// a name.
   AtomicFile(std::string path, mode_t mode, std::uint64_t bytes, bool replaces = true, bool unnamed = true);
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-  ~AtomicFile();
+  ~AtomicFile() override;
 
-  void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes);
-  void commit();
+  void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) override;
+  void commit() override;
 
  private:
   AtomicFile(std::string path, mode_t mode, bool replaces, bool unnamed);

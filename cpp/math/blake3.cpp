@@ -1,8 +1,10 @@
 #include "math/blake3.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
+#include "math/blake3_simd.hpp"
 #include "math/entropy.hpp"
 #include "math/simd_words.hpp"
 
@@ -12,63 +14,7 @@ namespace {
 using ChainingValue = Blake3::ChainingValue;
 
 constexpr std::size_t kChunkBytes = 1024;
-constexpr std::size_t kBlockBytes = 64;
 constexpr std::uint32_t kChunkStart = 1, kChunkEnd = 2, kParent = 4, kRoot = 8, kKeyedHash = 16;
-constexpr ChainingValue kIv = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                               0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-
-using MessageSchedule = std::array<std::array<std::uint8_t, 16>, 7>;
-
-/// Which message word each of the sixteen places of each round uses.
-constexpr MessageSchedule make_schedule() {
-  constexpr std::uint8_t kPermutation[16] = {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8};
-  MessageSchedule schedule{};
-  for (std::uint8_t i = 0; i < 16; ++i) schedule[0][i] = i;
-  for (std::size_t round = 1; round < 7; ++round) {
-    for (std::size_t i = 0; i < 16; ++i) schedule[round][i] = schedule[round - 1][kPermutation[i]];
-  }
-  return schedule;
-}
-constexpr MessageSchedule kSchedule = make_schedule();
-
-template <typename Word>
-inline void mix(Word& a, Word& b, Word& c, Word& d, Word x, Word y) noexcept {
-  a += b + x;
-  d = rotate_right<16>(d ^ a);
-  c += d;
-  b = rotate_right<12>(b ^ c);
-  a += b + y;
-  d = rotate_right<8>(d ^ a);
-  c += d;
-  b = rotate_right<7>(b ^ c);
-}
-
-template <std::size_t kRound, typename Word>
-inline void round(Word v[16], const Word m[16]) noexcept {
-  constexpr auto s = kSchedule[kRound];
-  mix(v[0], v[4], v[8], v[12], m[s[0]], m[s[1]]);
-  mix(v[1], v[5], v[9], v[13], m[s[2]], m[s[3]]);
-  mix(v[2], v[6], v[10], v[14], m[s[4]], m[s[5]]);
-  mix(v[3], v[7], v[11], v[15], m[s[6]], m[s[7]]);
-  mix(v[0], v[5], v[10], v[15], m[s[8]], m[s[9]]);
-  mix(v[1], v[6], v[11], v[12], m[s[10]], m[s[11]]);
-  mix(v[2], v[7], v[8], v[13], m[s[12]], m[s[13]]);
-  mix(v[3], v[4], v[9], v[14], m[s[14]], m[s[15]]);
-}
-
-/// The compression function on one block, or on one block per word of a vector; v[8..15] are set by the caller.
-template <typename Word>
-inline void compress(Word cv[8], Word v[16], const Word m[16]) noexcept {
-  for (std::size_t i = 0; i < 8; ++i) v[i] = cv[i];
-  round<0>(v, m);
-  round<1>(v, m);
-  round<2>(v, m);
-  round<3>(v, m);
-  round<4>(v, m);
-  round<5>(v, m);
-  round<6>(v, m);
-  for (std::size_t i = 0; i < 8; ++i) cv[i] = v[i] ^ v[i + 8];
-}
 
 void compress_block(ChainingValue& cv, const std::uint8_t* block, std::uint64_t counter, std::uint32_t length,
                     std::uint32_t flags) noexcept {
@@ -95,38 +41,51 @@ ChainingValue hash_chunk(std::span<const std::uint8_t> chunk, const ChainingValu
   return cv;
 }
 
-/// Four whole consecutive chunks, one per word of a vector.
-void hash_four_chunks(const std::uint8_t* input, const ChainingValue& key, std::uint64_t counter, std::uint32_t mode,
-                      ChainingValue out[kWords]) noexcept {
-  Words4 cv[8];
-  for (std::size_t i = 0; i < 8; ++i) cv[i] = broadcast(key[i]);
-  Words4 counter_low, counter_high;
-  for (std::size_t chunk = 0; chunk < kWords; ++chunk) {
-    counter_low[chunk] = static_cast<std::uint32_t>(counter + chunk);
-    counter_high[chunk] = static_cast<std::uint32_t>((counter + chunk) >> 32);
-  }
-  constexpr std::size_t kBlocks = kChunkBytes / kBlockBytes;
-  for (std::size_t block = 0; block < kBlocks; ++block) {
-    Words4 m[16];
+void hash_four(const Blake3Inputs& inputs, std::uint32_t* out) noexcept {
+  const auto load = [&](Words4(&m)[16], const std::uint8_t* block) {
     for (std::size_t quarter = 0; quarter < 4; ++quarter) {
-      for (std::size_t chunk = 0; chunk < kWords; ++chunk) {
-        m[4 * quarter + chunk] =
-            load_words(input + chunk * kChunkBytes + block * kBlockBytes + quarter * sizeof(Words4));
+      for (std::size_t i = 0; i < kWords; ++i) {
+        m[4 * quarter + i] = load_words(block + i * inputs.stride + quarter * sizeof(Words4));
       }
       transpose(m + 4 * quarter);
     }
-    const std::uint32_t flags = mode | (block == 0 ? kChunkStart : 0) | (block == kBlocks - 1 ? kChunkEnd : 0);
-    Words4 v[16];
-    for (std::size_t i = 0; i < 4; ++i) v[8 + i] = broadcast(kIv[i]);
-    v[12] = counter_low;
-    v[13] = counter_high;
-    v[14] = broadcast(kBlockBytes);
-    v[15] = broadcast(flags);
-    compress(cv, v, m);
+  };
+  hash_inputs<Words4>(inputs, load, [&](const Words4(&cv)[8]) {
+    for (std::size_t input = 0; input < kWords; ++input) {
+      for (std::size_t i = 0; i < 8; ++i) out[8 * input + i] = cv[i][input];
+    }
+  });
+}
+
+/// Some inputs at a time.
+struct Lanes {
+  std::size_t inputs;
+  void (*hash)(const Blake3Inputs& inputs, std::uint32_t* out) noexcept;
+};
+
+/// Those that may be used, the widest first.
+std::span<const Lanes> lanes_of(VectorSet vectors) noexcept {
+#if defined(__x86_64__)
+  static constexpr std::array kLanes = {Lanes{16, blake3_sixteen_avx512}, Lanes{8, blake3_eight_avx2},
+                                        Lanes{4, hash_four}};
+  return std::span(kLanes).subspan(static_cast<std::size_t>(VectorSet::kAvx512) - static_cast<std::size_t>(vectors));
+#else
+  static constexpr std::array kLanes = {Lanes{4, hash_four}};
+  return kLanes;
+#endif
+}
+
+/// As many of `count` inputs as whole vectors hold; returns how many.
+std::size_t hash_lanes(Blake3Inputs inputs, std::size_t count, VectorSet vectors, ChainingValue* out) noexcept {
+  std::size_t done = 0;
+  for (const Lanes& lanes : lanes_of(vectors)) {
+    for (; count - done >= lanes.inputs; done += lanes.inputs) {
+      lanes.hash(inputs, out[done].data());
+      inputs.first += lanes.inputs * inputs.stride;
+      inputs.counter += lanes.inputs * inputs.step;
+    }
   }
-  for (std::size_t chunk = 0; chunk < kWords; ++chunk) {
-    for (std::size_t i = 0; i < 8; ++i) out[chunk][i] = cv[i][chunk];
-  }
+  return done;
 }
 
 ChainingValue hash_parent(const ChainingValue& left, const ChainingValue& right, const ChainingValue& key,
@@ -147,8 +106,9 @@ ChainingValue key_words(std::span<const std::uint8_t, 32> key) noexcept {
 
 }  // namespace
 
-Blake3::Blake3() noexcept : key_(kIv), mode_(0) {}
-Blake3::Blake3(std::span<const std::uint8_t, 32> key) noexcept : key_(key_words(key)), mode_(kKeyedHash) {}
+Blake3::Blake3(VectorSet vectors) noexcept : vectors_(vectors), key_(kIv), mode_(0) {}
+Blake3::Blake3(std::span<const std::uint8_t, 32> key, VectorSet vectors) noexcept
+    : vectors_(vectors), key_(key_words(key)), mode_(kKeyedHash) {}
 
 Blake3::~Blake3() {
   wipe(&key_, sizeof key_);
@@ -159,14 +119,14 @@ Blake3::~Blake3() {
 void Blake3::update(std::span<const std::uint8_t> input) {
   while (!input.empty()) {
     if (buffered_ == kChunkBytes) {
-      push_chunk(hash_chunk(buffer_, key_, num_chunks_, mode_, 0));
+      push_subtree(hash_chunk(buffer_, key_, num_chunks_, mode_, 0), 1);
       buffered_ = 0;
     }
-    while (buffered_ == 0 && input.size() > kWords * kChunkBytes) {
-      ChainingValue values[kWords];
-      hash_four_chunks(input.data(), key_, num_chunks_, mode_, values);
-      for (const ChainingValue& value : values) push_chunk(value);
-      input = input.subspan(kWords * kChunkBytes);
+    if (buffered_ == 0) {
+      while (const std::size_t chunks = whole_subtree(input.size())) {
+        push_subtree(hash_subtree(input.data(), chunks), chunks);
+        input = input.subspan(chunks * kChunkBytes);
+      }
     }
     const std::size_t taken = std::min(kChunkBytes - buffered_, input.size());
     std::copy_n(input.begin(), taken, buffer_.begin() + buffered_);
@@ -175,10 +135,35 @@ void Blake3::update(std::span<const std::uint8_t> input) {
   }
 }
 
-void Blake3::push_chunk(ChainingValue value) noexcept {
-  ++num_chunks_;
-  // One waiting subtree per set bit of the chunk count: as many merges as the count has trailing zeros.
-  for (std::uint64_t count = num_chunks_; count % 2 == 0; count /= 2) {
+/// Chunks of the largest subtree that fits next and is not all of what is left: a power of two, or none.
+std::size_t Blake3::whole_subtree(std::size_t bytes) const noexcept {
+  if (bytes <= kWords * kChunkBytes) return 0;
+  const std::size_t most = std::min(kMostChunks, std::bit_floor((bytes - 1) / kChunkBytes));
+  return num_chunks_ == 0 ? most : std::min<std::uint64_t>(most, num_chunks_ & -num_chunks_);
+}
+
+Blake3::ChainingValue Blake3::hash_subtree(const std::uint8_t* input, std::size_t chunks) const noexcept {
+  std::array<ChainingValue, kMostChunks> values;
+  constexpr std::size_t kBlocks = kChunkBytes / kBlockBytes;
+  const Blake3Inputs leaves = {input, kChunkBytes, kBlocks, key_.data(), num_chunks_, 1, mode_, kChunkStart, kChunkEnd};
+  for (std::size_t i = hash_lanes(leaves, chunks, vectors_, values.data()); i < chunks; ++i) {
+    values[i] = hash_chunk({input + i * kChunkBytes, kChunkBytes}, key_, num_chunks_ + i, mode_, 0);
+  }
+  // In place: inputs are read before the values that they begin with are overwritten.
+  for (; chunks > 1; chunks /= 2) {
+    const auto* nodes = reinterpret_cast<const std::uint8_t*>(values.data());
+    const Blake3Inputs parents = {nodes, kBlockBytes, 1, key_.data(), 0, 0, mode_ | kParent, 0, 0};
+    for (std::size_t i = hash_lanes(parents, chunks / 2, vectors_, values.data()); i < chunks / 2; ++i) {
+      values[i] = hash_parent(values[2 * i], values[2 * i + 1], key_, mode_);
+    }
+  }
+  return values[0];
+}
+
+void Blake3::push_subtree(ChainingValue value, std::size_t chunks) noexcept {
+  num_chunks_ += chunks;
+  // One waiting subtree per set bit of the chunk count: as many merges as there are new trailing zeros.
+  for (std::uint64_t count = num_chunks_ / chunks; count % 2 == 0; count /= 2) {
     value = hash_parent(subtrees_[--depth_], value, key_, mode_);
   }
   subtrees_[depth_++] = value;
@@ -195,14 +180,14 @@ Hash Blake3::finalize() const noexcept {
   return hash;
 }
 
-Hash blake3(std::span<const std::uint8_t> input) {
-  Blake3 hasher;
+Hash blake3(std::span<const std::uint8_t> input, VectorSet vectors) {
+  Blake3 hasher(vectors);
   hasher.update(input);
   return hasher.finalize();
 }
 
-Hash blake3_keyed(std::span<const std::uint8_t, 32> key, std::span<const std::uint8_t> input) {
-  Blake3 hasher(key);
+Hash blake3_keyed(std::span<const std::uint8_t, 32> key, std::span<const std::uint8_t> input, VectorSet vectors) {
+  Blake3 hasher(key, vectors);
   hasher.update(input);
   return hasher.finalize();
 }

@@ -1,13 +1,75 @@
-// Wider steps of the ChaCha20 keystream, for machines that have the instructions.
+// ChaCha20 with one block in each word of a vector. The anonymous namespace keeps the copy of every file its own,
+// compiled as that file is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "math/simd_words.hpp"
 
 namespace lw {
 
 /// 512 bytes: the blocks with counters state[12] to state[12] + 7. For AVX2.
 void chacha20_eight_blocks_avx2(const std::uint32_t state[16], std::uint8_t* out) noexcept;
-/// 1024 bytes: those up to state[12] + 15. For AVX-512F.
+/// 1024 bytes: those up to state[12] + 15. For AVX-512.
 void chacha20_sixteen_blocks_avx512(const std::uint32_t state[16], std::uint8_t* out) noexcept;
 
+namespace {
+
+template <int kBits, typename Words>
+inline void half_step(Words& a, Words b, Words& d) noexcept {
+  a += b;
+  d = rotate_right<32 - kBits>(d ^ a);
+}
+
+/// Four quarter rounds side by side, on columns or on diagonals: `shift` words of rotation between the rows.
+template <std::size_t kShift, typename Words>
+inline void four_quarter_rounds(Words (&x)[16]) noexcept {
+  const auto step = [&](auto body) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < 4; ++i) {
+      body(x[i], x[4 + (i + kShift) % 4], x[8 + (i + 2 * kShift) % 4], x[12 + (i + 3 * kShift) % 4]);
+    }
+  };
+  step([](Words& a, Words& b, Words&, Words& d) { half_step<16>(a, b, d); });
+  step([](Words&, Words& b, Words& c, Words& d) { half_step<12>(c, d, b); });
+  step([](Words& a, Words& b, Words&, Words& d) { half_step<8>(a, b, d); });
+  step([](Words&, Words& b, Words& c, Words& d) { half_step<7>(c, d, b); });
+}
+
+constexpr int kDoubleRounds = 10;
+
+/// As many blocks as a vector has words, with counters from state[12] on. between(i): called before double round i, for
+/// what may be begun meanwhile.
+template <typename Words, typename Between>
+inline void chacha20_blocks(const std::uint32_t state[16], std::uint8_t* out, const Between& between) noexcept {
+  constexpr std::size_t kBlocks = sizeof(Words) / sizeof(std::uint32_t);
+  Words start[16], x[16];
+  for (std::size_t i = 0; i < 16; ++i) start[i] = Words{} + state[i];
+  for (std::size_t block = 0; block < kBlocks; ++block) start[12][block] += static_cast<std::uint32_t>(block);
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < 16; ++i) x[i] = start[i];
+  for (int round = 0; round < kDoubleRounds; ++round) {
+    between(round);
+    four_quarter_rounds<0>(x);
+    four_quarter_rounds<1>(x);
+  }
+#pragma GCC unroll 4
+  for (std::size_t part = 0; part < 16; part += kBlocks) {
+    Words rows[kBlocks];
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < kBlocks; ++i) rows[i] = x[part + i] + start[part + i];
+    transpose(rows);
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < kBlocks; ++i) std::memcpy(out + 64 * i + 4 * part, &rows[i], sizeof(Words));
+  }
+}
+
+template <typename Words>
+inline void chacha20_blocks(const std::uint32_t state[16], std::uint8_t* out) noexcept {
+  chacha20_blocks<Words>(state, out, [](int) {});
+}
+
+}  // namespace
 }  // namespace lw

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace lw {
 
@@ -15,9 +16,17 @@ inline constexpr std::size_t kWords = 4;
 
 inline Words4 broadcast(std::uint32_t x) noexcept { return Words4{x, x, x, x}; }
 
-/// Of one 32-bit word, or of each of four.
+/// Of one 32-bit word, or of each word of a vector.
 template <int kBits, typename Word>
 inline Word rotate_right(Word x) noexcept {
+  if constexpr (sizeof(Word) == 32 && kBits % 8 == 0) {  // whole bytes, where vectors have no rotation
+    using Bytes = std::uint8_t __attribute__((vector_size(32)));
+    return [&]<std::size_t... kByte>(std::index_sequence<kByte...>) {
+      const Bytes bytes = reinterpret_cast<Bytes>(x);
+      return reinterpret_cast<Word>(
+          __builtin_shufflevector(bytes, bytes, (kByte / 4 * 4 + (kByte + kBits / 8) % 4)...));
+    }(std::make_index_sequence<32>{});
+  }
   return (x >> kBits) | (x << (32 - kBits));
 }
 

@@ -64,38 +64,37 @@ class Evaluator {
   /// each operation that takes them, limb by limb: better for one alone.
   Digits hoist(const Ciphertext& x, bool store = true) const;
   /// Degree 1 over QP. A galois key takes digits of degree 1 and turns the slots; a relinearisation key, degree 2.
-  Ciphertext key_product(const Digits& digits, const EvaluationKey& key) const;
+  Ciphertext key_product(const Digits& digits, const SwitchKeys& key) const;
 
   // Key switches that store no digits. One mod_down ends each, which may take levels with it: to `to`, where that is
   // given, the scale then divided by what is removed.
-  Ciphertext rotate(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to = {}) const;
-  Ciphertext relinearize(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to = {}) const;
+  Ciphertext rotate(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to = {}) const;
+  Ciphertext relinearize(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to = {}) const;
   /// x rotated by each key, on one decomposition.
-  std::vector<Ciphertext> rotate_many(const Ciphertext& x, std::span<const EvaluationKey* const> keys) const;
-  /// The inner sums of a linear transform, over QP: baby 0 is the value itself, baby k is turned by keys[k - 1], and
-  /// sum g adds plain * baby over its terms. Plaintexts over QP at one scale; a sum without terms is zero.
+  std::vector<Ciphertext> rotate_many(const Ciphertext& x, const SwitchKeys& keys) const;
+  /// The inner sums of a linear transform, over QP: baby 0 is the value itself, baby k is turned by key which[k - 1],
+  /// and sum g adds plain * baby over its terms. Plaintexts over QP at one scale; a sum without terms is zero.
   struct Diagonal {
     std::uint32_t baby, giant;
     const Plaintext* plain;
   };
-  std::vector<Ciphertext> diag_sums(const Digits& digits, std::span<const EvaluationKey* const> keys,
-                                    std::span<const Diagonal> diagonals, std::size_t num_giants) const;
-  /// The same without digits to share: the kernel extends them limb by limb.
-  std::vector<Ciphertext> diag_sums(const Ciphertext& x, std::span<const EvaluationKey* const> keys,
+  std::vector<Ciphertext> diag_sums(const Digits& digits, const SwitchKeys& keys, std::span<const std::size_t> which,
                                     std::span<const Diagonal> diagonals, std::size_t num_giants) const;
 
   /// x at level 0 of track 0, degree 1, to the sparse secret.
-  Ciphertext to_sparse(const Ciphertext& x, const EvaluationKey& key) const;
+  Ciphertext to_sparse(const Ciphertext& x, const SwitchKeys& key) const;
   /// x under the sparse secret: lifted from its limbs to those of `level`, times `factor`, back to the main secret;
   /// over QP. Every coefficient of the message gets a small multiple of its modulus.
-  Ciphertext mod_raise(const Ciphertext& x, const EvaluationKey& key, Level level, std::int64_t factor) const;
+  Ciphertext mod_raise(const Ciphertext& x, const SwitchKeys& key, Level level, std::int64_t factor) const;
 
   // Checks, for the schemes built on this.
   void require_own(const Ciphertext& x, const char* op) const;
   void require_alike(const Ciphertext& a, const Ciphertext& b, const char* op) const;
-  /// The key is of this kind, of x's key set, and holds the limbs of `level`.
-  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, Level level, const char* op) const;
-  void require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, const char* op) const {
+  /// The keys are of this kind, of x's key set, and hold the limbs of `level`.
+  void require_keys(const Ciphertext& x, const SwitchKeys& keys, KeyKind kind, Level level, const char* op) const;
+  /// It is one, and the same.
+  void require_key(const Ciphertext& x, const SwitchKeys& key, KeyKind kind, Level level, const char* op) const;
+  void require_key(const Ciphertext& x, const SwitchKeys& key, KeyKind kind, const char* op) const {
     require_key(x, key, kind, x.level, op);
   }
 
@@ -105,10 +104,7 @@ class Evaluator {
   void require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const;
   /// Rows for a result shaped like x: x's own where nothing else holds them, else new ones.
   std::shared_ptr<PolyRows> rows_like(const Ciphertext& x) const;
-  Ciphertext switched(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const;
-  std::vector<Ciphertext> sums(const Ciphertext& x, const SwitchOperand& operand,
-                               std::span<const EvaluationKey* const> keys, std::span<const Diagonal> diagonals,
-                               std::size_t num_giants) const;
+  Ciphertext switched(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const;
 
   const Context& context_;
   Tick tick_;

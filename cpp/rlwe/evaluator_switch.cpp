@@ -27,18 +27,28 @@ SwitchOperand operand_of(const Context& context, const Digits& digits) {
 
 }  // namespace
 
-void Evaluator::require_key(const Ciphertext& x, const EvaluationKey& key, KeyKind kind, Level level,
+void Evaluator::require_keys(const Ciphertext& x, const SwitchKeys& keys, KeyKind kind, Level level,
+                             const char* op) const {
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    const KeySpec& spec = keys.spec(k);
+    if (spec.kind != kind) {
+      fail(ErrorKind::kMissingKey, op,
+           std::string("needs a ") + kind_name(kind) + " key, got the " + describe(spec, context_.degree()));
+    }
+    if (!keys.covers(k, context_.parameters().basis(level))) {
+      throw Error(ErrorKind::kMissingKey, describe(spec, context_.degree()) + " reaches " + to_string(spec.level) +
+                                              "; " + op + " needs it at " + to_string(level));
+    }
+  }
+  if (keys.size() == 0) return;
+  check_key_set(x.key_set, keys.id(), std::string(op) + ": the ciphertext");
+  keys.check(context_, std::string(op) + ": the key");
+}
+
+void Evaluator::require_key(const Ciphertext& x, const SwitchKeys& key, KeyKind kind, Level level,
                             const char* op) const {
-  if (key.spec.kind != kind) {
-    fail(ErrorKind::kMissingKey, op,
-         std::string("needs a ") + kind_name(kind) + " key, got the " + describe(key.spec, context_.degree()));
-  }
-  check_key_set(x.key_set, key.id, std::string(op) + ": the ciphertext");
-  check_context(x.parameters, *key.b, context_, std::string(op) + ": the key");
-  if (find_runs(key.b->limbs(), context_.parameters().basis(level)).empty()) {
-    throw Error(ErrorKind::kMissingKey, describe(key.spec, context_.degree()) + " reaches " +
-                                            to_string(key.spec.level) + "; " + op + " needs it at " + to_string(level));
-  }
+  if (key.size() != 1) fail(ErrorKind::kValue, op, "needs one key, got " + std::to_string(key.size()));
+  require_keys(x, key, kind, level, op);
 }
 
 Ciphertext Evaluator::extend(const Ciphertext& x) const {
@@ -61,29 +71,27 @@ Digits Evaluator::hoist(const Ciphertext& x, bool store) const {
   return {x, store ? std::make_shared<const PolyRows>(extend_digits(context_, x, tick_)) : nullptr};
 }
 
-Ciphertext Evaluator::key_product(const Digits& digits, const EvaluationKey& key) const {
+Ciphertext Evaluator::key_product(const Digits& digits, const SwitchKeys& key) const {
   const Ciphertext& x = digits.source;
-  const bool is_galois = key.spec.kind == KeyKind::kGalois;
+  const bool is_galois = key.spec(0).kind == KeyKind::kGalois;
   const char* op = is_galois ? "rotate" : "relinearize";
   require_own(x, "key_product");
   require_degree(x.degree(), is_galois ? 1 : 2, is_galois ? 1 : 2, op);
   require_key(x, key, is_galois ? KeyKind::kGalois : KeyKind::kRelin, x.level, op);
-  const EvaluationKey* const keys[] = {&key};
-  return over_qp(x, std::move(key_switch(context_, operand_of(context_, digits), keys)[0]), key.id);
+  return over_qp(x, std::move(key_switch(context_, operand_of(context_, digits), key, tick_)[0]), key.id());
 }
 
-Ciphertext Evaluator::switched(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const {
-  const EvaluationKey* const keys[] = {&key};
+Ciphertext Evaluator::switched(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const {
   const SwitchOperand operand(context_, x);
   call(tick_);
-  const Ciphertext product = over_qp(x, std::move(key_switch(context_, operand, keys)[0]), key.id);
+  const Ciphertext product = over_qp(x, std::move(key_switch(context_, operand, key, tick_)[0]), key.id());
   call(tick_);
   const Level level = to.value_or(x.level);
   return mod_down(product, level,
                   divided_scale(context_.parameters(), x.scale, context_.parameters().dropped(x.level, level)));
 }
 
-Ciphertext Evaluator::rotate(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const {
+Ciphertext Evaluator::rotate(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const {
   require_own(x, "rotate");
   require_basis(x, Basis::kQ, "rotate");
   require_degree(x.degree(), 1, 1, "rotate");
@@ -91,7 +99,7 @@ Ciphertext Evaluator::rotate(const Ciphertext& x, const EvaluationKey& key, std:
   return switched(x, key, to);
 }
 
-Ciphertext Evaluator::relinearize(const Ciphertext& x, const EvaluationKey& key, std::optional<Level> to) const {
+Ciphertext Evaluator::relinearize(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const {
   require_own(x, "relinearize");
   require_basis(x, Basis::kQ, "relinearize");
   require_degree(x.degree(), 2, 2, "relinearize");
@@ -99,29 +107,31 @@ Ciphertext Evaluator::relinearize(const Ciphertext& x, const EvaluationKey& key,
   return switched(x, key, to);
 }
 
-std::vector<Ciphertext> Evaluator::rotate_many(const Ciphertext& x, std::span<const EvaluationKey* const> keys) const {
+std::vector<Ciphertext> Evaluator::rotate_many(const Ciphertext& x, const SwitchKeys& keys) const {
   require_own(x, "rotate_many");
   require_basis(x, Basis::kQ, "rotate_many");
   require_degree(x.degree(), 1, 1, "rotate_many");
-  for (const EvaluationKey* key : keys) require_key(x, *key, KeyKind::kGalois, x.level, "rotate_many");
+  require_keys(x, keys, KeyKind::kGalois, x.level, "rotate_many");
   std::vector<Ciphertext> results;
-  if (keys.empty()) return results;
+  if (keys.size() == 0) return results;
   const SwitchOperand operand(context_, x);
   call(tick_);
-  for (PolyRows& product : key_switch(context_, operand, keys)) {
+  for (PolyRows& product : key_switch(context_, operand, keys, tick_)) {
     call(tick_);
-    results.push_back(mod_down(over_qp(x, std::move(product), keys[0]->id), x.level, x.scale));
+    results.push_back(mod_down(over_qp(x, std::move(product), keys.id()), x.level, x.scale));
   }
   return results;
 }
 
-std::vector<Ciphertext> Evaluator::sums(const Ciphertext& x, const SwitchOperand& operand,
-                                        std::span<const EvaluationKey* const> keys, std::span<const Diagonal> diagonals,
-                                        std::size_t num_giants) const {
+std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, const SwitchKeys& keys,
+                                             std::span<const std::size_t> which, std::span<const Diagonal> diagonals,
+                                             std::size_t num_giants) const {
   const char* op = "diag_sums";
+  const Ciphertext& x = digits.source;
   require_own(x, op);
+  require_basis(x, Basis::kQ, op);
   require_degree(x.degree(), 1, 1, op);
-  for (const EvaluationKey* key : keys) require_key(x, *key, KeyKind::kGalois, x.level, op);
+  require_keys(x, keys, KeyKind::kGalois, x.level, op);
   if (diagonals.empty() || num_giants == 0) fail(ErrorKind::kValue, op, "needs a term and a sum");
   const double scale = diagonals[0].plain->scale;
   std::uint32_t slots = x.slots;
@@ -131,7 +141,7 @@ std::vector<Ciphertext> Evaluator::sums(const Ciphertext& x, const SwitchOperand
     check_context(plain.parameters, *plain.rows, context_, "diag_sums: the plaintext");
     require_same_place(x.level, Basis::kQP, plain.level, plain.basis, op);
     require_scale(plain.scale, scale, op);
-    if (diagonal.baby > keys.size() || diagonal.giant >= num_giants) {
+    if (diagonal.baby > which.size() || diagonal.giant >= num_giants) {
       fail(
           ErrorKind::kValue, op,
           "there is no term of baby " + std::to_string(diagonal.baby) + " and giant " + std::to_string(diagonal.giant));
@@ -139,10 +149,11 @@ std::vector<Ciphertext> Evaluator::sums(const Ciphertext& x, const SwitchOperand
     slots = std::max(slots, plain.slots);
     terms.push_back({diagonal.baby, diagonal.giant, plain.rows->rows()});
   }
+  const SwitchOperand operand = operand_of(context_, digits);
   call(tick_);
   std::vector<Ciphertext> results;
-  for (PolyRows& rows : lw::diag_sums(context_, operand, x.rows->rows(), keys, terms, num_giants)) {
-    Ciphertext sum = over_qp(x, std::move(rows), keys.empty() ? x.key_set : keys[0]->id);
+  for (PolyRows& rows : lw::diag_sums(context_, operand, x.rows->rows(), keys, which, terms, num_giants, tick_)) {
+    Ciphertext sum = over_qp(x, std::move(rows), which.empty() ? x.key_set : keys.id());
     sum.scale = x.scale * scale;
     sum.slots = slots;
     results.push_back(std::move(sum));
@@ -151,19 +162,7 @@ std::vector<Ciphertext> Evaluator::sums(const Ciphertext& x, const SwitchOperand
   return results;
 }
 
-std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, std::span<const EvaluationKey* const> keys,
-                                             std::span<const Diagonal> diagonals, std::size_t num_giants) const {
-  return sums(digits.source, operand_of(context_, digits), keys, diagonals, num_giants);
-}
-
-std::vector<Ciphertext> Evaluator::diag_sums(const Ciphertext& x, std::span<const EvaluationKey* const> keys,
-                                             std::span<const Diagonal> diagonals, std::size_t num_giants) const {
-  require_own(x, "diag_sums");
-  require_basis(x, Basis::kQ, "diag_sums");
-  return sums(x, SwitchOperand(context_, x), keys, diagonals, num_giants);
-}
-
-Ciphertext Evaluator::to_sparse(const Ciphertext& x, const EvaluationKey& key) const {
+Ciphertext Evaluator::to_sparse(const Ciphertext& x, const SwitchKeys& key) const {
   const char* op = "to_sparse";
   require_own(x, op);
   require_basis(x, Basis::kQ, op);
@@ -174,16 +173,15 @@ Ciphertext Evaluator::to_sparse(const Ciphertext& x, const EvaluationKey& key) c
              "; only level 0 of track 0 may be under the sparse secret: drop_level it first");
   }
   require_key(x, key, KeyKind::kToSparse, x.level, op);
-  const EvaluationKey* const keys[] = {&key};
   const SwitchOperand operand(context_, x, special_limbs(KeyKind::kToSparse, context_.parameters()));
-  const PolyRows product = std::move(key_switch(context_, operand, keys)[0]);
+  const PolyRows product = std::move(key_switch(context_, operand, key, tick_)[0]);
   Ciphertext result = with_rows(x, lw::mod_down(context_.ring(), product, x.rows->limbs()));
-  result.key_set = key.id;
+  result.key_set = key.id();
   result.secret = SecretKind::kSparse;
   return result;
 }
 
-Ciphertext Evaluator::mod_raise(const Ciphertext& x, const EvaluationKey& key, Level level, std::int64_t factor) const {
+Ciphertext Evaluator::mod_raise(const Ciphertext& x, const SwitchKeys& key, Level level, std::int64_t factor) const {
   const char* op = "mod_raise";
   check_context(x.parameters, *x.rows, context_, "mod_raise: the ciphertext");
   if (x.secret != SecretKind::kSparse) fail(ErrorKind::kShape, op, "needs a ciphertext under the sparse secret");
@@ -202,8 +200,7 @@ Ciphertext Evaluator::mod_raise(const Ciphertext& x, const EvaluationKey& key, L
   call(tick_);
   const PolyRows& view = raised;
   const SwitchOperand operand(context_, limbs, view.rows(1, 1, 0, limbs.size()), view.rows(0, 1, num_p, num_q));
-  const EvaluationKey* const keys[] = {&key};
-  Ciphertext result = over_qp(x, std::move(key_switch(context_, operand, keys)[0]), key.id);
+  Ciphertext result = over_qp(x, std::move(key_switch(context_, operand, key, tick_)[0]), key.id());
   result.level = level;
   result.secret = SecretKind::kMain;
   result.scale = x.scale * static_cast<double>(factor);

@@ -24,10 +24,9 @@ KeySetId read_owner(const Reader& reader) {
   return id;
 }
 
-cbor::Value spec_value(const EvaluationKey& key) {
-  return cbor::Array{
-      static_cast<std::uint8_t>(key.spec.kind),     key.spec.galois_element, key.spec.level.track, key.spec.level.index,
-      std::span<const std::uint8_t>(key.seed.seed), key.seed.object};
+cbor::Value spec_value(const KeySpec& spec, const SeedRef& seed) {
+  return cbor::Array{static_cast<std::uint8_t>(spec.kind),     spec.galois_element, spec.level.track, spec.level.index,
+                     std::span<const std::uint8_t>(seed.seed), seed.object};
 }
 
 struct ReadSpec {
@@ -132,19 +131,34 @@ PublicKey load_public_key(const Source& source, const Context& context) {
   return key;
 }
 
+cbor::Map evaluation_header(const KeySetId& id, std::span<const KeySpec> specs, std::span<const SeedRef> seeds) {
+  cbor::Array keys;
+  for (std::size_t i = 0; i < specs.size(); ++i) keys.push_back(spec_value(specs[i], seeds[i]));
+  return {{"key_set", std::span<const std::uint8_t>(id)}, {"keys", std::move(keys)}};
+}
+
+PackedLayout evaluation_layout(const KeySpec& spec, const Parameters& parameters) {
+  const KeyShape shape = key_shape(spec, parameters);
+  return PackedLayout(parameters, shape.limbs, static_cast<std::uint32_t>(shape.digits.size()));
+}
+
+Writer::Declared evaluation_section(const PackedLayout& layout) { return layout.section(kRows); }
+
 std::vector<std::uint8_t> save_evaluation_keys(const std::optional<std::string>& path, const EvaluationKeys& keys,
                                                const Context& context) {
   check_parameters(keys.parameters(), context.parameters(), "save: the evaluation keys");
-  cbor::Array specs;
+  std::vector<KeySpec> specs;
+  std::vector<SeedRef> seeds;
   std::vector<PackedLayout> layouts;
   std::vector<Writer::Declared> sections;
   for (const auto& key : keys.keys()) {
     check_context(keys.parameters(), *key->b, context, "save: an evaluation key");
-    specs.push_back(spec_value(*key));
+    specs.push_back(key->spec);
+    seeds.push_back(key->seed);
     layouts.emplace_back(context.parameters(), key->b->limbs(), key->b->polys());
-    sections.push_back(layouts.back().section(kRows));
+    sections.push_back(evaluation_section(layouts.back()));
   }
-  const cbor::Map header{{"key_set", std::span<const std::uint8_t>(keys.id())}, {"keys", std::move(specs)}};
+  const cbor::Map header = evaluation_header(keys.id(), specs, seeds);
   Writer writer = make_writer(path, FileKind::kEvaluationKeys, context.parameters(), header, sections);
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     layouts[i].write(writer, context.ring(), keys.keys()[i]->b->rows());
@@ -170,7 +184,11 @@ EvaluationKeyFile::EvaluationKeyFile(const Source& source, const Context& contex
   id_ = read_owner(reader_);
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const ReadSpec key = read_spec(specs[i], context.parameters());
-    keys_.push_back({key.spec, key.seed, key_shape(key.spec, context.parameters())});
+    KeyShape shape = key_shape(key.spec, context.parameters());
+    PackedLayout layout(context.parameters(), shape.limbs, static_cast<std::uint32_t>(shape.digits.size()));
+    // Made once: to find the steps of a rotation takes longer than to read a row.
+    StoredName name = {reader_.name() + ": " + describe(key.spec, context.degree()), "digit", shape.digit_numbers()};
+    keys_.push_back({key.spec, key.seed, std::move(shape), std::move(layout), std::move(name)});
   }
 }
 
@@ -194,13 +212,25 @@ KeyShape EvaluationKeyFile::shape_at(std::size_t i, Level level) const {
                                      to_string(spec(i).level) + " and does not cover " + to_string(level));
 }
 
-std::size_t EvaluationKeyFile::bytes_in_memory(std::size_t i, Level level) const {
-  const KeyShape part = shape_at(i, level);
-  return 2 * part.digits.size() * part.limbs.size() * context_.ring().stride() * sizeof(Word);
+std::uint64_t EvaluationKeyFile::most_row_bytes() const noexcept {
+  std::uint64_t most = 0;
+  for (const StoredKey& key : keys_) most = std::max(most, key.layout.most_row_bytes());
+  return most;
+}
+
+void EvaluationKeyFile::read_row(std::size_t i, std::uint32_t digit, std::uint16_t limb, Rows out,
+                                 std::vector<std::uint8_t>& buffer) const {
+  const StoredKey& key = keys_.at(i);
+  const auto is_it = [digit](const DigitPart& part) { return part.number == digit; };
+  const auto poly = std::find_if(key.shape.digits.begin(), key.shape.digits.end(), is_it) - key.shape.digits.begin();
+  const auto place = std::find(key.shape.limbs.begin(), key.shape.limbs.end(), limb) - key.shape.limbs.begin();
+  const Rows b = {out.row(0, 0), out.stride, out.poly_stride, out.limbs, 1};
+  const Rows a = {out.row(1, 0), out.stride, out.poly_stride, out.limbs, 1};
+  key.layout.read_row(context_.ring(), reader_, i, static_cast<std::uint32_t>(poly), static_cast<std::size_t>(place), b,
+                      a, uniform_stream(StreamDomain::kEvaluationKey, key.seed, digit), buffer, key.name);
 }
 
 EvaluationKey EvaluationKeyFile::read(std::size_t i, Level level) const {
-  const Parameters& parameters = context_.parameters();
   const StoredKey& stored = keys_.at(i);
   const KeyShape part = shape_at(i, level);
   EvaluationKey key{stored.spec, id_, stored.seed, part.digit_numbers(), nullptr, nullptr};
@@ -210,10 +240,8 @@ EvaluationKey EvaluationKeyFile::read(std::size_t i, Level level) const {
     const auto is_it = [&](std::uint32_t number) { return number == stored.shape.digits[d].number; };
     if (std::any_of(key.digits.begin(), key.digits.end(), is_it)) polys.push_back(d);
   }
-  const PackedLayout layout(parameters, stored.shape.limbs, static_cast<std::uint32_t>(stored.shape.digits.size()));
-  const StoredName name{reader_.name() + ": " + describe(stored.spec, parameters.ring_degree()), "digit",
-                        stored.shape.digit_numbers()};
-  key.b = std::make_shared<const PolyRows>(layout.read(context_.ring(), reader_, i, polys, part.limbs, name));
+  key.b =
+      std::make_shared<const PolyRows>(stored.layout.read(context_.ring(), reader_, i, polys, part.limbs, stored.name));
   key.a = std::make_shared<const PolyRows>(expand_key(context_.ring(), part.limbs, key.digits, key.seed));
   return key;
 }

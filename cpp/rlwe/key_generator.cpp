@@ -107,12 +107,11 @@ EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const Secret
   return key;
 }
 
-void KeyGenerator::check_specs(std::span<const KeySpec> specs) const {
-  const Parameters& parameters = context_.parameters();
+void check_key_specs(std::span<const KeySpec> specs, const Parameters& parameters) {
   std::size_t to_sparse = 0, to_dense = 0;
   for (const KeySpec& spec : specs) {
     check_spec(spec, parameters);
-    const std::string name = describe(spec, context_.degree()) + " at " + to_string(spec.level);
+    const std::string name = describe(spec, parameters.ring_degree()) + " at " + to_string(spec.level);
     (spec.kind == KeyKind::kToSparse ? check_sparse_security : check_security)(parameters,
                                                                                key_shape(spec, parameters).limbs, name);
     to_sparse += spec.kind == KeyKind::kToSparse;
@@ -129,7 +128,7 @@ void KeyGenerator::check_specs(std::span<const KeySpec> specs) const {
 EvaluationKeys KeyGenerator::evaluation_keys(const SecretKey& secret, std::span<const KeySpec> specs,
                                              const KeyProgress& on_key) const {
   check_parameters(secret.parameters(), context_.parameters(), "the secret key");
-  check_specs(specs);
+  check_key_specs(specs, context_.parameters());
   EvaluationKeys keys(secret.id(), context_.parameters().fingerprint());
   const Hash seed = os_entropy();
   const SecretKey sparse = sparse_secret(secret);
@@ -138,6 +137,21 @@ EvaluationKeys KeyGenerator::evaluation_keys(const SecretKey& secret, std::span<
     if (on_key) on_key(i, specs.size(), specs[i]);
   }
   return keys;
+}
+
+void KeyGenerator::write_evaluation_keys(const SecretKey& secret, UnfinishedKeys& file,
+                                         const KeyProgress& on_key) const {
+  check_parameters(secret.parameters(), context_.parameters(), "the secret key");
+  check_parameters(file.parameters(), context_.parameters(), "the unfinished keys");
+  check_key_set(secret.id(), file.id(), "the secret key");
+  const Hash seed = os_entropy();
+  const SecretKey sparse = sparse_secret(secret);
+  for (std::size_t i = 0; i < file.specs().size(); ++i) {
+    const KeySpec& spec = file.specs()[i];
+    if (!file.keep(i)) file.write(i, evaluation_key(secret, sparse, spec, {seed, i}));
+    if (on_key) on_key(i, file.specs().size(), spec);
+  }
+  file.commit();
 }
 
 }  // namespace lw

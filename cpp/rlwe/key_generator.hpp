@@ -5,11 +5,15 @@
 #include <span>
 
 #include "rlwe/keys.hpp"
+#include "rlwe/unfinished_keys.hpp"
 
 namespace lw {
 
 /// Called after each evaluation key is made: its number, how many there will be, and what it is.
 using KeyProgress = std::function<void(std::size_t index, std::size_t count, const KeySpec& spec)>;
+
+/// Throws lw::Error(kSecurity) if one of the keys would be too weak, kValue for keys that belong together with others.
+void check_key_specs(std::span<const KeySpec> specs, const Parameters& parameters);
 
 class KeyGenerator {
  public:
@@ -21,11 +25,14 @@ class KeyGenerator {
   /// lw::Error(kValue) otherwise. Throws lw::Error(kSecurity) before any work if one of them would be too weak.
   EvaluationKeys evaluation_keys(const SecretKey& secret, std::span<const KeySpec> specs,
                                  const KeyProgress& on_key = {}) const;
+  /// Makes the keys that a file does not hold yet, one after the other, and completes the file; no more than one is in
+  /// memory. on_key comes for those that it holds, too. Seeds are drawn anew in each call: no key of an earlier one,
+  /// written or not, shares its a with one of this.
+  void write_evaluation_keys(const SecretKey& secret, UnfinishedKeys& file, const KeyProgress& on_key = {}) const;
 
  private:
   /// The ephemeral secret of weight kSparseWeight.
   SecretKey sparse_secret(const SecretKey& secret) const;
-  void check_specs(std::span<const KeySpec> specs) const;
   EvaluationKey evaluation_key(const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
                                const SeedRef& seed) const;
 

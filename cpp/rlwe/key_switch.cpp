@@ -41,33 +41,16 @@ void lift_digit(const Ring& ring, PolyRows& out, std::uint32_t d, std::size_t fi
   ring.kernels().ntt(ring.queue(), rows);
 }
 
-/// Keys as the kernels take them, for the digits and limbs of one operand.
-class KeyViews {
- public:
-  KeyViews(const SwitchOperand& operand, std::span<const EvaluationKey* const> keys) {
-    places_.reserve(2 * keys.size());
-    for (const EvaluationKey* key : keys) {
-      const auto& polys = places_.emplace_back(places(operand.digit_numbers(), key->digits));
-      const auto& rows = places_.emplace_back(places(operand.limbs(), key->b->limbs()));
-      const bool is_galois = key->spec.kind == KeyKind::kGalois;
-      views_.push_back({key->b->rows(), key->a->rows(), polys, rows, is_galois ? key->spec.galois_element : 1});
-    }
+/// body(window) for all windows of a pass.
+template <class Body>
+void for_each_window(KeyPass& pass, const SwitchOperand& operand, const Tick& tick, const Body& body) {
+  for (std::size_t done = 0; done < operand.limbs().size();) {
+    if (done > 0) call(tick);
+    const KeyWindow window = pass.next();
+    body(window);
+    done = window.limbs.first + window.limbs.count;
   }
-  std::span<const KeyRows> span() const noexcept { return views_; }
-
- private:
-  template <class T>
-  static std::vector<std::uint32_t> places(const std::vector<T>& wanted, const std::vector<T>& held) {
-    std::vector<std::uint32_t> found;
-    for (const T& item : wanted) {
-      found.push_back(static_cast<std::uint32_t>(std::find(held.begin(), held.end(), item) - held.begin()));
-    }
-    return found;
-  }
-
-  std::vector<std::vector<std::uint32_t>> places_;
-  std::vector<KeyRows> views_;
-};
+}
 
 /// New pairs of polys, and views of them.
 class Pairs {
@@ -167,26 +150,31 @@ PolyRows extend_digits(const Context& context, const Ciphertext& x, const Tick& 
   return out;
 }
 
-std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& operand,
-                                 std::span<const EvaluationKey* const> keys) {
+std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& operand, const SwitchKeys& keys,
+                                 const Tick& tick) {
   const Ring& ring = context.ring();
-  const KeyViews views(operand, keys);
   Pairs out(ring, operand.limbs(), keys.size());
   const SwitchSource source = operand.source();
   const Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source, keys.size()));
-  ring.kernels().key_switch(ring.queue(), out.views(), source, views.span(), scratch.words());
+  for_each_window(
+      *keys.read_all(operand.digit_numbers(), operand.limbs()), operand, tick, [&](const KeyWindow& window) {
+        ring.kernels().key_switch(ring.queue(), out.views(), source, window.limbs, window.keys, scratch.words());
+      });
   return out.take();
 }
 
 std::vector<PolyRows> diag_sums(const Context& context, const SwitchOperand& operand, ConstRows self,
-                                std::span<const EvaluationKey* const> keys, std::span<const DiagonalTerm> terms,
-                                std::size_t num_giants) {
+                                const SwitchKeys& keys, std::span<const std::size_t> which,
+                                std::span<const DiagonalTerm> terms, std::size_t num_giants, const Tick& tick) {
   const Ring& ring = context.ring();
-  const KeyViews views(operand, keys);
   Pairs out(ring, operand.limbs(), num_giants);
   const SwitchSource source = operand.source();
-  const Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source, keys.size(), num_giants));
-  ring.kernels().diag_sums(ring.queue(), out.views(), source, self, views.span(), terms, scratch.words());
+  const Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source, which.size(), num_giants));
+  const auto pass = keys.read(which, operand.digit_numbers(), operand.limbs());
+  for_each_window(*pass, operand, tick, [&](const KeyWindow& window) {
+    ring.kernels().diag_sums(ring.queue(), out.views(), source, window.limbs, self, window.keys, terms,
+                             scratch.words());
+  });
   return out.take();
 }
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "rlwe/keys.hpp"
+#include "rlwe/switch_keys.hpp"
 
 namespace lw {
 
@@ -51,14 +51,16 @@ class SwitchOperand {
 /// Digits of x's last polynomial on all target limbs, stored: [digit][P limbs, then Q limbs ascending], NTT form.
 PolyRows extend_digits(const Context& context, const Ciphertext& x, const Tick& tick);
 
-/// For every key two polys over the operand's limbs. The keys hold these limbs and digits.
-std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& operand,
-                                 std::span<const EvaluationKey* const> keys);
+/// For every key two polys over the operand's limbs. The keys hold these limbs and digits. tick: called between windows
+/// of keys.
+std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& operand, const SwitchKeys& keys,
+                                 const Tick& tick = {});
 
-/// The inner sums of a linear transform, two polys each. `self`: both polys of what was decomposed, over Q.
+/// The inner sums of a linear transform, two polys each. `self`: both polys of what was decomposed, over Q. `which`:
+/// the keys that turn babies 1, 2, ...
 std::vector<PolyRows> diag_sums(const Context& context, const SwitchOperand& operand, ConstRows self,
-                                std::span<const EvaluationKey* const> keys, std::span<const DiagonalTerm> terms,
-                                std::size_t num_giants);
+                                const SwitchKeys& keys, std::span<const std::size_t> which,
+                                std::span<const DiagonalTerm> terms, std::size_t num_giants, const Tick& tick = {});
 
 /// (x - lift_D x) / D, rounded to nearest: D = limbs of x that are not in `to`, removed at once by one centred lift.
 PolyRows mod_down(const Ring& ring, const PolyRows& x, const LimbList& to);

@@ -56,10 +56,31 @@ PolyRows PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t 
     const std::size_t j = i % limbs.size();
     const Rows row = out.rows(static_cast<std::uint32_t>(i / limbs.size()), 1, j, 1);
     if (ring.kernels().import_residues(ring.queue(), row, {base, {&offsets[i], 1}, {&widths[j], 1}})) continue;
-    throw Error(ErrorKind::kFormat,
-                row_name(rows[i], name) + " holds a residue that is not below its prime; the file was altered");
+    fail_residue(rows[i], name);
   }
   return out;
+}
+
+void PackedLayout::read_row(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly,
+                            std::size_t limb, Rows stored, Rows expanded, const UniformStream& stream,
+                            std::vector<std::uint8_t>& buffer, const StoredName& name) const {
+  const std::size_t row = poly * limbs_.size() + limb, start = 0;
+  check_section(reader, section, {&row, 1}, name.what);
+  buffer.resize(row_bytes_[limb]);
+  if (!reader.section_info(section).has_rows) {
+    const std::span<const std::uint8_t> whole = reader.section(section);
+    std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset(row)), buffer.size(), buffer.begin());
+  } else {
+    bool is_intact = false;
+    try {
+      is_intact = reader.read_row(section, row, buffer);
+    } catch (const IoError& error) {
+      throw IoError(error.code(), row_name(row, name) + ": " + error.what());
+    }
+    if (!is_intact) fail_row(row, name);
+  }
+  const PackedRows packed = {reinterpret_cast<const std::byte*>(buffer.data()), {&start, 1}, {&widths_[limb], 1}};
+  if (!ring.kernels().import_seeded(ring.queue(), stored, expanded, packed, stream)) fail_residue(row, name);
 }
 
 PolyRows PackedLayout::read_all(const Ring& ring, const Reader& reader, std::size_t section,
@@ -103,12 +124,20 @@ std::span<const std::uint8_t> PackedLayout::verified(const Reader& reader, std::
     i += count;
   }
   for (const std::size_t row : rows) {
-    if (reader.row_is_intact(section, row)) continue;
-    throw Error(ErrorKind::kFormat, row_name(row, name) +
-                                        ": the row does not match its hash; the file was altered or is damaged, "
-                                        "copy it again");
+    if (!reader.row_is_intact(section, row)) fail_row(row, name);
   }
   return {reader.unverified_row(section, 0).data(), bytes()};
+}
+
+void PackedLayout::fail_row(std::size_t row, const StoredName& name) const {
+  throw Error(ErrorKind::kFormat, row_name(row, name) +
+                                      ": the row does not match its hash; the file was altered or is damaged, "
+                                      "copy it again");
+}
+
+void PackedLayout::fail_residue(std::size_t row, const StoredName& name) const {
+  throw Error(ErrorKind::kFormat,
+              row_name(row, name) + " holds a residue that is not below its prime; the file was altered");
 }
 
 std::string PackedLayout::row_name(std::size_t row, const StoredName& name) const {

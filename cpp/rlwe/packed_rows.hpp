@@ -2,6 +2,7 @@
 // multiple of 64 bytes and verified by itself. All sizes follow from the parameters.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -36,6 +37,14 @@ class PackedLayout {
   /// written, or a residue is not below its prime.
   PolyRows read(const Ring& ring, const Reader& reader, std::size_t section, std::span<const std::uint32_t> polys,
                 const LimbList& limbs, const StoredName& name) const;
+  /// One row into memory that is there, and the row of a stream beside it: poly and limb are places in this layout,
+  /// `buffer` is for what is stored. Reads the file itself and uses what it verified. Throws as read() does, and
+  /// IoError naming the row.
+  void read_row(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly, std::size_t limb,
+                Rows stored, Rows expanded, const UniformStream& stream, std::vector<std::uint8_t>& buffer,
+                const StoredName& name) const;
+  /// Bytes of the longest row.
+  std::uint64_t most_row_bytes() const noexcept { return *std::max_element(row_bytes_.begin(), row_bytes_.end()); }
   PolyRows read_all(const Ring& ring, const Reader& reader, std::size_t section, const StoredName& name) const;
 
  private:
@@ -48,6 +57,8 @@ class PackedLayout {
   /// The bytes of the whole section, of which `rows` are verified.
   std::span<const std::uint8_t> verified(const Reader& reader, std::size_t section, std::span<const std::size_t> rows,
                                          const StoredName& name) const;
+  [[noreturn]] void fail_row(std::size_t row, const StoredName& name) const;
+  [[noreturn]] void fail_residue(std::size_t row, const StoredName& name) const;
   std::string row_name(std::size_t row, const StoredName& name) const;
 
   LimbList limbs_;

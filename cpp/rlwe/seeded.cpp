@@ -2,8 +2,12 @@
 
 namespace lw {
 
+UniformStream uniform_stream(StreamDomain domain, const SeedRef& seed, std::uint32_t digit) noexcept {
+  return {seed.seed, static_cast<std::uint32_t>(domain), seed.object, digit};
+}
+
 void expand_uniform(const Ring& ring, Rows out, StreamDomain domain, const SeedRef& seed, std::uint32_t digit) {
-  ring.kernels().expand_uniform(ring.queue(), out, {seed.seed, static_cast<std::uint32_t>(domain), seed.object, digit});
+  ring.kernels().expand_uniform(ring.queue(), out, uniform_stream(domain, seed, digit));
 }
 
 PolyRows expand_key(const Ring& ring, const LimbList& limbs, std::span<const std::uint32_t> digits,

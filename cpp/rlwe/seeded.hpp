@@ -8,6 +8,9 @@
 
 namespace lw {
 
+/// The name of a uniform polynomial; the seed must outlive it.
+UniformStream uniform_stream(StreamDomain domain, const SeedRef& seed, std::uint32_t digit = 0) noexcept;
+
 /// Fills one poly's rows with the uniform polynomial of (seed, domain, digit).
 void expand_uniform(const Ring& ring, Rows out, StreamDomain domain, const SeedRef& seed, std::uint32_t digit = 0);
 

@@ -1,13 +1,13 @@
 """Blocks that are called: what they compute, hold and report, and which calls are refused. Plans written by hand."""
 
 import gc
-import time
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from plan_assembler import INDEX, OPCODES, Assembler, Last, cipher
 from rlwe_cases import SCALE, galois, make_case, plain_parameters, random_slots, shared_case, spec
+from row_windows import reads_of
 
 from latticework import _core
 from latticework.errors import FormatError, RangeError
@@ -123,22 +123,23 @@ def test_registers_of_a_called_block_are_freed_when_it_ends():
 
 
 def test_calls_pin_a_key_no_longer_than_one_of_them_runs(case, tmp_path):
-    """Between two calls, and after the last, the key that both take is given back: with no room it is read twice."""
+    """With the least room, rows of the key that both calls take are read in each; with room for it, in the first."""
     path = tmp_path / "keys.lwkeys"
     _core.save_evaluation_keys(path, case.keys)
-    keys, held = _core.MappedKeys(path, case.context, 0), []
-    program = executor(case, calls_in_a_row(case, 2), keys)
+    keys = _core.MappedKeys(path, case.context, 1 << 40)
+    least, *_ = executor(case, calls_in_a_row(case, 2), keys).key_need
+    loads = []
+    for budget in (least, 1 << 40):
+        keys = _core.MappedKeys(path, case.context, budget)
+        executor(case, calls_in_a_row(case, 2), keys).run([case.encrypt(np.ones(SLOTS))])
+        assert keys.traffic["peak_bytes"] <= budget
+        loads.append(keys.traffic["loads"])
+    assert loads[0] > 1.5 * loads[1] and loads[1] * keys.traffic["row_bytes"] == case.keys.num_bytes // len(case.keys)
 
-    def note(op, *_):
-        if op == "call":
-            held.append(keys.traffic["resident_bytes"])
 
-    program.run([case.encrypt(np.ones(SLOTS))], note)
-    assert held == [0, 0] and keys.traffic["loads"] == 2
-
-
-def test_each_call_reads_its_keys_ahead(case, tmp_path):
-    """Of three keys there is room for two, so the first one has left when the block is entered again."""
+@pytest.mark.parametrize("rows", [6, 20, 45, 100])
+def test_each_call_reads_its_keys_as_foretold(case, tmp_path, rows):
+    """A called block reads three keys, twice: what stays for the second time is what its uses to come say."""
     path = tmp_path / "keys.lwkeys"
     _core.save_evaluation_keys(path, case.keys)
     elements = [galois(1, case.n), galois(-3, case.n), 2 * case.n - 1]
@@ -153,22 +154,14 @@ def test_each_call_reads_its_keys_ahead(case, tmp_path):
     for _ in range(2):
         (y,) = b.emit("call", [Last(y)], [cipher(TOP)], (called.number,))
     b.yield_(Last(y))
-    room = 2 * case.keys.num_bytes // len(case.keys)
-    keys, before = _core.MappedKeys(path, case.context, room), []
-
-    def wait(op, *_):
-        """In the second call, before its first key is taken, until that has been read."""
-        if op == "call" and not before:
-            before.append(keys.traffic["prefetched"])
-        end = time.monotonic() + 10
-        while op == "neg" and before and keys.traffic["prefetched"] == before[0]:
-            assert time.monotonic() < end, "nothing is read ahead"
-            time.sleep(0.001)
-
+    keys = _core.MappedKeys(path, case.context, 1 << 40)
+    room = executor(case, a, keys).key_need[0] + (rows - 3) * keys.traffic["row_bytes"]  # three digits
+    keys = _core.MappedKeys(path, case.context, room)
     values = np.arange(SLOTS) / SLOTS
-    (found,) = executor(case, a, keys).run([case.encrypt(values)], wait)
+    (found,) = executor(case, a, keys).run([case.encrypt(values)])
     np.testing.assert_allclose(case.decryptor.decrypt(found), np.roll(values, 4), atol=1e-6)
     assert keys.traffic["peak_bytes"] <= room
+    assert keys.traffic["loads"] == reads_of([([number], 3, 7) for number in (0, 1, 2) * 2], rows)
 
 
 def test_events_come_from_inside_and_then_from_the_call(case):

@@ -111,6 +111,32 @@ def test_blake3_matches_another_implementation_at_many_lengths():
         assert _core.blake3_keyed(key, data) == oracle(data, key=key).digest(), size
 
 
+@pytest.mark.parametrize("vectors", _core.vector_sets())
+def test_vectors_and_parts_change_no_hash(vectors):
+    """Whatever is hashed at a time: the vectors of every instruction set, subtrees of every size, and where one begins."""
+    rng = random.Random(5)
+    sizes = [*(1024 * k + d for k in range(1, 35) for d in (-1, 0, 1)), 65_536, 65_537, 150_000, 200_001]
+    for size in [*sizes, *(rng.randrange(1, 150_000) for _ in range(10))]:
+        data = rng.randbytes(size)
+        cuts = sorted(rng.randrange(size + 1) for _ in range(rng.randrange(5)))
+        parts = [data[a:b] for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
+        expected = whole_hash(data)
+        assert _core.blake3(data, vectors) == expected, size
+        assert _core.blake3_of_parts(parts, vectors) == expected, (size, cuts)
+
+
+def whole_hash(data):
+    """The tree of BLAKE3 as it is specified, its compressions made one by one: parts that are never more than a chunk
+    meet no vector. The published vectors are what holds them."""
+    return _core.blake3_of_parts([data[i : i + 1000] for i in range(0, len(data), 1000)], "generic")
+
+
+def test_vectors_that_a_machine_lacks_are_refused():
+    assert _core.vector_sets()[0] == "generic"
+    with pytest.raises(ValueError, match="no vectors 'none'"):
+        _core.blake3(b"", "none")
+
+
 def test_hashes_take_any_contiguous_bytes_and_refuse_short_keys():
     data = pattern(3000)
     assert _core.blake3(bytearray(data)) == _core.blake3(memoryview(data)) == _core.blake3(data)
@@ -144,12 +170,13 @@ def chacha20_block(key, counter):
     return struct.pack("<16I", *((a + b) & 0xFFFFFFFF for a, b in zip(x, initial, strict=True)))
 
 
-def test_chacha20_streams_of_any_length_and_counter():
+@pytest.mark.parametrize("vectors", _core.vector_sets())
+def test_chacha20_streams_of_any_length_and_counter(vectors):
     rng = random.Random(2)
     for size in (0, 1, 63, 64, 65, 255, 256, 257, 1000, 1024, 1024 + 512 + 256 + 63, 3000):
         key, counter = rng.randbytes(32), rng.randrange(2**31)
         blocks = b"".join(chacha20_block(key, counter + i) for i in range(size // 64 + 1))
-        assert _core.chacha20_keystream(key, counter, size) == blocks[:size]
+        assert _core.chacha20_keystream(key, counter, size, vectors) == blocks[:size]
 
 
 def test_chacha20_never_repeats_a_block():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rlwe_cases import SCALE, galois, shared_case, spec, to_bytes
-from test_mapped_keys import in_turn
+from test_mapped_keys import in_turn, mapped
 
 from latticework import _core
 from latticework.errors import FormatError
@@ -44,7 +44,8 @@ def test_keys_of_another_secret_are_never_used(case, tmp_path, stored, used):
     path = tmp_path / "keys.lwkeys"
     path.write_bytes(ours)
     x = case.encrypt(np.arange(64.0))
-    executor = _core.Executor(case.context, in_turn((0, 1, 2, 0)), keys := _core.MappedKeys(path, case.context, 1))
+    keys = mapped(case, path, 3)  # the least: nothing stays for another run
+    executor = _core.Executor(case.context, in_turn((0, 1, 2, 0)), keys)
     some = _core.Executor(case.context, in_turn(used), keys) if used else None
     if some is not None:
         some.run([x])

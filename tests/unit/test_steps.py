@@ -16,11 +16,12 @@ from latticework.packing.loop_nests.baby_giant import (
     Split,
     blocks,
     choose,
-    count,
     options,
     pair,
     places,
+    plain_way,
 )
+from latticework.packing.loop_nests.giant_order import ORDERS, turns
 
 
 def counted(gather, **ways):
@@ -93,11 +94,59 @@ def test_counts_of_random_maps(seed):
     where = places(LinearMap(32, explicit=diagonals, count_in=3, count_out=3))
     for width in (1, 2, 3, 4, 8, 12, 32):
         for centred in (False, True):
-            found = count(where, Split(width, centred))
+            found = plain_way(where, Split(width, centred)).counts
             assert (found.babies, found.giants, found.hoists) == written_out(where, Split(width, centred))
             assert found.outputs == len({d.out for d in diagonals})
             assert found.keys == len(keys_of(where, Split(width, centred)))
             assert found.products == len({(d.conj, d.out, d.in_, d.steps % 32) for d in diagonals})
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(10))
+def test_turns_bring_every_sum_to_its_place_with_one_switch_each(seed, order):
+    rng = np.random.default_rng(seed)
+    giants = sorted({int(g) for g in rng.integers(-31, 33, int(rng.integers(1, 12)))}, key=abs)
+    found = turns(giants, 64, order)
+    assert sorted(turn.giant for turn in found) == sorted(g for g in giants if g)
+    holds = {giant: {giant: 0} for giant in {*giants, 0}}  # sum -> (what is in it: how far it was turned)
+    for giant, onto, steps in found:
+        holds[onto] |= {of: (far + steps) % 64 for of, far in holds.pop(giant).items()}
+    assert holds[0] == {giant: giant % 64 for giant in {*giants, 0}}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_orders_are_counted_as_they_turn(seed):
+    """The fewest different keys of all orders, many splits at once; evenly spaced giants have one key a side."""
+    rng = np.random.default_rng(seed)
+    diagonals = tuple(
+        Diagonal(int(rng.integers(-20, 20)), splat(1.0, 32), bool(rng.integers(2)), *map(int, rng.integers(0, 3, 2)))
+        for _ in range(int(rng.integers(1, 40)))
+    )
+    where = places(LinearMap(32, explicit=diagonals, count_in=3, count_out=3))
+    for split in (Split(width, centred) for width in (1, 3, 4, 12) for centred in (False, True)):
+        babies = {(c, b % 32) for c, b in zip(where.conj.tolist(), split.babies(where.steps).tolist(), strict=True)}
+        keys = {}
+        for order in ORDERS:
+            keys[order] = babies - {(0, 0)}
+            for out in set(where.out.tolist()):
+                giants = split.giants(where.steps[where.out == out], 32).tolist()
+                keys[order] = keys[order] | {(0, turn.steps % 32) for turn in turns(sorted(set(giants)), 32, order)}
+        found = plain_way(where, split, horner=True)
+        assert found.counts.keys == len(keys[found.order]) == min(map(len, keys.values()))
+        own = plain_way(where, split).counts
+        assert found.counts.key_switches == own.key_switches
+        assert found.order == "own" or found.counts.keys < own.keys
+
+
+def test_evenly_spaced_giants_have_a_key_for_each_side():
+    both = LinearMap(256, explicit=tuple(Diagonal(s, splat(1.0, 256)) for s in range(-32, 32)))
+    ahead = LinearMap(256, explicit=tuple(Diagonal(s, splat(1.0, 256)) for s in range(64)))
+    around = LinearMap(256, explicit=tuple(Diagonal(s, splat(1.0, 256)) for s in range(256)))
+    for linear_map, own, horner, order in ((both, 7 + 7, 7 + 2, "horner"), (ahead, 7 + 7, 7 + 1, "horner"),
+                                           (around, 7 + 31, 7 + 1, "around")):  # fmt: skip
+        found = plain_way(places(linear_map), Split(8), horner=True)
+        assert (found.counts.keys, found.order) == (horner, order)
+        assert plain_way(places(linear_map), Split(8)).counts.keys == own
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -130,7 +179,7 @@ def test_the_choice_is_the_cheapest_of_all_widths(seed):
     steps = rng.choice(64, int(rng.integers(2, 40)), replace=False)
     where = places(LinearMap(64, explicit=tuple(Diagonal(int(s), splat(1.0, 64)) for s in steps)))
     prices = BlockMapPrices(*rng.uniform(0.1, 10, 9))
-    cheapest = min(count(where, Split(w, c)).price(prices) for w in range(1, 65) for c in (False, True))
+    cheapest = min(plain_way(where, Split(w, c)).counts.price(prices) for w in range(1, 65) for c in (False, True))
     unit = np.gcd.reduce([64, *steps])
     widest = 4 * int(np.sqrt(64 // unit)) + 4
     assert choose(where, prices).counts.price(prices) <= cheapest * (1 + 1e-9) or widest * unit < 64

@@ -39,6 +39,7 @@ constexpr Kernels kKernels = {
     .import_residues = import_residues,
     .export_residues = export_residues,
     .expand_uniform = expand_uniform,
+    .import_seeded = import_seeded,
     .embed = embed,
     .unembed = unembed,
 };

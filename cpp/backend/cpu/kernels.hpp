@@ -21,9 +21,9 @@ void dot(Queue& q, Rows out, std::span<const ConstRows> a, std::span<const Const
 void automorphism(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element) noexcept;
 void lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept;
 
-void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
-                std::span<Word> scratch) noexcept;
-void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, ConstRows self,
+void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
+                std::span<const KeyRows> keys, std::span<Word> scratch) noexcept;
+void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window, ConstRows self,
                std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept;
 void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table, std::span<const Word> inverse,
               std::span<Word> scratch) noexcept;
@@ -36,6 +36,8 @@ void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficient
 bool import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept;
 void export_residues(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept;
 void expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept;
+bool import_seeded(Queue& q, Rows stored, Rows expanded, const PackedRows& packed,
+                   const UniformStream& stream) noexcept;
 
 void embed(Queue& q, std::span<std::complex<double>> values) noexcept;
 void unembed(Queue& q, std::span<std::complex<double>> values) noexcept;

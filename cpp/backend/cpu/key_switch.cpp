@@ -20,16 +20,16 @@ constexpr std::size_t kMaxDigits = kMaxFrom;
 std::size_t row_stride(const CpuQueue& queue) noexcept { return queue.degree + kPadding; }
 std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kSumTile, queue.degree); }
 
-/// body(slot, first, size) for groups of consecutive ones of `count` limbs that each take about `cycles`. Slots run at
-/// the same time, each with its own scratch; how many of them take part, and which takes what, changes no result.
+/// body(slot, first, size) for groups of consecutive limbs of a window that each take about `cycles`. Slots run at the
+/// same time, each with its own scratch; how many of them take part, and which takes what, changes no result.
 template <class Body>
-void for_each_group(CpuQueue& queue, std::size_t count, std::size_t cycles, const Body& body) noexcept {
+void for_each_group(CpuQueue& queue, LimbWindow window, std::size_t cycles, const Body& body) noexcept {
   std::atomic<std::size_t> next = 0;
-  const std::size_t size = JoinGroup::size(queue, count);
+  const std::size_t count = window.count, size = JoinGroup::size(queue, count);
   const std::size_t slots = std::min<std::size_t>(queue.pool.threads(), (count + size - 1) / size);
   queue.pool.parallel_for(slots, cycles * count / std::max<std::size_t>(slots, 1), [&](std::size_t slot) {
     for (std::size_t i; (i = next.fetch_add(size, std::memory_order_relaxed)) < count;) {
-      body(slot, i, std::min(size, count - i));
+      body(slot, window.first + i, std::min(size, count - i));
     }
   });
 }
@@ -43,9 +43,10 @@ std::size_t part_rows(const SwitchSource& source) noexcept {
 /// The digits of a source, and what a target limb makes of them.
 class SourceDigits {
  public:
-  /// Splits all digits: part_rows(source) rows of scratch.
-  SourceDigits(CpuQueue& queue, const SwitchSource& source, Word* scratch) noexcept
+  /// Splits all digits: part_rows(source) rows of scratch. Where an earlier window did, they are there.
+  SourceDigits(CpuQueue& queue, const SwitchSource& source, LimbWindow window, Word* scratch) noexcept
       : queue_(queue), source_(source), parts_(scratch) {
+    if (window.first > 0) return;
     const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
     queue.pool.parallel_for(source.digits.size() * tiles,
                             tile * 4 * part_rows(source) / std::max<std::size_t>(source.digits.size(), 1),
@@ -104,12 +105,12 @@ PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const C
 
 /// digits (rows of all of them at limb j) times one key, plus what the sums begin with, turned into its place.
 void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* const> digits, const KeyRows& key,
-               const PairStart& begin, const SwitchSource& source, std::size_t j) noexcept {
+               const PairStart& begin, const SwitchSource& source, LimbWindow window, std::size_t j) noexcept {
   const Prime& prime = queue.ntt[source.limbs[j]].prime;
   PairTerm terms[kMaxDigits];
   for (std::size_t d = 0; d < digits.size(); ++d) {
-    const std::uint32_t poly = key.digit_poly[d], row = key.limb_row[j];
-    terms[d] = {digits[d], {key.b.row(poly, row), key.a.row(poly, row)}};
+    const std::size_t place = d * window.count + j - window.first;
+    terms[d] = {digits[d], {key.b[place], key.a[place]}};
   }
   const Accumulator accumulator = product_accumulator(digits.size(), prime.q);
   if (key.galois_element == 1) {
@@ -184,21 +185,21 @@ std::size_t key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t
   return (part_rows(source) + queue.pool.threads() * digit_rooms(queue, source)) * row_stride(queue);
 }
 
-void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
-                std::span<Word> scratch) noexcept {
+void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
+                std::span<const KeyRows> keys, std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  const SourceDigits digits(queue, source, scratch.data());
+  const SourceDigits digits(queue, source, window, scratch.data());
   const std::size_t count = source.digits.size(), stride = row_stride(queue);
   Word* rooms = scratch.data() + part_rows(source) * stride;
   const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree);
-  for_each_group(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
+  for_each_group(queue, window, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
     const Word* rows[JoinGroup::kMost][kMaxDigits];
     digits.extend(rows, first, size, rooms + slot * digit_rooms(queue, source) * stride);
     for (std::size_t j = first; j < first + size; ++j) {
       const PairStart begin = scaled_rest(queue, source, source.rest, j);
       for (std::size_t k = 0; k < keys.size(); ++k) {
         Word* const to[2] = {out[k].row(0, j), out[k].row(1, j)};
-        apply_key(queue, to, {rows[j - first], count}, keys[k], begin, source, j);
+        apply_key(queue, to, {rows[j - first], count}, keys[k], begin, source, window, j);
       }
     }
   });
@@ -211,16 +212,16 @@ std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t 
   return part_rows(source) * row_stride(queue) + queue.pool.threads() * a_slot;
 }
 
-void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, ConstRows self,
+void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window, ConstRows self,
                std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  const SourceDigits digits(queue, source, scratch.data());
+  const SourceDigits digits(queue, source, window, scratch.data());
   const std::size_t count = source.digits.size(), stride = row_stride(queue), babies = keys.size() + 1;
   const std::size_t digit_words = digit_rooms(queue, source) * stride;
   const std::size_t a_slot = digit_words + 2 * babies * stride + out.size();
   Word* slots = scratch.data() + part_rows(source) * stride;
   const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree) + terms.size() * queue.degree;
-  for_each_group(queue, source.limbs.size(), cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
+  for_each_group(queue, window, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
     Word* const room = slots + slot * a_slot;
     Word* const values = room + digit_words;
     const Word* rows[JoinGroup::kMost][kMaxDigits];
@@ -235,7 +236,7 @@ void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, 
       const PairStart begin = scaled_rest(queue, source, source.rest, j);
       for (std::size_t k = 0; k < keys.size(); ++k) {
         Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
-        apply_key(queue, to, {rows[j - first], count}, keys[k], begin, source, j);
+        apply_key(queue, to, {rows[j - first], count}, keys[k], begin, source, window, j);
       }
       const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
       const std::size_t tile =
@@ -266,7 +267,7 @@ void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTabl
   Word* rooms = scratch.data() + out.polys * rows * stride;
   const std::size_t at_once = JoinGroup::size(queue, targets);
   const std::size_t cycles = out.polys * (ntt_cycles(queue) + queue.degree * (rows / 2 + 2));
-  for_each_group(queue, targets, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
+  for_each_group(queue, {0, targets}, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
     Word* const lifted = rooms + slot * at_once * stride;
     for (std::size_t poly = 0; poly < out.polys; ++poly) {
       JoinGroup group;

@@ -1,16 +1,18 @@
 // In and out of the encoding of `cpu`.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
+#include "backend/limb_stream.hpp"
 #include "backend/packing.hpp"
 
 namespace lw::cpu {
 namespace {
 
-constexpr std::size_t kCycles = 2;
+constexpr std::size_t kCycles = 2, kExpandCycles = 8;
 constexpr std::size_t kTile = 256;
 constexpr unsigned kWidest = 57;         // that fits 8 bytes wherever it starts in a byte
 constexpr std::size_t kReadBeyond = 16;  // coefficients: the vector kernel reads up to 16 bytes past its last group
@@ -33,13 +35,44 @@ bool unpack_tiles(const RowKernels& row, Word* out, const std::byte* from, unsig
   return all_reduced;
 }
 
-bool unpack_row(const CpuQueue& queue, Word* out, const std::byte* from, unsigned width, const Prime& prime) noexcept {
-  if (width > kWidest) return unpack_tiles(queue.row, out, from, width, queue.degree, prime);
-  const std::size_t before = queue.degree - kPackedGroup * ((kReadBeyond + width - 1) / width);
-  const std::size_t fast = queue.degree < 8 * kReadBeyond ? 0 : before;
-  const bool all_reduced = queue.row.unpack(out, from, width, fast, prime);
-  return unpack_tiles(queue.row, out + fast, from + fast / kPackedGroup * width, width, queue.degree - fast, prime) &&
-         all_reduced;
+/// How many coefficients of a row the vector kernel unpacks.
+std::size_t unpacked_fast(const CpuQueue& queue, unsigned width) noexcept {
+  if (width > kWidest || queue.degree < 8 * kReadBeyond) return 0;
+  return queue.degree - kPackedGroup * ((kReadBeyond + width - 1) / width);
+}
+
+/// The rest of them.
+bool unpack_last(const CpuQueue& queue, const PackedRow& row, const Prime& prime) noexcept {
+  return unpack_tiles(queue.row, row.out + row.count, row.from + row.count / kPackedGroup * row.width, row.width,
+                      queue.degree - row.count, prime);
+}
+
+bool unpack_row(const CpuQueue& queue, const PackedRow& row, const Prime& prime) noexcept {
+  const bool all_reduced = queue.row.unpack(row.out, row.from, row.width, row.count, prime);
+  return unpack_last(queue, row, prime) && all_reduced;
+}
+
+/// The residues of a stream for one limb, and beside them those of a packed row as far as it is unpacked fast.
+/// Expanding leaves the memory idle, and unpacking waits for it.
+void expand_row(const CpuQueue& queue, Word* out, const UniformStream& stream, std::uint16_t limb,
+                PackedRow* packed) noexcept {
+  const Prime& prime = queue.ntt[limb].prime;
+  const Word value = queue.moduli[limb].value();
+  const Word largest_accepted = ~Word{0} / value * value - 1;
+  const LimbStream of_limb(stream, limb);
+  const ChaChaState state = of_limb.first_state();
+  const std::size_t degree = queue.degree;
+  std::size_t at = 0;
+  while ((at = queue.row.expand(out, at, degree, state, largest_accepted, prime, packed)) < degree) {
+    std::array<Word, kExpandStep> words;
+    const std::size_t size = std::min(kExpandStep, degree - at);
+    of_limb.first_round(at, {words.data(), size});
+    for (std::size_t i = 0; i < size; ++i) {
+      if (words[i] <= largest_accepted) continue;
+      out[at + i] = balanced_word(of_limb.accepted(at + i, words[i], largest_accepted) % value, value);
+    }
+    at += size;
+  }
 }
 
 }  // namespace
@@ -49,7 +82,28 @@ bool import_residues(Queue& q, Rows out, const PackedRows& packed) noexcept {
   std::atomic<bool> all_reduced = true;
   queue.for_rows(out, queue.degree * kCycles, [&](std::size_t poly, std::size_t j) {
     const std::byte* from = packed.base + packed.offsets[poly * out.limbs.size() + j];
-    if (!unpack_row(queue, out.row(poly, j), from, packed.widths[j], queue.ntt[out.limbs[j]].prime)) {
+    const PackedRow row = {out.row(poly, j), from, packed.widths[j], unpacked_fast(queue, packed.widths[j])};
+    if (!unpack_row(queue, row, queue.ntt[out.limbs[j]].prime)) all_reduced.store(false, std::memory_order_relaxed);
+  });
+  return all_reduced.load();
+}
+
+void expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept {
+  CpuQueue& queue = cpu_queue(q);
+  queue.for_rows(out, queue.degree * kExpandCycles, [&](std::size_t poly, std::size_t j) {
+    expand_row(queue, out.row(poly, j), stream, out.limbs[j], nullptr);
+  });
+}
+
+bool import_seeded(Queue& q, Rows stored, Rows expanded, const PackedRows& packed,
+                   const UniformStream& stream) noexcept {
+  CpuQueue& queue = cpu_queue(q);
+  std::atomic<bool> all_reduced = true;
+  queue.for_rows(stored, queue.degree * kExpandCycles, [&](std::size_t, std::size_t j) {
+    const unsigned width = packed.widths[j];
+    PackedRow row = {stored.row(0, j), packed.base + packed.offsets[j], width, unpacked_fast(queue, width)};
+    expand_row(queue, expanded.row(0, j), stream, stored.limbs[j], &row);
+    if (!unpack_last(queue, row, queue.ntt[stored.limbs[j]].prime) || !row.all_reduced) {
       all_reduced.store(false, std::memory_order_relaxed);
     }
   });

@@ -70,37 +70,32 @@ void to_canonical(Word* words, const Word* in, std::size_t n, const Prime& p) no
   }
 }
 
+/// Packed coefficients, eight at a time.
 template <class V>
-bool unpack(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept {
-  FromCanonical<V> convert(p);
-  const typename V::I64 mask = V::set_words(~std::uint64_t{0} >> (64 - width));
-  if constexpr (V::kWords == 8) {
-    const Packed<V> group(0, width);
-    for (std::size_t i = 0; i < n; i += 8, from += width) V::store(out + i, convert(group.load(from, mask)));
-  } else {
-    static_assert(V::kWords == 4);
-    const Packed<V> low(0, width), high(4 * width, width);
-    for (std::size_t i = 0; i < n; i += 8, from += width) {
-      V::store(out + i, convert(low.load(from, mask)));
-      V::store(out + i + 4, convert(high.load(from, mask)));
-    }
+class Unpacker {
+ public:
+  Unpacker(unsigned width, const Prime& p) noexcept
+      : convert_(p), mask_(V::set_words(~std::uint64_t{0} >> (64 - width))), low_(0, width), high_(4 * width, width) {}
+
+  /// The group that begins at `from`.
+  void group(Word* out, const std::byte* from) noexcept {
+    V::store(out, convert_(low_.load(from, mask_)));
+    if constexpr (V::kWords == 4) V::store(out + 4, convert_(high_.load(from, mask_)));
   }
-  return convert.all_right();
-}
+  bool all_right() const noexcept { return convert_.all_right(); }
+
+ private:
+  FromCanonical<V> convert_;
+  const typename V::I64 mask_;
+  const Packed<V> low_, high_;  // vectors of eight words need the first alone
+};
 
 template <class V>
-bool reduce_words(Word* out, const Word* words, std::uint64_t largest, std::size_t n, const Prime& p) noexcept {
-  using F64 = typename V::F64;
-  const PrimeVectors<V> prime(p);
-  const F64 two32 = prime.reduce(V::set(0x1p32)), two32_over_q = V::mul(two32, prime.inverse);
-  typename V::Above above(largest);
-  for (std::size_t i = 0; i < n; i += V::kWords) {
-    const typename V::I64 x = V::load_words(words + i);
-    above.show(x);
-    const F64 high = prime.product(V::high_half(x), two32, two32_over_q);
-    V::store(out + i, prime.reduce(V::add(high, V::low_half(x))));
-  }
-  return above.none();
+bool unpack(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept {
+  if (n == 0) return true;
+  Unpacker<V> unpacker(width, p);
+  for (std::size_t i = 0; i < n; i += 8, from += width) unpacker.group(out + i, from);
+  return unpacker.all_right();
 }
 
 }  // namespace

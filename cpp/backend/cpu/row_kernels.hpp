@@ -10,8 +10,20 @@
 #include "backend/cpu/prime.hpp"
 #include "backend/cpu/sum_rows.hpp"
 #include "backend/cpu/tables.hpp"
+#include "math/chacha20.hpp"
 
 namespace lw::cpu {
+
+/// A row of packed coefficients, of which the first `count` are unpacked by vectors: a multiple of 8.
+struct PackedRow {
+  Word* out;
+  const std::byte* from;
+  unsigned width;
+  std::size_t count;
+  bool all_reduced = true;  // false once a word was not below q
+};
+
+constexpr std::size_t kExpandStep = 128;  // words
 
 struct RowKernels {
   void (*ntt)(Word* x, const NttTable& table) noexcept;
@@ -53,8 +65,11 @@ struct RowKernels {
   bool (*from_canonical)(Word* out, const Word* words, std::size_t n, const Prime& p) noexcept;
   void (*to_canonical)(Word* words, const Word* in, std::size_t n, const Prime& p) noexcept;
   bool (*unpack)(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept;
-  // Any words modulo q; false if one is above `largest`.
-  bool (*reduce_words)(Word* out, const Word* words, std::uint64_t largest, std::size_t n, const Prime& p) noexcept;
+  // Words [first, n) modulo q of the keystream whose first block is made from `state`, and the same coefficients of
+  // `packed`, which may be null, as far as it goes. first and the result are multiples of kExpandStep; it stops after a
+  // step with words above `largest`, which are not right, and returns where that began, else n.
+  std::size_t (*expand)(Word* out, std::size_t first, std::size_t n, const ChaChaState& state, Word largest,
+                        const Prime& p, PackedRow* packed) noexcept;
 
   // The stages of the embedding between values in bit-reversed order and slots: n >= 2 complex numbers.
   void (*embed)(double* x, std::size_t n, const double* roots) noexcept;

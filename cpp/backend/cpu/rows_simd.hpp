@@ -7,6 +7,7 @@
 #include "backend/cpu/pointwise_simd.hpp"
 #include "backend/cpu/residues_simd.hpp"
 #include "backend/cpu/row_kernels.hpp"
+#include "backend/cpu/seeded_simd.hpp"
 #include "backend/cpu/sums_simd.hpp"
 
 namespace lw::cpu {
@@ -40,7 +41,7 @@ constexpr RowKernels row_kernels_of() noexcept {
       .from_canonical = from_canonical<V>,
       .to_canonical = to_canonical<V>,
       .unpack = unpack<V>,
-      .reduce_words = reduce_words<V>,
+      .expand = expand<V>,
       .embed = embed<V>,
       .unembed = unembed<V>,
   };

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "backend/cpu/prime.hpp"
+#include "math/words_avx2.hpp"
 
 namespace lw::cpu {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 struct Avx2 {
   using F64 = __m256d;
   using I64 = __m256i;
+  using Stream = Words8;  // a block of keystream in each word
   static constexpr std::size_t kWords = 4;
   static constexpr std::size_t kSums = 4;  // side by side, that 16 registers hold
 
@@ -24,6 +26,7 @@ struct Avx2 {
   static void store(double* p, F64 x) noexcept { _mm256_storeu_pd(p, x); }
   static void store(Word* p, F64 x) noexcept { _mm256_storeu_pd(reinterpret_cast<double*>(p), x); }
   /// Asks for the cache line of a word; one past the end of a row does no harm.
+  [[gnu::always_inline]] static void prefetch_to_write(Word* p) noexcept { asm volatile("prefetchw %0" : : "m"(*p)); }
   [[gnu::always_inline]] static void prefetch(const Word* p) noexcept {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
   }
@@ -96,12 +99,16 @@ struct Avx2 {
     const __m256d two52 = _mm256_set1_pd(0x1p52);
     return _mm256_xor_si256(_mm256_castpd_si256(add(x, two52)), _mm256_castpd_si256(two52));
   }
-  // x = signed_high(x) * 2^32 + low_half(x), the low half not negative; high_half(x) is that of an unsigned x.
+  // x = signed_high(x) * 2^32 + low_half(x), the low half not negative; upper_half(x) is the rest of an unsigned x.
   static F64 signed_high(I64 x) noexcept {
     const __m256i odd = _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(1, 3, 5, 7, 1, 3, 5, 7));
     return _mm256_cvtepi32_pd(_mm256_castsi256_si128(odd));
   }
-  static F64 high_half(I64 x) noexcept { return low_half(_mm256_srli_epi64(x, 32)); }
+  static F64 upper_half(I64 x) noexcept {
+    const __m256d two84 = _mm256_set1_pd(0x1p84);  // whose last bit is 2^32
+    const __m256i bits = _mm256_or_si256(_mm256_srli_epi64(x, 32), _mm256_castpd_si256(two84));
+    return _mm256_sub_pd(_mm256_castsi256_pd(bits), two84);
+  }
   static F64 low_half(I64 x) noexcept {
     const __m256d two52 = _mm256_set1_pd(0x1p52);
     const __m256i bits = _mm256_blend_epi32(x, _mm256_castpd_si256(two52), 0xaa);

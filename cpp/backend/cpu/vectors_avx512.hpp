@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backend/cpu/prime.hpp"
+#include "math/words_avx512.hpp"
 
 namespace lw::cpu {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 struct Avx512 {
   using F64 = __m512d;
   using I64 = __m512i;
+  using Stream = Words16;  // a block of keystream in each word
   static constexpr std::size_t kWords = 8;
   static constexpr std::size_t kSums = 8;  // side by side, that 32 registers hold
 
@@ -25,6 +27,7 @@ struct Avx512 {
   [[gnu::always_inline]] static void prefetch(const Word* p) noexcept {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
   }
+  [[gnu::always_inline]] static void prefetch_to_write(Word* p) noexcept { asm volatile("prefetchw %0" : : "m"(*p)); }
   /// Two or four doubles, repeated.
   static F64 repeat2(const double* p) noexcept { return _mm512_broadcast_f64x2(_mm_loadu_pd(p)); }
   static F64 repeat4(const double* p) noexcept { return _mm512_broadcast_f64x4(_mm256_loadu_pd(p)); }
@@ -66,7 +69,7 @@ struct Avx512 {
   static F64 from_words(I64 x) noexcept { return _mm512_cvtepi64_pd(x); }
   static I64 to_words(F64 x) noexcept { return _mm512_cvtpd_epi64(x); }
   static F64 signed_high(I64 x) noexcept { return _mm512_cvtepi64_pd(_mm512_srai_epi64(x, 32)); }
-  static F64 high_half(I64 x) noexcept { return _mm512_cvtepi64_pd(_mm512_srli_epi64(x, 32)); }
+  static F64 upper_half(I64 x) noexcept { return _mm512_cvtepu64_pd(_mm512_andnot_si512(set_words(0xffff'ffff), x)); }
   static F64 low_half(I64 x) noexcept { return _mm512_cvtepi64_pd(_mm512_and_si512(x, set_words(0xffff'ffff))); }
 
   class Above {

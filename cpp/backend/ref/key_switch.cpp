@@ -30,8 +30,9 @@ Rows pair_at(const RefQueue& queue, const SwitchSource& source, Word* base) noex
 /// The digits of a source on every target limb; what lies outside a digit is kept in scratch.
 class ExtendedDigits {
  public:
-  ExtendedDigits(Queue& q, const SwitchSource& source, Word* scratch) noexcept
-      : source_(source), scratch_(scratch), stride_(row_stride(ref_queue(q))) {
+  ExtendedDigits(Queue& q, const SwitchSource& source, LimbWindow window, Word* scratch) noexcept
+      : source_(source), window_(window), scratch_(scratch), stride_(row_stride(ref_queue(q))) {
+    if (window.first > 0) return;  // an earlier window has put them there
     Word* base = scratch;
     for (const DigitRows& digit : source.digits) {
       if (digit.to_rest == nullptr) continue;
@@ -48,7 +49,7 @@ class ExtendedDigits {
     constexpr std::size_t kSafeTerms = 128;  // products are below 2^120: so many and a reduced remainder fit 128 bits
     constexpr std::size_t kBlock = 256;
     const Modulus m = queue.moduli[source_.limbs[j]];
-    const ConstRows& key_half = half == 0 ? key.b : key.a;
+    const std::span<const Word* const> key_half = half == 0 ? key.b : key.a;
     U128 sums[kBlock];
     for (std::size_t start = 0; start < queue.degree; start += kBlock) {
       const std::size_t size = std::min<std::size_t>(kBlock, queue.degree - start);
@@ -59,7 +60,7 @@ class ExtendedDigits {
           for (std::size_t i = 0; i < size; ++i) sums[i] = m.reduce(sums[i]);
         }
         const Word* x = digit_row(source_.digits[d], lifted, j) + start;
-        const Word* y = key_half.row(key.digit_poly[d], key.limb_row[j]) + start;
+        const Word* y = key_half[d * window_.count + j - window_.first] + start;
         for (std::size_t i = 0; i < size; ++i) sums[i] += static_cast<U128>(x[i]) * y[i];
         lifted += rest_rows(source_.digits[d]) * stride_;
       }
@@ -90,38 +91,57 @@ class ExtendedDigits {
   }
 
   const SwitchSource& source_;
+  LimbWindow window_;
   const Word* scratch_;
   std::size_t stride_;
 };
 
-/// The result of one key, before its automorphism into `product`, then into `out`.
-void apply_key(Queue& q, const Rows& out, const Rows& product, const ExtendedDigits& digits, const SwitchSource& source,
+/// The rows of a window.
+Rows cut(const Rows& rows, LimbWindow window) noexcept {
+  return {rows.row(0, window.first), rows.stride, rows.poly_stride, rows.limbs.subspan(window.first, window.count),
+          rows.polys};
+}
+ConstRows cut(const ConstRows& rows, LimbWindow window) noexcept {
+  return {rows.row(0, window.first), rows.stride, rows.poly_stride, rows.limbs.subspan(window.first, window.count),
+          rows.polys};
+}
+
+/// The result of one key at the limbs of a window, before its automorphism into `product`, then into `out`.
+void apply_key(Queue& q, const Rows& out, const Rows& product, const ExtendedDigits& digits, LimbWindow window,
                const KeyRows& key) noexcept {
   RefQueue& queue = ref_queue(q);
   const bool turns = key.galois_element != 1;
-  const Rows& to = turns ? product : out;
-  queue.for_rows(to, 4 + 3 * source.digits.size(),
-                 [&](std::size_t half, std::size_t j) { digits.product_row(queue, key, half, j, to.row(half, j)); });
-  if (turns) automorphism(q, out, product, key.galois_element);
+  const Rows to = cut(turns ? product : out, window);
+  queue.for_rows(to, 4 + 3 * key.b.size() / window.count, [&](std::size_t half, std::size_t i) {
+    digits.product_row(queue, key, half, window.first + i, to.row(half, i));
+  });
+  if (turns) automorphism(q, cut(out, window), to, key.galois_element);
 }
 
-/// out[g] += plain * value for every term of one baby.
+/// out[g] += plain * value for every term of one baby, at the limbs of a window.
 void add_terms(Queue& q, std::span<const Rows> out, std::span<const DiagonalTerm> terms, std::uint32_t baby,
-               ConstRows value) noexcept {
+               const Rows& value, LimbWindow window) noexcept {
   for (const DiagonalTerm& term : terms) {
-    if (term.baby == baby) mul_add(q, out[term.giant], value, term.plain);
+    if (term.baby == baby) mul_add(q, cut(out[term.giant], window), cut(value, window), cut(term.plain, window));
   }
 }
 
-/// out = P * self, zero on the P limbs.
-void scale_self(Queue& q, const Rows& out, const SwitchSource& source, const ConstRows& self) noexcept {
-  const std::size_t special = source.num_special;
-  const Rows over_p = {out.base, out.stride, out.poly_stride, source.limbs.first(special), 2};
-  const Rows over_q = {out.row(0, special), out.stride, out.poly_stride, source.limbs.subspan(special), 2};
-  ref_queue(q).for_rows(over_p, 1, [&](std::size_t half, std::size_t j) {
-    std::fill_n(over_p.row(half, j), ref_queue(q).degree, Word{0});
-  });
-  mul_scalar(q, over_q, self, source.special_product);
+void clear(RefQueue& queue, const Rows& rows) noexcept {
+  queue.for_rows(rows, 1,
+                 [&](std::size_t half, std::size_t j) { std::fill_n(rows.row(half, j), queue.degree, Word{0}); });
+}
+
+/// out = P * self, zero on the P limbs, at the limbs of a window.
+void scale_self(Queue& q, const Rows& out, const SwitchSource& source, const ConstRows& self,
+                LimbWindow window) noexcept {
+  const std::size_t special = source.num_special, end = window.first + window.count;
+  const LimbWindow over_p = {window.first, std::min(end, std::max(special, window.first)) - window.first};
+  const LimbWindow over_q = {over_p.first + over_p.count, window.count - over_p.count};
+  if (over_p.count > 0) clear(ref_queue(q), cut(out, over_p));
+  if (over_q.count == 0) return;
+  const std::size_t first = over_q.first - special;
+  mul_scalar(q, cut(out, over_q), cut(self, {first, over_q.count}),
+             source.special_product.subspan(first, over_q.count));
 }
 
 }  // namespace
@@ -131,34 +151,31 @@ std::size_t key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t
   return extended_words(queue, source) + 2 * source.limbs.size() * row_stride(queue);
 }
 
-void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, std::span<const KeyRows> keys,
-                std::span<Word> scratch) noexcept {
+void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
+                std::span<const KeyRows> keys, std::span<Word> scratch) noexcept {
   const RefQueue& queue = ref_queue(q);
-  const ExtendedDigits digits(q, source, scratch.data());
+  const ExtendedDigits digits(q, source, window, scratch.data());
   const Rows product = pair_at(queue, source, scratch.data() + extended_words(queue, source));
-  for (std::size_t k = 0; k < keys.size(); ++k) apply_key(q, out[k], product, digits, source, keys[k]);
+  for (std::size_t k = 0; k < keys.size(); ++k) apply_key(q, out[k], product, digits, window, keys[k]);
 }
 
 std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys, std::size_t) noexcept {
   return key_switch_scratch(q, source, num_keys) + 2 * source.limbs.size() * row_stride(ref_queue(q));
 }
 
-void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, ConstRows self,
+void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window, ConstRows self,
                std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
   RefQueue& queue = ref_queue(q);
-  const ExtendedDigits digits(q, source, scratch.data());
+  const ExtendedDigits digits(q, source, window, scratch.data());
   Word* pairs = scratch.data() + extended_words(queue, source);
   const Rows product = pair_at(queue, source, pairs);
   const Rows baby = pair_at(queue, source, pairs + 2 * source.limbs.size() * row_stride(queue));
-  for (const Rows& sum : out) {
-    queue.for_rows(sum, 1,
-                   [&](std::size_t half, std::size_t j) { std::fill_n(sum.row(half, j), queue.degree, Word{0}); });
-  }
-  scale_self(q, baby, source, self);
-  add_terms(q, out, terms, 0, baby);
+  for (const Rows& sum : out) clear(queue, cut(sum, window));
+  scale_self(q, baby, source, self, window);
+  add_terms(q, out, terms, 0, baby, window);
   for (std::uint32_t k = 0; k < keys.size(); ++k) {
-    apply_key(q, baby, product, digits, source, keys[k]);
-    add_terms(q, out, terms, k + 1, baby);
+    apply_key(q, baby, product, digits, window, keys[k]);
+    add_terms(q, out, terms, k + 1, baby, window);
   }
 }
 

@@ -23,4 +23,10 @@ void expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept {
   });
 }
 
+bool import_seeded(Queue& q, Rows stored, Rows expanded, const PackedRows& packed,
+                   const UniformStream& stream) noexcept {
+  expand_uniform(q, expanded, stream);
+  return import_residues(q, stored, packed);
+}
+
 }  // namespace lw::ref

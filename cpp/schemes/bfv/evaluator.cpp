@@ -139,15 +139,14 @@ Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const 
   return with_rows(result, std::move(sum->q));
 }
 
-PolyRows Evaluator::switched(const PolyRows& product, const EvaluationKey& relin, const ProductTables& tables) const {
+PolyRows Evaluator::switched(const PolyRows& product, const SwitchKeys& relin, const ProductTables& tables) const {
   const ConstRows last = poly(product, 2);
   const SwitchOperand operand(context_, last, decompose(context_.ring(), last), product.rows(0, 2, 0, tables.q.size()),
                               context_.parameters().all_p());
-  const EvaluationKey* const keys[] = {&relin};
-  return std::move(key_switch(context_, operand, keys)[0]);
+  return std::move(key_switch(context_, operand, relin, tick_)[0]);
 }
 
-Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const {
+Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const SwitchKeys& relin) const {
   require_factors(a, b);
   shared_.require_key(a, relin, KeyKind::kRelin, "mul");
   const Ring& ring = context_.ring();
@@ -172,7 +171,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Evalua
          std::as_const(product.rest).rows(0, 2, 0, constants.pb.size()), constants.divide_both,
          constants.special_inverse);
   Ciphertext result = with_rows(a, std::move(out));
-  result.key_set = relin.id;
+  result.key_set = relin.id();
   return result;
 }
 

@@ -21,7 +21,7 @@ class Evaluator {
   /// The product of two ciphertexts of degree 1 at one level: degree 2.
   Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const;
   /// The same, relinearised: cheaper than the two steps, as one division ends both.
-  Ciphertext mul(const Ciphertext& a, const Ciphertext& b, const EvaluationKey& relin) const;
+  Ciphertext mul(const Ciphertext& a, const Ciphertext& b, const SwitchKeys& relin) const;
   /// The sum of mul(a[i], b[i]) over at least one pair, divided and rounded once.
   Ciphertext dot(std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) const;
 
@@ -32,7 +32,7 @@ class Evaluator {
   struct Tensor;
   Tensor tensor(const Ciphertext& a, const Ciphertext& b, const ProductTables& tables) const;
   /// The key product of the third poly, plus P times the first two: over QP.
-  PolyRows switched(const PolyRows& product, const EvaluationKey& relin, const ProductTables& tables) const;
+  PolyRows switched(const PolyRows& product, const SwitchKeys& relin, const ProductTables& tables) const;
   void require_factors(const Ciphertext& a, const Ciphertext& b) const;
   const ProductTables& tables(Level level) const;
 

@@ -9,6 +9,8 @@ from math import log2
 
 from latticework.errors import SecurityError
 from latticework.instructions.code import Executable
+from latticework.instructions.key_bytes import resident_bytes, stored_bytes
+from latticework.instructions.shapes import key_limbs
 from latticework.instructions.walk import Domain, Walk, inner_blocks
 from latticework.ir import Module
 from latticework.packing.keys import (
@@ -21,8 +23,6 @@ from latticework.packing.keys import (
 )
 from latticework.params import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.words.figures import over
-
-SEED_BYTES = 32
 
 
 def plan_keys(module: Module, chain: ModulusChain | None = None) -> tuple[KeySpec, ...]:
@@ -66,7 +66,7 @@ def manifest(code: Executable, chain: ModulusChain) -> KeyManifest:
     bits = []
     for key in code.keys:
         limit = sparse_limit if key.kind == "to_sparse" else dense_limit
-        bits.append(sum(log2(p) for p in chain.limb_primes(_rows(key, chain)[1])))
+        bits.append(sum(log2(p) for p in chain.limb_primes(tuple(sorted(key_limbs(chain, key))))))
         if not chain.insecure and (limit is None or bits[-1] > limit):
             raise SecurityError(
                 f"the {key.kind} key {key.galois_element} would have log2(QP) = {over(bits[-1], limit or 0)} at "
@@ -96,28 +96,6 @@ def _products(code: Executable, chain: ModulusChain) -> Counter[KeySpec]:
         return found
 
     return of_block(0)
-
-
-def _rows(key: KeySpec, chain: ModulusChain) -> tuple[int, tuple[int, ...]]:
-    basis = chain.tracks[key.track].basis(key.level)
-    if key.kind == "to_dense":
-        return 1, basis + chain.special_limbs
-    special = chain.special_limbs[:1] if key.kind == "to_sparse" else chain.special_limbs
-    digits = sum(1 for digit in chain.digits if set(digit) & set(basis))
-    return digits, basis + special
-
-
-def stored_bytes(key: KeySpec, chain: ModulusChain) -> int:
-    """Bytes of a key in a file: a seed and its `b` halves, bit-packed."""
-    digits, limbs = _rows(key, chain)
-    packed = sum(-(-p.bit_length() * chain.ring_degree // 512) * 64 for p in chain.limb_primes(limbs))
-    return SEED_BYTES + digits * packed
-
-
-def resident_bytes(key: KeySpec, chain: ModulusChain) -> int:
-    """Bytes of a key in memory: both halves as 64-bit words."""
-    digits, limbs = _rows(key, chain)
-    return 2 * digits * len(limbs) * chain.ring_degree * 8
 
 
 def steps_by_element(chain: ModulusChain) -> dict[int, int]:

@@ -8,6 +8,7 @@ from ring_oracles import NUM_LIMBS
 Q, P = [0, 1, 3], [4, 2]  # limb 4 before 2: rows are in the order of the list, not of the numbers
 TARGET = [*P, *Q]
 DIGITS = {"one": [[0, 1, 3]], "uneven": [[0, 1], [3]], "single": [[0], [1], [3]]}
+WINDOWS = [1, 2, 3, 4]  # target limbs a call
 KEY_LIMBS = [2, 4, 0, 1, 3]  # a key may hold its rows in another order
 
 
@@ -55,6 +56,8 @@ def test_key_switch_is_its_composition(ring, rng, digits, extended, rest_polys):
     assert len(results) == len(keys)
     for key, result in zip(keys, results, strict=True):
         np.testing.assert_array_equal(result, composed_key_switch(ring, x, rest, digits, key))
+    for window in WINDOWS:
+        np.testing.assert_array_equal(ring.key_switch(x, rest, digits, P, Q, keys, extended, window), results)
 
 
 def test_key_switch_of_extreme_residues(make_ring, rng):
@@ -98,6 +101,9 @@ def test_diag_sums_are_their_composition(ring, rng, digits, extended):
             if target == giant:
                 expected = ring.mul_add(expected, babies[baby], plain, TARGET)
         np.testing.assert_array_equal(result, expected)
+    for window in WINDOWS:
+        again = ring.diag_sums(operand, digits, P, Q, keys, terms, 3, extended, window)
+        np.testing.assert_array_equal(again, results)
 
 
 @pytest.mark.parametrize("polys", [1, 2, 3])

@@ -1,0 +1,97 @@
+// Uniform rows from their keystream, with packed rows beside them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/cpu/residues_simd.hpp"
+#include "backend/cpu/row_kernels.hpp"
+#include "math/chacha20_simd.hpp"
+
+namespace lw::cpu {
+namespace {
+
+constexpr std::size_t kLineWords = 8;
+
+/// Any words modulo q, and whether one was above the largest that counts. A word is high + low, both exact, high a
+/// multiple of 2^32; with a quotient c near it over q, high - c q is exact, and so is the residue. c is off by at most
+/// 1/2 + 3 * 2^11 / q, which for small q asks for one more reduction.
+template <class V>
+class FromStream {
+ public:
+  FromStream(std::uint64_t largest, const Prime& p) noexcept : prime_(p), above_(largest), is_small_(p.q < 0x1p17) {}
+
+  typename V::F64 operator()(typename V::I64 x) noexcept {
+    above_.show(x);
+    const typename V::F64 high = V::upper_half(x), low = V::low_half(x);
+    const typename V::F64 quotient = V::round(V::mul(V::add(high, low), prime_.inverse));
+    const typename V::F64 residue = V::add(V::fnma(quotient, prime_.q, high), low);
+    return is_small_ ? prime_.reduce(residue) : residue;
+  }
+  bool all_right() const noexcept { return above_.none(); }
+
+ private:
+  const PrimeVectors<V> prime_;
+  typename V::Above above_;
+  const bool is_small_;
+};
+
+/// Words of the keystream from `first` on: as many as a step takes. Meanwhile the lines that the next step writes at
+/// `next` come near: to write is to wait for them, and a keystream needs no memory.
+template <class V, std::size_t kRows>
+void draw_step(Word* words, std::size_t first, ChaChaState state, Word* const (&next)[kRows]) noexcept {
+  constexpr std::size_t kBlockWords = 8, kBlocks = sizeof(typename V::Stream) / sizeof(std::uint32_t);
+  constexpr std::size_t kWords = kBlocks * kBlockWords;  // drawn at once
+  state[12] += static_cast<std::uint32_t>(first / kBlockWords);
+  for (std::size_t i = 0; i < kExpandStep; i += kWords, state[12] += kBlocks) {
+    chacha20_blocks<typename V::Stream>(state.data(), reinterpret_cast<std::uint8_t*>(words + i), [&](int round) {
+      constexpr std::size_t kEach = kWords / 8;  // words a row and round: eight rounds of ten
+      if (round >= 8) return;
+      for (Word* row : next) {
+        for (std::size_t j = 0; j < kEach; j += kLineWords) V::prefetch_to_write(row + i + round * kEach + j);
+      }
+    });
+  }
+}
+
+template <class V, class Beside, std::size_t kRows>
+std::size_t expand_steps(Word* const (&rows)[kRows], std::size_t first, std::size_t n, const ChaChaState& state,
+                         Word largest, const Prime& p, const Beside& beside) noexcept {
+  FromStream<V> convert(largest, p);
+  for (; first < n; first += kExpandStep) {
+    alignas(64) Word words[kExpandStep];
+    Word* next[kRows];
+    const std::size_t place = first + 2 * kExpandStep <= n ? first + kExpandStep : 0;
+    for (std::size_t i = 0; i < kRows; ++i) next[i] = rows[i] + place;
+    draw_step<V>(words, first, state, next);
+    const std::size_t size = std::min(kExpandStep, n - first);
+    for (std::size_t i = 0; i < size; i += V::kWords) {
+      V::store(rows[0] + first + i, convert(V::load_words(words + i)));
+    }
+    beside(first);
+    if (!convert.all_right()) return first;
+  }
+  return n;
+}
+
+template <class V>
+std::size_t expand(Word* out, std::size_t first, std::size_t n, const ChaChaState& state, Word largest, const Prime& p,
+                   PackedRow* packed) noexcept {
+  if (packed == nullptr || packed->count <= first) {
+    Word* const rows[] = {out};
+    return expand_steps<V>(rows, first, n, state, largest, p, [](std::size_t) {});
+  }
+  Unpacker<V> unpacker(packed->width, p);
+  Word* const rows[] = {out, packed->out};
+  const std::size_t reached = expand_steps<V>(rows, first, n, state, largest, p, [&](std::size_t start) {
+    const std::size_t end = std::min(start + kExpandStep, packed->count);
+    const std::byte* from = packed->from + start / 8 * packed->width;
+    for (std::size_t i = start; i < end; i += 8, from += packed->width) unpacker.group(packed->out + i, from);
+  });
+  packed->all_reduced = packed->all_reduced && unpacker.all_right();
+  return reached;
+}
+
+}  // namespace
+}  // namespace lw::cpu

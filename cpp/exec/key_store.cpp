@@ -1,0 +1,265 @@
+#include "exec/key_store.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "math/error.hpp"
+
+namespace lw {
+namespace {
+
+constexpr std::chrono::milliseconds kTickEvery{20};
+
+std::uint64_t ns_since(std::chrono::steady_clock::time_point start) noexcept {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+}
+
+std::size_t num_slots(const Context& context, const EvaluationKeyFile& file, const KeyReading& reading) noexcept {
+  const std::size_t buffers = KeyStore::buffer_bytes(file, reading);
+  return (reading.budget_bytes - std::min(reading.budget_bytes, buffers)) / KeyStore::row_bytes(context);
+}
+
+}  // namespace
+
+KeyStore::KeyStore(std::shared_ptr<const Context> context, std::shared_ptr<const EvaluationKeyFile> file,
+                   KeyReading reading, KeyReadObserver on_read, KeyWaitObserver on_wait)
+    : context_(std::move(context)),
+      file_(std::move(file)),
+      reading_(reading),
+      on_read_(std::move(on_read)),
+      on_wait_(std::move(on_wait)),
+      rows_(num_slots(*context_, *file_, reading)) {}
+
+std::size_t KeyStore::row_bytes(const Context& context) noexcept { return 2 * context.ring().stride() * sizeof(Word); }
+
+std::size_t KeyStore::buffer_bytes(const EvaluationKeyFile& file, const KeyReading& reading) noexcept {
+  return (reading.readers + 1) * file.most_row_bytes();
+}
+
+std::vector<const KeyView*> KeyStore::views(const std::vector<std::size_t>& keys, Level level) {
+  const std::lock_guard lock(mutex_);
+  std::vector<const KeyView*> views;
+  for (const std::size_t key : keys) views.push_back(&rows_.view(key, level, file_->shape_at(key, level)));
+  return views;
+}
+
+void KeyStore::announce(const std::vector<const KeyView*>& keys, RowWindows& windows) {
+  const std::lock_guard lock(mutex_);
+  rows_.announce(keys, reading_.most_limbs, windows);
+}
+
+void KeyStore::advance(RowWindows& windows) {
+  const std::lock_guard lock(mutex_);
+  claim_next(windows);
+}
+
+/// Runs share the slots fairly: where one has to wait, others use up what they have before they get more. Who waits has
+/// nothing, who has something goes on, so that no run waits for ever.
+bool KeyStore::may_claim(const RowWindows& windows, std::size_t place) const {
+  return waiting_.empty() || (place == 0 && waiting_.front() == &windows);
+}
+
+/// The window in use and the next one get their slots as soon as they can; further ones only where that costs nothing.
+void KeyStore::claim_next(RowWindows& windows) {
+  constexpr std::size_t kNear = 2;
+  const std::size_t before = wanted_.size();
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    if (windows[i].is_claimed) continue;
+    if (!may_claim(windows, i) || !rows_.claim(windows[i], i < kNear, wanted_)) break;
+  }
+  if (wanted_.size() == before) return;
+  start_readers();
+  wake_.notify_all();
+}
+
+void KeyStore::start_readers() {
+  if (has_started_ || closed_) return;
+  has_started_ = true;
+  try {
+    for (unsigned i = 0; i < reading_.readers; ++i) readers_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {  // the system refuses a thread: rows are read when they are needed
+  }
+}
+
+void KeyStore::wait(RowWindows& windows, const Tick& tick) {
+  std::unique_lock lock(mutex_);
+  if (windows.front().is_claimed && is_ready(windows.front())) return;
+  ++stalls_;
+  const auto now = std::chrono::steady_clock::now();
+  Stall stall{now, now, tick};
+  try {
+    wait_for_slots(lock, windows, stall);
+    wait_for_rows(lock, windows, stall);
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    stall_ns_ += ns_since(stall.start);
+    throw;
+  }
+  stall_ns_ += ns_since(stall.start);
+}
+
+void KeyStore::look_up(std::unique_lock<std::mutex>& lock, Stall& stall) {
+  lock.unlock();
+  if (const auto now = std::chrono::steady_clock::now(); on_wait_ && now - stall.told >= reading_.tell_every) {
+    stall.told = now;
+    on_wait_(now - stall.start);
+  }
+  call(stall.tick);
+  lock.lock();
+}
+
+/// The deadline is for moments in which nothing moves: other runs may take as long as they want.
+void KeyStore::wait_for_slots(std::unique_lock<std::mutex>& lock, RowWindows& windows, Stall& stall) {
+  if (windows.front().is_claimed) return;
+  waiting_.push_back(&windows);  // until it has them, or the run ends
+  std::uint64_t num_retired = num_retired_;
+  auto deadline = std::chrono::steady_clock::now() + reading_.deadline;
+  for (;;) {
+    claim_next(windows);
+    if (windows.front().is_claimed) break;
+    wake_.wait_for(lock, kTickEvery);
+    const auto now = std::chrono::steady_clock::now();
+    if (num_retired != num_retired_) {
+      num_retired = num_retired_;
+      deadline = now + reading_.deadline;
+    } else if (now > deadline) {
+      throw IoError(ETIMEDOUT, "other runs hold all of the memory for keys, and have not gone on within " +
+                                   std::to_string(reading_.deadline.count()) + " ms");
+    }
+    look_up(lock, stall);
+  }
+  std::erase(waiting_, &windows);
+  wake_.notify_all();
+}
+
+void KeyStore::wait_for_rows(std::unique_lock<std::mutex>& lock, const RowWindows& windows, Stall& stall) {
+  const auto deadline = std::chrono::steady_clock::now() + reading_.deadline;
+  std::vector<std::uint8_t> buffer;
+  while (!is_ready(windows.front())) {
+    if (KeyRow* row = wanted_row(windows.front())) {
+      read(lock, *row, false, buffer);
+    } else {
+      wake_.wait_for(lock, kTickEvery);
+      if (std::chrono::steady_clock::now() > deadline) {
+        throw IoError(ETIMEDOUT, "rows of keys have not come within " + std::to_string(reading_.deadline.count()) +
+                                     " ms: the disk is too slow or does not answer");
+      }
+    }
+    look_up(lock, stall);
+  }
+}
+
+void KeyStore::retire_first(RowWindows& windows) {
+  const std::lock_guard lock(mutex_);
+  rows_.retire(windows.front());
+  windows.pop_front();
+  ++num_retired_;
+  claim_next(windows);
+  wake_.notify_all();  // other runs may have room now
+}
+
+void KeyStore::retire_all(RowWindows& windows) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const RowWindow& window : windows) rows_.retire(window);
+  windows.clear();
+  ++num_retired_;
+  std::erase(waiting_, &windows);
+  std::erase_if(wanted_, [](const KeyRow* row) { return row->state != KeyRow::State::kWanted; });
+  wake_.notify_all();
+}
+
+KeyRow* KeyStore::wanted_row(const RowWindow& window) const {
+  KeyRow* found = nullptr;
+  window.for_each([&](KeyRow& row) {
+    if (found == nullptr && row.state == KeyRow::State::kWanted) found = &row;
+  });
+  return found;
+}
+
+bool KeyStore::is_ready(const RowWindow& window) {
+  bool ready = true;
+  window.for_each([&](const KeyRow& row) { ready = ready && row.state == KeyRow::State::kReady; });
+  return ready;
+}
+
+/// Slots are made when they are first used, and stay.
+Rows KeyStore::slot_of(KeyRow& row) {
+  while (slots_.size() <= row.slot) slots_.emplace_back(context_->ring(), LimbList{0}, 2);
+  Rows rows = slots_[row.slot].rows();
+  rows.limbs = {&row.limb, 1};
+  row.b = rows.row(0, 0);
+  row.a = rows.row(1, 0);
+  return rows;
+}
+
+void KeyStore::read(std::unique_lock<std::mutex>& lock, KeyRow& row, bool is_ahead, std::vector<std::uint8_t>& buffer) {
+  const Rows to = slot_of(row);
+  row.state = KeyRow::State::kReading;
+  ++row.claims;  // it stays where it is
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    if (on_read_) on_read_(row.key, is_ahead);
+    file_->read_row(row.key, row.digit, row.limb, to, buffer);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  --row.claims;
+  row.state = failure ? KeyRow::State::kWanted : KeyRow::State::kReady;
+  if (failure && row.claims == 0) rows_.drop(row);
+  if (!failure) {
+    ++loads_;
+    if (is_ahead) ++prefetched_;
+  }
+  wake_.notify_all();
+  if (failure) std::rethrow_exception(failure);
+}
+
+void KeyStore::work() noexcept {
+  std::vector<std::uint8_t> buffer;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return closed_ || !wanted_.empty(); });
+    if (closed_) return;
+    KeyRow* row = wanted_.front();
+    wanted_.pop_front();
+    if (row->state != KeyRow::State::kWanted) continue;
+    try {
+      read(lock, *row, true, buffer);
+      continue;
+    } catch (...) {   // who needs the row reads it again, and meets the error
+      lock.unlock();  // an error of Python waits for its interpreter when it goes
+    }
+    lock.lock();
+  }
+}
+
+void KeyStore::close() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& reader : readers_) reader.join();
+  readers_.clear();
+}
+
+KeyTraffic KeyStore::traffic() const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t row = row_bytes(*context_), buffers = loads_ > 0 ? buffer_bytes(*file_, reading_) : 0;
+  return {rows_.num_used() * row + buffers,
+          rows_.most_used() * row + buffers,
+          rows_.num_held(),
+          row,
+          loads_,
+          rows_.num_hits(),
+          prefetched_,
+          stalls_,
+          stall_ns_,
+          file_->touched_bytes()};
+}
+
+}  // namespace lw

@@ -288,6 +288,24 @@ def prove_centred() -> str:
     return "residues at rest: centred exactly"
 
 
+def prove_streams(source: str) -> str:
+    """Words x < 2^64 of a keystream, H + L with L < 2^32, whose residue is (H - c q) + L, c being rint of
+    fl(fl(H + L) fl(1/q)): at rest for the primes that are not reduced once more, and exact before that for all.
+    """
+    small = re.search(r"is_small_\(p\.q < 0x1p(\d+)\)", source)
+    if small is None:
+        raise RangeError("seeded_simd.hpp does not say below which prime residues of words are reduced once more")
+    rest = min(REST.values())
+    for bits in range(1, 51):
+        q = Fraction(2**bits)  # and above
+        off = HALF + 2**64 / q * ((1 + ULP) ** 3 - 1)  # |x/q - c|: H + L, 1/q and their product are rounded
+        if off * q + 2**32 > 2**53:  # |H - c q| = |r - L|
+            raise RangeError(f"a word modulo a prime above 2^{bits} is not exact")
+        if bits >= int(small[1]) and off > rest:
+            raise RangeError(f"a word modulo a prime above 2^{bits} can leave {float(off):.4f} q, beyond {rest} q")
+    return f"words of streams: exact, and at rest for primes from 2^{small[1]} on, below after one more reduction"
+
+
 def proofs(rows: Sequence[Ranges]) -> Iterator[str]:
     """One line for each thing proved. Raises RangeError at the first that does not hold."""
     for row in rows:
@@ -313,7 +331,8 @@ def main() -> int:
         for line in proofs(read_ranges((root / "cpp/backend/cpu/ntt_ranges.hpp").read_text())):
             print(line)
         require_same_lines((root / "cpp/backend/cpu/accumulator.hpp").read_text())
-        print(prove_sums(), prove_centred(), sep="\n")
+        streams = prove_streams((root / "cpp/backend/cpu/seeded_simd.hpp").read_text())
+        print(prove_sums(), prove_centred(), streams, sep="\n")
     except RangeError as fault:
         print(f"ranges: {fault}")
         return 1

@@ -77,6 +77,27 @@ def test_one_plan_serves_all_trip_counts(program):
             agrees(model, program, found, *args)
 
 
+def test_inputs_that_diverge_are_marked_in_every_result():
+    """Each element is accepted, but never were two so far apart: v grows a hundredfold, what it is added to does not."""
+
+    @lw.program
+    def diverging(x: lw.Secret[8], w: lw.Secret[8], n: lw.Index):
+        return lw.for_loop(n, lambda _, v, s: (0.9 * v * (w - x), s + 0.001 * v), (x, x))
+
+    w = X + RNG.uniform(-1, 1, X.shape)
+    model = lw.compile(diverging, calibrate={"x": X, "w": w, "n": 12}, **SMALL)
+    client = model.client()
+    server = model.server(client.keygen().public())
+    usual = client.decrypt(server(client.encrypt(X[0], w[0], 12)))
+    assert all(np.isfinite(found.error_bound) for found in usual)
+    wild = client.decrypt(server(client.encrypt(np.full(8, -0.9), np.full(8, 1.2), 12)))
+    assert wild[1].reveal().max() < 2 * model.plan.client.outputs[1].magnitude  # it does not show by itself
+    assert all(np.isinf(found.error_bound) for found in wild)
+    for beyond in ((3 * X[0], w[0], 12), (X[0], w[0], 13)):
+        with pytest.raises(lw.UserError, match="calibrat"):
+            client.encrypt(*beyond)
+
+
 def test_known_trip_counts_take_no_more_bootstraps():
     @lw.program
     def known(x: lw.Secret[8], y: lw.Secret[8]):

@@ -6,42 +6,15 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from vec_cases import SLOTS, Vectors
 
+from bench.halo.synthetic import MEAN, exponents_of, synthetic  # noqa: F401  (what tests plan)
+from bench.placement.published import RESIDUAL
 from latticework.dialects.vec import VecType
-from latticework.ir import Module, Op, Value, interpret, verify
+from latticework.ir import Module, Op, interpret, verify
 from latticework.levels import decide_levels
 from latticework.levels.bootstraps import ciphertexts
 from latticework.levels.loops.executed import bootstraps_run
 from latticework.levels.loops.plan import OURS, plan_loops
-
-MEAN = np.full((SLOTS, SLOTS), 1 / SLOTS)
-RESIDUAL = 16  # levels that a bootstrap leaves in HALO's tables
-
-
-def synthetic(carried: int, depth: int, trips: int | None, *, plain: bool = True, at_most: int | None = None) -> Module:
-    """A loop of values that are one number in all slots; each spends so many levels in an iteration.
-
-    trips  None: the second input
-    plain  start from public numbers, else from the input
-    """
-    v = Vectors(1, trips=trips is None)
-    if plain:
-        inits = [v.op("trivial", v.splat(0.1 * (i + 1))) for i in range(carried)]
-    else:
-        inits = [v.matrix(v.op("rotate", v.x[0], steps=i), MEAN) for i in range(carried)]
-
-    def body(_index, *values):
-        """Each plus a mean of itself times powers of the input."""
-        found = []
-        for value in values:
-            term = value
-            for _ in range(depth - 1):
-                term = v.op("mul", term, v.x[0])
-            found.append(v.op("add", value, v.matrix(term, MEAN)))
-        return found
-
-    return v.done(*v.loop(body, inits, v.n if trips is None else trips, at_most))
 
 
 class Published:
@@ -62,14 +35,6 @@ class Published:
         """Dearer to higher targets."""
         assert real in (True, False)
         return count * (0.239 + 0.014 * target)
-
-
-def exponents_of(module: Module) -> dict[Value, int]:
-    """0 for every secret vector."""
-    values = [*module.inputs]
-    for op in module.walk():
-        values += [*op.results, *(v for region in op.regions for v in region.block.args)]
-    return {v: 0 for v in values if isinstance(v.type, VecType) and v.is_secret}
 
 
 def planned(module: Module, mode: str = OURS, residual: int = RESIDUAL) -> Module:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.analysis.simulate import simulate
 from latticework.errors import RangeError
 
 ROWS = np.random.default_rng(5).uniform(-1, 1, (40, 12))
@@ -96,3 +97,25 @@ def test_errors_of_a_loop_are_within_what_is_stated():
         found = client.decrypt(server(client.encrypt(ROWS[row], targets[row])))
         for made, wanted in zip(found, trained(ROWS[row], targets[row]), strict=True):
             assert np.max(np.abs(made.reveal() - wanted)) <= made.error_bound < 1e-3
+
+
+@lw.program
+def falling(x: lw.Secret[8], n: lw.Index):
+    """Values stay within [-1, 1], and their errors are multiplied most where all inputs are at one end."""
+    v, _ = lw.for_loop(n, lambda i, v, rate: (v - rate * v * v * x, 0.7 * rate + 0.01), (x, 0.9))
+    return v
+
+
+def test_what_is_not_proved_is_bounded_where_it_is_not_marked():
+    """Inputs at the ends of what clients accept: errors were three times the bound, of results that were not large."""
+    data = {"x": np.random.default_rng(0).uniform(-1, 1, (12, 8)), "n": 6}
+    model = lw.compile(falling, calibrate=data, precision_bits=8, bootstrap_set="T11", insecure=True)
+    (spec, _), (output,) = model.plan.client.inputs, model.plan.client.outputs
+    assert model.plan.bootstraps and output.reach is None
+    beyond = []
+    for x in (np.full(8, spec.low), np.full(8, spec.high)):
+        for number in range(4):
+            (found,) = simulate(model.plan, [x, 6], noise=np.random.default_rng(number), public_key=True)
+            assert np.max(np.abs(found)) < output.magnitude
+            beyond.append(np.max(np.abs(found - falling(x, 6))) / output.error_bound)
+    assert 0.3 < max(beyond) < 1

@@ -10,7 +10,8 @@ from latticework.analysis.simulate import simulate_slots
 from latticework.codegen.bootstraps import bootstrap_plan, precision, predict_precision
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import FormatError, IrError, LevelError
-from latticework.expand.bootstrap import bootstrap_module, butterfly_maps
+from latticework.expand.bootstrap import bootstrap_module
+from latticework.expand.butterfly_maps import butterfly_maps
 from latticework.expand.eval_mod import expand_eval_mod, exponential_coefficients
 from latticework.expand.primitives import Primitives
 from latticework.ir import Builder, Module, interpret, verify
@@ -69,6 +70,24 @@ def test_numbers_of_diagonals_are_those_of_the_radices():
     forward = [len(m.diagonals) for m in butterfly_maps(1 << 15, 3, inverse=False)]
     backward = [len(m.diagonals) for m in butterfly_maps(1 << 15, 4, inverse=True)]
     assert forward == [63, 63, 32] and backward == [16, 31, 31, 15]
+
+
+@pytest.mark.parametrize(("n", "levels"), [(8, 2), (64, 3), (128, 5), (1 << 15, 4)])
+def test_maps_between_turned_vectors_step_one_way(n, levels):
+    """So that giant steps in Horner's form have one key, where steps to both sides have two."""
+    for inverse in (False, True):
+        maps = butterfly_maps(n, levels, inverse=inverse)
+        for piece, plain in zip(maps, butterfly_maps(n, levels, inverse=inverse, turned=False), strict=True):
+            is_around = {d.steps % n for d in plain.diagonals} == {d.steps % n for d in piece.diagonals}
+            assert is_around or all(0 <= d.steps < n for d in piece.diagonals)
+            assert len(piece.diagonals) == len(plain.diagonals)
+
+
+def test_a_bootstrap_has_few_keys():
+    """A14: 64 keys of 2.72 GB where every giant step has its own."""
+    chain = bootstrap_chain("A14")
+    found = bootstrap_plan(chain, chain.slots, chain.main.top - chain.floor).client.manifest
+    assert len(found.uses) <= 51 and found.total_stored_bytes <= 2.35e9
 
 
 def test_a_diagonal_is_rotated_and_scaled_like_others():

@@ -1,5 +1,6 @@
 """Programs that spend more levels than their chain has: compiled with bootstraps, run encrypted, or refused."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,8 @@ from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError, UserError
 from latticework.frontend.samples import samples_of
 from latticework.params import BOOTSTRAP_SETS, bootstrap_chain, plan_bootstrap_set
-from latticework.plan.serialise import write_plan
+from latticework.plan.serialise import read_plan, write_plan
+from latticework.report import build_report
 from latticework.techniques import ALL
 
 DATA = np.random.default_rng(5).uniform(-1, 1, (12, 3, 5))
@@ -164,6 +166,29 @@ def test_two_iterations_where_one_is_not_precise_enough():
     assert {b.iterations for b in lw.compile(program, precision_bits=12, **SMALL).plan.bootstraps} == {1}
 
 
+def test_plans_and_reports_keep_the_chains_that_were_weighed():
+    plan = lw.compile(steps(2), precision_bits=24, **SMALL).plan
+    one, two = plan.weighed
+    assert (one.iterations, two.iterations) == (1, 2) and one.seconds < two.seconds and one.reached < 24
+    assert two.chosen and not one.chosen and two.reached is None and one.is_placed and two.is_placed
+    assert {each.levels for each in plan.weighed} == {BOOTSTRAP_SETS["T11"].residual}
+    assert read_plan(write_plan(plan)).weighed == plan.weighed
+    report = build_report(plan)
+    assert [each["reached"] for each in json.loads(report.json())["bootstraps"]["weighed"]] == [one.reached, None]
+    for said in (report.text(), report.html()):
+        assert "chain weighed" in said and f"reaches {one.reached:g} bits" in said and "taken" in said
+    assert lw.compile(steps(2), precision_bits=12, **SMALL).plan.weighed == ()  # the set was named: no choice
+
+
+def test_options_that_were_only_estimated_are_weighed_too():
+    found = search(steps(12), ring_degree=1 << 16)
+    best = found.quickest_candidate(found.options())
+    weighed = found._weighed(best.option, {})
+    assert len(weighed) == len(found.options()) and [w.name for w in weighed if w.chosen] == [best.option.chosen.name]
+    assert {w.is_placed for w in weighed} == {True, False}
+    assert [w.seconds for w in weighed] == sorted(w.seconds for w in weighed)
+
+
 def test_precision_that_no_number_of_iterations_gives():
     with pytest.raises(PrecisionError, match=r"precision_bits=36 is not reached with bootstraps: \d+ by T11 with one"):
         lw.compile(steps(2), precision_bits=36, **SMALL)
@@ -301,3 +326,30 @@ def test_bootstraps_where_they_are_predicted_to_be_quicker_than_a_longer_chain()
     plain, auto = (lw.compile(layers, calibrate=data, bootstrap=b).plan for b in ("never", "auto"))
     assert plain.chain.bootstrap is None and auto.chain.bootstrap is not None
     assert estimate(auto, costs).warm_seconds < estimate(plain, costs).warm_seconds
+
+
+@pytest.mark.parametrize("trips", [(24, 60), pytest.param((40, 1000), marks=pytest.mark.slow)])
+def test_plans_take_as_many_bytes_for_many_iterations(trips):
+    """With their bootstraps, each kind of which is there once."""
+    x = np.random.default_rng(0).uniform(-1, 1, (1, 16))
+
+    def plan(trips):
+        @lw.program
+        def fit(x: lw.Secret[16], y: lw.Secret[16]):
+            def step(i, w, b):
+                error = w * x + b - y
+                return w - 0.5 * np.mean(error * x), b - 0.5 * np.mean(error)
+
+            return lw.for_loop(trips, step, (0.0, 0.0))
+
+        data = {"x": x, "y": 0.7 * x + 0.2}
+        return lw.compile(fit, calibrate=data, precision_bits=8, bootstrap_set="T11", insecure=True).plan
+
+    few, many = map(plan, trips)
+    assert bootstraps_of(many) > 2 * bootstraps_of(few) > 0
+    sizes = [len(write_plan(made)) for made in (few, many)]
+    assert max(sizes) <= 1.1 * min(sizes) and max(sizes) < 32 * 1024
+
+
+def bootstraps_of(plan):
+    return estimate(plan, CostModel.load()).counts.bootstraps

@@ -253,3 +253,21 @@ def test_what_a_bootstrap_of_vectors_takes():
     done = module.done(*refreshed)
     for made, wanted in zip(interpret(done, dict(zip(done.input_names, given, strict=True))), given, strict=True):
         np.testing.assert_array_equal(made, wanted)
+
+
+def test_parts_of_arrays_meet_where_a_product_ends_that_is_still_to_be_rescaled():
+    """Its level is the one below; the array that takes it in goes there."""
+    v = Vectors(2, trips=True, counts=[2, 1])
+    array, x = v.x
+    low = v.op("mul", array, array)
+    for part, whole in ((v.op("mul", x, x), array), (x, low), (v.op("mul", x, x), low)):
+        v.op("put_at", whole, part, v.n)
+    module = v.done(*(op.result for op in v.module.body.ops if op.name == "vec.put_at"))
+    plan = decide_levels(module)
+    levels = [plan.states[value].level for value in module.body.terminator.operands]
+    settled = [plan.states[value].is_settled for value in module.body.terminator.operands]
+    assert [level - (not is_settled) for level, is_settled in zip(levels, settled, strict=True)] == [-1, -1, -1]
+    rng = np.random.default_rng(0)
+    inputs = [rng.uniform(-1, 1, (2, SLOTS)), rng.uniform(-1, 1, SLOTS), 1]
+    for got, want in zip(interpret(managed(module), inputs), interpret(module, inputs), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-9)

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, small_chain
 
+from latticework.cost import CostModel
 from latticework.errors import IrError
 from latticework.ir import Loc, interpret, print_module, run_passes, verify
+from latticework.layout_cost import CodeCost
+from latticework.layout_cost.prices import Seconds
 from latticework.levels import decide_levels, decide_levels_bfv, program_depth, unroll, write_levels
 from latticework.levels import write as writing
 from latticework.levels.depth import depth_of, input_levels, levels_of
@@ -17,6 +20,9 @@ from latticework.passes import cse, dce
 from latticework.techniques import ALL, Techniques
 
 EAGER = Techniques(lazy_relinearization=False, lazy_rescaling=False)
+WATERLINE, PROACTIVE = Techniques(rescaling="waterline"), Techniques(rescaling="proactive")
+
+PRICES = CodeCost(Seconds(CostModel.load(), 1 << 13, 8), 0.0)
 
 
 def grown(rng, v, pool, nesting=0):
@@ -64,8 +70,8 @@ def random_module(seed):
 def test_random_programs_are_written_as_planned_and_keep_their_meaning(seed):
     module = random_module(seed)
     rng = np.random.default_rng(seed)
-    for techniques in (ALL, EAGER):
-        plan = decide_levels(module, techniques)
+    for techniques in (ALL, EAGER, WATERLINE, PROACTIVE):
+        plan = decide_levels(module, techniques, prices=PRICES)
         result = write_levels(plan, small_chain(plan.depth))
         verify(result)
         inputs = [*rng.uniform(-1, 1, (3, SLOTS)), 0]
@@ -75,7 +81,7 @@ def test_random_programs_are_written_as_planned_and_keep_their_meaning(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_states_lie_where_levels_are_counted(seed):
-    plan = decide_levels(random_module(seed))
+    plan = decide_levels(random_module(seed), WATERLINE)
     starts = [0 if (state := plan.states[v]) is None else state.level for v in plan.module.body.args]
     levels = levels_of(plan.module, starts)
     assert plan.depth == depth_of(plan.module, levels) == program_depth(plan.module)

@@ -5,10 +5,11 @@ import pytest
 from loop_cases import MEAN, RESIDUAL, Published, check_plan, planned, synthetic
 from vec_cases import SLOTS, Vectors
 
+from bench.halo.synthetic import closed_form, nested
 from latticework.errors import LevelError
 from latticework.ir import Builder, rebuild
 from latticework.levels import decide_levels
-from latticework.levels.loops.halo import BASELINES, HALO, PACKING, PACKING_UNROLLING, TYPE_MATCHED, plan_halo
+from latticework.levels.loops.halo import BASELINES, HALO, PACKING, TYPE_MATCHED, plan_halo
 from latticework.levels.loops.periods import carried_periods, period
 from latticework.levels.loops.writing import ValueFacts
 
@@ -21,17 +22,9 @@ def test_closed_forms(carried, depth, plain):
     """k = 12 iterations, of which the first has no head if values start public."""
     k = 12
     module = synthetic(carried, depth, k, plain=plain)
-    heads = k - plain
-    packed, spent = (1, depth + 2) if 1 < carried <= SLOTS else (carried, depth)
-    factor = max((RESIDUAL - (spent - depth)) // spent, 1)
-    want = {
-        TYPE_MATCHED: carried * heads,
-        PACKING: packed * heads,
-        PACKING_UNROLLING: packed * -(-heads // factor),
-        HALO: packed * -(-heads // factor),
-    }
     for mode in BASELINES:
-        assert check_plan(module, planned(module, mode), RESIDUAL) == [want[mode]]
+        want = closed_form(mode, carried, depth, k, plain=plain)
+        assert check_plan(module, planned(module, mode), RESIDUAL) == [want]
 
 
 def test_published_counts_of_the_regressions():
@@ -139,29 +132,6 @@ def test_bootstraps_know_how_large_values_are():
         assert found == ([1, 3] if mode == TYPE_MATCHED else [3])
 
 
-def nested(outer, inner, depth, more):
-    """A step before a loop of steps; in each an inner loop that takes one bootstrap an iteration, and two more."""
-    v = Vectors(1)
-
-    def spend(value, levels):
-        for _ in range(levels):
-            value = v.op("mul", value, value)
-        return value
-
-    def step(value):
-        (found,) = v.loop(lambda _j, c: [spend(c, depth)], [spend(value, more)], inner)
-        return spend(found, more)
-
-    def outside(value):
-        """As an iteration, which starts with a bootstrap."""
-        attrs = {"target": RESIDUAL, "exponent": 0, "iterations": 1}
-        (fresh,) = v.builder.create("vec.bootstrap", [value], attrs).results
-        return step(fresh)
-
-    (result,) = v.loop(lambda _i, b: [step(b)], [outside(v.x[0])], outer)
-    return v.done(result)
-
-
 @pytest.mark.parametrize(("outer", "inner"), [(2, 2), (4, 3)])
 def test_nested_loops_take_as_many_as_published(outer, inner):
     """(outer + 1) (inner + 2): one at the head of the outer loop and one in its body, where the inner one leaves few."""
@@ -176,3 +146,17 @@ def test_nested_loops_take_as_many_as_published(outer, inner):
 ])  # fmt: skip
 def test_periods(array, want):
     assert period(array) == want
+
+
+def test_periods_are_found_where_numbers_choose_parts_of_few():
+    """More iterations than there are parts never run, and end no search."""
+    v = Vectors(2, trips=True, counts=[2, 1])
+
+    def body(index, a, b, c):
+        return [v.op("mul", v.op("take_at", v.x[0], index, count=1), c), a, b]
+
+    starts = [v.op("trivial", v.splat(0.5)), v.op("trivial", v.splat(0.25)), v.op("trivial", v.splat(2.0))]
+    module = v.done(*v.loop(body, starts, v.n))
+    arguments = next(op for op in module.body.ops if op.name == "loop.for").regions[0].block.args[1:]
+    periods = carried_periods(module)
+    assert [periods[value] for value in arguments] == [SLOTS, SLOTS, 1]

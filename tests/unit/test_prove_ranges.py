@@ -1,6 +1,7 @@
 """The proof that transforms stay exact holds for the sources, and fails for every reduction that is taken away."""
 
 import re
+import runpy
 import subprocess
 import sys
 from fractions import Fraction
@@ -68,6 +69,15 @@ def test_a_removed_reduction_is_noticed(tmp_path, row, field, bits):
 def test_a_table_of_other_fields_is_refused(tmp_path):
     result = prove(planted(tmp_path, SOURCE.replace("forward8, forward4", "forward4, forward8")))
     assert result.returncode == 1 and "fields" in result.stdout
+
+
+def test_small_primes_of_streams_need_their_reduction():
+    script = runpy.run_path(str(SCRIPT))
+    prove_streams = script["prove_streams"]
+    assert "2^17" in prove_streams("is_small_(p.q < 0x1p17)")
+    for source in ("is_small_(p.q < 0x1p16)", "is_small_(p.q < 0x1p1)", "is_small_(false)"):
+        with pytest.raises(script["RangeError"], match=r"2\^16 can leave|2\^1 can leave|does not say"):
+            prove_streams(source)
 
 
 def exact_product(x, w, over_q, q):

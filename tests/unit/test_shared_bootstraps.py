@@ -147,14 +147,16 @@ def given(deployed):
     return (x, y), deployed.encrypt([x[None], y[None]])
 
 
-def elsewhere(deployed, plan, ciphertexts, backend="cpu", threads=1, key_file=None, constant_bytes=1 << 30):
+def elsewhere(
+    deployed, plan, ciphertexts, backend="cpu", threads=1, key_file=None, constant_bytes=1 << 30, key_bytes=1 << 40
+):
     """(executor, inputs, keys, context) of another plan with the same keys, in a context of its own."""
     context = _core.Context(core_parameters(plan.chain), backend, threads)
     if key_file is None:
         keys = _core.load_evaluation_keys(_core.save_evaluation_keys(None, deployed.keys), context)
     else:
         _core.save_evaluation_keys(key_file, deployed.keys)
-        keys = _core.MappedKeys(key_file, context, 0)
+        keys = _core.MappedKeys(key_file, context, key_bytes)
     code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
 
     def constants(number, product=None):
@@ -205,17 +207,14 @@ def test_a_loop_with_a_run_time_trip_count_calls_what_stands_around_it(chain):
         np.testing.assert_array_equal(*[simulate(plan, [x, y, trips])[0] for plan in plans])
 
 
-def test_two_calls_pin_no_more_keys_than_one(pair, deployed, given, tmp_path):
-    """Read from a file with no room to keep any: what is held when a call is done, and the most at any time."""
-    plan, held = pair[0], []
-    executor, inputs, keys, _ = elsewhere(deployed, plan, given[1], key_file=tmp_path / "keys.lwkeys")
-    executor.run(
-        inputs, lambda op, block, *_: held.append(keys.traffic["resident_bytes"]) if (op, block) == ("call", 0) else 0
-    )
-    relinearization = max(size for size, key in zip(plan.client.manifest.bytes_resident, plan.keys, strict=True)
-                          if key.kind == "relin")  # fmt: skip
-    assert held[0] == held[2] == 0 <= held[1] < relinearization, "two products stand around the second call"
-    assert keys.traffic["peak_bytes"] < 0.25 * plan.client.manifest.total_resident_bytes
+def test_two_calls_need_no_more_memory_for_keys_than_one(pair, deployed, given, tmp_path):
+    """With the least that the plan runs with, a small part of all keys, and the same bytes."""
+    plan, path = pair[0], tmp_path / "keys.lwkeys"
+    expected = deployed.executor.run(list(given[1]))
+    least, *_ = elsewhere(deployed, plan, given[1], key_file=path)[0].key_need
+    executor, inputs, keys, _ = elsewhere(deployed, plan, given[1], key_file=path, key_bytes=least)
+    assert to_bytes(*executor.run(inputs)) == to_bytes(*expected)
+    assert keys.traffic["peak_bytes"] <= least < 0.05 * plan.client.manifest.total_resident_bytes
 
 
 # -- what plans are asked ------------------------------------------------------------------------

@@ -68,6 +68,7 @@ class _PairWriter:
         self.larger = 2.0 ** op.attrs["exponent"]
         self.apart = 2 ** (op.attrs["exponent"] - op.attrs.get("second_exponent", op.attrs["exponent"]))
         self.iterations = op.attrs["iterations"]
+        self.why = {key: op.attrs[key] for key in ("why",) if key in op.attrs}
 
     def alone(self, x: Value, *, real: bool) -> Value:
         """Every vector in a ciphertext of its own."""
@@ -87,7 +88,7 @@ class _PairWriter:
         assert isinstance(kind, CipherType)
         small = self.relabelled(x, kind.scale * self.larger)
         return self.builder.build(
-            "ckks.bootstrap", [small], level=self.level, scale=scale, real=real, iterations=self.iterations
+            "ckks.bootstrap", [small], level=self.level, scale=scale, real=real, iterations=self.iterations, **self.why
         )
 
     def relabelled(self, x: Value, scale: float) -> Value:

@@ -26,6 +26,7 @@ from latticework.packing.constants import ConstRef
 
 WRITTEN = ("vec.constant", "vec.label", "vec.linear_transform", "vec.polynomial", "vec.splat")
 LEAST, MOST = 2.0**-12, 4.0  # numbers between these wait
+LEAST_IN_LOOPS = 2.0**-3  # where values may be bootstrapped: noise that is added is as large whatever the vector
 MOST_LABEL = 2.0**20  # an output's number, or one over it
 SMALL = 2.0**-10  # outputs whose magnitude is less are scaled up
 ODD = 1.0 - 2.0**-30  # a factor by which no other is a whole number, which would scale noise up too
@@ -48,7 +49,7 @@ def placing(sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Colle
 def _placed(module: Module, sizes: Sequence[float], whole: Collection[int], *, in_loops: bool) -> Module:
     """The module with its public factors where they spend the fewest levels."""
     body = Block()
-    placer = _Placer(Scaling(Levels(once=in_loops)))
+    placer = _Placer(Scaling(Levels(once=in_loops)), LEAST_IN_LOOPS if in_loops else LEAST)
     emitter = placer.scaling.emitter(body)
     for value in module.inputs:
         new = body.add_arg(value.type, value.origin)
@@ -68,9 +69,13 @@ def _placed(module: Module, sizes: Sequence[float], whole: Collection[int], *, i
 
 @dataclass
 class _Placer:
-    """Old values as (number, new value); public operands; how new values take factors in."""
+    """Old values as (number, new value); public operands; how new values take factors in.
+
+    least  number that waits
+    """
 
     scaling: Scaling
+    least: float
     values: dict[Value, tuple[float, Value]] = field(default_factory=dict)
     public: dict[Value, float | ConstRef] = field(default_factory=dict)
 
@@ -160,7 +165,7 @@ class _Placer:
             return
         tried: list[tuple[int, int, int, float, list[Way]]] = []
         for number in dict.fromkeys((1.0, a, b)):
-            if not all(LEAST <= abs(own / number) <= 1 / LEAST for own in (a, b)) and number != 1.0:
+            if not all(self.least <= abs(own / number) <= 1 / self.least for own in (a, b)) and number != 1.0:
                 continue
             ways = [self.scaling.way(v, own / number, emitter) for own, v in ((a, x), (b, y))]
             tried.append((-min(w.level for w in ways), sum(w.products for w in ways), len(tried), number, ways))
@@ -232,7 +237,7 @@ class _Placer:
 
     def waiting(self, op: Op, number: float, new: Value, emitter: Emitter) -> None:
         """A result whose number waits, unless it is too small."""
-        if not LEAST <= abs(number) <= 1 / LEAST:
+        if not self.least <= abs(number) <= 1 / self.least:
             number, new = 1.0, self.scaling.way(new, number, emitter).make()
         self.note(op.result, number, new)
 

@@ -4,7 +4,10 @@ In: a `vec` module. Out: its `LevelPlan`; no operation is created but the copies
 Rescaling and relinearisation are lazy: a product stays at its doubled scale and degree while it is only added to its
 like, and is settled (relinearised, rescaled) before anything else reads it. Settled values lie on the ladder of
 canonical scales, and so do carried values, inputs and outputs.
-Source: waterline rescaling as in EVA (PLDI'20); type matching of loops as in HALO (ASPLOS'25).
+Where values come down for the sake of lower ones is one of three rules (`techniques.Rescaling`), of which the one that
+takes least time looks at two plans (`lowest`, `regions`).
+Source: waterline rescaling as in EVA (PLDI'20); proactive rescaling as in Hecate (CGO'22); type matching of loops as in
+HALO (ASPLOS'25).
 Cost: O(ops), times the copies of loops that spend levels.
 """
 
@@ -32,7 +35,6 @@ from latticework.levels.operands import Operands
 from latticework.levels.plan import (
     LADDER,
     PRODUCT,
-    TOP,
     CipherState,
     Drop,
     Encode,
@@ -45,9 +47,10 @@ from latticework.levels.plan import (
     State,
     after,
 )
+from latticework.levels.regions import LevelPrices, worth_lowering
 from latticework.levels.unroll import with_copies
 from latticework.packing.constants import ConstRef
-from latticework.techniques import ALL, Techniques
+from latticework.techniques import ALL, PROACTIVE, WATERLINE, Techniques
 
 
 def decide_levels(
@@ -56,14 +59,17 @@ def decide_levels(
     starts: Sequence[int] | None = None,
     residual: int | None = None,
     fed: Mapping[int, int] = {},
+    prices: LevelPrices | None = None,
 ) -> LevelPlan:
     """The level plan of a verified `vec` module.
 
-    techniques  whether products are relinearised and rescaled lazily
+    techniques  whether products are relinearised and rescaled lazily, and when values come down
     starts      level of each input; the lowest that do if not given
     residual    levels that bootstraps leave at most, for a chain with bootstraps
     fed         numbers of outputs that go on as an input of the next run -> the number of that input, at whose level
                 they have to end
+    prices      by which values come down before they are computed with, where that takes less; they stay where they are
+                if not given. With bootstraps all come down, for targets follow from what is read
     raises      LevelError for a run-time loop that spends levels without `at_most`, and for what bootstraps leave fewer
                 levels for than it spends
     """
@@ -75,16 +81,27 @@ def decide_levels(
     if residual is not None and depth_of(module, levels) > residual:
         raise _below_floor(levels, residual)
     at = lowest_starts(module, levels) if starts is None else starts
-    if residual is not None:
-        levels = levels_of(module, at, residual)
-        levels = levels_of(module, at, residual, lowest=lowest_levels(module, levels, -residual))
-    elif any(at):
-        levels = levels_of(module, at)
-    decider = Decider(levels, techniques, {number: at[of] for number, of in fed.items()})
-    _check_fed(module, levels, at, fed)
-    decider.begin(module.body.args, at)
-    decider.block(module.body, decider.outputs)
-    return LevelPlan(module, "ckks", decider.states, decider.ops, loops, depth_of(module, levels), residual)
+    levels = levels_of(module, at, residual)
+    ends = {number: at[of] for number, of in fed.items()}
+
+    def decided(lowest: Mapping[Value, int]) -> LevelPlan:
+        known = levels_of(module, at, residual, lowest=lowest) if lowest else levels
+        _check_fed(module, known, at, fed)
+        decider = Decider(known, techniques, ends)
+        decider.begin(module.body.args, at)
+        decider.block(module.body, decider.outputs)
+        return LevelPlan(
+            module, "ckks", decider.states, decider.ops, loops, depth_of(module, known), residual, bool(lowest)
+        )
+
+    lowest = lowest_levels(module, levels, -(depth_of(module, levels) if residual is None else residual), ends)
+    if techniques.rescaling == WATERLINE or not lowest:
+        return decided({})
+    if residual is not None or techniques.rescaling == PROACTIVE:
+        return decided(lowest)
+    high = decided({})
+    lowered = worth_lowering(high, decided(lowest), prices) if prices is not None else set()
+    return decided({value: level for value, level in lowest.items() if value in lowered}) if lowered else high
 
 
 def _check_fed(module: Module, levels: Levels, starts: Sequence[int], fed: Mapping[int, int]) -> None:
@@ -241,9 +258,7 @@ class Decider:
         """A part of an array replaced: both are brought to one state, the lower level."""
         array, part = operands.states[:2]
         if array is None or array != part:
-            level = min((state.level for state in (array, part) if state is not None), default=TOP)
-            for number in (0, 1):
-                operands.bring(number, level)
+            operands.meet(2)
         return self.write(op, "rlwe.put_at", operands, operands.cipher(0))
 
     def enter(self, op: Op, operands: Operands, number: int) -> None:
@@ -286,7 +301,8 @@ class Decider:
     def product(self, op: Op, name: str, operands: Operands, made: CipherState, reads: tuple[int, ...]) -> State:
         """A product, settled at once where that is not left for later."""
         relinearize = not self.techniques.lazy_relinearization and made.degree > 1
-        rescale = not self.techniques.lazy_rescaling and made.scale != LADDER
+        is_lazy = self.techniques.lazy_rescaling and self.techniques.rescaling != PROACTIVE
+        rescale = not is_lazy and made.scale != LADDER
         then = Settle(relinearize, rescale, summed=False) if relinearize or rescale else None
         return self.write(op, name, operands, made, reads, then)
 

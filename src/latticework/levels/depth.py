@@ -14,6 +14,7 @@ from math import ceil, log2
 
 from latticework.errors import LevelError
 from latticework.ir import Block, Module, Op, Value
+from latticework.ir.core import walk_block
 from latticework.packing.constants import ConstRef
 
 Env = dict[Value, int | None]  # level of each value; None = public
@@ -50,6 +51,7 @@ class Levels:
     residual  levels that a bootstrap can leave; None: there is no bootstrap
     once      of loops one iteration is counted, from a level below what they are given: what is known of one before it
               is decided where it bootstraps; what it reads from outside is made once, and has that level to spare
+    lifted    what loops read from outside lies above what they carry, as if it was bootstrapped before
     lowest    levels at which some values are made though they could be higher
     """
 
@@ -57,6 +59,7 @@ class Levels:
     loops: dict[Op, LoopPlan] = field(default_factory=dict)
     residual: int | None = None
     once: bool = False
+    lifted: bool = False
     lowest: Mapping[Value, int] = field(default_factory=dict)
 
     def block(self, block: Block) -> list[int | None]:
@@ -93,7 +96,8 @@ class Levels:
         carried = start
         if self.once:
             head = tuple(level - 1 for level in start)
-            return LoopPlan(head, tuple(map(min, head, self.body(op, head))))
+            around = self.lifted_body if self.lifted else self.body
+            return LoopPlan(head, tuple(map(min, head, around(op, head))))
         for _ in range(len(carried) + 1):
             lowered = tuple(map(min, carried, self.body(op, carried)))
             if lowered == carried:
@@ -122,6 +126,15 @@ class Levels:
         yielded = self.block(block)
         return tuple(before if after is None else after for before, after in zip(carried, yielded, strict=True))
 
+    def lifted_body(self, op: Op, head: tuple[int, ...]) -> tuple[int, ...]:
+        """Levels after one iteration, for which what is read from outside was bootstrapped."""
+        top = max(head, default=-1) + 1
+        outside = {v: self.of[v] for inner in walk_block(op.regions[0].block) for v in inner.operands if v in self.of}
+        self.of.update((v, max(level, top)) for v, level in outside.items() if level is not None)
+        found = self.body(op, head)
+        self.of.update(outside)
+        return found
+
     def _branch(self, op: Op) -> list[int]:
         """The lower of what both sides of a condition yield; public values are encrypted at the top."""
         sides = []
@@ -146,6 +159,7 @@ def levels_of(
     residual: int | None = None,
     *,
     once: bool = False,
+    lifted: bool = False,
     lowest: Mapping[Value, int] = {},
 ) -> Levels:
     """The levels of a `vec` module.
@@ -153,13 +167,14 @@ def levels_of(
     starts    level of each input, 0 for all if not given
     residual  levels that a bootstrap can leave, where the chain has bootstraps
     once      count one iteration of every loop
+    lifted    with what it reads from outside above what it carries
     lowest    levels at which some values are made though they could be higher (`lowest_levels`)
     raises    LevelError for a run-time loop that spends levels without `at_most`, and for a bootstrap that the chain
               has not
     """
     arguments = module.body.args
     given: Env = dict(zip(arguments, starts or [0] * len(arguments), strict=True))
-    levels = Levels(given, residual=residual, once=once, lowest=lowest)
+    levels = Levels(given, residual=residual, once=once, lifted=lifted, lowest=lowest)
     levels.block(module.body)
     return levels
 
@@ -303,6 +318,11 @@ def public_value(value: Value) -> ConstRef | float | None:
         return None
     known: ConstRef | float = owner.attrs["value"]
     return known
+
+
+def is_trivial(value: Value) -> bool:
+    """Whether a value is a public one in the form of a secret one."""
+    return isinstance(value.owner, Op) and value.owner.name == "vec.trivial"
 
 
 def public_row(value: Value) -> Op | None:

@@ -244,15 +244,29 @@ class Scaling:
         return Way(inner.level, 0, make)
 
     def _factor(self, op: Op, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
-        """A product by one of its operands."""
+        """A product by one of its operands; with a public number by that, which may then be one that takes no level."""
         a, b = op.operands
         if a is b:
             return None
-        if not (a.is_secret and b.is_secret):
-            return self._each(op, [a if b.is_secret else b], number, emitter, budget)
         found = [self._each(op, [v], number, emitter, budget) for v in (a, b)]
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known.owner, Op) and known.owner.name == "vec.splat":
+                found.append(self._known_factor(op, other, known.owner.attrs["value"] * number, number, emitter))
         ways = [way for way in found if way is not None]
         return max(ways, key=lambda way: (way.level, -way.products), default=None)
+
+    def _known_factor(self, op: Op, value: Value, factor: float, number: float, emitter: Emitter) -> Way | None:
+        """A product whose public factor has become a whole number, or 1."""
+        if not is_free_factor(factor):
+            return None
+        if factor == 1.0:
+            return Way(self.level(value), 0, lambda: self._leave_out(op, value))
+        return Way(self.level(value), 0, lambda: self._replace(op, self._multiply(value, factor, emitter), number))
+
+    def _leave_out(self, op: Op, value: Value) -> Value:
+        """What an operation was made from, in its place."""
+        self.gone.add(op)
+        return value
 
 
 def scaled_origin(origin: Origin | None, factor: float) -> Origin | None:

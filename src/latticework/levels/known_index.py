@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Op, Value
-from latticework.packing.constants import row_of
+from latticework.packing.constants import Sources, is_everywhere, row_of
 
 
-def copy_known(op: Op, builder: Builder, mapping: dict[Value, Value]) -> None:
-    """Insert a copy of an operation; where the number that it takes is known by now, of what that makes of it."""
+def copy_known(op: Op, builder: Builder, mapping: dict[Value, Value], sources: Sources) -> None:
+    """Insert a copy of an operation; where the number that it takes is known by now, of what that makes of it.
+
+    sources  arrays of the module; a row that is one number in every slot becomes that number
+    """
     number = known_index(mapping[op.operands[-1]]) if op.name in _BY_NUMBER else None
     if number is None:
         builder.copy(op, mapping)
         return
-    made = _BY_NUMBER[op.name](op, builder, [mapping[v] for v in op.operands[:-1]], number)
+    made = _BY_NUMBER[op.name](op, builder, [mapping[v] for v in op.operands[:-1]], number, sources)
     if op.result.origin is not None and made.origin is None:
         made.origin = op.result.origin
     mapping[op.result] = made
@@ -52,12 +55,12 @@ def _count(value: Value) -> int:
     return value.type.count
 
 
-def _taken(op: Op, builder: Builder, operands: list[Value], number: int) -> Value:
+def _taken(op: Op, builder: Builder, operands: list[Value], number: int, _sources: Sources) -> Value:
     (array,), size = operands, op.attrs["count"]
     return builder.build("vec.take", [array], vectors=tuple(range(number * size, (number + 1) * size)))
 
 
-def _put(_op: Op, builder: Builder, operands: list[Value], number: int) -> Value:
+def _put(_op: Op, builder: Builder, operands: list[Value], number: int, _sources: Sources) -> Value:
     array, part = operands
     first, end = number * _count(part), (number + 1) * _count(part)
     around = [
@@ -68,8 +71,11 @@ def _put(_op: Op, builder: Builder, operands: list[Value], number: int) -> Value
     return builder.build("vec.concat", parts) if len(parts) > 1 else part
 
 
-def _row(op: Op, builder: Builder, _operands: list[Value], number: int) -> Value:
-    return builder.build("vec.constant", [], value=row_of(op.attrs["value"], number))
+def _row(op: Op, builder: Builder, _operands: list[Value], number: int, sources: Sources) -> Value:
+    row = row_of(op.attrs["value"], number)
+    if is_everywhere(row) and all(name in sources for name in row.sources):
+        return builder.build("vec.splat", [], value=float(row.evaluate(sources).flat[0].real), slots=row.slots)
+    return builder.build("vec.constant", [], value=row)
 
 
 _BY_NUMBER = {"vec.take_at": _taken, "vec.put_at": _put, "vec.row": _row}

@@ -55,13 +55,13 @@ class Operands:
         if self.cipher(number).level != level:
             self.step(number, Drop(level))
 
-    def meet(self) -> int:
-        """All of them settled, on the lowest level of any, or at the top; which that is."""
-        ciphers = [number for number, state in enumerate(self.states) if state is not None]
+    def meet(self, first: int | None = None) -> int:
+        """All of them, or the first so many, settled, on the lowest level of any, or at the top; which that is."""
+        ciphers = [number for number, state in enumerate(self.states[:first]) if state is not None]
         for number in ciphers:
             self.settle(number)
         level = min((self.cipher(number).level for number in ciphers), default=TOP)
-        for number in range(len(self.states)):
+        for number in range(len(self.states[:first])):
             self.bring(number, level)
         return level
 

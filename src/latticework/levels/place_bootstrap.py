@@ -2,7 +2,8 @@
 
 In/out: vec IR, same cleartext meaning. Every value may be bootstrapped behind what makes it, to a target of its own;
 what reads it reads it refreshed, but for what was made before its partner in one complex bootstrap, or needs no level.
-Operations keep their order where bootstraps allow. Loops and conditions are steps that read on one level.
+Operations keep their order where bootstraps allow, and some are computed again from bootstrapped values. Loops and
+conditions are steps that read on one level.
 Source: own, `levels/placement/`; DaCapo's and Orion's ways are other placers. Cost: seconds at a hundred operations.
 """
 
@@ -12,10 +13,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value
-from latticework.levels.placement import OUTPUT, BootstrapPlacement, Problem, place, schedule
+from latticework.levels.placement import (
+    OUTPUT,
+    BootstrapPlacement,
+    Problem,
+    place,
+    place_by_layers,
+    place_by_points,
+    schedule,
+)
+from latticework.levels.placement.recompute import Recomputed, recompute, unchanged
 from latticework.levels.placement.vec_problem import VecPrices, VecProblem, values_read
 
 Placer = Callable[[Problem], BootstrapPlacement]
+BASELINES: tuple[Placer, ...] = (place_by_layers, place_by_points)
 
 
 def place_bootstraps(
@@ -40,48 +51,88 @@ def place_bootstraps(
     given = dict(zip(module.inputs, starts, strict=True)) if starts is not None else {}
     code = VecProblem(module.body, residual, prices, exponents, given)
     problem = code.problem(wanted)
-    placement = placer(problem)
+    found = unchanged(problem, placer(problem)) if placer in BASELINES else recompute(problem, placer(problem))
     body = Block()
     mapping = {value: body.add_arg(value.type, value.origin) for value in module.inputs}
-    _PlacedWriter(code, problem, placement, iterations, Builder(body), mapping).write()
+    _PlacedWriter(code, problem, found, iterations, Builder(body), mapping).write()
     return module.empty_like(body)
 
 
 class _PlacedWriter:
-    """Writes a block anew, with bootstraps.
+    """Writes a block anew, with bootstraps, and with copies of what is computed again.
 
-    made       what stands for each value as it was made
-    refreshed  what stands for it behind its bootstrap
+    made       what stands for each value as it was made, but for numbered ones
+    numbered   what stands for values of the problem as they were made, by number
+    refreshed  what stands for them behind their bootstraps
     """
 
     def __init__(
-        self, code: VecProblem, problem: Problem, placement: BootstrapPlacement, iterations: int, builder: Builder,
+        self, code: VecProblem, original: Problem, found: Recomputed, iterations: int, builder: Builder,
         made: dict[Value, Value],
     ) -> None:  # fmt: skip
-        self.code, self.problem, self.placement, self.iterations = code, problem, placement, iterations
+        self.code, self.original, self.found, self.iterations = code, original, found, iterations
         self.builder, self.made = builder, made
-        self.refreshed: dict[Value, Value] = {}
+        self.numbered: dict[int, Value] = {}
+        self.refreshed: dict[int, Value] = {}
 
     def write(self) -> None:
         """All operations, and the end of the block."""
-        bypassing = {v: refresh.bypassing for v, refresh in self.placement.refreshes.items()}
-        steps = schedule(self.problem, bypassing, self.placement.pairs)
+        placement = self.found.placement
+        bypassing = {v: refresh.bypassing for v, refresh in placement.refreshes.items()}
+        steps = schedule(self.found.problem, bypassing, placement.pairs)
         assert steps is not None, "a placement has no order"
         for step in steps:
             if isinstance(step, tuple):
                 self.bootstrap(step)
             else:
-                self.copy(self.code.ops[step], step)
-        self.copy(self.code.block.terminator, OUTPUT)
+                self.copy(step)
+        self.end()
 
-    def copy(self, op: Op, number: int) -> None:
+    def copy(self, number: int) -> None:
         """An operation, which reads values as they were made or refreshed."""
+        op, planned = self.code.ops[self.found.ops[number]], self.found.problem.ops[number]
+        original = self.original.ops[self.found.ops[number]]
+        mapping = self.reading(op, dict(zip(original.operands, planned.operands, strict=True)), number)
+        self.builder.copy(op, mapping)
+        for value in op.results:
+            self.made[value] = mapping[value]
+        for old, new in zip(original.results, planned.results, strict=True):
+            self.numbered[new] = mapping[self.code.values[old]]
+
+    def end(self) -> None:
+        """What the block yields."""
+        copies = {self.found.values[v]: v for v in self.found.problem.wanted}
+        terminator = self.code.block.terminator
+        self.builder.copy(terminator, self.reading(terminator, copies, OUTPUT))
+
+    def reading(self, op: Op, renumbered: Mapping[int, int], reader: int) -> dict[Value, Value]:
+        """What stands for each value that an operation reads.
+
+        renumbered  numbers of values in the problem that was stated -> of those that it reads instead
+        """
         reads = values_read(op)
         for value in reads:
             self.need(value)
-        mapping = {v: self.refreshed[v] if self.is_refreshed(v, number) else self.made.get(v, v) for v in reads}
-        self.builder.copy(op, mapping)
-        self.made.update((v, mapping[v]) for v in op.results)
+        mapping = {}
+        for value in reads:
+            stated = self.code.number(value)
+            if stated is None:
+                mapping[value] = self.made.get(value, value)
+            else:
+                mapping[value] = self.read(renumbered.get(stated, stated), reader)
+        return mapping
+
+    def read(self, number: int, reader: int) -> Value:
+        """What a reader reads of a value: behind its bootstrap, or as it was made."""
+        refresh = self.found.placement.refreshes.get(number)
+        if refresh is not None and reader not in refresh.bypassing:
+            return self.refreshed[number]
+        return self.as_made(number)
+
+    def as_made(self, number: int) -> Value:
+        """A value before any bootstrap of it."""
+        value = self.code.values[self.found.values[number]]
+        return self.numbered.get(number, self.made.get(value, value))
 
     def need(self, value: Value) -> None:
         """Public operations stand before what reads them."""
@@ -91,28 +142,23 @@ class _PlacedWriter:
                 self.need(operand)
             self.builder.copy(owner, self.made)
 
-    def is_refreshed(self, value: Value, reader: int) -> bool:
-        """Whether a reader reads a value behind its bootstrap."""
-        number = self.code.number(value)
-        refresh = None if number is None else self.placement.refreshes.get(number)
-        return refresh is not None and reader not in refresh.bypassing
-
     def bootstrap(self, numbers: Sequence[int]) -> None:
         """One value, or two that share complex bootstraps, that with larger elements first."""
         known = self.code.exponents
-        made = [self.code.values[n] for n in numbers]
-        values = sorted(made, key=lambda v: -(known.get(v) or 0))
-        exponents = [known.get(v) or 0 for v in values]
+        made = {n: self.code.values[self.found.values[n]] for n in numbers}
+        ordered = sorted(made, key=lambda n: -(known.get(made[n]) or 0))
+        exponents = [known.get(made[n]) or 0 for n in ordered]
         attrs: dict[str, Any] = {
-            "target": max(self.placement.refreshes[n].target for n in numbers),
+            "target": max(self.found.placement.refreshes[n].target for n in numbers),
             "exponent": exponents[0],
             "iterations": self.iterations,
         }
         if exponents[-1] < exponents[0]:
             attrs["second_exponent"] = exponents[-1]
-        loc = _line_of(made[-1])
-        op = self.builder.create("vec.bootstrap", [self.made.get(v, v) for v in values], attrs, loc=loc)
-        self.refreshed.update(zip(values, op.results, strict=True))
+        op = self.builder.create(
+            "vec.bootstrap", [self.as_made(n) for n in ordered], attrs, loc=_line_of(made[numbers[-1]])
+        )
+        self.refreshed.update(zip(ordered, op.results, strict=True))
 
 
 def _line_of(value: Value) -> Loc | None:

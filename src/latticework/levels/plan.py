@@ -173,6 +173,7 @@ class LevelPlan:
     loops   what became of every loop of the program, with those of which `module` has copies
     depth   levels that it takes
     residual  levels that bootstraps of the chain can leave, if it is for one with bootstraps
+    is_lowered  whether values come down before they are computed with, though nothing lower meets them yet
     """
 
     module: Module
@@ -182,3 +183,4 @@ class LevelPlan:
     loops: Mapping[Op, LoopPlan]
     depth: int
     residual: int | None = None
+    is_lowered: bool = False

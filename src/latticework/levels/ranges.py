@@ -32,7 +32,7 @@ ALL_SLOTS: Held = MappingProxyType({})
 class Ranges:
     """What runs have shown.
 
-    largest    magnitude of an element of every secret value, over all runs and iterations
+    largest    magnitude of an element of every secret value, over all runs and iterations; 0 of what never ran
     outgrown   where values first were too large to be bootstrapped: the value, and the iteration of its loop
     """
 
@@ -40,7 +40,7 @@ class Ranges:
     outgrown: dict[Value, int | None] = field(default_factory=dict)
 
     def exponent(self, value: Value) -> int | None:
-        """The k for which a bootstrap divides a value by 2^k; None if it is too large, or was never seen."""
+        """The k for which a bootstrap divides a value by 2^k; None if it is too large."""
         largest = self.largest.get(value, inf)
         if largest * MARGIN > 2.0**MAX_EXPONENT or not np.isfinite(largest):
             return None
@@ -59,6 +59,8 @@ def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Held = 
     held  slots that hold elements of tensors by their position (`Origin.position`), (count, slots) each
     """
     found = Ranges()
+    for value in _secrets(module):
+        found.largest[value] = 0.0  # for ever, in what never runs: loops of no turns
     turns: dict[Block, int] = {}
 
     def note(value: Value, array: npt.NDArray[Any]) -> None:
@@ -74,12 +76,19 @@ def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Held = 
             found.largest[value] = seen if np.isfinite(seen) else inf
             if found.exponent(value) is None and value not in found.outgrown:
                 found.outgrown[value] = turns.get(_block(value))
-        found.largest.setdefault(value, 0.0)
 
     with np.errstate(over="ignore", invalid="ignore"):
         for inputs in runs:
             interpret(module, inputs, on_value=note)
     return found
+
+
+def _secrets(module: Module) -> list[Value]:
+    """All secret vectors of a module."""
+    values = list(module.inputs)
+    for op in module.walk():
+        values += [*op.results, *(arg for region in op.regions for arg in region.block.args)]
+    return [value for value in values if isinstance(value.type, VecType) and value.is_secret]
 
 
 def outgrown_error(ranges: Ranges, carried: Sequence[Value]) -> RangeError | None:

@@ -25,8 +25,11 @@ def refresh_ends(
     raises     RangeError for an output of which that is not known
     """
     starts = lowest_starts(module, levels_of(module, residual=residual))
+    ends = {number: starts[of] for number, of in fed.items()}
     levels = levels_of(module, starts, residual)
-    levels = levels_of(module, starts, residual, lowest=lowest_levels(module, levels, -residual))  # as decided later
+    levels = levels_of(
+        module, starts, residual, lowest=lowest_levels(module, levels, -residual, ends)
+    )  # as decided later
     made = module.clone()
     end = made.body.terminator
     for number, of in fed.items():

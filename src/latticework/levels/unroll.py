@@ -8,14 +8,16 @@ loops. Cost: O(ops), times the copies.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from latticework.ir import Block, Builder, Module, Op, Pass, Region, Value
 from latticework.ir.builder import region_block
 from latticework.levels.depth import LoopPlan, levels_of
 from latticework.levels.known_index import copy_known
+from latticework.packing.constants import Sources
 
 Loops = Mapping[Op, LoopPlan]
-WRITTEN = ("loop.if", "loop.index_constant", "loop.index_less", "vec.concat", "vec.constant", "vec.take")
+WRITTEN = ("loop.if", "loop.index_constant", "loop.index_less", "vec.concat", "vec.constant", "vec.splat", "vec.take")
 
 
 def has_loops(module: Module) -> bool:
@@ -35,55 +37,59 @@ def with_copies(module: Module, loops: Loops) -> Module:
     body = Block()
     builder = Builder(body)
     mapping: dict[Value, Value] = {v: body.add_arg(v.type, v.origin) for v in module.inputs}
-    outputs = _emitted(module.body, builder, mapping, loops)
+    outputs = _Copier(loops, module.sources, mapping).emitted(module.body, builder)
     builder.loc = module.body.terminator.loc
     builder.create("loop.yield", outputs)
     return module.empty_like(body)
 
 
-def _emitted(block: Block, builder: Builder, mapping: dict[Value, Value], loops: Loops) -> list[Value]:
-    """Append a block's operations; returns what it yields."""
-    for op in block.ops[:-1]:
-        builder.loc = op.loc
-        if op.name == "loop.for":
-            _loop(op, builder, mapping, loops)
-        else:
-            copy_known(op, builder, mapping)
-    return [mapping[v] for v in block.terminator.operands]
+@dataclass(frozen=True)
+class _Copier:
+    """Writes a module anew, its loops as planned."""
 
+    loops: Loops
+    sources: Sources
+    mapping: dict[Value, Value]
 
-def _loop(op: Op, builder: Builder, mapping: dict[Value, Value], loops: Loops) -> None:
-    """Append a loop, or copies of its body."""
-    plan, block = loops[op], op.regions[0].block
-    if plan.copies is None:
-        inside = Builder(region_block(op.regions[0], mapping, op), op.loc)
-        inside.create("loop.yield", _emitted(block, inside, mapping, loops))
-        builder.copy_with(op, mapping, [Region(inside.block)])
-        return
-    carried = [mapping[v] for v in (op.operands[1:] if plan.guarded else op.operands)]
-    for number in range(plan.copies):
-        index = builder.build("loop.index_constant", [], value=number)
-        mapping[block.args[0]] = index
-        if plan.guarded:
-            condition = builder.build("loop.index_less", [index, mapping[op.operands[0]]])
-            carried = _guarded(block, builder, mapping, loops, condition, carried)
-        else:
-            mapping.update(zip(block.args[1:], carried, strict=True))
-            carried = _emitted(block, builder, mapping, loops)
-        builder.loc = op.loc
-    mapping.update(zip(op.results, carried, strict=True))
+    def emitted(self, block: Block, builder: Builder) -> list[Value]:
+        """Append a block's operations; returns what it yields."""
+        for op in block.ops[:-1]:
+            builder.loc = op.loc
+            if op.name == "loop.for":
+                self._loop(op, builder)
+            else:
+                copy_known(op, builder, self.mapping, self.sources)
+        return [self.mapping[v] for v in block.terminator.operands]
 
+    def _loop(self, op: Op, builder: Builder) -> None:
+        """Append a loop, or copies of its body."""
+        plan, block, mapping = self.loops[op], op.regions[0].block, self.mapping
+        if plan.copies is None:
+            inside = Builder(region_block(op.regions[0], mapping, op), op.loc)
+            inside.create("loop.yield", self.emitted(block, inside))
+            builder.copy_with(op, mapping, [Region(inside.block)])
+            return
+        carried = [mapping[v] for v in (op.operands[1:] if plan.guarded else op.operands)]
+        for number in range(plan.copies):
+            index = builder.build("loop.index_constant", [], value=number)
+            mapping[block.args[0]] = index
+            if plan.guarded:
+                condition = builder.build("loop.index_less", [index, mapping[op.operands[0]]])
+                carried = self._guarded(block, builder, condition, carried)
+            else:
+                mapping.update(zip(block.args[1:], carried, strict=True))
+                carried = self.emitted(block, builder)
+            builder.loc = op.loc
+        mapping.update(zip(op.results, carried, strict=True))
 
-def _guarded(
-    block: Block, builder: Builder, mapping: dict[Value, Value], loops: Loops, condition: Value, carried: list[Value]
-) -> list[Value]:
-    """One copy, which on a condition leaves what is carried as it is."""
-    run, skip = Block(), Block()
-    mapping.update(zip(block.args[1:], [run.add_arg(v.type, v.origin) for v in carried], strict=True))
-    inside = Builder(run, builder.loc)
-    inside.create("loop.yield", _emitted(block, inside, mapping, loops))
-    Builder(skip, builder.loc).create("loop.yield", [skip.add_arg(v.type, v.origin) for v in carried])
-    return list(builder.create("loop.if", [condition, *carried], {}, [Region(run), Region(skip)]).results)
+    def _guarded(self, block: Block, builder: Builder, condition: Value, carried: list[Value]) -> list[Value]:
+        """One copy, which on a condition leaves what is carried as it is."""
+        run, skip = Block(), Block()
+        self.mapping.update(zip(block.args[1:], [run.add_arg(v.type, v.origin) for v in carried], strict=True))
+        inside = Builder(run, builder.loc)
+        inside.create("loop.yield", self.emitted(block, inside))
+        Builder(skip, builder.loc).create("loop.yield", [skip.add_arg(v.type, v.origin) for v in carried])
+        return list(builder.create("loop.if", [condition, *carried], {}, [Region(run), Region(skip)]).results)
 
 
 PASS = Pass("unroll", run, reads=("vec", "loop"), writes=WRITTEN)

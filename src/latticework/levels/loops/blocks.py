@@ -9,22 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
+from math import ceil
 
 from latticework.errors import LevelError
+from latticework.instructions.reason import LoopWay
 from latticework.ir import Block, Module, Op, Value, last_uses
-from latticework.levels.depth import Env, Levels, is_public, levels_of, spent_by
+from latticework.levels.depth import Env, Levels, is_public, is_trivial, levels_of, spent_by
 from latticework.levels.loops.period import (
+    MOST_COPIED,
     MOST_POINTS,
     IterationGroup,
     TripSplit,
     first_iterations,
     needed_after,
+    note_period,
     sizes,
     split,
     steady_heads,
 )
-from latticework.levels.loops.rounds import has_spending_loop, is_trivial, round_levels, stays_above
+from latticework.levels.loops.rounds import has_spending_loop, round_levels, stays_above
 from latticework.levels.loops.run import Place, Placed, WaitingRun, iterations_of
+from latticework.levels.loops.seconds import USUAL_TRIPS
 from latticework.levels.loops.writing import (
     LoopWriter,
     TripCount,
@@ -35,7 +41,8 @@ from latticework.levels.loops.writing import (
     inits_of,
 )
 
-HARDLY = 0.005  # more
+HARDLY = 0.025  # more
+WORTH_COPIES = 0.1  # of a loop's time, that copies of its body have to save
 FEW_POINTS = 12  # of a group in which bootstraps are looked for behind its head too, where it needs none there
 
 
@@ -183,10 +190,31 @@ class BlockPlanner:
         plan = LoopPlanner(self, op, number, starts, heads, outside)
         if any(inner.regions for inner in op.regions[0].block.ops):
             plan.nest()
-        elif plan.trips.is_static:
+            return
+        plan = self.above(plan) or plan
+        if plan.trips.is_static:
             plan.counted(needed_after(op, self.residual, wanted))
         else:
             plan.any_number()
+
+    def above(self, plan: LoopPlanner) -> LoopPlanner | None:
+        """The same loop behind bootstraps of what it reads from outside and lies low, where that takes less.
+
+        One such bootstrap before the loop is about one of those in it.
+        """
+        low = [v for v, level in plan.outside.items() if level is not None and level < 0]
+        if not low or not all(self.at.get(v, v) in self.facts.exponents for v in low):
+            return None
+        outside = {**plan.outside, **dict.fromkeys(low, 0)}
+        heads = steady_heads(plan.op, plan.starts, self.residual, outside)
+        other = LoopPlanner(self, plan.op, plan.number, plan.starts, heads, outside)
+        trips = plan.trips.static if plan.trips.is_static else USUAL_TRIPS
+        fewer = trips / max(plan.fitting(), 0.5) - trips / max(other.fitting(), 0.5)
+        if fewer < len(low):
+            return None
+        here, there = (min(each.groups, key=lambda group: group.rate) for each in (plan, other))
+        once = there.seconds / max(there.bootstraps, 1)
+        return other if trips * there.rate + len(low) * once < trips * here.rate else None
 
     def fits(self, op: Op, heads: Sequence[int | None], outside: Env) -> bool:
         """Whether an iteration from these levels stays above the floor."""
@@ -210,6 +238,7 @@ class LoopPlanner:
         self.trips = TripCount.of(op)
         if not self.trips.is_static:
             self.trips = TripCount(around.at[self.trips.value], self.trips.at_most)
+        self.copied: Placed | None = None
         self.counts = bool(op.regions[0].block.args[0].uses)
         self.num_points = max(sum(1 for each in op.regions[0].block.ops if spent_by(each)), 1)
 
@@ -234,13 +263,14 @@ class LoopPlanner:
         """How many iterations so many levels from the top are enough for."""
         return first_iterations(self.op, starts, levels, outside, most, guarded=False)
 
+    @cached_property
     def groups(self) -> list[IterationGroup]:
         """Groups that are worth a look."""
         floor, quarter = -self.residual, max(self.residual // 4, 1)
         found: list[IterationGroup] = []
         for size in sizes(self.fitting(), self.num_points):
             found.append(self.group(size, floor))
-            if len(found) > 1 and found[-1].rate >= found[-2].rate:
+            if self.fitting() > 1 and len(found) > 1 and found[-1].rate >= found[-2].rate:
                 break
         if found[0].size == 1 and self.num_points <= MOST_POINTS // 3:
             found += [self.group(1, head) for head in range(floor + quarter, 0, quarter)]
@@ -251,9 +281,23 @@ class LoopPlanner:
 
     def cheapest(self, seconds: Callable[[IterationGroup], float]) -> IterationGroup:
         """The smallest of those groups with which the loop takes hardly more than with any."""
-        found = self.groups()
+        found = self.groups
         least = min(map(seconds, found))
         return min((g for g in found if seconds(g) <= least * (1 + HARDLY)), key=lambda g: (g.size, seconds(g)))
+
+    def ways(self, taken: IterationGroup) -> list[LoopWay]:
+        """What was weighed: groups of each size, copies if they were; nothing for iterations left over."""
+        if all(group is not taken for group in self.groups):
+            return []
+        best: dict[int, IterationGroup] = {}
+        for group in sorted(self.groups, key=lambda group: group.rate):
+            best.setdefault(group.size, group)
+        best[taken.size] = taken
+        shown = [taken, *(group for group in best.values() if group is not taken)]
+        ways = [LoopWay(group.size, group.bootstraps, group.rate) for group in shown]
+        if self.copied is not None:
+            ways.append(LoopWay(0, self.copied.bootstraps, self.copied.seconds / self.trips.static))
+        return ways if len(ways) > 1 else []
 
     def base_of(self, group: IterationGroup) -> int:
         """Where what spends levels lies when a group starts."""
@@ -270,7 +314,7 @@ class LoopPlanner:
             with suppress(LevelError):  # what settles by itself may need a bootstrap that is not at the head
                 placed = self.around.placed(module, starts, heads, module.inputs)
         placed = placed or self.around.placed(module, starts, heads)
-        return IterationGroup(size, heads, placed.module, placed.seconds, tuple(line.run.outside), line.indices)
+        return IterationGroup(size, heads, placed, tuple(line.run.outside), line.indices)
 
     def grouped(
         self, group: IterationGroup, trips: TripCount, carried: Sequence[Value], first: Value | int
@@ -288,7 +332,10 @@ class LoopPlanner:
                     known[placeholder] = inside.shifted(start, number)
                     around.levels[known[placeholder]] = None
             stands = [known[v] if v in known else around.at.get(v, v) for v in group.outside]
-            return around.inlined(group.module, dict(zip(group.module.inputs, stands, strict=True)), inside)
+            module = group.placed.module
+            ends = around.inlined(module, dict(zip(module.inputs, stands, strict=True)), inside)
+            note_period(inside.builder.block, group.size, self.ways(group))
+            return ends
 
         return self.results(around.writer.loop(trips, carried, arguments, body))
 
@@ -341,8 +388,7 @@ class LoopPlanner:
         trips = self.trips.static
         group = self.cheapest(lambda each: self.estimate(each, needed))
         parts = self.parts(group, needed)
-        copies = trips * self.num_points <= MOST_POINTS and self.copies_take_less(group, needed)
-        if parts.groups == 0 or copies:
+        if parts.groups == 0 or self.is_copied(group, parts, needed):
             self.end(self.iterations(self.inits(), 0, trips))
             return
         first, carried = self.begun(group, parts)
@@ -354,7 +400,7 @@ class LoopPlanner:
     def begun(self, group: IterationGroup, parts: TripSplit) -> tuple[int, list[Value]]:
         """How many iterations the run ends with, and what they yield: a group more where that takes less."""
         carried = self.iterations(self.inits(), 0, parts.first)
-        if self.without(1) or parts.groups < 2:
+        if self.without(1) or parts.groups < 2 or group.size * self.num_points > MOST_POINTS:
             return parts.first, carried
         later = self.iterations(carried, parts.first, group.size)
         known = dict(zip(carried, group.head, strict=True)), dict(zip(later, group.head, strict=True))
@@ -378,22 +424,32 @@ class LoopPlanner:
         late = max(parts.first - self.without(group.size), 0)
         return parts.groups * group.seconds + late * group.rate + (parts.first + parts.last) * 1e-3 * group.rate
 
-    def copies_take_less(self, group: IterationGroup, needed: int) -> bool:
-        """Whether all iterations in a straight line take less than groups."""
-        parts = self.parts(group, needed)
-        trips = self.trips.static
-        line = self.line(self.starts, trips, [needed - self.residual] * len(self.starts))
-        first = self.line(self.starts, parts.first, group.head)
-        last = self.line(list(group.head), parts.last, [needed - self.residual] * len(self.starts))
-        return line < 0.99 * (first + parts.groups * group.seconds + last)
+    def is_copied(self, group: IterationGroup, parts: TripSplit, needed: int) -> bool:
+        """Whether all iterations stand in a straight line rather than in groups.
 
-    def line(self, starts: Sequence[int | None], number: int, wanted: Sequence[int]) -> float:
-        """Seconds of so many iterations in a straight line, from these levels to those."""
+        That is no more code where a loop would go round once. Else it has to be worth the code, which grows with the
+        number of iterations where that of a loop does not.
+        """
+        trips, worth = self.trips.static, 1 if parts.groups == 1 else 1 - WORTH_COPIES
+        if trips * self.num_points > MOST_COPIED:
+            return False
+        ends = [needed - self.residual] * len(self.starts)
+        apart = [self.line(self.starts, parts.first, group.head), self.line(list(group.head), parts.last, ends)]
+        had = parts.groups * group.bootstraps + sum(line.bootstraps for line in apart)
+        later = trips - self.without(trips) - 1  # iterations that surely spend levels of bootstraps
+        if ceil((later * self.spent(1) + needed) / self.residual) > worth * had:
+            return False
+        grouped = parts.groups * group.seconds + sum(line.seconds for line in apart)
+        self.copied = self.line(self.starts, trips, ends)
+        return self.copied.seconds < worth * grouped
+
+    def line(self, starts: Sequence[int | None], number: int, wanted: Sequence[int]) -> Placed:
+        """So many iterations in a straight line, from these levels to those."""
         arguments, inits = arguments_of(self.op), inits_of(self.op)
         begin = [i if start is None else a for a, i, start in zip(arguments, inits, starts, strict=True)]
-        levels = self.outside | dict(zip(arguments, starts, strict=True))
+        levels = self.outside | dict(zip(arguments, starts, strict=True)) | dict(zip(begin, starts, strict=True))
         line = iterations_of(self.op, number, levels, self.around.facts, self.around.module, begin)
-        return self.around.placed(line.module, line.run.starts, list(wanted)).seconds
+        return self.around.placed(line.module, line.run.starts, list(wanted))
 
     def any_number(self) -> None:
         """A number of iterations that is known at run time."""

@@ -23,10 +23,12 @@ from latticework.packing.pack import PackDim, PackMap
 MASK_AND_MASK = 2  # levels of packing and unpacking
 
 
-def pack_carried(module: Module, residual: int, facts: ValueFacts) -> Module:
-    """The module with packed loops, on a chain whose bootstraps leave so many levels."""
+def pack_carried(module: Module, residual: int, facts: ValueFacts, *, refresh: bool = True) -> Module:
+    """The module with packed loops, on a chain whose bootstraps leave so many levels.
 
-    packer = _Packer(residual, facts)
+    refresh  bootstrap what is carried at the head of each iteration; else that is left to others
+    """
+    packer = _Packer(residual, facts, refresh)
     return rewrite_loops(module, facts, packer.rewrite)
 
 
@@ -64,8 +66,8 @@ def _power_of_two(number: int) -> int:
 class _Packer:
     """Packs loops, and knows what it has unpacked: what one loop leaves, another may take up as it is."""
 
-    def __init__(self, residual: int, facts: ValueFacts) -> None:
-        self.residual, self.facts = residual, facts
+    def __init__(self, residual: int, facts: ValueFacts, refresh: bool) -> None:
+        self.residual, self.facts, self.refresh = residual, facts, refresh
         self.packed: dict[tuple[Value, ...], tuple[Value, int]] = {}
 
     def rewrite(self, loop: Op, writer: LoopWriter) -> Sequence[Value] | None:
@@ -93,7 +95,7 @@ class _Packer:
         def body(inside: LoopWriter, index: Value, carried: list[Value]) -> list[Value]:
             kept = [False, *(plain[i] for i in others)]
             fresh = [
-                value if stays else bootstrapped(inside, [value], self.residual)[0]
+                value if stays or not self.refresh else bootstrapped(inside, [value], self.residual)[0]
                 for value, stays in zip(carried, kept, strict=True)
             ]
             return joined(inside, inside.iteration(loop, index, parted(inside, fresh)))

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.ir import Module, Op, Pass, Value
-from latticework.levels.loops.rounds import fits_once, is_trivial, spends, stays_plain
+from latticework.levels.depth import is_trivial
+from latticework.levels.loops.rounds import fits_once, spends, stays_plain
 from latticework.levels.loops.writing import LoopWriter, TripCount, ValueFacts, arguments_of, inits_of, rewrite_loops
 
 WRITES = ("loop.for", "loop.if", "loop.index_constant", "loop.index_less", "loop.index_min",

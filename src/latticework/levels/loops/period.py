@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from latticework.ir import Module, Op, Value
+from latticework.instructions.reason import LoopWay
+from latticework.ir import Block, Op, Value
 from latticework.levels.depth import Env, spent_by
 from latticework.levels.loops.rounds import round_levels, stays_above
+from latticework.levels.loops.run import Placed
 from latticework.levels.loops.writing import yielded_by
 
 MOST_POINTS = 60  # operations that spend levels, of a straight line that is looked at
-DEEP = 3  # iterations of a group, where bootstraps at the head are not enough for two
+MOST_COPIED = 120  # of all copies of a loop that is left without one
+DEEP = 4  # iterations of a group, where bootstraps at the head are not enough for two
 
 
 @dataclass(frozen=True)
@@ -24,18 +27,26 @@ class IterationGroup:
     """Iterations with bootstraps among them.
 
     head     level of each carried value when the first starts
-    module   they in a straight line, with their bootstraps
-    seconds  that they take
-    outside  what the inputs of the module are: values of the loop's body, what it reads from outside, and
+    placed   they in a straight line, with their bootstraps
+    outside  what the inputs of its module are: values of the loop's body, what it reads from outside, and
     indices  those that stand for the numbers of iterations, if the body reads them
     """
 
     size: int
     head: tuple[int, ...]
-    module: Module
-    seconds: float
+    placed: Placed
     outside: tuple[Value, ...]
     indices: tuple[Value, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of all iterations."""
+        return self.placed.seconds
+
+    @property
+    def bootstraps(self) -> int:
+        """In all iterations."""
+        return self.placed.bootstraps
 
     @property
     def rate(self) -> float:
@@ -107,6 +118,17 @@ def split(trips: int, size: int, most_first: int, last: int) -> TripSplit:
     while first + size <= min(most_first, trips - last):
         first += size
     return TripSplit(first, (trips - last - first) // size, last)
+
+
+def note_period(block: Block, iterations: int, ways: Sequence[LoopWay] = ()) -> None:
+    """Bootstraps say how many iterations of their loop lie between two runs of them; of groups of groups the product.
+
+    Until `state_reasons` they are noted in the attribute `every`, and in `ways` what else was weighed for the loop.
+    """
+    for op in block.ops:
+        if op.name == "vec.bootstrap":
+            noted = {"ways": tuple(ways)} if ways else {}
+            op.attrs = {**noted, **op.attrs, "every": iterations * op.attrs.get("every", 1)}
 
 
 def needed_after(loop: Op, residual: int, wanted: Sequence[int]) -> int:

@@ -5,9 +5,13 @@ Slots that are equal for numbers by chance are equal for all: what vectors are m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+
 import numpy as np
 
 from latticework.dialects.vec import VecType
+from latticework.errors import RangeError
 from latticework.ir import INDEX, Array, Module, Value, interpret
 
 SAME = 1e-13  # of the largest magnitude: sums in another order
@@ -25,12 +29,21 @@ def carried_periods(module: Module) -> dict[Value, int]:
         if value in carried and isinstance(value.type, VecType):
             found[value] = max(found.get(value, 1), period(array))
 
-    for trips in range(most + 1) if any(v.type is INDEX for v in module.inputs) else [0]:
+    def run(trips: Mapping[Value, int]) -> None:
+        kinds = {v: v.type for v in module.inputs}
         inputs = [
-            rng.uniform(-1, 1, (kind.count, kind.slots)[kind.count == 1 :]) if isinstance(kind, VecType) else trips
-            for kind in (v.type for v in module.inputs)
+            rng.uniform(-1, 1, (kind.count, kind.slots)[kind.count == 1 :]) if isinstance(kind, VecType) else trips[v]
+            for v, kind in kinds.items()
         ]
         interpret(module, inputs, on_value=see)
+
+    trips = dict.fromkeys((v for v in module.inputs if v.type is INDEX), 0)
+    run(trips)
+    for _ in range(most):
+        for number in trips:
+            with suppress(RangeError):  # beyond an axis that the number chooses from: it is never so large
+                run(trips | {number: trips[number] + 1})
+                trips[number] += 1
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.ir import INDEX, Op, Value
-from latticework.levels.depth import Env, Levels, LoopPlan, carried_operands
+from latticework.levels.depth import Env, Levels, LoopPlan, carried_operands, is_trivial
 from latticework.levels.loops.writing import arguments_of, inits_of, yielded_by
 
 
@@ -40,11 +40,6 @@ class Round(Levels):
                 break
             carried = lowered
         return LoopPlan(carried, carried)
-
-
-def is_trivial(value: Value) -> bool:
-    """Whether a value is a public one in the form of a secret one."""
-    return isinstance(value.owner, Op) and value.owner.name == "vec.trivial"
 
 
 def round_levels(loop: Op, carried: Sequence[int | None], residual: int, outside: Env | None = None) -> Levels:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from latticework.ir import INDEX, Block, Loc, Module, Op, Value
 from latticework.ir.live import erase_dead
-from latticework.levels.depth import Env
-from latticework.levels.loops.rounds import is_trivial
+from latticework.levels.bootstraps import ciphertexts
+from latticework.levels.depth import Env, is_trivial
 from latticework.levels.loops.writing import LoopWriter, ValueCopies, ValueFacts, arguments_of, captured_by
 
 
@@ -18,6 +18,12 @@ class Placed:
 
     module: Module
     seconds: float
+
+    @property
+    def bootstraps(self) -> int:
+        """Ciphertexts that are bootstrapped; a complex one counts once."""
+        found = (op for op in self.module.body.ops if op.name == "vec.bootstrap")
+        return sum(each.number for op in found for each in ciphertexts(op))
 
 
 # (run, level of every input, level that every output has to have at least, exponents of values) -> with bootstraps
@@ -62,7 +68,7 @@ class WaitingRun:
     @property
     def starts(self) -> list[int | None]:
         """Level of every input."""
-        return [self.levels[v] for v in self.outside]
+        return [None if v.type is INDEX else self.levels[v] for v in self.outside]
 
     def ended(self, outputs: Sequence[Value], loc: Loc | None) -> Module:
         """The module of what these outputs need of the run; more may be appended to the run itself."""

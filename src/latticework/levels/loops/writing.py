@@ -9,6 +9,7 @@ from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
 from latticework.ir.builder import region_block
 from latticework.ir.core import walk_regions
 from latticework.levels.depth import carried_operands
+from latticework.levels.loops.known_numbers import copy_known
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ class LoopWriter:
             copies[argument] = value
         outer = self.builder.loc
         for op in block.ops[:-1]:
-            self.builder.copy(op, copies)
+            if not copy_known(self.builder, op, copies):
+                self.builder.copy(op, copies)
         self.builder.loc = outer
         return [copies.get(v, v) for v in block.terminator.operands]
 

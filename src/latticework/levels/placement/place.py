@@ -10,7 +10,17 @@ import numpy as np
 from latticework.levels.placement.halves import Halves
 from latticework.levels.placement.order import live_values, visiting_orders
 from latticework.levels.placement.pairs import Partners
-from latticework.levels.placement.problem import EVERY, OUTPUT, BootstrapPlacement, Problem, Refresh, check, evaluate
+from latticework.levels.placement.problem import (
+    EVERY,
+    OUTPUT,
+    BootstrapPlacement,
+    Problem,
+    Refresh,
+    check,
+    evaluate,
+    lowest_levels,
+    placement_of,
+)
 from latticework.levels.placement.schedule import schedule
 from latticework.levels.placement.search import Floats, Found, Search, dearest_path
 
@@ -18,13 +28,15 @@ FIRST_STATES, STATES, LEAST_STATES = 64, 1024, 16
 WORK = 400_000  # states times live values times operations of one search: a second or two
 ORDERS_UP_TO = 3_000  # live values times operations, above which one visiting order has to do
 MOST_MOVES_BY_OPS = 150_000  # operations looked at while single refreshes are moved
+FEW_MOVES_BY_OPS = 20_000  # where few states are kept, since many problems are looked at
 TOLERANCE = 1e-9  # seconds
 
 
 def place(problem: Problem, states: int = STATES) -> BootstrapPlacement:
     """The cheapest refreshes found.
 
-    states  most of them that the search keeps: more find better placements, and prove more, in more time
+    states  most of them that the search keeps: more find better placements, and prove more, in more time. With
+            FIRST_STATES and fewer there is one search, and nothing is proved of values that may share a bootstrap
     raises  LevelError if no placement is possible
     """
     check(problem)
@@ -36,11 +48,12 @@ class _PlacementSearch:
         self.problem, self.states = problem, states
         self.partners = Partners(problem)
         self.orders = visiting_orders(problem)
-        if live_values(problem, self.orders[0])[1] > ORDERS_UP_TO:
+        self.is_brief = states <= FIRST_STATES
+        if self.is_brief or live_values(problem, self.orders[0])[1] > ORDERS_UP_TO:
             del self.orders[1:]
         self.alone = refresh_tables(problem)
         self._known: dict[frozenset[int], BootstrapPlacement | None] = {}
-        self._moves_left = MOST_MOVES_BY_OPS // max(len(problem.ops), 1)
+        self._moves_left = (FEW_MOVES_BY_OPS if self.is_brief else MOST_MOVES_BY_OPS) // max(len(problem.ops), 1)
         everything = evaluate(problem, dict.fromkeys(problem.refreshable, EVERY))
         assert everything is not None, "a problem without a placement passed its check"
         self.best = everything
@@ -63,11 +76,13 @@ class _PlacementSearch:
                 yield found.bound
             return
         for order in self.orders:
-            for paired in (True, False):
+            for paired in (True,) if self.is_brief else (True, False):
                 way = self._search(self.alone, order, paired=True) if paired else self._halved(order)
                 self._take(way)
                 self._move(way.refreshed)
                 yield 0.0 if paired else way.bound
+        if self.is_brief:
+            return
         for order in self.orders:
             limit = self.best.seconds
             self._take(self._search(self.alone, order, self.states, paired=True, limit=limit))
@@ -117,12 +132,12 @@ class _PlacementSearch:
         """Refreshes that all readers read, with the pairs that save most."""
         if refreshed not in self._known:
             self._moves_left -= 1
-            chosen = dict.fromkeys(refreshed, EVERY)
-            made = evaluate(self.problem, chosen)
-            if made is not None and self.partners.exist:
-                targets = {v: refresh.target for v, refresh in made.refreshes.items()}
-                made = evaluate(self.problem, chosen, self.partners.matched(targets))
-            self._known[refreshed] = made
+            self._known[refreshed] = None
+            found = lowest_levels(self.problem, dict.fromkeys(refreshed, EVERY))
+            if found is not None:
+                targets = {v: target for v, target in found.targets.items() if target > 0}
+                pairs = self.partners.matched(targets) if self.partners.exist else ()
+                self._known[refreshed] = placement_of(self.problem, found, pairs)
         return self._known[refreshed]
 
     # -- one refresh at a time -----------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from latticework.errors import LevelError
 from latticework.ir import Loc
@@ -77,6 +77,11 @@ class Problem:
         return found
 
     @cached_property
+    def given(self) -> list[tuple[int, int]]:
+        """The values that no operation makes, each with the level at which it is given."""
+        return [(v, value.available) for v, value in enumerate(self.values) if value.available is not None]
+
+    @cached_property
     def makers(self) -> list[int | None]:
         """The operation that makes each value."""
         found: list[int | None] = [None] * len(self.values)
@@ -120,6 +125,20 @@ class BootstrapPlacement:
         return max(self.seconds / self.bound - 1.0, 0.0) if self.bound else float("inf")
 
 
+@dataclass(frozen=True, slots=True)
+class LowestLevels:
+    """What follows from which values are refreshed.
+
+    needs    level that each value has at least, as it is made;  targets  and refreshed
+    seconds  of all operations
+    """
+
+    refreshed: Mapping[int, frozenset[int]]
+    needs: Sequence[int]
+    targets: Mapping[int, int]
+    seconds: float
+
+
 def evaluate(
     problem: Problem,
     refreshed: Mapping[int, frozenset[int]],
@@ -132,38 +151,60 @@ def evaluate(
     refreshed  for each of them the readers that bypass it
     full       all targets are `residual`
     """
-    needs, targets = [0] * len(problem.values), dict.fromkeys(refreshed, 0)
+    found = lowest_levels(problem, refreshed)
+    return None if found is None else placement_of(problem, found, pairs, full=full)
 
-    def want(value: int, reader: int, level: int) -> None:
-        if value in refreshed and reader not in refreshed[value]:
-            targets[value] = max(targets[value], level)
-        else:
-            needs[value] = max(needs[value], level)
 
+def lowest_levels(problem: Problem, refreshed: Mapping[int, frozenset[int]]) -> LowestLevels | None:
+    """One pass from the outputs up, or None where these refreshes are not enough; arguments as of `evaluate`."""
+    wants = [0] * len(problem.values)  # of readers that read a value refreshed where it is
+    as_made = dict.fromkeys(refreshed, 0)  # of those that bypass the refresh
+    bypassed = {value for value, bypassing in refreshed.items() if bypassing}
     for value, level in problem.wanted.items():
-        want(value, OUTPUT, level)
-    seconds = 0.0
+        if value in bypassed and OUTPUT in refreshed[value]:
+            as_made[value] = level
+        else:
+            wants[value] = level
+    seconds, residual = 0.0, problem.residual
     for number in range(len(problem.ops) - 1, -1, -1):
         op = problem.ops[number]
-        need = max((needs[v] for v in op.results), default=0)
+        need = 0
+        for value in op.results:
+            own = as_made[value] if value in as_made else wants[value]
+            need = max(need, own)
         level = op.enters[need]
-        if level > problem.residual:
+        if level > residual:
             return None
         seconds += op.seconds[need]
         for value in op.operands:
-            want(value, number, level)
-    for value, need in enumerate(needs):
-        available = problem.values[value].available
-        if available is not None and need > available:
-            return None
-    made = {v: problem.residual if full else target for v, target in targets.items() if target > 0}
+            if value in bypassed and number in refreshed[value]:
+                as_made[value] = max(as_made[value], level)
+            elif wants[value] < level:
+                wants[value] = level
+    targets = {value: wants[value] for value in refreshed}
+    for value, need in as_made.items():
+        wants[value] = need
+    if any(wants[value] > available for value, available in problem.given):
+        return None
+    return LowestLevels(refreshed, wants, targets, seconds)
+
+
+def placement_of(
+    problem: Problem, found: LowestLevels, pairs: Sequence[tuple[int, int]] = (), *, full: bool = False
+) -> BootstrapPlacement:
+    """The placement with these levels, some values refreshed two at a time; arguments as of `evaluate`."""
+    made = {v: problem.residual if full else target for v, target in found.targets.items() if target > 0}
     together = [pair for pair in pairs if all(v in made for v in pair)]
     for pair in together:
         made.update(dict.fromkeys(pair, max(made[v] for v in pair)))
-    seconds += refresh_seconds(problem, made, together)
-    return BootstrapPlacement(
-        {v: Refresh(target, refreshed[v]) for v, target in made.items()}, together, needs, seconds
-    )
+    seconds = found.seconds + refresh_seconds(problem, made, together)
+    refreshes = {v: _refresh(target, found.refreshed[v]) for v, target in made.items()}
+    return BootstrapPlacement(refreshes, together, found.needs, seconds)
+
+
+@lru_cache(maxsize=1 << 12)
+def _refresh(target: int, bypassing: frozenset[int]) -> Refresh:
+    return Refresh(target, bypassing)
 
 
 def refresh_seconds(problem: Problem, targets: Mapping[int, int], pairs: Sequence[tuple[int, int]]) -> float:

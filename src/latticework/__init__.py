@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from latticework import errors
-from latticework.errors import ApproximationWarning, EffortWarning, RangeWarning, UserError
+from latticework.errors import ApproximationWarning, EffortWarning, LeftoverWarning, RangeWarning, UserError
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from builtins import int as Index  # as what an annotation says: Secret[Array, 1, 64] is an array, an Index an int
@@ -51,8 +51,9 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.frontend.comparing import argmax, greater, sign, where
     from latticework.frontend.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.frontend.program import program
+    from latticework.interop.heir import from_heir
     from latticework.model import Model, load
-    from latticework.runtime import Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
+    from latticework.runtime import Checkpoint, Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
     from latticework.techniques import Techniques
 
 __version__ = "0.1.0"
@@ -70,21 +71,25 @@ _HOMES = {
     "frontend.comparing": ("argmax", "greater", "sign", "where"),
     "frontend.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "frontend.program": ("program",),
+    "interop.heir": ("from_heir",),
     "model": ("Model", "load"),
-    "runtime": ("Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
+    "runtime": ("Checkpoint", "Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
     "techniques": ("Techniques",),
 }  # fmt: skip
+_OTHER_NAMES = {"inverse": "reciprocal", "inverse_sqrt": "rsqrt", "less": "greater"}  # that people look for
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ApproximationWarning",
     "Array",
+    "Checkpoint",
     "Circuit",
     "Client",
     "EffortWarning",
     "Encrypted",
     "Index",
     "Keys",
+    "LeftoverWarning",
     "Model",
     "Number",
     "OwnerValue",
@@ -108,6 +113,7 @@ __all__ = [
     "errors",
     "exp",
     "for_loop",
+    "from_heir",
     "gelu",
     "greater",
     "isin",
@@ -144,7 +150,8 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        instead = f"; see lw.{_OTHER_NAMES[name]}" if name in _OTHER_NAMES else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -85,6 +85,10 @@ class SecretKeyError(UserError, TypeError):
     """A secret key was offered where it must never go, or a secret value would leave its owner."""
 
 
+class BudgetError(UserError, ValueError):
+    """A server may use less memory than its program needs at one moment."""
+
+
 class DecryptionError(UserError, ValueError):
     """A ciphertext's noise has grown too large for its message to be certain."""
 
@@ -117,6 +121,13 @@ class ApproximationWarning(UserWarning):
 
 class EffortWarning(UserWarning):
     """A program is so large that part of the search for the fastest code was left out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(plain_text(message))
+
+
+class LeftoverWarning(UserWarning):
+    """Files that an ended process left unfinished were removed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(plain_text(message))

@@ -27,7 +27,6 @@ from latticework.report.text_table import WIDTH
 from latticework.runtime import Client, Keys, PublicKeys, Server
 from latticework.runtime.arguments import gather_inputs, inputs_by_name
 from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
-from latticework.runtime.server import DEFAULT_MEMORY
 from latticework.user.numbers import real_array
 from latticework.words.escaping import plain_text
 from latticework.words.shown import describe
@@ -76,22 +75,33 @@ class Model:
         return client
 
     def server(
-        self, keys: PublicKeys, *, memory: str | int = DEFAULT_MEMORY, device: str = "cpu", threads: int = 0
+        self,
+        keys: PublicKeys,
+        *,
+        memory: str | int | None = None,
+        runs: int = 1,
+        device: str = "cpu",
+        threads: int = 0,
     ) -> Server:
         """A server for one client's public keys.
 
         raises  SecretKeyError if given a secret key; MissingKeyError if a key of the manifest is not there
         """
-        return Server(self.plan, keys, memory=memory, device=device, threads=threads)
+        return Server(self.plan, keys, memory=memory, runs=runs, device=device, threads=threads)
 
     @property
     def scores(self) -> Scores | None:
         """How results agree with `compile(labels=)`, of the program itself and with its functions approximated."""
         return self.plan.scores
 
-    def report(self) -> Report:
-        """Layouts, levels, operations, keys, bytes and predicted time: `print` it, or `save` it as HTML."""
-        return build_report(self.plan, self._costs)
+    def report(self, *, memory: str | int | None = None) -> Report:
+        """Layouts, levels, operations, keys, bytes and predicted time: `print` it, or `save` it as HTML.
+
+        memory  a budget such as "2GB": then also what a server holds of its keys under it, over the time of a run, and
+                what a run takes under others
+        raises  BudgetError for a budget that is too small, with the smallest that is not
+        """
+        return build_report(self.plan, self._costs, memory=memory)
 
     def costs(self) -> Costs:
         """Predicted seconds and bytes of a run, at the server and at the client; `report()` breaks them down."""

@@ -13,23 +13,31 @@ from pathlib import Path
 
 import numpy as np
 
+from latticework.codegen.emit import emit_code
 from latticework.dialects import bfv, bootstrap, ckks, key, loop, rlwe, scalar, tensor, vec  # noqa: F401  (defines ops)
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.dialects.tensor import TensorType
-from latticework.expand import choose_ways, expanding
+from latticework.expand import MapWays, choose_ways, expanding
+from latticework.instructions.kinds import level_text
+from latticework.instructions.walk import Domain, Walk
 from latticework.ir import Block, Module, Op, Pass, Value, parse_module, print_module, run_passes, verify
+from latticework.keys import plan_keys
 from latticework.layout import assign_layouts
 from latticework.layout_cost import CodeCost, Counted, find_layouts
 from latticework.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
 from latticework.levels.loops.flatten import flattening
+from latticework.levels.loops.halo import HALO
 from latticework.levels.loops.pack_carried import packing
 from latticework.levels.loops.peel import peeling
 from latticework.levels.loops.periods import carried_periods
+from latticework.levels.loops.plan import plan_loops
 from latticework.levels.loops.target_level import tuning
 from latticework.levels.loops.type_match import matching
 from latticework.levels.loops.unroll_groups import unrolling
 from latticework.levels.loops.writing import ValueFacts
 from latticework.levels.place_bootstrap import placing
+from latticework.levels.reasons import state_reasons
+from latticework.levels.refresh_ends import refresh_ends
 from latticework.levels.text import print_levels
 from latticework.ops import ALL_OPS
 from latticework.params import bootstrap_chain, build_chain
@@ -41,13 +49,18 @@ from latticework.passes import (
     factor_sums,
     fold_splats,
     hoist_invariants,
+    inverse_products,
     merge_maps,
+    merge_matrices,
     normalize_polynomials,
     reassociate,
     share_inputs,
     share_outputs,
 )
+from latticework.plan.uses import passes_of
+from latticework.plan.windows import rows_of_limb
 from latticework.techniques import UNPACKED, Techniques
+from latticework.words.shown import count_noun
 
 HERE = Path(__file__).parent
 ARROW = "\n// =>\n"
@@ -74,7 +87,8 @@ class BootstrapPrices:
 
 def magnitudes(module: Module) -> Mapping[Value, int]:
     """All values are within [-1, 1]."""
-    return dict.fromkeys([*module.inputs, *(v for op in module.walk() for v in op.results)], 0)
+    inside = (v for op in module.walk() for region in op.regions for v in region.block.args)
+    return dict.fromkeys([*module.inputs, *(v for op in module.walk() for v in op.results), *inside], 0)
 
 
 def packing_all() -> Pass[object]:
@@ -89,7 +103,8 @@ def packing_all() -> Pass[object]:
 
 
 PASSES: tuple[Pass[CodeCost], ...] = (
-    cse.PASS, dce.PASS, factor_sums.PASS, fold_splats.PASS, hoist_invariants.PASS, merge_maps.PASS,
+    cse.PASS, dce.PASS, factor_sums.PASS, fold_splats.PASS, hoist_invariants.PASS, inverse_products.PASS,
+    merge_maps.PASS, merge_matrices.PASS,
     normalize_polynomials.PASS, reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, constants.placing(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
     placing(RESIDUAL, BootstrapPrices(), magnitudes),
@@ -104,7 +119,7 @@ def expanded(module: Module, techniques: Techniques = UNPACKED) -> str:
 
 def outlined(module: Module) -> str:
     """A bootstrap expanded: how many of which operations at which level, in the order of first ones."""
-    made = run_passes(module, (expanding(BOOTSTRAP, {}), cse.PASS, dce.PASS))
+    made = run_passes(module, (expanding(BOOTSTRAP, MapWays()), cse.PASS, dce.PASS))
     counts: dict[Level, Counter[str]] = {}
     for op in made.walk():
         for value in op.results[:1]:
@@ -118,7 +133,7 @@ def outlined(module: Module) -> str:
 
 def called(module: Module) -> str:
     """With bootstraps shared: of the body all, of procedures how many operations they have, and what they call."""
-    made = run_passes(module, (expanding(BOOTSTRAP, {}, shared_bootstraps=True), cse.PASS, dce.PASS))
+    made = run_passes(module, (expanding(BOOTSTRAP, MapWays(), shared_bootstraps=True), cse.PASS, dce.PASS))
     numbers = {op.result: n for n, op in enumerate(op for op in made.walk() if op.name == "procedure.define")}
     lines: list[str] = []
 
@@ -134,6 +149,21 @@ def called(module: Module) -> str:
 
     show(made.body, "", False)
     return "\n".join(lines)
+
+
+def keys_at_once(module: Module) -> str:
+    """What bootstraps in line read of keys: so many instructions, the rows that each reads, and those of one of its
+    limbs, which are in memory at the same time; at the end the most of these."""
+    made = run_passes(module, (expanding(BOOTSTRAP, MapWays()), cse.PASS, dce.PASS))
+    code = emit_code(made, BOOTSTRAP, plan_keys(made, BOOTSTRAP))
+    lines, most = Counter[str](), (0, "")
+    for site in Walk(code, BOOTSTRAP, Domain()).sites(0):
+        for parts in passes_of(site, BOOTSTRAP, code):
+            at, rows, of_limb = parts[0].spec, sum(part.rows for part in parts), rows_of_limb(parts)
+            name = f"{site.record.name} at {level_text(at.track, at.level)}"
+            lines[f"{name}: {count_noun(len(parts), 'key')}, {rows} rows, {of_limb} of a limb"] += 1
+            most = max(most, (of_limb, name), key=lambda found: found[0])
+    return "\n".join([*(f"{times} x {line}" for line, times in lines.items()), f"at once: {most[0]} rows, {most[1]}"])
 
 
 def levelled(plan: LevelPlan) -> str:
@@ -155,8 +185,15 @@ STEPS: Mapping[str, Callable[[Module], str]] = {
     **{step.name: lambda module, step=step: printed(run_passes(module, (step,), COST)) for step in PASSES},
     "expand": expanded,
     "expand-without-hoisting": lambda module: expanded(module, Techniques(complex_packing=False, hoisting=False)),
+    "plan-loops": lambda module: printed(plan_loops(module, RESIDUAL, BootstrapPrices(), magnitudes(module))),
+    "plan-loops-halo": lambda module: printed(
+        plan_loops(module, RESIDUAL, BootstrapPrices(), magnitudes(module), mode=HALO)
+    ),
+    "refresh-ends": lambda module: printed(refresh_ends(module, {0: 0}, RESIDUAL, {0: 1}, iterations=1)),
+    "state-reasons": lambda module: printed(state_reasons(module, RESIDUAL)),
     "bootstrap-outline": outlined,
     "bootstrap-calls": called,
+    "keys-at-once": keys_at_once,
     "levels": lambda module: levelled(decide_levels(module)),
     "levels-at-once": lambda module: levelled(decide_levels(module, AT_ONCE)),
     "levels-bfv": lambda module: levelled(decide_levels_bfv(module)),

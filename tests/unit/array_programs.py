@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from vec_cases import SLOTS, Vectors
@@ -192,11 +193,17 @@ class Deployed:
         self.encryptor = _core.Encryptor(self.context, secret)
         self.decryptor = _core.Decryptor(self.context, secret)
         self.keys = generator.evaluation_keys(secret, specs)
-        self.executor = _core.Executor(
+        self.executor = self.executor_with()
+
+    def executor_with(self, *constant_bytes: int, keys: Any = None) -> _core.Executor:
+        """One that keeps so many bytes of encoded constants, if that is said; with other keys than all in memory."""
+        plan = self.plan
+        return _core.Executor(
             self.context,
             _core.Plan(core_parameters(plan.chain), encode_code(plan)),
-            self.keys,
+            self.keys if keys is None else keys,
             lambda i, product=None: slot_vectors(plan.constants[i], plan.sources, product),
+            *constant_bytes,
             products=self.products,
         )
 

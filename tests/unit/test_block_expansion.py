@@ -18,6 +18,7 @@ from latticework.plan.serialise import read_plan, write_plan
 from latticework.techniques import Techniques
 
 CHEAP_SWITCHES = BlockMapPrices(0, 1, 1, 0.1, 0.1, 5, 0, 0)  # then packing is always worth it
+DEAR_KEYS = BlockMapPrices(key=50)  # then giant steps are in Horner's form wherever that saves one
 
 
 def program(linear_map, sources):
@@ -29,10 +30,11 @@ def program(linear_map, sources):
     return module
 
 
-def primitives(linear_map, sources, prices=TYPICAL, packing=False):
+def primitives(linear_map, sources, prices=TYPICAL, packing=False, **techniques):
     """The module expanded on a small chain."""
     module, chain = program(linear_map, sources), small_chain(1)
-    return expanded(module, chain, prices=lambda _: prices, techniques=Techniques(complex_packing=packing))
+    allowed = Techniques(complex_packing=packing, **techniques)
+    return expanded(module, chain, prices=lambda _: prices, techniques=allowed)
 
 
 def found(module):
@@ -60,14 +62,20 @@ def agrees(linear_map, sources, rng, **ways):
     (got,) = interpret(module, [x])
     np.testing.assert_allclose(got, linear_map.apply(x, sources), atol=1e-6)
     if linear_map.diagonals:
-        counts = choose(places(linear_map), ways.get("prices", TYPICAL), packing=ways.get("packing", False)).counts
+        prices, horner = ways.get("prices", TYPICAL), ways.get("horner_giants", True)
+        prices = prices if ways.get("hoisting", True) else prices.without_hoisting()
+        counts = choose(places(linear_map), prices, packing=ways.get("packing", False), horner=horner).counts
+        keys = {op.attrs["spec"].galois_element for op in module.walk() if op.name == "key.demand"}
+        assert counts.keys - bool(counts.rotations) <= len(keys) <= counts.keys  # one to pair diagonals may be there
         assert found(module) == (counts.key_switches, counts.products)
     return module
 
 
 @pytest.mark.parametrize("seed", range(30))
-@pytest.mark.parametrize("ways", [{}, {"prices": ROTOM}, {"prices": CHEAP_SWITCHES, "packing": True}],
-                         ids=["typical", "rotom", "packed"])  # fmt: skip
+@pytest.mark.parametrize("ways", [{}, {"prices": ROTOM}, {"prices": CHEAP_SWITCHES, "packing": True},
+                                  {"prices": DEAR_KEYS}, {"prices": DEAR_KEYS, "horner_giants": False},
+                                  {"prices": DEAR_KEYS, "hoisting": False}],
+                         ids=["typical", "rotom", "packed", "horner", "own", "unhoisted"])  # fmt: skip
 def test_random_block_maps(seed, ways):
     rng = np.random.default_rng(seed)
     gather, sources = random_gather(rng)
@@ -86,6 +94,20 @@ def test_random_explicit_blocks(seed, packing):
     diagonals = tuple(Diagonal(s, splat(float(rng.normal()), 16), False, v, u) for s, v, u in sorted(held))
     linear_map = LinearMap(16, explicit=diagonals, count_in=count_in, count_out=count_out)
     agrees(linear_map, {}, rng, prices=CHEAP_SWITCHES, packing=packing)
+
+
+@pytest.mark.parametrize("way", ["least-cost", "iterated", "powers-of-two"])
+def test_a_map_of_single_vectors_is_applied_to_each_of_an_array(way):
+    rng = np.random.default_rng(4)
+    linear_map = LinearMap.of(matvec(16, 16, 16))
+    v = Vectors(1, slots=16, counts=(3,))
+    module = v.done(v.op("linear_transform", v.x[0], map=linear_map))
+    sources = {"w": rng.normal(size=(16, 16))}
+    module.sources["w"] = sources["w"]
+    x = rng.uniform(-1, 1, (3, 16))
+    made = expanded(module, small_chain(1), techniques=Techniques(rotation_keys=way), prices=lambda _: DEAR_KEYS)
+    (got,) = interpret(made, [x])
+    np.testing.assert_allclose(got, [linear_map.apply(row, sources) for row in x], atol=1e-6)
 
 
 def test_babies_are_shared_by_outputs_and_giants_by_inputs():
@@ -147,16 +169,20 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("packing", [False, True], ids=["plain", "packed"])
+@pytest.mark.parametrize("way", ["plain", "packed", "horner", "iterated", "powers-of-two"])
 @pytest.mark.parametrize("name", CASES)
-def test_plans_simulated_predicted_and_encrypted(name, packing):
+def test_plans_simulated_predicted_and_encrypted(name, way):
     """At insecure parameters of N = 2^11."""
     rng = np.random.default_rng(5)
     gather, shape = CASES[name]
     linear_map, sources = LinearMap.of(gather), {"w": rng.uniform(-1, 1, shape)}
-    chain = small_chain(1, ring_degree=2048)
-    allowed = Techniques(complex_packing=packing)
-    plan = plan_of(program(linear_map, sources), chain, prices=lambda _: CHEAP_SWITCHES, techniques=allowed)
+    chain, packing = small_chain(1, ring_degree=2048), way == "packed"
+    allowed, prices = Techniques(complex_packing=packing), DEAR_KEYS if way == "horner" else CHEAP_SWITCHES
+    if way in ("iterated", "powers-of-two"):
+        allowed, prices = replace(allowed, rotation_keys=way), TYPICAL
+    plan = plan_of(program(linear_map, sources), chain, prices=lambda _: prices, techniques=allowed)
+    if way == "horner":
+        assert choose(places(linear_map), prices, horner=True).order != "own" or len(plan.keys) == 1
     assert any(key.galois_element == 4095 for key in plan.keys) == packing  # conjugation
     in_shape = (linear_map.count_in, linear_map.slots) if linear_map.count_in > 1 else (linear_map.slots,)
     x = rng.uniform(-1, 1, in_shape)

@@ -5,7 +5,10 @@ import pytest
 
 from latticework import frontend as lw
 from latticework.accuracy import approximate_functions
+from latticework.compiler.assemble import accepted_ranges
 from latticework.errors import RangeError, ShapeError
+from latticework.frontend.direct import direct_ranges
+from latticework.frontend.functions import reciprocal
 from latticework.frontend.samples import LEAST_SAMPLES, REPEATED_VALUES, affordable_samples, samples_of
 from latticework.ir.interpret import interpret
 from latticework.ir.parser import parse_module
@@ -200,3 +203,49 @@ def test_a_number_that_is_none_is_found_in_every_sample():
     data[4321, 0, 2] = np.nan
     with pytest.raises(RangeError, match=r"data for x: 1 of 20000 elements .* first at index \(4321, 0, 2\)"):
         samples_of(network, lw.trace(network), data)
+
+
+def first_of(x, n):
+    return lw.for_loop(n, lambda i, a: 0.5 * a + 0.5 * reciprocal(a), x)
+
+
+def left_by(x, n):
+    return reciprocal(lw.for_loop(n, lambda i, a: 0.5 * a + 0.6, x))
+
+
+def inside(x, n):
+    return lw.for_loop(n, lambda i, a: 0.5 * a + 0.5 * reciprocal(x), x + 1.0)
+
+
+def nested(x, n):
+    return lw.for_loop(n, lambda i, a: lw.for_loop(2, lambda j, b: 0.5 * b + 0.5 * (reciprocal(b)), a), x)
+
+
+def rows(x, n):
+    return lw.for_loop(n, lambda i, a: a + reciprocal(x[i]), np.zeros(3))
+
+
+@pytest.mark.parametrize("text", [first_of, left_by, inside, nested, rows])
+def test_inputs_keep_to_the_range_of_functions_that_loops_give_them_to(text):
+    """What clients accept beyond calibration would go into the first turn, or past a loop of no turns."""
+
+    @lw.program
+    def given(x: lw.Secret[4, 3], n: lw.Index):
+        return text(x, n)
+
+    samples = [{"x": np.linspace(0.25, 2.0, 12).reshape(4, 3), "n": n} for n in (0, 4)]
+    module = lw.calibrate(lw.trace(given), samples)
+    (function,) = (op for op in module.walk() if op.name == "tensor.apply")
+    low, high = function.attrs["interval"]
+    assert direct_ranges(module) == {"x": (low, high)}
+    accepted = accepted_ranges(module, samples)["x"]
+    assert low < accepted[0] < 0.25 and 2.0 < accepted[1] < high
+
+
+def test_inputs_need_not_keep_to_the_range_of_functions_of_other_values():
+    @lw.program
+    def given(x: lw.Secret[3]):
+        return reciprocal(lw.for_loop(2, lambda i, a: 0.5 * a + 0.6, x))
+
+    samples = [{"x": np.array([-1.0, 0.0, 1.0])}]
+    assert direct_ranges(lw.calibrate(lw.trace(given), samples)) == {}

@@ -39,10 +39,16 @@ def loop(x, count, body=lambda i, h: h):
 
 
 MISTAKES = {
-    "if": (lambda x, s, n: 1 if s else 2, TraceError, r"if, while.*secret array s.*blend"),
+    "if": (lambda x, s, n: 1 if s else 2, TraceError, r"if, while.*secret array s.*lw\.where"),
     "while": (lambda x, s, n: [0 for _ in iter(lambda: bool(x), False)], TraceError, "lw.for_loop"),
     "and": (lambda x, s, n: s and x, TraceError, "True or False"),
-    "comparison": (lambda x, s, n: x > 0, TraceError, "cannot be compared.*lw.sigmoid"),
+    "comparison": (
+        lambda x, s, n: x > 0,
+        TraceError,
+        r"cannot be compared.*lw\.where.*lw\.greater\(.*gap=.*lw\.sigmoid",
+    ),
+    "place of the largest": (lambda x, s, n: np.argmax(x), UnsupportedError, r"np\.argmax is .*lw\.argmax\(x, gap="),
+    "largest": (lambda x, s, n: np.max(x), UnsupportedError, r"np\.max is not supported.*np\.maximum\(a, b\)"),
     "equality": (lambda x, s, n: x == PLAIN, TraceError, "cannot be compared"),
     "array comparison": (
         lambda x, s, n: np.less(PLAIN, x),
@@ -213,7 +219,7 @@ MISTAKES = {
     ),
     "unknown ufunc method": (lambda x, s, n: np.multiply.outer(x, x), UnsupportedError, "multiply.outer"),
     "unknown option": (lambda x, s, n: np.sum(x, dtype=np.float32), UnsupportedError, "option dtype="),
-    "missing method": (lambda x, s, n: x.argmax(), UnsupportedError, "x.argmax.*after decryption"),
+    "missing method": (lambda x, s, n: x.argmax(), UnsupportedError, "x.argmax.*lw.argmax"),
     "astype": (lambda x, s, n: x.astype(int), DtypeError, "rounding"),
     "NaN": (
         lambda x, s, n: x * np.array([1, np.nan, 2, np.inf]),

@@ -144,6 +144,23 @@ def test_scan_of_a_body_that_spends_levels():
 
 
 @lw.program
+def averages(x: lw.Secret[6, 4]):
+    def step(mean, value):
+        mean = 0.75 * mean + 0.25 * value
+        return mean, mean
+
+    return lw.scan(step, np.zeros(4), x)
+
+
+def test_scan_stacks_products_that_are_not_settled_yet():
+    data = np.stack([uniform(6, 4) for _ in range(3)])
+    model = lw.compile(averages, calibrate=data, bootstrap_set="T12", insecure=True, precision_bits=8)
+    assert model.plan.bootstraps
+    for found, wanted in zip(model.simulate(data[0]), averages(data[0]), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+@lw.program
 def counted(x: lw.Secret[4]):
     last, nothing = lw.scan(lambda carry, none: (carry + 1.0 if none is None else carry, None), x, length=3)
     assert nothing is None
@@ -266,3 +283,27 @@ def test_factors_are_placed_in_bodies_that_count():
     found = placing(in_loops=True).run(module, None)
     verify(found)
     np.testing.assert_allclose(interpret(found, inputs)[0], 0.125 * inputs["x"] * inputs["xs"].prod(axis=0))
+
+
+@lw.program
+def gains_within(x: lw.Secret[4], xs: lw.Secret[3, 4], m: lw.Index, table):
+    """What the inner loop carries and is public begins anew in every turn, and is multiplied by what the outer does."""
+
+    def outer(i, v, gain):
+        inner = lw.for_loop(m, lambda j, u, g: (u * x * g * gain + 0.1 * u, 0.7 * g), (v, 0.9))
+        return inner[0], 0.8 * gain + 0.1 * table[0, 0]
+
+    return lw.for_loop(3, outer, (xs[0], 1.0))[0]
+
+
+def test_inner_loops_that_bootstrap_read_the_number_of_the_outer():
+    """The number of the outer loop has no level, as a vector that the inner loop reads has."""
+    data = {"x": uniform(6, 4), "xs": uniform(6, 3, 4), "m": 3}
+    model = lw.compile(
+        gains_within, weights=(TABLE,), calibrate=data, bootstrap_set="T12", precision_bits=8, insecure=True
+    )  # fmt: skip
+    assert model.plan.bootstraps
+    for m in range(4):
+        inputs = data["x"][0], data["xs"][0], m
+        (found,) = simulate(model.plan, inputs)
+        assert np.max(np.abs(found - gains_within(*inputs, TABLE))) <= model.plan.client.outputs[0].error_bound < 1e-3

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 import latticework as lw
+from latticework.compiler.pipeline import to_tensors
+from latticework.frontend.samples import telling_samples
 
 
 def test_noise_is_measured_where_it_is_large_though_outputs_are_small() -> None:
@@ -19,3 +21,38 @@ def test_noise_is_measured_where_it_is_large_though_outputs_are_small() -> None:
     noise = np.random.default_rng(0)
     errors = [np.max(np.abs(model.simulate(noisy[0], noise=noise))) for _ in range(100)]
     assert np.max(errors) < output.usual_error < 2.0**-12 * 400
+
+
+def test_one_large_sample_among_many_is_not_overlooked() -> None:
+    """Its values are the largest on the way, and its results as small as others': bootstraps have to hold it."""
+
+    @lw.program
+    def fading(x: lw.Secret[4], n: lw.Index) -> Any:
+        return lw.for_loop(n, lambda _, v: v * (0.5 + 1e-5 * x), x * x)
+
+    data = np.random.default_rng(0).uniform(-1, 1, (120, 4))
+    data[37] *= 300
+    model = lw.compile(
+        fading, calibrate={"x": data, "n": 12}, bootstrap_set="T12", insecure=True, precision_bits=10
+    )  # fmt: skip
+    assert model.plan.bootstraps
+    (output,) = model.plan.client.outputs
+    for number, trips in ((37, 12), (37, 5), (36, 12)):
+        found = model.simulate(data[number], trips, noise=np.random.default_rng(0))
+        assert np.max(np.abs(found - fading(data[number], trips))) <= output.usual_error <= output.error_bound
+
+
+def test_samples_that_tell_are_spaced_ones_and_those_with_the_largest_values() -> None:
+    @lw.program
+    def program(x: lw.Secret[2], n: lw.Index) -> Any:
+        return lw.for_loop(n, lambda _, v: 0.5 * v, x) - x[0]
+
+    rng = np.random.default_rng(1)
+    data = rng.uniform(-1, 1, (50, 2))
+    data[23] = 9.0
+    module = to_tensors(program, (), {"x": data[0], "n": 2})
+    samples = [{"x": x, "n": 2} for x in data]
+    assert telling_samples(module, samples, 3) == [0, 23, 24, 49]
+    samples[11]["n"] = 8
+    assert set(telling_samples(module, samples, 3)) == {0, 11, 23, 24, 49}
+    assert telling_samples(module, samples[:1], 3) == [0]

@@ -206,3 +206,65 @@ def test_what_a_loop_of_several_values_starts_from_is_left():
     found = v.loop(lambda _i, a, b: [b, a], [start, masked(v, start)], 2)
     module = v.done(*found)
     assert counted(merged(module))["vec.mul"] == 0
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_what_is_public_until_it_is_used_is_merged_too(once):
+    """A trivial encryption has no level, as it is made at any."""
+    v = Vectors(1)
+    start = v.op("trivial", v.splat(0.5))
+    turned = v.op("rotate", v.op("mul", start, v.constant(np.arange(SLOTS) / SLOTS)), steps=1)
+    module = v.done(v.op("add", v.op("mul", turned, v.splat(0.5)), v.x[0]))
+    made = merge_maps.run(module, CodeCost(COSTS, 0.005), once=once)
+    x = np.linspace(-1, 1, SLOTS)
+    for got, want in zip(interpret(made, [x]), interpret(module, [x]), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-12)
+
+
+def diagonals_of(module):
+    """The values of all diagonals of its maps."""
+    maps = [op.attrs["map"] for op in module.walk() if op.name == "vec.linear_transform"]
+    return [diagonal.values for linear_map in maps for diagonal in linear_map.diagonals]
+
+
+def sums_of_turned(masks):
+    """The sum of a vector turned by 1, 2, ... slots, each times a mask."""
+    v = Vectors(1)
+    turned = [v.op("rotate", v.x[0], steps=i) for i in range(1, len(masks) + 1)]
+    products = [v.op("mul", y, v.constant(mask)) for y, mask in zip(turned, masks, strict=True)]
+    total = products[0]
+    for product in products[1:]:
+        total = v.op("add", total, product)
+    return v.done(total)
+
+
+def test_equal_diagonals_are_one_row_of_a_source():
+    rows = RNG.normal(size=(2, SLOTS))
+    result = merged(sums_of_turned([rows[i % 2] for i in range(6)]), level_seconds=1.0)
+    values = diagonals_of(result)
+    (source,) = {name for value in values for name in value.sources}
+    assert len(values) == 6 and len(set(values)) == 2
+    assert result.sources[source].shape == (2, SLOTS)
+
+
+def test_diagonals_that_are_one_number_in_a_stretch_have_no_source():
+    """As masks are; so have those that are one number everywhere, beside others that need one."""
+    stretches = [(0, 3), (2, SLOTS), (5, 6), (1, 9), (0, SLOTS)]
+    masks = [np.where((np.arange(SLOTS) >= a) & (np.arange(SLOTS) < b), 0.25 * (a + 1), 0) for a, b in stretches]
+    result = merged(sums_of_turned([*masks, RNG.normal(size=SLOTS)]), level_seconds=1.0)
+    values = diagonals_of(result)
+    assert len(values) == 6 and [len(value.sources) for value in values] == [0, 0, 0, 0, 0, 1]
+    for value, mask in zip(values, masks, strict=False):
+        np.testing.assert_array_equal(value.evaluate(result.sources), mask)
+
+
+@pytest.mark.parametrize(("factors", "kept"), [(RNG.normal(size=SLOTS // 2), [SLOTS // 2]), (np.full(2, 0.75), [])])
+def test_what_is_added_repeats_in_its_source(factors, kept):
+    ring = np.eye(SLOTS) + np.roll(np.eye(SLOTS), 1, axis=1)
+    weights = np.resize(factors, SLOTS)
+    v = Vectors(1)
+    shifted = v.op("add", v.matrix(v.x[0], BAND), v.constant(weights))
+    result = merged(v.done(v.matrix(shifted, ring)), level_seconds=1.0)
+    (added,) = [op.attrs["value"] for op in result.walk() if op.name == "vec.constant"]
+    np.testing.assert_allclose(added.evaluate(result.sources), ring @ weights, rtol=1e-14)
+    assert [result.sources[name].size for name in added.sources] == kept

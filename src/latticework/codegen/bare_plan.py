@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from latticework.codegen.generate import generate
+from latticework.expand import LevelPrices
 from latticework.ir import Module
 from latticework.keys import manifest
 from latticework.params import ModulusChain
 from latticework.plan.schema import ClientSpec, Plan
+from latticework.techniques import ALONE, Techniques
 
 
-def bare_plan(name: str, module: Module, chain: ModulusChain) -> Plan:
-    """Expanded, with its keys, and without sources of constants."""
-    made = generate(module, chain)
+def bare_plan(
+    name: str,
+    module: Module,
+    chain: ModulusChain,
+    *,
+    prices: LevelPrices | None = None,
+    techniques: Techniques = ALONE,
+) -> Plan:
+    """Expanded, with its keys, and without sources of constants; `prices` and `techniques` as of `generate`."""
+    made = generate(module, chain, prices=prices, techniques=techniques)
     code = made.code
     client = ClientSpec(name, chain, (), (), manifest(code, chain), 0.0)
     return Plan(

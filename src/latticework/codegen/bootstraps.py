@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from latticework.analysis.simulate import simulate_slots
 from latticework.codegen.bare_plan import bare_plan
+from latticework.expand import LevelPrices
 from latticework.expand.bootstrap import bootstrap_module
 from latticework.params import BootstrapSet, ModulusChain, bootstrap_chain
 from latticework.params.bootstrap import failure_log2
 from latticework.params.bootstrap_noise import BootstrapNoise, BootstrapStep, bits, sine_series, stored_noise
 from latticework.params.noise import tail_deviations
 from latticework.plan.schema import Plan
+from latticework.techniques import ALONE, Techniques
 
 SIMULATED_SLOTS = 1 << 13  # at least: a deviation is then known to one per cent
 NARROW = 1 << 10  # slots of vectors that show what does not depend on the width
@@ -42,10 +44,15 @@ def bootstrap_plan(
     start: int | None = None,
     finer: float = 1.0,
     out: float = 1.0,
+    prices: LevelPrices | None = None,
+    techniques: Techniques = ALONE,
 ) -> Plan:
-    """The plan of one bootstrap, as of `bootstrap_module`: slot vectors in [-1, 1], which no tensor describes."""
+    """The plan of one bootstrap, as of `bootstrap_module`: slot vectors in [-1, 1], which no tensor describes.
+
+    prices, techniques  by which its linear maps are carried out, as of `generate`
+    """
     module = bootstrap_module(chain, slots, target, real=real, iterations=iterations, start=start, finer=finer, out=out)
-    return bare_plan("bootstrap", module, chain)
+    return bare_plan("bootstrap", module, chain, prices=prices, techniques=techniques)
 
 
 def precision(found: npt.ArrayLike, expected: npt.ArrayLike, *, real: bool = False) -> Precision:

@@ -13,6 +13,7 @@ from latticework.dialects.rlwe import CipherType
 from latticework.instructions.code import BootstrapBlock, Instruction, PlanBlock, RegisterOperand
 from latticework.instructions.control import CALL, FOR, ICONST, IF, MAX_TRIPS
 from latticework.instructions.kinds import IndexKind, KeyKind, Kind
+from latticework.instructions.reason import CallReason
 from latticework.ir import Block, Loc, Module, Op, Type, Value
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeySpec, serving_key
@@ -30,6 +31,7 @@ class Code:
     registers: list[int] = field(default_factory=list)
     blocks: list[PlanBlock] = field(default_factory=list)
     bootstraps: list[BootstrapBlock] = field(default_factory=list)
+    reasons: list[CallReason] = field(default_factory=list)
     constants: list[ConstRef | MapSums] = field(default_factory=list)
     locations: list[SourceLocation] = field(default_factory=list)
     watch: dict[int, int] = field(default_factory=dict)
@@ -96,6 +98,8 @@ class Code:
                 trips, constant = self.constant_trips(op)
                 code.append(constant)
                 operands.insert(0, RegisterOperand(trips, last_use=True))
+            if "why" in op.attrs:
+                self.reasons.append(CallReason(number, len(code), op.attrs["why"]))
             code.append(self.instruction(op, tuple(operands)))
             own.update(op.results)
         self.blocks[number] = PlanBlock(arguments, tuple(code))

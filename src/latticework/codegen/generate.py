@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from latticework.codegen.emit import Code, emit_code
-from latticework.expand import LevelPrices, choose_ways, expanding
-from latticework.ir import Module, Op, PassEvent, run_passes
+from latticework.expand import LevelPrices, MapWays, choose_ways, expanding
+from latticework.ir import Module, Op, Pass, PassEvent, run_passes
 from latticework.keys import plan_keys
 from latticework.packing.keys import KeySpec
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import ModulusChain
 from latticework.passes import cse, dce
-from latticework.techniques import ALONE, Techniques
+from latticework.passes.powers_of_two import turning_by_powers
+from latticework.techniques import ALONE, POWERS_OF_TWO, Techniques
 
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
@@ -31,7 +32,7 @@ class Generated:
     module: Module
     keys: tuple[KeySpec, ...]
     code: Code
-    choices: dict[Op, Choice]
+    choices: Mapping[Op, Choice]
 
 
 def generate(
@@ -48,8 +49,18 @@ def generate(
     techniques  how linear maps may be carried out, whether rotations share decompositions, and bootstraps code
     on_event    hears of every pass
     """
-    choices = choose_ways(managed, techniques, prices)
-    expansion = expanding(chain, choices, hoisting=techniques.hoisting, shared_bootstraps=techniques.shared_bootstraps)
-    module = run_passes(managed, (expansion, *PRIMITIVE_PASSES), on_event=on_event)
+    ways, passes = expansion(managed, chain, techniques, prices)
+    module = run_passes(managed, (*passes, *PRIMITIVE_PASSES), on_event=on_event)
     keys = plan_keys(module, chain)
-    return Generated(module, keys, emit_code(module, chain, keys), choices)
+    return Generated(module, keys, emit_code(module, chain, keys), ways.maps)
+
+
+def expansion(
+    managed: Module, chain: ModulusChain, techniques: Techniques, prices: LevelPrices | None = None
+) -> tuple[MapWays, tuple[Pass[object], ...]]:
+    """How the linear maps of a managed module are carried out, and the passes that write its primitives so."""
+    by_powers = techniques.rotation_keys == POWERS_OF_TWO
+    hoisting = techniques.hoisting and not by_powers
+    ways = choose_ways(managed, replace(techniques, hoisting=hoisting), prices, chain)
+    step = expanding(chain, ways, hoisting=hoisting, shared_bootstraps=techniques.shared_bootstraps)
+    return ways, (step, turning_by_powers(chain.ring_degree)) if by_powers else (step,)

@@ -111,7 +111,7 @@ def _assemble(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants),
         sources, tuple(code.locations), tensors, code.watch, approximations, layouts,
         placing, None if circuit is None else circuit.record, code.factors, bootstraps=tuple(code.bootstraps),
-        bootstrap_noise=noise_of(code.chain) if code.bootstraps else None,
+        bootstrap_noise=noise_of(code.chain) if code.bootstraps else None, reasons=tuple(code.reasons),
     )  # fmt: skip
 
 

@@ -8,13 +8,12 @@ precise as the scale of a set allows, for about twice the time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
+from time import perf_counter
 from typing import NamedTuple
-
-import numpy as np
 
 from latticework.accuracy.levels import least_levels, spends_endlessly
 from latticework.analysis.estimate import estimate
@@ -26,12 +25,14 @@ from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Program
-from latticework.frontend.samples import Sample, affordable_samples
+from latticework.frontend.samples import Sample, telling_samples
+from latticework.ir import PassEvent
 from latticework.levels import keep_whole_origins
 from latticework.levels.depth import UnknownTripsError, spent_by
 from latticework.levels.loops.plan import plan_loops
 from latticework.levels.place_bootstrap import place_bootstraps
 from latticework.levels.ranges import Ranges, find_ranges, outgrown_error
+from latticework.levels.reasons import state_reasons
 from latticework.levels.refresh_ends import refresh_ends
 from latticework.levels.unroll import has_loops
 from latticework.params import (
@@ -49,14 +50,16 @@ from latticework.params import (
 )
 from latticework.params.bootstrap_planning import SECURITY_BITS, set_precision_bits
 from latticework.plan.schema import Plan
+from latticework.plan.weighed import WeighedChain
 from latticework.techniques import Techniques
 
-RANGED_SAMPLES = 16  # on which values are looked at, for their ranges
+RANGED_SAMPLES = 16  # on which values are looked at, for their ranges, beside those with the largest tensors
 LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL = 9000, 1500  # of rows, that a bootstrap takes in any set, and for each level left
 LEAST_LIMBS = 3  # at the floor of any set
 COMPARED = 2  # chains on which bootstraps are placed, of those that promise to be quickest
 WAYS = 3  # in which a program is cut into parts between bootstraps, that sets are planned for
 SPARE_BITS = 1  # of bootstraps over the precision of outputs, below which a set is not tried
+PLACING = "place-bootstraps"  # in what is told to those who listen
 _ITERATIONS = {1: "one iteration", 2: "two"}
 
 
@@ -125,6 +128,7 @@ class BootstrapSearch:
         """
         reached: list[str] = []
         tried: set[Option] = set()
+        measured: dict[Option, float] = {}
         wanted = self.precision_bits + SPARE_BITS
         while True:
             first = self.quickest_candidate([option for option in self.options(wanted) if option not in tried])
@@ -133,9 +137,10 @@ class BootstrapSearch:
             search = self.search(first.vectors)
             trial = search.tried_on(first.chain)
             if trial.missing_bits <= 0 and trial.has_room:
-                return first.vectors, search.finished(trial.plan, trial.measured, trial.found)
+                plan = search.finished(trial.plan, trial.measured, trial.found)
+                return first.vectors, replace(plan, weighed=self._weighed(first.option, measured))
             tried.add(first.option)
-            bits = self.precision_bits - trial.missing_bits
+            bits = measured[first.option] = self.precision_bits - trial.missing_bits
             reached.append(f"{bits:g} by {first.option.chosen.name} with {_ITERATIONS[first.option.iterations]}")
             wanted = max(wanted, first.option.bits + trial.missing_bits)
 
@@ -205,6 +210,23 @@ class BootstrapSearch:
             at=self.program.loc,
         )
 
+    def _weighed(self, taken: Option, measured: Mapping[Option, float]) -> tuple[WeighedChain, ...]:
+        """All options that had a price, the quickest first; none where there was no choice.
+
+        measured  bits of those that are not precise enough
+        """
+        seconds = self._rough | {option: made.seconds for option, made in self._candidates.items()}
+        if len(seconds) < 2:
+            return ()
+        weighed = [
+            WeighedChain(
+                option.chosen.name, option.iterations, option.ring, option.chosen.residual, taking,
+                option in self._candidates, measured.get(option), option == taken,
+            )
+            for option, taking in seconds.items()
+        ]  # fmt: skip
+        return tuple(sorted(weighed, key=lambda each: (each.seconds, each.name, each.iterations)))
+
     # -- candidates ------------------------------------------------------------------------------
 
     def rings(self) -> list[int]:
@@ -251,7 +273,11 @@ class BootstrapSearch:
             return None
         found: list[ChainCandidate] = []
         error: UserError | None = None
-        ordered = options[:1] if self.chosen else [option for _, option in self.ranked(self.usual, options)]
+        ordered = list(options[:1])
+        if not self.chosen:
+            ranked = self.ranked(self.usual, options)
+            self._rough |= {option: rough for rough, option in ranked}
+            ordered = [option for _, option in ranked]
         for option in ordered:
             try:
                 found.append(self.candidate(option))
@@ -268,13 +294,23 @@ class BootstrapSearch:
         """A program on the chain of a set."""
         if option not in self._candidates:
             vectors = self.laid_out(option.ring)
-            prices = self.prices(option, vectors)
-            made = with_bootstraps(vectors, self.ranges(option.ring), prices)
+            prices, ranges = self.prices(option, vectors), self.ranges(option.ring)
+            started = perf_counter()
+            made = with_bootstraps(vectors, ranges, prices)
+            self.tell(vectors, made, started)
             seconds = program_seconds(made.flat or made.module, prices, self.trips(vectors))
             self._candidates[option] = ChainCandidate(option, made, seconds)
         return self._candidates[option]
 
+    def tell(self, before: Vectors, after: Vectors, started: float) -> None:
+        """Whoever listens, that bootstraps have been placed."""
+        if self.on_event is not None:
+            ended = perf_counter()
+            ops, more = (sum(1 for _ in (vectors.flat or vectors.module).walk()) for vectors in (before, after))
+            self.on_event(PassEvent(PLACING, ops, more, started, ended))
+
     _candidates: dict[Option, ChainCandidate] = field(default_factory=dict)
+    _rough: dict[Option, float] = field(default_factory=dict)
     _laid_out: dict[int, Vectors] = field(default_factory=dict)
     _ranges: dict[int, Ranges] = field(default_factory=dict)
 
@@ -309,12 +345,10 @@ def _integers(vectors: Vectors) -> list[str]:
 
 
 def ranges_of(vectors: Vectors, samples: Sequence[Sample]) -> Ranges:
-    """How large the values of a program are on some of the samples, its run-time integers at their largest."""
+    """How large the values of a program are on some of the samples, those with its largest tensors among them."""
     assert vectors.flat is not None
-    count = affordable_samples(vectors.placed, samples[0], RANGED_SAMPLES)
-    spaced = [samples[int(i)] for i in np.unique(np.linspace(0, len(samples) - 1, count).astype(int))]
     runs = []
-    for sample in spaced:
+    for sample in (samples[i] for i in telling_samples(vectors.placed, samples, RANGED_SAMPLES)):
         packed = zip(vectors.placed.input_names, vectors.inputs, strict=True)
         runs.append({name: sample[name] if pack is None else pack.pack(sample[name]) for name, pack in packed})
     held = {number: find_held(tensor.pack) for number, tensor in enumerate(vectors.tensors)}
@@ -332,7 +366,7 @@ def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -
     try:
         placed = place(vectors.flat, prices.residual, prices, ranges.exponents, iterations=prices.iterations)
     except LevelError:
-        error = outgrown_error(ranges, list(ranges.largest))
+        error = outgrown_error(ranges, list(ranges.outgrown))
         if error is not None:
             raise error from None
         raise
@@ -340,6 +374,7 @@ def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -
         ends = {number: ranges.exponents.get(vectors.flat.body.terminator.operands[number]) for number in vectors.fed}
         placed = refresh_ends(placed, vectors.fed, prices.residual, ends, iterations=prices.iterations)
     keep_whole_origins(vectors.flat, placed)
+    placed = state_reasons(placed, prices.residual)
     return replace(vectors, flat=placed, residual=prices.residual, depth=prices.residual)
 
 

@@ -25,7 +25,8 @@ from latticework.compiler.bootstrapping import BootstrapSearch, quickest
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
-from latticework.compiler.feeding import find_fed
+from latticework.compiler.feeding import find_fed, later_samples
+from latticework.compiler.packed import compile_packed
 from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stages import Vectors
@@ -35,6 +36,7 @@ from latticework.frontend import Circuit, Program
 from latticework.frontend.batching import batch_of
 from latticework.frontend.samples import assume_samples, repeated_rows, samples_of
 from latticework.frontend.tracing import user_line
+from latticework.interop.heir import HeirProgram
 from latticework.layout_cost import NETWORKS
 from latticework.model import Model, Reference
 from latticework.params import MAX_RING_LOG2, BootstrapSet, Need, levels_held, modulus_limit_bits, security_levels
@@ -65,6 +67,7 @@ def compile(
     cost_table: Path | str | None = None,
     techniques: Techniques = ALL,
     network: str | float = "lan",
+    key_price: float = 0.0,
     on_event: OnEvent | None = None,
     progress: bool = True,
     plain_bits: int = 20,
@@ -73,6 +76,7 @@ def compile(
     spare_levels: int = 0,
     like: Model | None = None,
     feed: Mapping[str, str] | None = None,
+    feed_runs: int = 1,
     bootstrap: str = "auto",
     bootstrap_set: BootstrapSet | str | None = None,
     algorithm: str = "search",
@@ -105,6 +109,8 @@ def compile(
     techniques      what the compiler may use; leaving some out shows what they give, and changes no result
     network         between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow
                     inputs and outputs take fewer ciphertexts, if need be for more work
+    key_price       seconds of a run that one gigabyte less of stored keys is worth: linear maps are carried out with
+                    fewer keys where that takes less than this; see docs/keys.md
     on_event        called after every pass
     progress        after two seconds, tell on a terminal or in a notebook how far it is; nowhere else
     plain_bits      of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond;
@@ -119,6 +125,9 @@ def compile(
                     insecure=True
     feed            {input: output}: what `server.inputs(w=result)` gives to the next run without decryption, so the
                     output lies where the input does, at its level and scale; "result" is the only output
+    feed_runs       runs one after the other that calibration follows from each of its samples, every one fed with the
+                    results of the one before: the ranges of inputs and functions hold what is found, and results of so
+                    many runs have an error bound
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
                     "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
                     where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
@@ -134,7 +143,7 @@ def compile(
     check_bootstrap(bootstrap, bootstrap_set)
     check_lane_options(algorithm, effort, seed)
     bits_a_second = _bits_a_second(network)
-    costs = CostModel.load(cost_table)
+    costs = CostModel.load(cost_table).with_key_price(_key_price(key_price))
     if isinstance(program, Circuit):
         check_no_bootstrap(bootstrap, bootstrap_set, "BFV" if scheme == "bfv" else "a circuit")
         if feed is not None:
@@ -157,10 +166,27 @@ def compile(
         with user_line(program.loc):
             return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
     chosen = chosen_set(bootstrap_set, ring_degree, security_bits, insecure)
+    if isinstance(program, HeirProgram):
+        if labels is not None or feed is not None or len(weights):
+            raise UserError(
+                f"compile: weights=, labels= and feed= are for programs written here; {program.name} was compiled by "
+                "HEIR, with its weights in it: leave them out",
+                at=program.loc,
+            )
+        packed, plan = compile_packed(
+            program, calibrate if calibrate is not None else example, precision_bits=float(precision_bits),
+            ring_degree=ring_degree, security_bits=security_bits, insecure=insecure, costs=costs,
+            techniques=techniques, bits_a_second=bits_a_second, on_event=on_event, bootstrap=bootstrap, chosen=chosen,
+        )  # fmt: skip
+        reference = Reference(packed.vectors.placed, packed.vectors.positions)
+        return Model(plan, reference, costs, allow_insecure=insecure)
     module = to_tensors(program, weights, example)
+    fed = find_fed(program, module, feed)
     data = calibrate if calibrate is not None else example
     batch = batch_of(module)
     samples = assume_samples(module) if data is None else samples_of(program, module, data, batch)
+    num_given = len(samples)
+    samples += later_samples(program, module, samples, fed, _whole("feed_runs", feed_runs))
     largest = Need(0, 1, ceil(precision_bits), 2), ring_degree or 1 << MAX_RING_LOG2, security_bits
     is_refreshed = chosen is not None or (bootstrap == AUTO and obstacle(ring_degree, security_bits) is None)
     limit = None if is_refreshed or (insecure and ring_degree is not None) else levels_held(*largest)
@@ -168,11 +194,11 @@ def compile(
         try:
             traced = to_polynomials(
                 module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
-                assumed=data is None, on_event=on_event,
+                num_given=num_given, assumed=data is None, on_event=on_event,
             )  # fmt: skip
         except FunctionsTooDeepError as error:
             raise with_remedy(error, bootstrap, ring_degree, security_bits) from None
-    traced = replace(traced, fed=find_fed(program, module, feed))
+    traced = replace(traced, fed=fed)
     if traced.is_lossy:
         warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
 
@@ -245,6 +271,13 @@ def _bits_a_second(network: Any) -> float:
         names = ", ".join(repr(name) for name in NETWORKS)
         raise UserError(f"compile: network={network!r}; give {names}, or a number of bits per second such as 2.5e8")
     return float(network)
+
+
+def _key_price(price: Any) -> float:
+    is_number = isinstance(price, int | float | np.integer | np.floating) and not isinstance(price, bool)
+    if not is_number or not 0 <= price < float("inf"):
+        raise UserError(f"compile: key_price={write_value(price)}; give seconds per gigabyte of keys, 0 or more")
+    return float(price)
 
 
 def _check_options(

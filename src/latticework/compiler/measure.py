@@ -14,13 +14,13 @@ import numpy.typing as npt
 from latticework.analysis.simulate import OnValue, simulate
 from latticework.compiler.stages import Vectors
 from latticework.dialects.vec import VecType
-from latticework.frontend.samples import Sample, affordable_samples
+from latticework.frontend.samples import Sample, affordable_samples, spaced, telling_samples
 from latticework.ir import Module, Value, interpret
 from latticework.plan.schema import IndexInput, Plan
 
 SIMULATED_SAMPLES = 3
 RANKED_SAMPLES = 64  # of which the simulated ones have the largest output, and the largest errors of one draw
-MOST_TURNS = 4  # values of the run-time integers that are simulated, the smallest and the largest among them
+MOST_TURNS = 4  # values of a run-time integer that are simulated, the smallest and the largest among them
 ENOUGH_DRAWS = 24  # of the noise, to know a deviation to about 15 %
 MOST_SLOTS = 1 << 16  # of one vector, simulated side by side
 MOST_PLACES = 1 << 21  # of the largest array
@@ -41,12 +41,18 @@ class Measure:
 
     def __init__(self, vectors: Vectors, samples: Sequence[Sample]) -> None:
         integers = [n for n, pack in zip(vectors.placed.input_names, vectors.inputs, strict=True) if pack is None]
-        alike: dict[tuple[int, ...], list[Sample]] = defaultdict(list)
-        for sample in samples:
-            alike[tuple(int(sample[name]) for name in integers)].append(sample)
+        # Bootstraps lose bits of what is large, whatever becomes of it; elsewhere outputs say enough.
+        told = set() if vectors.residual is None else set(telling_samples(vectors.placed, samples, 1))
+        alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for number, sample in enumerate(samples):
+            alike[tuple(int(sample[name]) for name in integers)].append(number)
         turns = sorted(alike)
-        chosen = [turns[int(i)] for i in np.unique(np.linspace(0, len(turns) - 1, MOST_TURNS).round())]
-        self.runs = [_Runs(vectors, alike[turn]) for turn in chosen]
+        most = MOST_TURNS ** min(len(integers), 2)  # of several integers, what is largest is at no end of either
+        chosen = [alike[turns[int(i)]] for i in np.unique(np.linspace(0, len(turns) - 1, most).round())]
+        self.runs = [
+            _Runs(vectors, [samples[i] for i in same], [at for at, i in enumerate(same) if i in told])
+            for same in chosen
+        ]
         outputs = range(len(vectors.placed.outputs))
         self.magnitudes = [max(float(np.max(np.abs(run.exact[i]))) for run in self.runs) for i in outputs]
 
@@ -63,19 +69,22 @@ class Measure:
 
 
 class _Runs:
-    """Simulations side by side, whose run-time integers are the same."""
+    """Simulations side by side, whose run-time integers are the same.
 
-    def __init__(self, vectors: Vectors, samples: Sequence[Sample]) -> None:
+    told  numbers of samples that are looked at in any case
+    """
+
+    def __init__(self, vectors: Vectors, samples: Sequence[Sample], told: Sequence[int] = ()) -> None:
         self.vectors = vectors
         ranked = affordable_samples(vectors.placed, samples[0], RANKED_SAMPLES)
-        spaced = [samples[int(i)] for i in np.unique(np.linspace(0, len(samples) - 1, ranked).astype(int))]
-        outputs = [interpret(vectors.placed, sample) for sample in spaced]
+        seen = [samples[i] for i in sorted({*spaced(len(samples), ranked), *told})]
+        outputs = [interpret(vectors.placed, sample) for sample in seen]
         largest = [max(float(np.max(np.abs(run[i]))) for run in outputs) or 1.0 for i in range(len(outputs[0]))]
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]
         room = max(1, min(MOST_SLOTS // vectors.slots, MOST_PLACES // (vectors.slots * widest(vectors.module))))
         count = min(SIMULATED_SAMPLES, room)
-        order = sorted(range(len(spaced)), key=lambda i: -size[i])
-        self.ranked = [(spaced[i], outputs[i]) for i in order[:room]]  # those with the largest outputs first
+        order = sorted(range(len(seen)), key=lambda i: -size[i])
+        self.ranked = [(seen[i], outputs[i]) for i in order[:room]]  # those with the largest outputs first
         self.is_settled = len(self.ranked) <= count
         self.take(self.ranked[:count])
         self.draws = max(1, min(ENOUGH_DRAWS // len(self.samples), room // len(self.samples)))

@@ -11,6 +11,7 @@ from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
 from latticework.compiler.noisy_code import NoisyCode
 from latticework.compiler.stages import Lowered, TracedProgram, Vectors
+from latticework.compiler.tabulating import tabulate
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
 from latticework.dialects.tensor import TensorType
@@ -52,7 +53,9 @@ from latticework.passes import (
     factor_sums,
     fold_splats,
     hoist_invariants,
+    inverse_products,
     merge_maps,
+    merge_matrices,
     normalize_polynomials,
     reassociate,
     share_inputs,
@@ -65,13 +68,15 @@ __all__ = ["to_bfv_plan", "to_levels", "to_plan", "to_polynomials", "to_primitiv
 
 TENSOR_PASSES = (cse.PASS, dce.PASS)
 _TIDY = (cse.PASS, dce.PASS)
+MATRIX_PASSES = (merge_matrices.PASS, *_TIDY)
+REWRITING_PASSES = (cse.PASS, inverse_products.PASS, dce.PASS)
 FOLDING_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, *_TIDY)
 MERGING_PASSES = (merge_maps.PASS, *_TIDY)
 MERGING_PASSES_ONCE = (merge_maps.PASS_ONCE, *_TIDY)
 SHARING_PASSES = (share_outputs.PASS, *_TIDY, share_inputs.PASS, *_TIDY)
 VECTOR_PASSES = (*FOLDING_PASSES, *SHARING_PASSES)
 HOISTING_PASSES = (hoist_invariants.PASS, *_TIDY)
-REASSOCIATING_PASSES = (factor_sums.PASS, reassociate.PASS, *_TIDY)
+FACTORING_PASSES = (factor_sums.PASS, *_TIDY)
 UNROLLING_PASSES = (unroll.PASS, *_TIDY)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
 
@@ -95,6 +100,7 @@ def to_polynomials(
     precision_bits: float,
     most_levels: int | None = None,
     labels: Any = None,
+    num_given: int | None = None,
     assumed: bool = False,
     on_event: OnEvent | None = None,
 ) -> TracedProgram:
@@ -102,17 +108,20 @@ def to_polynomials(
 
     most_levels  that any ring has
     labels       of calibration rows, to be scored by
+    num_given    samples that the user gave; those after them are what is fed to later runs
     assumed      the samples are stand-ins, so they say nothing about the ranges of functions
     raises       as `accuracy.approximate_functions` and `accuracy.scores_of`
     """
-    module = expand_softmax(module, samples, assumed=assumed)
+    module = expand_softmax(tabulate(module, samples[0]), samples, assumed=assumed)
     exact = module if assumed else calibrate(module, samples)
     found = approximate_functions(exact, samples, precision_bits, most_levels)
     made = calibrate(found.module, samples, assumed=True) if assumed else found.module
-    scores = None if labels is None else scores_of(exact, made, samples, labels)
+    scores = None if labels is None else scores_of(exact, made, samples[:num_given], labels)
     told = loss(found, precision_bits, SHARE, scores) if found.is_lossy else ""
     tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
-    return TracedProgram(tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores)
+    return TracedProgram(
+        tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given
+    )
 
 
 def to_vectors(
@@ -143,6 +152,8 @@ def to_vectors(
 
     raises  LayoutError if a tensor fits no ring
     """
+    if keep_loops and techniques.reassociated and not exact:
+        module = run_passes(module, MATRIX_PASSES, on_event=on_event)
     model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]
     sharing = tuple(p for p in SHARING_PASSES if p not in without)
     needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, residual or USUAL_DEPTH
@@ -158,12 +169,16 @@ def to_vectors(
         placed = assign_layouts(module, decisions, fed)
         verify(placed)
         lowered, tensors, positions = lower_to_vectors(placed, techniques.spread_sums, set(fed.values()))
-        made = run_passes(lowered, FOLDING_PASSES, on_event=on_event)
+        rewriting = REWRITING_PASSES if techniques.inverse_products and not exact else ()
+        made = run_passes(lowered, (*rewriting, *FOLDING_PASSES), on_event=on_event)
         if keep_loops and techniques.hoisted_invariants and unroll.has_loops(made):
             made = run_passes(made, HOISTING_PASSES, on_event=on_event)
             if techniques.reassociated:
-                made = run_passes(made, REASSOCIATING_PASSES, on_event=on_event)
+                made = run_passes(made, FACTORING_PASSES, on_event=on_event)
             made = to_loops(made, on_event, whole=fed)
+            if techniques.reassociated:  # now that products with public numbers no longer look like levels
+                again = run_passes(made, (reassociate.PASS,), on_event=on_event)
+                made = made if again is made else to_loops(run_passes(again, _TIDY), on_event, whole=fed)
         if techniques.merged_maps and not exact:
             share = SCARCE_LEVEL_SHARE if scarce_levels else LEVEL_SHARE
             level = share * decisions.seconds / (program_depth(made, once=keep_loops) + 2)
@@ -245,9 +260,16 @@ def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
     return tuple(k.layout.pack_map(k.shape) if isinstance(k, TensorType) else None for k in kinds)
 
 
-def to_levels(vectors: Vectors, techniques: Techniques = UNPACKED) -> LevelPlan:
-    """What is decided about levels, for any chain: how many it has to have follows from that."""
-    return decide_levels(vectors.flat or vectors.module, techniques, vectors.starts, vectors.residual, vectors.fed)
+def to_levels(vectors: Vectors, techniques: Techniques = UNPACKED, costs: CostModel | None = None) -> LevelPlan:
+    """What is decided about levels, for any chain: how many it has to have follows from that.
+
+    costs  by which it is decided how low values are computed; typical ones if not given
+    """
+    degree = max(2 * vectors.slots, least_ring_degree(vectors.depth))
+    priced = vector_costs(costs or CostModel.load(), degree, vectors.depth, LAN_BITS_A_SECOND, techniques)
+    return decide_levels(
+        vectors.flat or vectors.module, techniques, vectors.starts, vectors.residual, vectors.fed, CodeCost(priced, 0.0)
+    )
 
 
 def to_primitives(

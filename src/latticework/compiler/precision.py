@@ -20,8 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.accuracy import SHARE, VANISHING
+from latticework.analysis.estimate import estimate
 from latticework.codegen.bootstraps import noise_of
 from latticework.compiler.assemble import accepted_ranges
+from latticework.compiler.feeding import follow_fed
 from latticework.compiler.measure import Measure, Measured
 from latticework.compiler.pipeline import OnEvent, to_levels, to_plan, to_primitives, with_small_outputs
 from latticework.compiler.polynomial_noise import polynomial_noise
@@ -40,7 +42,7 @@ from latticework.params import ModulusChain, Need, TooDeepError, build_chain, se
 from latticework.params.noise import tail_deviations
 from latticework.plan.limits import check_encodable
 from latticework.plan.schema import Output, Plan
-from latticework.techniques import ALL, Techniques
+from latticework.techniques import ALL, LEAST_TIME, WATERLINE, Techniques
 
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
 FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
@@ -51,6 +53,7 @@ TIGHT = 0.95  # part of that margin which has to be there: primes lie a little b
 MOST_REACH = 2.0**12  # room is made for values so much larger than in calibration; for more if that takes no other ring
 EXTRAPOLATED_REACH = 2.0**4  # the same where it is polynomials outside their range that are so large
 USEFUL_BITS = 3  # of the largest result in calibration, that a proved bound has to leave right, else it is not used
+UNSEEN_NOISE = 4.0  # times that of calibration, after bootstraps: products of values twice as large may go unmarked
 ATTEMPTS = 4
 LEAST_SHARE = (1.0 - SHARE) / 2  # of the budget for errors, that noise has in any case
 
@@ -98,7 +101,12 @@ class PrecisionSearch:
     @cached_property
     def levels(self) -> LevelPlan:
         """What is decided about levels; chains are chosen by how many that takes."""
-        return to_levels(self.vectors, self.techniques)
+        return to_levels(self.vectors, self.techniques, self.costs)
+
+    @property
+    def late(self) -> PrecisionSearch:
+        """The same for values that come down where they meet lower ones."""
+        return replace(self, techniques=replace(self.techniques, rescaling=WATERLINE))
 
     @property
     def depth(self) -> int:
@@ -136,8 +144,32 @@ class PrecisionSearch:
             with suppress(UserError):
                 if vectors is not self.vectors:
                     return replace(self, vectors=vectors).best(ring_degree, security_bits, insecure, enlarging=False)
-        chain_for(0, 0)  # depth and width that fit at no scale are refused before any plan is built
-        degree = max(ring_degree or 1 << 14, 2 * self.vectors.slots)
+        smallest = chain_for(0, 0)  # depth and width that fit at no scale are refused before any plan is built
+
+        def search(among: PrecisionSearch) -> Plan:
+            return among.on_smallest(chain_for, ring_degree or 1 << 14, security_bits)
+
+        if not self.levels.is_lowered or self.techniques.rescaling != LEAST_TIME:
+            return search(self)
+        plans: list[Plan] = []
+        with suppress(PrecisionError):
+            plans.append(search(self))
+            if _size(plans[0].chain) == _size(smallest):
+                return plans[0]
+        try:  # what is computed lower has other noise, and a scale of a few bits less may do with a smaller ring
+            plans.append(search(self.late))
+        except PrecisionError:
+            if not plans:
+                raise
+        costs = self.costs or CostModel.load()
+        return min(plans, key=lambda plan: estimate(plan, costs).warm_seconds)
+
+    def on_smallest(self, chain_for: Callable[[int, int], ModulusChain], ring_degree: int, security_bits: int) -> Plan:
+        """The plan with the smallest scale that reaches the precision.
+
+        chain_for  the chain for bits of scale and of headroom
+        """
+        degree = max(ring_degree, 2 * self.vectors.slots)
         probe = Need(self.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
         plan, found = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
         sizes = Sizes(plan)
@@ -240,6 +272,8 @@ class PrecisionSearch:
                 f"room for {room:.0f}; scale the outputs down, or compile the first circuit for larger values",
                 at=self.program.loc,
             )
+        if missing > 0 and self.levels.is_lowered:
+            return self.late.on(chain)
         if missing > 0:
             raise PrecisionError(
                 f"compile: precision_bits={self.precision_bits:g} is not reached on the parameters that are shared: "
@@ -354,11 +388,13 @@ class PrecisionSearch:
         check_encodable(plan.client, self.program.loc)
         chain, deviations = plan.chain, self.deviations(plan.chain)
         is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= room_above_scale(chain)
+        unseen = 1.0 if chain.bootstrap is None else UNSEEN_NOISE
         outputs = []
         rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, found.proved, strict=True)
         for output, deviation, magnitude, held in rows:
             usual = deviations * deviation + output.approximation
-            made = replace(output, error_bound=usual, magnitude=magnitude, usual_error=usual)
+            bound = unseen * deviations * deviation + output.approximation
+            made = replace(output, error_bound=bound, magnitude=magnitude, usual_error=usual)
             if is_proved and held is not None:
                 proved, size = max(_largest(held.reach(deviations), output), usual), _largest(held.size, output)
                 if proved <= magnitude * 2.0**-USEFUL_BITS:
@@ -368,7 +404,9 @@ class PrecisionSearch:
         for t in plan.tensors:
             usual = deviations * measured.tensors.get(t.position, 0.0)
             tensors.append(replace(t, bound=max(usual, found.tensors.get(t.position, 0.0) if is_proved else 0.0)))
-        return replace(plan, client=replace(plan.client, outputs=tuple(outputs)), tensors=tuple(tensors))
+        feeding = follow_fed(self.vectors, self.samples, self.traced.num_given)
+        client = replace(plan.client, outputs=tuple(outputs), feeding=feeding)
+        return replace(plan, client=client, tensors=tuple(tensors))
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ class TracedProgram:
     loss     what degrees that the user gave lose, in words, where that is more than was asked; then `is_lossy`
     scores   against labels of calibration rows, if there were any
     fed      numbers of outputs that are an input of the next run -> the number of that input
+    num_given  samples that runs one after the other start from; those after them are what is fed later
     """
 
     module: Module
@@ -38,6 +39,7 @@ class TracedProgram:
     loss: str = ""
     scores: Scores | None = None
     fed: Mapping[int, int] = field(default_factory=dict)
+    num_given: int | None = None
 
     @property
     def is_lossy(self) -> bool:

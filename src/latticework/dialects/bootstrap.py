@@ -10,6 +10,7 @@ import numpy as np
 from latticework.dialects.rlwe_types import CipherType, Level, take
 from latticework.dialects.vec import VecType
 from latticework.errors import IrError, LevelError
+from latticework.instructions.reason import LoopWay, RefreshReason
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define, register_attribute
 
 
@@ -25,6 +26,9 @@ class BootstrapKind:
     iterations: int
 
 
+register_attribute("loop_way")(LoopWay)
+register_attribute("refresh_reason")(RefreshReason)
+
 MAX_TARGET = 128
 MAX_EXPONENT = 24  # of values over what a bootstrap takes: its matrices lose so many bits together
 
@@ -33,7 +37,7 @@ def _infer_bootstrap(operands: Sequence[Value], attrs: Attrs, _regions: Sequence
     """A settled value of the main track, slots in [-1, 1], at `level` of the main track with scale `scale`.
 
     Attributes: level, scale; real (imaginary parts are dropped, for half the work); iterations (2: the error of the
-    first is bootstrapped too).
+    first is bootstrapped too); why (`RefreshReason`), if it is known.
     """
     name = "ckks.bootstrap"
     (a,) = take(name, operands, CipherType)
@@ -60,7 +64,8 @@ def _infer_refresh(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[R
 
     Attributes: target (levels above the chain's floor that the results have); exponent (elements lie within
     [-2^exponent, 2^exponent]); iterations (1, or 2: the error of the first is bootstrapped too); if those of the second
-    of two vectors lie closer to 0, second_exponent, so that its errors are no larger than by itself.
+    of two vectors lie closer to 0, second_exponent, so that its errors are no larger than by itself. Of reports
+    alone: every (iterations of a loop from one to the next) and ways (`LoopWay`), then why (`RefreshReason`).
     """
     name = "vec.bootstrap"
     types = [value.type for value in operands]

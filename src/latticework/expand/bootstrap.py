@@ -18,14 +18,14 @@ from latticework.dialects import bootstrap, ckks, loop  # noqa: F401  (defines t
 from latticework.dialects.bootstrap import BootstrapKind
 from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import LevelError
+from latticework.expand.butterfly_maps import butterfly_maps
 from latticework.expand.eval_mod import expand_eval_mod
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.primitives import Primitives, cipher
 from latticework.expand.procedures import Procedures
-from latticework.expand.ways import choose_way, way_of_width
+from latticework.expand.ways import TYPICAL_WAYS, MapWays
+from latticework.instructions.reason import RefreshReason
 from latticework.ir import Builder, Loc, Module, Value
-from latticework.packing.butterflies import Butterflies
-from latticework.packing.constants import LinearMap
 from latticework.params import ModulusChain
 from latticework.params.bootstrap import made_scale, matching_integers, raised_scale
 from latticework.params.chain import BootstrapCircuit
@@ -71,16 +71,18 @@ def expand_bootstrap(
     real: bool,
     iterations: int,
     procedures: Procedures | None = None,
+    ways: MapWays = TYPICAL_WAYS,
 ) -> Value:
     """Primitive operations for one bootstrap of x, of the main track, to a level above the floor of it.
 
+    ways        how its linear maps are carried out
     procedures  of the block that they stand in, if its parts may be some
 
     raises  LevelError where the chain cannot: no circuit, x below the floor, or the level not one of its targets
     """
     x, circuit = _at_floor(p, x, level), p.chain.bootstrap
     assert circuit is not None
-    run = _Bootstrap(p, circuit, level, real, procedures).run
+    run = _Bootstrap(p, circuit, level, real, procedures, ways).run
     made = made_scale(p.chain, level, scale)
     result = run(x, made)
     if iterations == 2:
@@ -91,7 +93,16 @@ def expand_bootstrap(
 
 
 def call_bootstrap(
-    procedures: Procedures, p: Primitives, x: Value, level: int, scale: float, *, real: bool, iterations: int
+    procedures: Procedures,
+    p: Primitives,
+    x: Value,
+    level: int,
+    scale: float,
+    *,
+    real: bool,
+    iterations: int,
+    why: RefreshReason | None = None,
+    ways: MapWays = TYPICAL_WAYS,
 ) -> Value:
     """As `expand_bootstrap`, by a call: all bootstraps of one kind are one procedure.
 
@@ -102,10 +113,11 @@ def call_bootstrap(
     text = f"bootstrap of {cipher(x).slots} slots from level {cipher(x).level.index} to level {level}"
 
     def write(inside: Primitives, own: Procedures, y: Value) -> Value:
-        return expand_bootstrap(inside, y, level, scale, real=real, iterations=iterations, procedures=own)
+        return expand_bootstrap(inside, y, level, scale, real=real, iterations=iterations, procedures=own, ways=ways)
 
     what = ("bootstrap", level, scale, kind)
-    return procedures.call(p, [x], what, write, attributes={"bootstrap": kind}, loc=Loc("", 0, text))
+    said = {} if why is None else {"why": why}
+    return procedures.call(p, [x], what, write, attributes={"bootstrap": kind}, said=said, loc=Loc("", 0, text))
 
 
 def _at_floor(p: Primitives, x: Value, level: int) -> Value:
@@ -134,9 +146,16 @@ class _Bootstrap:
     """One pass: its place in the chain, and the steps in their order."""
 
     def __init__(
-        self, p: Primitives, circuit: BootstrapCircuit, level: int, real: bool, procedures: Procedures | None
+        self,
+        p: Primitives,
+        circuit: BootstrapCircuit,
+        level: int,
+        real: bool,
+        procedures: Procedures | None,
+        ways: MapWays,
     ) -> None:
-        self.p, self.circuit, self.level, self.real, self.procedures = p, circuit, level, real, procedures
+        self.p, self.circuit, self.level, self.real = p, circuit, level, real
+        self.procedures, self.ways = procedures, ways
         self.track = level - p.chain.floor
         self.top = p.chain.tracks[self.track].top
 
@@ -164,7 +183,8 @@ class _Bootstrap:
         for done, piece in enumerate(butterfly_maps(cipher(x).slots, levels, inverse=False), 1):
             level = cipher(x).level.index - 1
             scale = scales[level] * 2.0 ** (excess * (levels - done) / levels)
-            x = expand_linear_transform(self.p, x, piece, level, scale, choose_way(piece), hoisting=True)
+            way = self.ways.piece(piece, cipher(x).level, 0)
+            x = expand_linear_transform(self.p, x, piece, level, scale, way, hoisting=self.ways.hoisting)
         return x
 
     def raised(self, x: Value) -> Value:
@@ -197,9 +217,8 @@ class _Bootstrap:
         end = self.p.chain.tracks[self.track].scales[self.top - levels]
         for done, piece in enumerate(butterfly_maps(slots, levels, inverse=True), 1):
             scale = end if done == levels else start * (end / start) ** (done / levels)
-            width = self.circuit.cts_babies * _unit(piece)
-            way = way_of_width(piece, width) if width else choose_way(piece)
-            x = expand_linear_transform(self.p, x, piece, self.top - done, scale, way, hoisting=True)
+            way = self.ways.piece(piece, cipher(x).level, self.circuit.cts_babies)
+            x = expand_linear_transform(self.p, x, piece, self.top - done, scale, way, hoisting=self.ways.hoisting)
         return x
 
     def series(self, half: Value, scale: float) -> Value:
@@ -211,26 +230,3 @@ class _Bootstrap:
         if self.real or self.procedures is None:
             return write(self.p, None, half)
         return self.procedures.call(self.p, [half], ("EvalMod", self.level, scale), write)
-
-
-def butterfly_maps(slots: int, levels: int, *, inverse: bool) -> list[LinearMap]:
-    """The special FFT on vectors of `slots` slots as so many linear maps, in the order in which they are applied.
-
-    inverse  slots to the words (lower + i upper) of bit-reversed coefficients, else back
-    """
-    stages = slots.bit_length() - 1
-    shares = [stages // levels + (i < stages % levels) for i in range(levels)]
-    half = slots if inverse else 1
-    maps = []
-    for share in shares:
-        if inverse:
-            half >>= share
-        maps.append(LinearMap(slots, Butterflies(slots, half, share, inverse)))
-        if not inverse:
-            half <<= share
-    return maps
-
-
-def _unit(piece: LinearMap) -> int:
-    assert isinstance(piece.gather, Butterflies)
-    return piece.gather.half if piece.gather.stages else 0

@@ -1,17 +1,21 @@
 """The inner sums of a symbolic block map: products of turned inputs with diagonals, for every output and giant step.
 
 With hoisting an input is decomposed once for all its baby steps, and the sums stay over QP; their giant steps are left
-to who asked for them. Without it, every baby step and every giant step is a rotation by itself, and all is over Q.
+to who asked for them. Without it, every baby step is a rotation by itself, of the input or
+of the baby step before it, and all is over Q.
 Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
 from latticework.packing.constants import Diagonal, LinearMap, MapSums, MapWay, Split
+from latticework.packing.keys import signed_steps
+from latticework.packing.loop_nests.giant_order import GiantTurn, turns
 from latticework.packing.loop_nests.map_sums import Products
 from latticework.packing.loop_nests.terms import SELF, Baby
 
@@ -19,14 +23,19 @@ from latticework.packing.loop_nests.terms import SELF, Baby
 Part = tuple[int, tuple[int, ...], Value]
 
 
-def inner_sums(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *, hoisting: bool) -> list[Part]:
-    """All of a map's, by giant step; none is left to take where nothing is hoisted."""
+def inner_sums(
+    p: Primitives, x: Value, sums: MapSums, plain_scale: float, *, hoisting: bool, iterated: bool
+) -> list[Part]:
+    """All of a map's, by giant step, which is left to take.
+
+    hoisting  all baby steps share a decomposition;  iterated  each is made of the one before it, by few keys
+    """
     is_single = (sums.map.count_in, sums.map.count_out) == (1, 1)
     if hoisting:
         return _one_to_one(p, x, sums, plain_scale) if is_single else _of_block(p, x, sums, plain_scale)
-    turned = [x, *(_turn(p, x, baby) for baby in sums.products.babies)] if is_single else []
-    parts = _of_turned(p, turned, sums, plain_scale) if is_single else _of_all_turned(p, x, sums, plain_scale)
-    return [(0, held, p.rotate(part, giant) if giant else part) for giant, held, part in parts]
+    if is_single:
+        return _of_turned(p, _turned(p, x, sums.products.babies, iterated=iterated), sums, plain_scale)
+    return _of_all_turned(p, x, sums, plain_scale, iterated=iterated)
 
 
 def _of_block(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
@@ -69,16 +78,18 @@ def _of_turned(p: Primitives, turned: list[Value], sums: MapSums, plain_scale: f
     return [(giant, (0,), totals[number]) for number, (giant, _) in enumerate(products.groups)]
 
 
-def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
+def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *, iterated: bool) -> list[Part]:
     """Of a block map without hoisting: by a map that turns nothing, of all turned inputs as one array."""
     products, rows = sums.products, sums.products.rows.tolist()
     babies = (SELF, *products.babies)
     used = sorted({(baby, in_) for in_, baby, _ in rows})
     places = {(in_, baby): place for place, (baby, in_) in enumerate(used)}
-    arrays = [
-        _turn(p, p.take(x, [in_ for _, in_ in inputs]), babies[number])
-        for number, inputs in groupby(used, key=lambda pair: pair[0])
-    ]
+    read = [[in_ for _, in_ in inputs] for _, inputs in groupby(used, key=lambda pair: pair[0])]
+    of = [babies[number] for number, _ in groupby(used, key=lambda pair: pair[0])]
+    if iterated:
+        arrays = _chain(p, x, {baby.steps: inputs for baby, inputs in zip(of, read, strict=True)})
+    else:
+        arrays = [_turn(p, p.take(x, inputs), baby) for baby, inputs in zip(of, read, strict=True)]
     diagonals = tuple(
         Diagonal(0, values, False, group, places[in_, baby])
         for (in_, baby, group), values in zip(rows, products.values, strict=True)
@@ -87,6 +98,39 @@ def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -
     unturned = LinearMap(slots, explicit=diagonals, count_in=len(places), count_out=len(products.groups))
     parts = _of_block(p, p.concat(arrays), MapSums(unturned, MapWay(Split(slots))), plain_scale)
     return _split(p, parts[0][2], products)
+
+
+def _turned(p: Primitives, x: Value, babies: Sequence[Baby], *, iterated: bool) -> list[Value]:
+    """x and its babies."""
+    if not iterated:
+        return [x, *(_turn(p, x, baby) for baby in babies)]
+    slots = cipher(x).slots
+    made = {0: x}
+    for steps, before, by in reversed(turns([signed_steps(baby.steps, slots) for baby in babies], slots, "horner")):
+        made[steps] = p.rotate(made[before], by)
+    return [x, *(made[signed_steps(baby.steps, slots)] for baby in babies)]
+
+
+def _chain(p: Primitives, x: Value, read: Mapping[int, list[int]]) -> list[Value]:
+    """For each number of steps the inputs that are read turned by it, each made of the one before it of its input."""
+    slots = cipher(x).slots
+    signed = {signed_steps(steps, slots): inputs for steps, inputs in read.items()}
+    groups: dict[GiantTurn, list[int]] = {}
+    for in_ in sorted({in_ for inputs in signed.values() for in_ in inputs}):
+        for turn in turns([steps for steps, inputs in signed.items() if in_ in inputs], slots, "horner"):
+            groups.setdefault(turn, []).append(in_)
+    made = {(0, in_): (x, in_) for in_ in range(cipher(x).count)}
+    for turn in sorted(groups, key=lambda turn: abs(turn.giant)):
+        held = groups[turn]
+        array = p.rotate(_gather(p, [made[turn.onto, in_] for in_ in held]), turn.steps)
+        made |= {(turn.giant, in_): (array, place) for place, in_ in enumerate(held)}
+    return [_gather(p, [made[steps, in_] for in_ in inputs]) for steps, inputs in signed.items()]
+
+
+def _gather(p: Primitives, vectors: list[tuple[Value, int]]) -> Value:
+    """Vectors of several arrays, by array and number, as one."""
+    runs = [(array, [number for _, number in run]) for array, run in groupby(vectors, key=lambda item: item[0])]
+    return p.concat([p.take(array, numbers) for array, numbers in runs])
 
 
 def _turn(p: Primitives, x: Value, baby: Baby) -> Value:

@@ -3,18 +3,17 @@
 y[v] = sum_g rotate_g( sum_(u, b) rotate_-g(diagonal_(v, u, g+b)) * baby_b(x[u]) ),
 where a baby is x[u] turned by b slots, or its conjugate turned by b slots. All babies
 of an input share its decomposition and serve every output, and everything stays over
-QP. Each giant step divides by P once, decomposes once and is summed over QP; one final
-mod_down removes P and the level's primes together. Of a real map the imaginary halves
+QP. Each giant step divides by P once, decomposes once and is summed over QP, by a key of
+its own or one on top of the other by one key (`giant_steps`); one final mod_down removes
+P and the level's primes together. Of a real map the imaginary halves
 of slots may carry a second output, input or diagonal (`plan.gathers.steps`).
 Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from latticework.dialects.rlwe import CipherType
-from latticework.expand.inner_sums import Part, inner_sums
+from latticework.expand.giant_steps import turn_and_add
+from latticework.expand.inner_sums import inner_sums
 from latticework.expand.primitives import Primitives, cipher
 from latticework.ir import Value
 from latticework.packing.constants import LinearMap, MapSums, MapWay
@@ -41,8 +40,8 @@ def expand_linear_transform(
     if choice.packing == "inputs":
         x = _with_next(p, x, read_inputs(linear_map))
     sums = MapSums(linear_map, MapWay(choice.split, choice.packing, choice.apart))
-    parts = inner_sums(p, x, sums, plain_scale, hoisting=hoisting)
-    made = _turn_and_add(p, parts, kind, level, scale, is_turned=bool(sums.products.babies))
+    parts = inner_sums(p, x, sums, plain_scale, hoisting=hoisting and not choice.iterated, iterated=choice.iterated)
+    made = p.mod_down(turn_and_add(p, parts, choice.order, hoisting=hoisting), level, scale)
     if choice.packing in ("inputs", "diagonals"):
         made = p.add(made, p.conjugate(made))
     if choice.packing == "outputs":
@@ -86,31 +85,3 @@ def _in_place(p: Primitives, made: Value, linear_map: LinearMap, scale: float) -
     zero = p.mul_int(p.take(made, [0]), 0, scale)
     order = [numbers.index(v) if v in numbers else len(numbers) for v in range(linear_map.count_out)]
     return p.take(p.concat([made, zero]), order)
-
-
-def _turn_and_add(
-    p: Primitives, parts: Sequence[Part], kind: CipherType, level: int, scale: float, *, is_turned: bool
-) -> Value:
-    """All outputs that have products, in order, at their level and scale.
-
-    kind       of the inputs
-    is_turned  whether any input was, so that the sums are over QP
-    """
-    outs = sorted({out for _, held, _ in parts for out in held})
-    totals: dict[int, Value] = {}
-    whole: Value | None = None
-    together = all(len(held) == len(outs) for _, held, _ in parts)
-    for giant, held, part in parts:
-        if giant:
-            settled = p.mod_down(part, kind.level.index, cipher(part).scale) if is_turned else part
-            part = p.key_product(p.hoist(settled), giant, kind.level)
-        if cipher(part).basis == "Q" and any(turned for turned, _, _ in parts):
-            part = p.extend(part)
-        if together:
-            whole = p.add(whole, part)
-            continue
-        for i, out in enumerate(held):
-            totals[out] = p.add(totals.get(out), p.take(part, [i]))
-    if whole is None:
-        whole = p.concat([totals[out] for out in outs])
-    return p.mod_down(whole, level, scale)

@@ -12,7 +12,6 @@ Cost: O(ops of the result).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 from functools import partial
 
 from latticework.dialects import bfv, ckks  # noqa: F401  (defines the ops)
@@ -21,8 +20,8 @@ from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
 from latticework.expand.procedures import Procedures
+from latticework.expand.ways import MapWays
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, prepend, rebuild
-from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.params import ModulusChain
 
 # What stands for several primitives, and is gone; rotations and relinearisations keep their names and get keys.
@@ -40,12 +39,16 @@ WRITTEN = (
 
 
 def expanding(
-    chain: ModulusChain, choices: Mapping[Op, Choice], *, hoisting: bool = True, shared_bootstraps: bool = False
+    chain: ModulusChain,
+    ways: MapWays,
+    *,
+    hoisting: bool = True,
+    shared_bootstraps: bool = False,
 ) -> Pass[object]:
-    """The pass for one chain, with the linear maps of the module that it is given carried out as chosen."""
+    """The pass for one chain, with the linear maps of the module that it is given carried out in these ways."""
 
     def run(module: Module, _cost: object) -> Module:
-        return expand(module, chain, choices, hoisting=hoisting, shared_bootstraps=shared_bootstraps)
+        return expand(module, chain, ways, hoisting=hoisting, shared_bootstraps=shared_bootstraps)
 
     return Pass("expand", run, reads=("rlwe", "ckks", "bfv", "loop"), writes=WRITTEN, removes=SYMBOLIC)
 
@@ -53,14 +56,14 @@ def expanding(
 def expand(
     module: Module,
     chain: ModulusChain,
-    choices: Mapping[Op, Choice],
+    ways: MapWays,
     *,
     hoisting: bool = True,
     shared_bootstraps: bool = False,
 ) -> Module:
     """Primitive operations for a managed module.
 
-    choices            how each linear map of the module is carried out
+    ways               how each linear map of the module is carried out, and of its bootstraps
     hoisting           whether rotations of one value share its decomposition
     shared_bootstraps  whether each kind of bootstrap is written once, and called; else each where it stands
     """
@@ -82,17 +85,19 @@ def expand(
             case "ckks.linear_transform" | "bfv.linear_transform":
                 attrs, kind = op.attrs, cipher(op.result)
                 new = expand_linear_transform(
-                    p, operands[0], attrs["map"], kind.level.index, kind.scale, choices.get(op), hoisting=hoisting
+                    p, operands[0], attrs["map"], kind.level.index, kind.scale, ways.maps.get(op), hoisting=hoisting
                 )  # fmt: skip
             case "ckks.polynomial":
                 new = expand_polynomial(
                     p, operands[0], op.attrs["polynomial"], op.attrs["level"].index, op.attrs["scale"]
                 )
             case "ckks.bootstrap":
-                attrs, write = op.attrs, partial(call_bootstrap, procedures) if shared_bootstraps else expand_bootstrap
+                attrs, write = op.attrs, expand_bootstrap
+                if shared_bootstraps:
+                    write = partial(call_bootstrap, procedures, why=attrs.get("why"))
                 new = write(
                     p, operands[0], attrs["level"].index, attrs["scale"],
-                    real=attrs["real"], iterations=attrs["iterations"],
+                    real=attrs["real"], iterations=attrs["iterations"], ways=ways,
                 )  # fmt: skip
             case "rlwe.rescale":
                 new = p.settle(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])

@@ -71,6 +71,11 @@ class Primitives:
         """The same value over QP."""
         return self.builder.build("rlwe.extend", [x])
 
+    def turn_over_p(self, x: Value, steps: int) -> Value:
+        """The rotation over QP of a value over Q or QP."""
+        kind = cipher(x)
+        return self.key_product(self.hoist(self.mod_down(x, kind.level.index, kind.scale)), steps, kind.level)
+
     def encode(self, value: ConstRef, slots: int, level: Level, scale: float, basis: str) -> Value:
         """A constant as a plaintext at the level, scale and basis of use."""
         return self.builder.build("rlwe.encode", [], value=value, slots=slots, level=level, scale=scale, basis=basis)

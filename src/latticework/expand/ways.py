@@ -1,12 +1,13 @@
-"""How linear maps are carried out: decided here for a whole module, by price; `linear_transform` writes it."""
+"""How a linear map is carried out, by price: `choose_ways` decides for a whole module, `linear_transform` writes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import gcd
 
 from latticework.dialects.rlwe import Level
-from latticework.expand.primitives import cipher
-from latticework.ir import Module, Op
+from latticework.ir import Op
 from latticework.packing.constants import LinearMap
 from latticework.packing.loop_nests.baby_giant import (
     ROTOM,
@@ -16,30 +17,35 @@ from latticework.packing.loop_nests.baby_giant import (
     Mode,
     Split,
     choose,
-    count,
     places,
+    plain_way,
 )
-from latticework.techniques import UNPACKED, Techniques
+from latticework.techniques import ITERATED, POWERS_OF_TWO, UNPACKED, Techniques
 
-LINEAR = ("ckks.linear_transform", "bfv.linear_transform")
 LevelPrices = Callable[[Level], BlockMapPrices]  # of the parts of a linear map whose operand is at a level
 
 
-def choose_ways(
-    module: Module, techniques: Techniques = UNPACKED, prices: LevelPrices | None = None
-) -> dict[Op, Choice]:
-    """The cheapest of the ways that may be gone, for each linear map of a managed module that has diagonals.
+@dataclass(frozen=True)
+class MapWays:
+    """How each linear map of a module that has diagonals is carried out.
 
-    prices  typical ones if not given
+    maps        its own
+    techniques  by which those of bootstraps are, where that was not decided for all maps at once:
+    pieces      then by the levels of their operands
     """
-    found: dict[Op, Choice] = {}
-    for op in module.walk():
-        if op.name in LINEAR:
-            at = TYPICAL if prices is None else prices(cipher(op.operands[0]).level)
-            choice = choose_way(op.attrs["map"], techniques, at, real=op.attrs.get("real") is True)
-            if choice is not None:
-                found[op] = choice
-    return found
+
+    maps: Mapping[Op, Choice] = field(default_factory=dict)
+    techniques: Techniques = UNPACKED
+    pieces: Mapping[tuple[LinearMap, Level], Choice] = field(default_factory=dict)
+
+    @property
+    def hoisting(self) -> bool:
+        """Whether rotations in bootstraps share decompositions."""
+        return bool(self.techniques.rotation_keys != POWERS_OF_TWO)
+
+    def piece(self, piece: LinearMap, level: Level, babies: int) -> Choice | None:
+        """Of a bootstrap, whose operand is at a level and which has so many baby steps by its set, or 0: any number."""
+        return self.pieces.get((piece, level)) or way_of_piece(piece, babies, self.techniques)
 
 
 def choose_way(
@@ -53,12 +59,33 @@ def choose_way(
     where = places(linear_map)
     if not where.steps.size:
         return None
-    prices = prices if techniques.hoisting else prices.without_hoisting()
-    mode: Mode = "rotations" if not techniques.baby_steps else "cost" if techniques.tuned_widths else "counts"
-    packing = real and techniques.complex_packing
-    return choose(where, prices if techniques.tuned_widths else ROTOM, packing=packing, mode=mode)
+    return choose(
+        where, rated(prices, techniques), packing=real and techniques.complex_packing, mode=mode_of(techniques),
+        horner=techniques.horner_giants, iterated=(techniques.rotation_keys == ITERATED,),
+    )  # fmt: skip
 
 
-def way_of_width(linear_map: LinearMap, width: int) -> Choice:
-    """So many baby steps, whatever they cost."""
-    return Choice(Split(width), count(places(linear_map), Split(width)))
+def way_of_piece(
+    piece: LinearMap, babies: int, techniques: Techniques = UNPACKED, prices: BlockMapPrices = TYPICAL
+) -> Choice | None:
+    """The way for a map of a bootstrap, by its set with so many baby steps, whatever they cost, or 0: the cheapest."""
+    unit = gcd(*(diagonal.steps for diagonal in piece.diagonals))
+    if babies and unit:
+        iterated = techniques.rotation_keys == ITERATED
+        return plain_way(places(piece), Split(babies * unit), horner=techniques.horner_giants, iterated=iterated)
+    return choose_way(piece, techniques, prices)
+
+
+TYPICAL_WAYS = MapWays()
+
+
+def mode_of(techniques: Techniques) -> Mode:
+    """Which widths are tried."""
+    return "rotations" if not techniques.baby_steps else "cost" if techniques.tuned_widths else "counts"
+
+
+def rated(prices: BlockMapPrices, techniques: Techniques) -> BlockMapPrices:
+    """By what they are compared."""
+    if not techniques.tuned_widths:
+        return ROTOM
+    return prices if techniques.hoisting else prices.without_hoisting()

@@ -23,7 +23,10 @@ from latticework.ops.base import normal_axes
 from latticework.user.lines import user_loc
 from latticework.words.escaping import plain_text
 
-_BLEND = "compute both outcomes and blend them: m * a + (1 - m) * b with m a polynomial such as lw.sigmoid(k * x)"
+_BLEND = (
+    "compute both outcomes and choose by lw.where(bit, a, b), with bit = lw.greater(x, y, gap=...) or a soft step, "
+    "lw.sigmoid(k * (x - y))"
+)
 
 
 def _binary(function: np.ufunc, *, swapped: bool = False) -> Callable[[TracedArray, Any], Any]:
@@ -93,7 +96,7 @@ class TracedArray(Traced):
         "use a public number; one known only at run time is a parameter annotated lw.Index",
     )
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse(
-        "a comparison needs numbers", f"secrets cannot be compared; {_BLEND}"
+        "a comparison needs numbers", f"secrets cannot be compared without a gap; {_BLEND}"
     )
     __setitem__ = __delitem__ = _refuse(
         "an element is assigned", "values are immutable here: use a public 0/1 mask, x * (1 - mask) + new * mask"
@@ -102,7 +105,7 @@ class TracedArray(Traced):
         "an in-place operator (+=, -=, *=, ...) changes an array that other names may share",
         "values are immutable here: write x = x + y instead of x += y",
     )
-    __contains__ = _refuse("`in` needs comparisons", f"secrets cannot be compared; {_BLEND}")
+    __contains__ = _refuse("`in` needs comparisons", f"secrets cannot be compared without a gap; {_BLEND}")
     __hash__ = _refuse("a set, or a key of a dictionary, needs numbers", "use a list, or id(x) as a key")
     __reduce__ = __reduce_ex__ = _refuse(
         "a copy in a file or another process needs numbers", "save what client.encrypt returns"

@@ -10,12 +10,13 @@ from latticework.ir.module import Module
 from latticework.ops.apply import APPLY
 from latticework.ops.broadcast_to import BROADCAST_TO
 from latticework.ops.convert_layout import CONVERT_LAYOUT
+from latticework.ops.indexed import PART, ROWS
 from latticework.ops.polynomial import POLYNOMIAL
 from latticework.ops.reshape import RESHAPE
 from latticework.ops.roll import ROLL
 from latticework.ops.transpose import TRANSPOSE
 
-_MOVING = {op.spec for op in (BROADCAST_TO, CONVERT_LAYOUT, RESHAPE, ROLL, TRANSPOSE)}  # every element, unchanged
+_MOVING = {op.spec for op in (BROADCAST_TO, CONVERT_LAYOUT, RESHAPE, ROLL, TRANSPOSE, ROWS, PART)}  # unchanged
 
 
 def direct_ranges(module: Module) -> dict[str, Interval]:
@@ -31,10 +32,26 @@ def direct_ranges(module: Module) -> dict[str, Interval]:
 
 
 def _users(value: Value) -> Iterator[Op]:
-    for op, _ in value.uses:
+    """Operations that a value goes into as it is, also as what a loop carries first, or leaves after no turn."""
+    for op, place in value.uses:
         yield op
-        if op.spec in _MOVING:
-            yield from _users(op.result)
+        for same in _unchanged(op, place):
+            yield from _users(same)
+
+
+def _unchanged(op: Op, place: int) -> list[Value]:
+    """Values that are what an operation is given at a place, or parts of it, at least in some runs."""
+    if op.spec in _MOVING:
+        return [op.result]
+    if op.name == "loop.for":
+        carried = place - (op.attrs.get("static_trip") is None)
+        if carried < 0:
+            return []
+        first = op.regions[0].block.args[1 + carried]
+        return [first] if op.attrs.get("static_trip") else [first, op.results[carried]]
+    if op.name == "loop.if" and place > 0:
+        return [region.block.args[place - 1] for region in op.regions]
+    return []
 
 
 def _interval(op: Op) -> Interval | None:

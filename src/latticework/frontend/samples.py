@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -30,6 +30,7 @@ ASSUMED_SAMPLES = 4
 PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the largest run-time integer, that are calibrated with too
 SAMPLES_A_COUNT = 4  # with each of the smaller integers
 MOST_COMBINATIONS = 32  # of several integers
+MOST_SAMPLES = 4096  # that any module is run on
 REPEATED_VALUES = 1 << 18  # that loops may compute again, over all samples that are run
 LEAST_SAMPLES = 8
 
@@ -98,6 +99,32 @@ def affordable_samples(module: Module, sample: Mapping[str, Any], most: int) -> 
     return max(1, min(most, max(LEAST_SAMPLES, REPEATED_VALUES // max(repeated, 1))))
 
 
+def spaced(total: int, count: int) -> list[int]:
+    """So many of the numbers below a total, evenly spaced; all of them where there are no more."""
+    return [int(i) for i in np.unique(np.linspace(0, total - 1, min(count, total)).astype(int))]
+
+
+def telling_samples(module: Module, samples: Sequence[Sample], count: int) -> list[int]:
+    """Numbers of samples that show what values can be: `count` evenly spaced ones, and where any value is largest.
+
+    One sample among thousands may be the only one in which a value is large, and its results may be small.
+    Cost: that of running the module on all samples, fewer where its loops make many turns.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        run = spaced(len(samples), affordable_samples(module, samples[0], MOST_SAMPLES))
+        found = set(spaced(len(samples), affordable_samples(module, samples[0], count)))
+        largest: dict[Value, tuple[float, int]] = {}
+        for number in sorted(found) + [n for n in run if n not in found]:  # of samples alike, a spaced one
+
+            def note(value: Value, array: Any, number: int = number) -> None:
+                size = float(np.max(np.abs(array), initial=0.0))
+                if not size <= largest.get(value, (-1.0, 0))[0]:
+                    largest[value] = size, number
+
+            interpret(module, samples[number], on_value=note)
+    return sorted(found | {number for _, number in largest.values()})
+
+
 def _combinations(limits: Mapping[str, int]) -> list[dict[str, int]]:
     """Values of all run-time integers together, at most `MOST_COMBINATIONS`."""
     each = [sorted({round(part * limit) for part in PARTS} | {n for n in (0, 1, limit - 1) if 0 <= n <= limit})
@@ -159,7 +186,8 @@ def _extents(module: Module, index: Value) -> list[int]:
 def _by_name(program: Program, names: list[str], data: Any) -> dict[str, Any]:
     if isinstance(data, Mapping):
         missing = [n for n in names if n not in data]
-        unknown = [n for n in data if n not in {p.name for p in program.inputs}]
+        known = {p.name for p in program.inputs}
+        unknown = [n if isinstance(n, str) else f"{n!r}, which is no text" for n in data if n not in known]
         if missing or unknown:
             raise TraceError(
                 f"calibrate: missing inputs: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}",

@@ -8,6 +8,8 @@ _COMPARE = (
 )
 _SELECT = "blend with a mask: lw.where(lw.greater(x, y, gap=...), a, b)"
 _ORDER = "ordering secrets is not supported; return the values and order them after decryption"
+_PLACE = "lw.argmax(x, gap=...) is the place of the largest, of -x that of the smallest, if it is ahead by the gap"
+_MOST = "np.maximum(a, b) is the larger of two, np.minimum(a, b) the smaller: apply it to halves, over and over"
 _FUNCTION = "approximate it on its range with lw.approximate(function)(x)"
 _VALUES = "return the values and do it after decryption"
 _SOLVE = (
@@ -45,7 +47,9 @@ REMEDIES: dict[str, str] = {
     **_each("block insert bmat", _JOIN),
     **_each("select choose piecewise extract place", _SELECT),
     **_each("heaviside signbit copysign", _COMPARE),
-    **_each("sort argsort argmax argmin max min amax amin median unique ptp lexsort partition argpartition", _ORDER),
+    **_each("sort argsort median unique ptp lexsort partition argpartition", _ORDER),
+    **_each("argmax argmin", _PLACE),
+    **_each("max min amax amin", _MOST),
     **_each("sort_complex nanmax nanmin nanargmax nanargmin nanmedian searchsorted digitize fmin", _ORDER),
     **_each("percentile quantile nanpercentile nanquantile",
             "percentiles order secrets, which is not supported: return the values and take it after decryption, or "
@@ -128,7 +132,7 @@ _CHOICE = "encrypt the bit of the comparison as an input of its own, and choose 
 _POLYNOMIAL = (
     "write it as a polynomial: circuits have + - *, ** by small whole numbers, and / by public numbers in CKKS"
 )
-_OF_CIRCUITS = {_COMPARE: _CHOICE, _SELECT: _CHOICE, _ORDER: _CHOICE, _VALUES: _VALUES}
+_OF_CIRCUITS = {_COMPARE: _CHOICE, _SELECT: _CHOICE, _ORDER: _CHOICE, _PLACE: _CHOICE, _MOST: _CHOICE, _VALUES: _VALUES}
 
 
 def circuit_remedy(name: str) -> str:

@@ -157,6 +157,12 @@ def _products(use: Use) -> Products:
     return sums.products
 
 
+def most_products(use: Use) -> int:
+    """Products of the input that has the most of them; without keys, of the sum that has."""
+    rows = _products(use).rows
+    return max(Counter(rows[:, 0 if use.stated.basis == QP else 2].tolist()).values())
+
+
 def _shape_of_map(use: Use) -> Shape:
     """Keys are only multiplied by over QP."""
     return shape_of_switch(use) if use.stated.basis == QP else shape_of(use)

@@ -38,6 +38,31 @@ def b_limbs(chain: ModulusChain, kind: Held) -> int:
     return len(extension_primes(chain, kind.level)) if chain.scheme == "bfv" else 0
 
 
+def key_limbs(chain: ModulusChain, key: KeySpec) -> tuple[int, ...]:
+    """Limbs of a key, or of what a switch at a level reads of it: special ones, then those of Q ascending."""
+    special = chain.special_limbs[:1] if key.kind == "to_sparse" else chain.special_limbs
+    return special + chain.tracks[key.track].basis(key.level)
+
+
+def key_digits(chain: ModulusChain, key: KeySpec) -> tuple[int, ...]:
+    """Numbers of its digits; a key from the sparse secret has one, on all limbs."""
+    if key.kind == "to_dense":
+        return (0,)
+    basis = set(chain.tracks[key.track].basis(key.level))
+    return tuple(number for number, digit in enumerate(chain.digits) if basis & set(digit))
+
+
+def key_row_bytes(chain: ModulusChain) -> int:
+    """Bytes in memory of a row of a key: both halves."""
+    return 2 * row_bytes(chain)
+
+
+def packed_row_bytes(chain: ModulusChain, limb: int) -> int:
+    """Bytes of a row of residues in a file: as many bits each as the prime has."""
+    (prime,) = chain.limb_primes((limb,))
+    return -(-prime.bit_length() * chain.ring_degree // 512) * 64
+
+
 def row_bytes(chain: ModulusChain) -> int:
     """Bytes of one row of residues in memory."""
     return (chain.ring_degree + ROW_PADDING_WORDS) * WORD_BYTES
@@ -46,6 +71,11 @@ def row_bytes(chain: ModulusChain) -> int:
 def cipher_rows(chain: ModulusChain, kind: CipherKind) -> int:
     """Rows of one ciphertext of a register."""
     return (kind.degree + 1) * (q_limbs(chain, kind) + kind.basis * len(chain.special))
+
+
+def plain_rows(chain: ModulusChain, kind: PlainKind | CipherKind) -> int:
+    """Rows of one plaintext of a register, or of one that a ciphertext there is multiplied with."""
+    return q_limbs(chain, kind) + kind.basis * len(chain.special)
 
 
 def digits_rows(chain: ModulusChain, kind: DigitsKind) -> int:

@@ -1,7 +1,8 @@
 """How much work one operation is, in units that a cost table prices.
 
 A unit is one kernel on one row of N residues, except `fft` (one transform of
-N/2 slots) and two that are bytes: `read_byte`, read from a file, and
+N/2 slots), `key_row` (a row of a key that was read before, both halves, read
+from its file again) and two that are bytes: `read_byte`, read from a file, and
 `fresh_byte`, got from the system and touched for the first time. Counts follow the core's algorithms: a lift of k
 limbs to t is k sources, k*t terms and t reductions (priced like a pointwise
 product); an inner product is its terms and one reduction a row.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 UNITS = (
     "ntt", "lift_source", "lift_term", "key_mac", "plain_mac",
-    "pointwise", "automorphism", "fft", "expand", "read_byte", "fresh_byte",
+    "pointwise", "automorphism", "fft", "expand", "key_row", "read_byte", "fresh_byte",
 )  # fmt: skip
 Work = dict[str, float]
 

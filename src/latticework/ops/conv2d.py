@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -97,12 +98,11 @@ def convolve(
     x: FloatArray, weight: FloatArray, stride: Pair, padding: Padding, dilation: Pair, groups: int
 ) -> FloatArray:
     """The convolution in NumPy: all windows times all kernels, group by group."""
-    parts = np.split(windows(x, _kernel(weight.shape), stride, padding, dilation), groups, axis=x.ndim - 3)
-    results = [
-        np.moveaxis(np.tensordot(part, kernels, ((x.ndim - 3, -2, -1), (1, 2, 3))), -1, x.ndim - 3)
-        for part, kernels in zip(parts, np.split(weight, groups), strict=True)
-    ]
-    return np.concatenate(results, axis=x.ndim - 3)
+    seen = np.moveaxis(windows(x, _kernel(weight.shape), stride, padding, dilation), (-2, -1), (-4, -3))
+    *lead, rows, columns = seen.shape[: x.ndim - 3] + seen.shape[-2:]
+    each = weight.shape[0] // groups, prod(weight.shape[1:])  # a matrix of every group
+    results = weight.reshape(groups, *each) @ seen.reshape(*lead, groups, each[1], rows * columns)
+    return results.reshape(*lead, weight.shape[0], rows, columns)
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:

@@ -21,7 +21,7 @@ from latticework.ops.base import Case, FloatArray, Shape, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, access, move
 from latticework.ops.trivial import in_secret_form
-from latticework.packing.constants import ConstRef, LoopNest
+from latticework.packing.constants import ConstRef, LoopNest, number_of_row
 
 
 def _require_axis(name: str, a: Shape) -> Shape:
@@ -125,7 +125,12 @@ def _row_case(rng: np.random.Generator, slots: int) -> Case:
 
 
 def _lower_row(target: Target, index: Value, source: str, shape: Shape) -> Value:
+    """A row packed like the result; where every row is one number, that number in every slot, as constants are."""
     rank = len(target.shape)
+    rows = target.sources[source].reshape(shape[0], -1)
+    if target.layout.count == 1 and np.all(rows == rows[:, :1]):
+        number = number_of_row(source, shape, target.layout.slots)
+        return target.build("vec.trivial", target.build("vec.row", index, value=number, rows=shape[0]))
     gather = LoopNest(
         target.shape, target.pack, access(target.shape, range(rank), rank), source,
         access(shape, (None, *range(rank)), rank),

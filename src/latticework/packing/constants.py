@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.loop_nests.baby_giant import Split
-from latticework.packing.loop_nests.const_ref import ConstRef, row_of, splat
+from latticework.packing.loop_nests.const_ref import ConstRef, is_everywhere, number_of_row, row_of, splat
 from latticework.packing.loop_nests.diagonal_values import Sources
 from latticework.packing.loop_nests.diagonals import MOST_LISTED, at_most
 from latticework.packing.loop_nests.linear_map import Diagonal, LinearMap, MapPart, num_diagonals
@@ -33,9 +33,12 @@ __all__ = [
     "MapPart",
     "MapSums",
     "MapWay",
+    "Sources",
     "Split",
     "at_most",
+    "is_everywhere",
     "num_diagonals",
+    "number_of_row",
     "row_of",
     "slot_vectors",
     "splat",

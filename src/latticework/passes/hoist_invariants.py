@@ -1,9 +1,9 @@
 """hoist-invariants: what is the same in every iteration of a loop is computed before it.
 
-In/out: vec IR, same cleartext meaning. An operation whose operands all come from outside a loop moves in front of it;
-out of nested loops as far as its operands allow. Public numbers and constants move like encrypted values: x * x, an
-encoded mask, a map of an input. Nothing spends more levels, as an operation does so wherever it stands; what moves is
-alive for the whole loop. Bootstraps, and operations with regions, stay where they are.
+In/out: vec or tensor IR, same cleartext meaning. An operation whose operands all come from outside a loop moves in
+front of it; out of nested loops as far as its operands allow. Public numbers and constants move like encrypted values:
+x * x, an encoded mask, a map of an input. Nothing spends more levels, as an operation does so wherever it stands; what
+moves is alive for the whole loop. Bootstraps, and operations with regions, stay where they are.
 Source: loop-invariant code motion (Aho, Lam, Sethi, Ullman: Compilers, 9.5.1). Cost: O(ops x nesting depth).
 """
 
@@ -41,7 +41,7 @@ def _home(op: Op, homes: Homes) -> Block:
     """Out of loops as long as nothing inside makes an operand."""
     block = op.block
     assert block is not None
-    if op.regions or not op.results or not op.name.startswith("vec.") or op.name == "vec.bootstrap":
+    if op.regions or not op.results or not op.name.startswith(("vec.", "tensor.")) or op.name == "vec.bootstrap":
         return block
     made_in = {homes[v.owner] if isinstance(v.owner, Op) else v.owner for v in op.operands}
     while block not in made_in:
@@ -76,4 +76,4 @@ def _inside(op: Op) -> Iterator[Op]:
             yield from _inside(nested)
 
 
-PASS = Pass("hoist-invariants", run, reads=("vec", "loop"))
+PASS = Pass("hoist-invariants", run, reads=("vec", "tensor", "loop"))

@@ -71,7 +71,8 @@ def run(module: Module, cost: Cost, *, once: bool = False) -> Module:
 
     once  loops are to be kept by bootstraps: one iteration of theirs counts, and operations in it are merged too
     """
-    spent = {value: -level for value, level in levels_of(module, once=once).of.items() if level is not None}
+    # What is public until it is used, such as a trivial encryption, is made at any level.
+    spent = {value: -(level or 0) for value, level in levels_of(module, once=once).of.items()}
     made: dict[Value, Group] = {}
     lines: dict[Value, Loc] = {}
     bodies = [module.body, *(r.block for op in module.walk() for r in op.regions)] if once else [module.body]
@@ -289,30 +290,57 @@ def _array(bases: Sequence[tuple[Value, int]], builder: Builder, mapping: dict[V
 
 
 def _constants(values: np.ndarray, module: Module) -> list[ConstRef]:
-    """Slot vectors as rows of one source, as long as their common period; numbers without one."""
-    slots = values.shape[1]
-    period = slots
+    """Slot vectors as simple as they are: a number everywhere, one in a stretch of slots, or a row of one source.
+
+    All are as long as their common period; equal ones are one constant, which is encoded once.
+    """
+    slots, period = values.shape[1], _period(values)
+    pack = PackMap((period,), slots, (PackDim(REPEAT, slots // period), PackDim(0, period)))
+    rows = {row.tobytes(): row for row in values[:, :period]}
+    found = {key: constant for key, row in rows.items() if (constant := _plain(row, pack)) is not None}
+    left = {key: row for key, row in rows.items() if key not in found}
+    if left:
+        source, whole = module.add_source(np.stack(list(left.values()))), (len(left) * period,)
+        out = Access((period,), ((1,),), (0,))
+        for number, key in enumerate(left):
+            found[key] = ConstRef(LoopNest((period,), pack, out, source, Access(whole, ((1,),), (number * period,))))
+    return [found[row.tobytes()] for row in values[:, :period]]
+
+
+def _plain(row: np.ndarray, pack: PackMap) -> ConstRef | None:
+    """A row without a source, if it is one number from one slot to another and zero elsewhere."""
+    (there,) = np.nonzero(row)
+    if not there.size:
+        return splat(0.0, pack.slots)
+    first, end = int(there[0]), int(there[-1]) + 1
+    if not (row[first:end] == row[first]).all():
+        return None
+    number = float(row[first])
+    if end - first == row.size:
+        return splat(number, pack.slots)
+    stretch = LoopNest((end - first,), pack, Access((row.size,), ((1,),), (first,)), None, None)
+    return ConstRef(stretch, factor=number)
+
+
+def _period(values: np.ndarray) -> int:
+    """Slots after which all vectors repeat: the fewest by halving."""
+    period: int = values.shape[1]
     while period > 1 and period % 2 == 0 and np.array_equal(values[:, : period // 2], values[:, period // 2 : period]):
         period //= 2
-    if period == 1:
-        return [splat(float(number), slots) for number in values[:, 0]]
-    source = module.add_source(values[:, :period])
-    pack = PackMap((period,), slots, (PackDim(REPEAT, slots // period), PackDim(0, period)))
-    out = Access((period,), ((1,),), (0,))
-    return [
-        ConstRef(LoopNest((period,), pack, out, source, Access((values.shape[0] * period,), ((1,),), (row * period,))))
-        for row in range(values.shape[0])
-    ]
+    return period
 
 
 def _pack(vectors: np.ndarray, module: Module) -> ConstRef:
     """Public vectors as a constant."""
     count, slots = vectors.shape
-    source = module.add_source(vectors)
-    rows = (PackDim(0, count),) if count > 1 else ()
-    pack = PackMap((count, slots), slots, (PackDim(1, slots),), rows)
-    walk = Access((count, slots), ((1, 0), (0, 1)), (0, 0))
-    return ConstRef(LoopNest((count, slots), pack, walk, source, walk))
+    if count == 1:
+        return _constants(vectors, module)[0]
+    period = _period(vectors)
+    source = module.add_source(vectors[:, :period])
+    dims = PackDim(REPEAT, slots // period), PackDim(1, period)
+    pack = PackMap((count, period), slots, dims, (PackDim(0, count),))
+    walk = Access((count, period), ((1, 0), (0, 1)), (0, 0))
+    return ConstRef(LoopNest((count, period), pack, walk, source, walk))
 
 
 def _turned_whole(forms: Sequence[Form]) -> tuple[int, int] | None:

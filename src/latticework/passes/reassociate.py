@@ -52,7 +52,7 @@ def run(module: Module, _cost: object = None) -> Module:
 
 def _moves(module: Module, place: int) -> Iterator[tuple[int, Op, Regrouping]]:
     """Products in loops that lie higher with a factor elsewhere, from a place among all operations on, and places."""
-    of = levels_of(module, once=True).of
+    of = levels_of(module, once=True, lifted=True).of
     for number, op in enumerate(module.walk()):
         if (
             number < place
@@ -119,7 +119,13 @@ class _Moving:
         return Regrouping(min(a, b) - 1, make)
 
     def _level(self, value: Value) -> int:
-        return self.of[value] or 0
+        """Of what the loop reads from outside, above what it carries, as `levels_of` counts it in there."""
+        level, block = self.of[value] or 0, self.product.block
+        assert block is not None
+        if block in (value.owner, getattr(value.owner, "block", None)):
+            return level
+        heads = (self.of[v] for v in block.args)
+        return max(level, 1 + max((head for head in heads if head is not None), default=-1))
 
     def _is_one_vector(self) -> bool:
         count: int = self.factor.type.count  # type: ignore[attr-defined]
@@ -144,7 +150,7 @@ def _moved(module: Module, product: Op, way: Regrouping) -> Module:
 
 def _spent(module: Module) -> Spent:
     """Levels that iterations spend on the deepest of what loops carry, those on all of it, and products in loops."""
-    levels = levels_of(module, once=True)
+    levels = levels_of(module, once=True, lifted=True)
     deepest = total = 0
     for op, plan in levels.loops.items():
         spent = [head - _end(levels, v) for head, v in zip(plan.carried, _ends(op), strict=True)]

@@ -11,9 +11,9 @@ A map of 4 diagonals, with two baby steps (width 2):
 
 r1(x) is made once for both inner sums, and diagonals are turned back by their giant step when they are encoded, which
 costs nothing. So there are 4 products and 2 key switches (r1, r2) instead of 3; of n diagonals about 2 sqrt(n) instead
-of n - 1. Steps are not alike: all babies share one decomposition of x (`hoist`), a giant needs one of its own and a
-division by P. By the prices `TYPICAL` (baby 1, giant 3) four diagonals are cheapest as babies alone: 3, against 4 by
-width 2 and 9 by giants alone.
+of n - 1. Giant steps may be taken one on top of the other, by few keys (`giant_order`). Steps are not alike: all babies
+share one decomposition of x (`hoist`), a giant needs one of its own and a division by P. By the prices `TYPICAL` (baby
+1, giant 3) four diagonals are cheapest as babies alone: 3, against 4 by width 2 and 9 by giants alone.
 
 Real maps of real vectors may use the imaginary halves of slots (`Packing`), which halves products at the price of a
 conjugation per output. Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'21).
@@ -21,7 +21,7 @@ conjugation per output. Source: Halevi-Shoup diagonals; double hoisting as in Bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import gcd, isqrt
@@ -29,6 +29,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from latticework.packing.loop_nests.giant_order import ORDERS, Order, keys_of_turns
 from latticework.packing.loop_nests.linear_map import LinearMap
 from latticework.packing.loop_nests.nest import BoolArray, distinct
 from latticework.packing.pack import IntArray
@@ -51,8 +52,9 @@ class BlockMapPrices:
     giant        a division by P, a decomposition and a key product
     rotation     a whole rotation of an input;  conjugation  one of an output, at its lower level
     product      of a turned input with a diagonal;  addition  of two results over QP
+    plain        a product, and its addition, where inputs are turned by themselves, over Q
     finish       the last division of each output
-    key          having one more different key
+    key          having one more different key, besides the bytes of it that are `stored`
     """
 
     hoist: float = 0.0
@@ -64,6 +66,8 @@ class BlockMapPrices:
     addition: float = 0.0
     finish: float = 0.0
     key: float = 0.0
+    stored: float = 0.0
+    plain: float = 0.0
 
     def without_hoisting(self) -> BlockMapPrices:
         """Where every step is a rotation by itself, of values over Q."""
@@ -131,6 +135,10 @@ class Counts:
         return self.babies + self.giants + self.rotations + self.conjugations
 
     def price(self, prices: BlockMapPrices) -> float:
+        """What all of it costs, and its keys."""
+        return self.time(prices) + (prices.key + prices.stored) * self.keys
+
+    def time(self, prices: BlockMapPrices) -> float:
         """What all of it costs."""
         return (
             prices.hoist * self.hoists
@@ -141,7 +149,6 @@ class Counts:
             + prices.product * self.products
             + prices.addition * self.additions
             + prices.finish * self.outputs
-            + prices.key * self.keys
         )
 
 
@@ -152,12 +159,27 @@ class Choice:
     packing  "outputs": y1 + i y2 at once from real x, split by a conjugation;
              "inputs": from x1 + i x2, two inputs at once;
              "diagonals": from x + i rotate(x, apart), two diagonals so far apart at once
+    order    in which giant steps are taken: of those with the fewest keys
+    iterated baby steps are made one of the other by rotations, by few keys, instead of all of the input at once
     """
 
     split: Split
     counts: Counts
     packing: Packing = "none"
     apart: int = 0
+    order: Order = "own"
+    iterated: bool = False
+
+    def time(self, prices: BlockMapPrices) -> float:
+        """What all of it costs."""
+        return self.counts.time(prices) + self._dearer(prices)
+
+    def price(self, prices: BlockMapPrices) -> float:
+        """What all of it costs, and its keys."""
+        return self.counts.price(prices) + self._dearer(prices)
+
+    def _dearer(self, prices: BlockMapPrices) -> float:
+        return (prices.plain - prices.product) * self.counts.products if self.iterated else 0.0
 
 
 def sign_steps(steps: IntArray, slots: int) -> IntArray:
@@ -175,25 +197,44 @@ def places(linear_map: LinearMap) -> Places:
     return Places(linear_map.slots, conj, out, in_, sign_steps(steps, linear_map.slots))
 
 
-def count(where: Places, split: Split) -> Counts:
-    """Operations of the map by itself, without packing."""
-    return _counted(where, [split])[0]
+def plain_way(where: Places, split: Split, *, horner: bool = False, iterated: bool = False) -> Choice:
+    """The map by itself, without packing, by this split."""
+    ((counts, order),) = _counted(where, [split], horner=horner, iterated=iterated)
+    return Choice(split, counts, order=order, iterated=iterated)
 
 
-def choose(where: Places, prices: BlockMapPrices = TYPICAL, *, packing: bool = False, mode: Mode = "cost") -> Choice:
+def choose(
+    where: Places,
+    prices: BlockMapPrices = TYPICAL,
+    *,
+    packing: bool = False,
+    mode: Mode = "cost",
+    horner: bool = False,
+    iterated: Sequence[bool] = (False,),
+) -> Choice:
     """The cheapest way.
 
-    packing  whether complex packing may be used: the map and what it is applied to are real
-    mode     "cost" tries every width; "counts" powers of two alone, the square-root split; "rotations" has no giant
-             steps: every diagonal is a baby step
+    packing   whether complex packing may be used: the map and what it is applied to are real
+    mode      "cost" tries every width; "counts" powers of two alone, the square-root split; "rotations" has no giant
+              steps: every diagonal is a baby step
+    horner    whether giant steps may be taken one on top of the other
+    iterated  how baby steps may be made, see `Choice`; those of conjugates are not iterated
     """
-    return min(options(where, prices, packing=packing, mode=mode), key=lambda choice: choice.counts.price(prices))
+    found = options(where, prices, packing=packing, mode=mode, horner=horner, iterated=iterated)
+    return min(found, key=lambda choice: choice.price(prices))
 
 
 def options(
-    where: Places, prices: BlockMapPrices = TYPICAL, *, packing: bool = False, mode: Mode = "cost"
+    where: Places,
+    prices: BlockMapPrices = TYPICAL,
+    *,
+    packing: bool = False,
+    mode: Mode = "cost",
+    horner: bool = False,
+    iterated: Sequence[bool] = (False,),
 ) -> Iterator[Choice]:
     """All ways that are tried; prices say how finely, where `mode` is "cost"."""
+    iterated = (False,) if where.conj.any() else iterated
     ways: list[tuple[Packing, int]] = [("none", 0)]
     is_simple = distinct(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
     if packing and is_simple and where.steps.size and not where.conj.any():
@@ -204,8 +245,23 @@ def options(
     linked = blocks(where) if ways[-1][0] == "diagonals" else []
     for kind, apart in ways:
         for folded, pairs, of in _pack(where, linked, splits, kind, apart):
-            for split, counts in zip(of, _counted(folded, of, kind, pairs), strict=True):
-                yield Choice(split, counts, kind, apart)
+            for steps in iterated:
+                counted = _counted(folded, of, kind, pairs, horner=horner, iterated=steps)
+                for split, (counts, order) in zip(of, counted, strict=True):
+                    yield Choice(split, counts, kind, apart, order, steps)
+
+
+def turned_by(where: Places, choice: Choice) -> set[tuple[bool, int]]:
+    """(whether conjugated, steps in [0, slots)) of everything that needs a key."""
+    linked, split = blocks(where) if choice.packing == "diagonals" else [], choice.split
+    ((folded, _, _),) = _pack(where, linked, [split], choice.packing, choice.apart)
+    inputs = _turn(where.slots, folded.in_ * 2 + folded.conj, folded.steps)
+    outputs = _turn(where.slots, folded.out, folded.steps)
+    babies, turns = _keys(inputs, outputs, [split], where.slots, choice.order, choice.iterated)
+    found = {(code >= where.slots, code % where.slots) for code in [*babies[0].tolist(), *turns[0].tolist()]}
+    found |= {(False, choice.apart % where.slots)}
+    found |= {(True, 0)} if choice.packing != "none" else set()
+    return found - {(False, 0)}
 
 
 class DiagonalBlock(NamedTuple):
@@ -304,7 +360,15 @@ def _distinct_in_rows(values: IntArray, counted: BoolArray) -> IntArray:
     return found
 
 
-def _counted(where: Places, splits: list[Split], packing: Packing = "none", pairs: int = 0) -> list[Counts]:
+def _counted(
+    where: Places,
+    splits: list[Split],
+    packing: Packing = "none",
+    pairs: int = 0,
+    *,
+    horner: bool = False,
+    iterated: bool = False,
+) -> list[tuple[Counts, Order]]:
     """Operations by each split, where `pairs` are those of packed outputs, split by a conjugation, or of packed inputs.
 
     Splits are the rows of tables: a search counts so many small maps that the number of calls of NumPy is the time.
@@ -319,31 +383,46 @@ def _counted(where: Places, splits: list[Split], packing: Packing = "none", pair
     joined = pairs if packing == "inputs" else ahead
     additions = products - made + joined + conjugations * (2 if packing == "outputs" else 1)
     found = []
-    rows = max(1, MOST_AT_ONCE // max(1, where.steps.size))
+    rows, orders = max(1, MOST_AT_ONCE // max(1, where.steps.size)), ORDERS if horner else ORDERS[:1]
     for start in range(0, len(splits), rows):
-        for hoists, babies, giants, keys in _key_switches(inputs, outputs, splits[start : start + rows], slots):
-            mod_downs = giants * bool(babies) + made + ahead + conjugations
-            found.append(
-                Counts(
-                    hoists, babies, giants, ahead, conjugations, products, additions, mod_downs, made,
-                    keys + bool(ahead) + bool(conjugations),
-                )
+        of = splits[start : start + rows]
+        for hoists, babies, giants, *keys in _key_switches(inputs, outputs, of, slots, orders, iterated):
+            order = keys.index(min(keys))
+            whole = ahead + babies * iterated
+            mod_downs = giants * bool(order or (babies and not iterated)) + made + whole + conjugations
+            counts = Counts(
+                hoists * (not iterated), babies * (not iterated), giants, whole, conjugations, products, additions,
+                mod_downs, made, keys[order] + bool(ahead) + bool(conjugations),
             )  # fmt: skip
+            found.append((counts, ORDERS[order]))
     return found
 
 
-def _key_switches(inputs: _Turned, outputs: _Turned, splits: list[Split], slots: int) -> list[list[int]]:
-    """For each split: inputs that are decomposed, babies, giants, and different keys of these."""
+def _keys(
+    inputs: _Turned, outputs: _Turned, splits: list[Split], slots: int, order: Order, iterated: bool
+) -> tuple[IntArray, IntArray]:
+    """What babies and giants are turned by, a row for each split: in [0, slots), so many more where conjugated."""
+    turns, _ = _parted(inputs.steps, splits, slots)
+    _, giants = _parted(outputs.steps, splits, slots)
+    babies = keys_of_turns(inputs.line, turns, slots, "horner") if iterated else inputs.line % 2 * slots + turns
+    return babies, keys_of_turns(outputs.line, giants, slots, order)
+
+
+def _key_switches(
+    inputs: _Turned, outputs: _Turned, splits: list[Split], slots: int, orders: Sequence[Order], iterated: bool
+) -> list[list[int]]:
+    """For each split: inputs that are decomposed, babies, giants, and different keys of these by each order."""
     turns, _ = _parted(inputs.steps, splits, slots)
     _, giants = _parted(outputs.steps, splits, slots)
     is_baby, is_giant = (inputs.line % 2 == 1) | (turns != 0), giants != 0
-    keys = np.concatenate([inputs.line % 2 * slots + turns, giants], axis=1)
-    columns = (
+    columns = [
         _distinct_in_rows(inputs.line // 2, is_baby),
         _distinct_in_rows(inputs.line * slots + turns, is_baby),
         _distinct_in_rows(outputs.line * slots + giants, is_giant),
-        _distinct_in_rows(keys, keys != 0),
-    )
+    ]
+    for order in orders:
+        keys = np.concatenate(_keys(inputs, outputs, splits, slots, order, iterated), axis=1)
+        columns.append(_distinct_in_rows(keys, keys != 0))
     rows: list[list[int]] = np.column_stack(columns).tolist()
     return rows
 

@@ -100,5 +100,20 @@ def row_of(table: ConstRef, number: int) -> ConstRef:
 
 def splat(value: complex, slots: int) -> ConstRef:
     """One number in every slot."""
+    return ConstRef(_everywhere(slots), factor=value)
+
+
+def number_of_row(source: str, shape: tuple[int, ...], slots: int) -> ConstRef:
+    """The first number of row 0 along the first axis of a source, in every slot."""
+    first = Access(shape, ((),) * len(shape), (0,) * len(shape))
+    return ConstRef(replace(_everywhere(slots), source=source, source_access=first))
+
+
+def is_everywhere(constant: ConstRef) -> bool:
+    """Whether a constant is one number in every slot."""
+    return isinstance(constant.gather, LoopNest) and constant.gather.out_pack == _everywhere(constant.slots).out_pack
+
+
+def _everywhere(slots: int) -> LoopNest:
     pack = PackMap((), slots, (PackDim(REPEAT, slots),))
-    return ConstRef(LoopNest((), pack, Access((), (), ()), None, None), factor=value)
+    return LoopNest((), pack, Access((), (), ()), None, None)

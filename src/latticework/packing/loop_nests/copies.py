@@ -47,6 +47,41 @@ def nearest(pack: PackMap, element: IntArray, slot: IntArray) -> tuple[IntArray,
 
 
 @lru_cache(maxsize=64)
+def _folded(pack: PackMap, width: int) -> Copies:
+    """The slots that hold each element, ordered by element, then slot modulo a width, then slot.
+
+    key     element * width + slot % width, ascending
+    vector  the slot, not the vector
+    """
+    table = copies(pack)
+    element, slot = np.divmod(np.unique(table.key), pack.slots)
+    key = element * width + slot % width
+    order = np.argsort(key, kind="stable")  # slots of an element ascend
+    key = key[order]
+    first = np.searchsorted(key, np.arange(pack.size + 1, dtype=np.int64) * width)
+    return Copies(key, slot[order], first)
+
+
+def nearest_of_row(pack: PackMap, width: int, element: IntArray, residue: IntArray) -> tuple[IntArray, IntArray]:
+    """(steps, place) of the slots `residue + place * width`: which has a copy of an element the nearest to its right.
+
+    Of equally near ones the lowest place. A rotation by `steps` brings the copy there. Of the slots of a row one lies
+    less than `width` to the left of any copy, so only what the copies are modulo the width tells how near they are.
+    """
+    key, slot, first = _folded(pack, width)
+    begin = np.searchsorted(key, element * width + residue)
+    begin = np.where(begin < first[element + 1], begin, first[element])  # past the last one: around
+    steps = (key[begin] - residue) % width
+    rows = pack.slots // width
+    around = residue + steps >= width  # the slot served lies in the row before that of the copy
+    after = np.minimum(begin + 1, key.size - 1)
+    is_more = (after > begin) & (key[after] == key[begin])
+    skips = around & (slot[begin] < width) & is_more  # the first copy serves the last row, the second a lower one
+    place = slot[np.where(skips, after, begin)] // width
+    return steps, (place - around) % rows
+
+
+@lru_cache(maxsize=64)
 def service(pack: PackMap) -> IntArray:
     """How far to the left of itself each place serves: the rotations below it bring it to where it is the nearest.
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.packing.loop_nests.copies import nearest, service
+from latticework.packing.loop_nests.copies import nearest_of_row, service
 from latticework.packing.loop_nests.nest import Access, BoolArray, LoopNest, walk
 from latticework.packing.loop_nests.separable import separable
 from latticework.packing.loop_nests.sides import Counters, decode, joint, sides
@@ -125,11 +125,8 @@ def _serves(nest: LoopNest, out: int, in_: int, steps: int) -> BoolArray:
     element = pack.element_of_slot()[in_ * slots + read]
     at = np.flatnonzero(serves & (element >= 0))
     width = slots // nest.spread
-    own = at // width
-    best = np.ones(at.size, dtype=bool)
-    for copy in range(nest.spread):
-        _, other = nearest(pack, element[at], (at % width) + copy * width)
-        best &= (other > steps) | ((other == steps) & (copy >= own))
+    fewest, copy = nearest_of_row(pack, width, element[at], at % width)
+    best = (fewest == steps) & (copy == at // width)
     result = np.zeros(slots, dtype=bool)
     result[at[best]] = True
     return result

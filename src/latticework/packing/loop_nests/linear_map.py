@@ -100,6 +100,11 @@ class LinearMap:
             parts=tuple(replace(part, factor=part.factor * factor) for part in self.parts),
         )
 
+    def turned(self, before: int, after: int) -> LinearMap:
+        """The map of x turned left by `before` slots to y turned left by `after`: its diagonals have other places."""
+        moved = (replace(d, steps=d.steps + after - before, values=d.values.turned(after)) for d in self.diagonals)
+        return LinearMap(self.slots, explicit=tuple(moved), count_in=self.count_in, count_out=self.count_out)
+
     def apply(self, vectors: npt.NDArray[Any], sources: Sources) -> npt.NDArray[Any]:
         """The map on vectors (count_in, slots), giving (count_out, slots), without the first axis where it is 1.
 

@@ -26,7 +26,7 @@ def test_a_choice_costs_what_its_plan_is_estimated_to(gather, packing):
         program(linear_map, sources), chain, prices=lambda at: block_prices(MODEL, chain, at.index), techniques=allowed
     )
     prices = block_prices(MODEL, chain, 3)
-    choice = choose(places(linear_map), prices, packing=packing)
+    choice = choose(places(linear_map), prices, packing=packing, horner=True)
     found = estimate(plan, MODEL)
     assert choice.counts.keys == len(plan.keys)
     assert choice.counts.key_switches == found.counts.key_switches

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plan_contents import CODE, CONSTANTS, DEBUG, META, contents, old_file, opened
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
@@ -17,7 +18,6 @@ from latticework.plan.schema import FORMAT, Approximation, SourceLocation, Tenso
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import explain_file
 
-META, CODE, CONSTANTS, DEBUG = range(4)
 MATRIX = np.random.default_rng(1).normal(size=(SLOTS, SLOTS)) / 4
 
 
@@ -42,11 +42,19 @@ X = [np.linspace(-1, 1, SLOTS), np.linspace(1, 0, SLOTS), 3]
 
 
 def forged(section, edit):
-    """The plan file with a section's content changed and all checksums made right."""
-    reader = _core.ContainerReader(DATA, kinds=[1])
+    """The plan file with a section's content changed and all checksums made right: in the form of format 1, which any
+    content has."""
+    said = contents(DATA)
+    said[section] = edit(said[section])
+    return old_file(DATA, said)
+
+
+def forged_as_written(section, edit):
+    """The same of what the file holds, in which things repeat by number."""
+    reader = opened(DATA)
     sections = [(reader.section_kind(i), reader.section(i)) for i in range(reader.num_sections)]
-    content = edit(_core.cbor_decode(sections[section][1]))
-    sections[section] = (sections[section][0], _core.cbor_encode(content))
+    changed = _core.cbor_encode(edit(_core.cbor_decode(sections[section][1])))
+    sections[section] = (sections[section][0], changed)
     return _core.write_container(None, 1, reader.parameters, reader.header, sections)
 
 
@@ -231,7 +239,7 @@ def test_another_format_is_refused_by_number():
     reader = _core.ContainerReader(DATA, kinds=[1])
     sections = [(reader.section_kind(i), reader.section(i)) for i in range(reader.num_sections)]
     with pytest.raises(
-        FormatError, match=r"plan format 9: this version of latticework reads plan format 1; use the version that"
+        FormatError, match=r"plan format 9: this version of latticework reads plan formats 1 and 2; use the version"
     ):
         read_plan(_core.write_container(None, 1, reader.parameters, {**reader.header, "format": 9}, sections))
 
@@ -261,12 +269,14 @@ def places(content, path=()):
 @pytest.mark.parametrize("section", [META, CODE, CONSTANTS, DEBUG], ids=["meta", "code", "constants", "debug"])
 def test_nothing_that_is_read_can_crash_what_runs_it(section):
     rng = random.Random(section)
-    reader = _core.ContainerReader(DATA, kinds=[1])
-    paths = list(places(_core.cbor_decode(reader.section(section))))
-    for _ in range(250):
+    content = contents(DATA)[section]
+    written = _core.cbor_decode(opened(DATA).section(section))
+    forms = [(list(places(content)), forged), (list(places(written)), forged_as_written)]
+    for number in range(300):
+        paths, form = forms[number % 2]
         edit = put(rng.choice(paths), rng.choice(NASTY))
         try:
-            plan = read_plan(forged(section, edit))
+            plan = read_plan(form(section, edit))
         except FormatError:
             continue
         try:

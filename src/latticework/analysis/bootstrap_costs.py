@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import log2
 
 from latticework.analysis.steps import Step
+from latticework.instructions.reason import RefreshReason
 from latticework.params.bootstrap import failure_log2
 from latticework.plan.bootstraps import Bootstrap, bootstraps_of
 from latticework.plan.schema import Plan
@@ -16,7 +17,7 @@ from latticework.plan.schema import Plan
 class BootstrapCost:
     """The bootstraps that one call makes in a run.
 
-    location  of the call;  kind  of each
+    location  of the call;  kind  of each;  reason  why it stands there; None: nothing was noted
     times     that it runs: once for every turn of the loops around it
     seconds   of all of them, matrices encoded;  encode_seconds  for the matrices that it is the first to use
     """
@@ -26,6 +27,7 @@ class BootstrapCost:
     times: int
     seconds: float
     encode_seconds: float
+    reason: RefreshReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,8 @@ def _cost(plan: Plan, kinds: dict[int, Bootstrap], group: list[Step]) -> Bootstr
     assert call.bootstrap is not None
     repeated = sum(step.seconds for step in group if not step.is_encoding)
     encoding = sum(step.seconds for step in group if step.is_encoding)
-    return BootstrapCost(call.location, kinds[call.bootstrap], call.trips, repeated, encoding)
+    reason = next((each.reason for each in plan.reasons if (each.block, each.place) == (call.block, call.place)), None)
+    return BootstrapCost(call.location, kinds[call.bootstrap], call.trips, repeated, encoding, reason)
 
 
 def _failing(plan: Plan, kind: Bootstrap) -> float:

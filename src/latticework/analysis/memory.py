@@ -10,8 +10,9 @@ from typing import Any
 
 from latticework.analysis.trips import Trips
 from latticework.instructions.code import Instruction
-from latticework.instructions.kinds import CipherKind, DigitsKind, IndexKind, Kind
-from latticework.instructions.shapes import cipher_rows, digits_rows, row_bytes
+from latticework.instructions.kinds import CipherKind, DigitsKind, IndexKind, Kind, PlainKind
+from latticework.instructions.maps import MAP_SUMS, most_products
+from latticework.instructions.shapes import cipher_rows, digits_rows, plain_rows, row_bytes
 from latticework.instructions.walk import Body, Domain, Site, Walk, inner_blocks
 from latticework.plan.schema import Plan
 
@@ -40,18 +41,23 @@ class PeakMemory:
         return self.values + self.keys + self.constants
 
 
-def peak_value_bytes(plan: Plan, trips: Trips) -> int:
-    """Peak bytes of ciphertexts: live ones, the inputs, and scratch."""
-    return _Liveness(plan, trips).peak()
+def peak_value_bytes(plan: Plan, trips: Trips, plaintexts: Callable[[int], int] | None = None) -> int:
+    """Peak bytes of ciphertexts: live ones, the inputs, and scratch.
+
+    plaintexts  count those in use too, which nobody else keeps; rows of a plaintext -> how many of them a block map
+                multiplies with at a time
+    """
+    return _Liveness(plan, trips, plaintexts).peak()
 
 
 class _Liveness(Domain):
     """Which buffers each register keeps alive; hoisted ones keep their source, relabelled and lower ones share it, and
     so do arrays put together from others. Values of registers are buffers, or none."""
 
-    def __init__(self, plan: Plan, trips: Trips) -> None:
+    def __init__(self, plan: Plan, trips: Trips, plaintexts: Callable[[int], int] | None = None) -> None:
         self.plan = plan
         self.trips = trips
+        self.plaintexts = plaintexts
         self.row = row_bytes(plan.chain)
         self.sizes: list[int] = []
         self.holders: list[int] = []
@@ -79,6 +85,8 @@ class _Liveness(Domain):
             rows = cipher_rows(self.plan.chain, kind)
         elif isinstance(kind, DigitsKind):
             rows = digits_rows(self.plan.chain, kind)
+        elif isinstance(kind, PlainKind) and self.plaintexts is not None:
+            rows = plain_rows(self.plan.chain, kind)
         else:
             return ()
         first = len(self.sizes)
@@ -123,12 +131,19 @@ class _Liveness(Domain):
 
     def measure_vectors(self, site: Site, results: list[Held], spent: Held) -> None:
         """Note the bytes while results are made one after the other, each giving up what it was made of."""
-        more = site.record.scratch(site.use, not self.is_lazy(site.instruction)) * self.row
+        more = (site.record.scratch(site.use, not self.is_lazy(site.instruction)) + self.in_map(site)) * self.row
         is_spent = len(results) == 1 and len(spent) == len(results[0]) > 1 and self.is_spent(site.instruction)
         for i, made in enumerate(zip(*results, strict=True)):
             more += sum(self.sizes[buffer] for buffers in made for buffer in buffers)
             self.measure(more)
             more -= sum(self.sizes[b] for b in spent[i] if self.holders[b] == 1) if is_spent else 0
+
+    def in_map(self, site: Site) -> int:
+        """Rows of the plaintexts of a block map that are multiplied with at a time."""
+        if self.plaintexts is None or site.record is not MAP_SUMS:
+            return 0
+        most, rows = most_products(site.use), plain_rows(self.plan.chain, site.use.stated)
+        return min(most, self.plaintexts(rows)) * rows
 
     def is_lazy(self, instruction: Instruction) -> bool:
         """Whether digits among the operands are extended by this operation itself."""

@@ -129,7 +129,7 @@ class Steps(Once):
             one = added_up / (self.times * kind.count * kind.iterations)
             factor = self.times / added_up * self.model.bootstrap_seconds(
                 self.plan.chain, kind.target, kind.slots, lambda: one, real=kind.real, count=kind.count,
-                iterations=kind.iterations,
+                iterations=kind.iterations, in_proportion=True,
             )  # fmt: skip
         factors = [1.0 if step.is_encoding else factor for step in inside]
         return [

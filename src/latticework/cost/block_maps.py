@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from latticework.cost.model import CostModel
+from latticework.instructions.key_bytes import stored_bytes
 from latticework.instructions.kinds import CipherKind
 from latticework.instructions.shapes import digit_limbs, q_limbs
 from latticework.instructions.work import Shape
+from latticework.packing.keys import KeySpec
 from latticework.packing.loop_nests.baby_giant import BlockMapPrices
 from latticework.params import ModulusChain
 
@@ -24,6 +26,7 @@ def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int =
     below = level if chain.scheme == "bfv" else level - 1
     upper, lower = (_shape(chain, at, track) for at in (level, below))
     over_p = replace(upper, digit_limbs=())
+    over_q = replace(over_p, p_limbs=0)
     hoist = model.seconds("hoist", upper)
     divided = model.seconds("mod_down", replace(over_p, target=upper.q_limbs))
     switched = model.seconds("key_product", upper)
@@ -39,8 +42,10 @@ def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int =
         product=model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=2))
         - model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=1)),
         addition=0.0,  # within the products
+        plain=model.seconds("mul_plain", over_q) + model.seconds("add", over_q),
         finish=model.seconds("mod_down", replace(over_p, target=lower.q_limbs)),
         key=KEY_SHARE * baby,
+        stored=model.key_price * 1e-9 * stored_bytes(KeySpec("galois", 1, track, level), chain),
     )
 
 

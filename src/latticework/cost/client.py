@@ -22,9 +22,11 @@ class ClientCosts:
     """Predicted for one thread, and one run. What Python does around the core is not counted: less than a millisecond
     for each input and output.
 
-    keygen_seconds    all evaluation keys and the public key, with the memory that they are made in
+    keygen_seconds    all evaluation keys and the public key, with the memory that they are made in where all of them
+                      are in memory together (`client.keygen()`); into a folder they are made one at a time
     encrypt_seconds   all inputs, encoding them included;  decrypt_seconds  all outputs
-    keygen_bytes      memory of the keys;  encrypt_bytes, decrypt_bytes  of the ciphertexts and what is beside them
+    keygen_bytes      memory of the keys, all together
+    encrypt_bytes, decrypt_bytes  memory of the ciphertexts and what is beside them
     input_bytes       to send, of inputs encrypted with the secret key: a seed and one polynomial
     result_bytes      to receive
     key_bytes         evaluation keys to send, once

@@ -19,10 +19,14 @@ _BYTES = ("read_byte", "fresh_byte")
 
 
 class CostModel:
-    """Prices operations by a table: by its rows for whole operations where there are any, else by units."""
+    """Prices operations by a table: by its rows for whole operations where there are any, else by units.
 
-    def __init__(self, table: CostTable) -> None:
+    key_price  seconds of a run that one gigabyte (10^9 bytes) less of stored keys is worth
+    """
+
+    def __init__(self, table: CostTable, key_price: float = 0.0) -> None:
         self.table = table
+        self.key_price = key_price
 
     @classmethod
     def load(cls, path: Path | str | None = None) -> CostModel:
@@ -35,7 +39,11 @@ class CostModel:
     def on(self, threads: int) -> CostModel:
         """Prices on several threads, if the table has them; else these."""
         parallel = self.table.parallel
-        return self if threads == self.table.threads or parallel is None else CostModel(parallel)
+        return self if threads == self.table.threads or parallel is None else CostModel(parallel, self.key_price)
+
+    def with_key_price(self, seconds_per_gb: float) -> CostModel:
+        """The same prices, and this one of keys."""
+        return CostModel(self.table, seconds_per_gb)
 
     @property
     def table_hash(self) -> str:
@@ -85,13 +93,15 @@ class CostModel:
         real: bool,
         count: int = 1,
         iterations: int = 1,
+        in_proportion: bool = False,
     ) -> float:
         """Predicted seconds of refreshing `count` ciphertexts to `target` levels above the floor of a chain.
 
         As was measured, between and beyond measured targets on straight lines; where this width or chain was not, what
         the operations add up to, times how much longer bootstraps took where they were measured.
 
-        expected  of one bootstrap: what its operations add up to. Called only where that is needed
+        expected       of one bootstrap: what its operations add up to. Called only where that is needed
+        in_proportion  to that, for a bootstrap that is carried out otherwise than the measured one
         """
         rows = [row for row in self.table.bootstraps if _is_of(row, chain) and row.slots in (None, slots)]
         rows = [row for row in rows if row.real in (None, real)]
@@ -99,6 +109,9 @@ class CostModel:
         seconds = (
             _on_lines(points, target) if points else expected() * self.bootstrap_ratio(chain.ring_degree, real=real)
         )
+        known = sorted({row.target: row.expected for row in rows if row.expected}.items())
+        if in_proportion and known and len(known) == len(points):
+            seconds *= expected() / _on_lines(known, target)
         return count * iterations * seconds
 
     def bootstrap_ratio(self, ring_degree: int, *, real: bool) -> float:

@@ -69,9 +69,11 @@ class EncryptedBootstrap:
         threads: int = 0,
         constant_bytes: int = CONSTANT_BYTES,
         backend: str = "auto",
+        plan: Plan | None = None,
     ) -> None:
+        """Of the plan that is given for this, or the usual one."""
         self.chain, self.slots = chain, slots or chain.slots
-        self.plan = bootstrap_plan(chain, self.slots, target, real=real, iterations=iterations)
+        self.plan = plan or bootstrap_plan(chain, self.slots, target, real=real, iterations=iterations)
         parameters = core_parameters(chain)
         self.context = _core.Context(parameters, backend, threads)
         generator = _core.KeyGenerator(self.context)

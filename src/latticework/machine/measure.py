@@ -45,7 +45,7 @@ class MeasuredExtent:
 FULL = MeasuredExtent(
     (12, 13, 14, 15, 16),
     {
-        12: ((2, 1), (3, 1)),
+        12: ((2, 1), (3, 1), (16, 5)),  # the last as long as those of small sets that bootstrap
         13: ((2, 1), (4, 1), (4, 2)),
         14: ((4, 1), (8, 2), (8, 4)),
         15: ((6, 2), (12, 3), (16, 4)),

@@ -12,10 +12,12 @@ import numpy as np
 
 from latticework import _core
 from latticework.machine.timing import REPEATS, best_of, best_of_loop
+from latticework.packing.keys import galois_element
 
 PRIME_BITS = 45
 LIMBS = 12
 FRESH_BYTES = 64 << 20
+KEYS = 4
 FOUR = (0, 1, 2, 3)
 MANY = tuple(range(4, 12))
 SMALLEST = 1e-3  # share of a pointwise product that a difference of two times is worth at least
@@ -75,6 +77,7 @@ class UnitTimes:
             "lift_term": max(term, small),
             "lift_source": max(source, small),
             "expand": self.seconds("expand_uniform") / rows,
+            "key_row": self.key_row(),
             "read_byte": self.read_byte(),
             "fresh_byte": self.fresh_byte(),
         }
@@ -90,6 +93,22 @@ class UnitTimes:
         start = time.thread_time()  # once: other work on the machine must not count
         pages[:] = 1
         return (time.thread_time() - start) / FRESH_BYTES
+
+    def key_row(self) -> float:
+        """A row of a key, brought again from its file, which the system has in memory; of some keys in turn."""
+        q, p = self.ring.primes[: len(FOUR)], self.ring.primes[len(FOUR) : len(FOUR) + 1]
+        track = {"groups": [[j] for j in FOUR], "scales": [2.0**PRIME_BITS] * len(q)}
+        parameters = _core.Parameters(self.degree, q, p, [[j] for j in FOUR], [track], insecure=True)
+        context = _core.Context(parameters, self.ring.backend, 1)
+        generator = _core.KeyGenerator(context)
+        elements = [galois_element(step, self.degree) for step in range(1, KEYS + 1)]
+        specs = [{"kind": "galois", "galois_element": g, "track": 0, "level": len(q) - 1} for g in elements]
+        rows = KEYS * len(q) * (len(q) + len(p))
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "keys")
+            _core.save_evaluation_keys(path, generator.evaluation_keys(generator.secret_key(), specs))
+            reader = _core.KeyRowLoop(_core.EvaluationKeyFile(path, context), rows)
+            return best_of(lambda: [reader.run(i) for i in range(KEYS)], self.repeats) / rows
 
     def read_byte(self) -> float:
         """Opening, verifying and unpacking rows of a file that the system has in memory."""

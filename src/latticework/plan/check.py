@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, replace
-from math import isfinite, prod
+from math import inf, isfinite, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,7 @@ def check_client(spec: ClientSpec) -> None:
             raise FormatError(f"plan: a name stands twice in {', '.join(names)}")
     check_arguments(spec)
     _check_batch(spec)
+    _check_feeding(spec)
     manifest = spec.manifest
     for use in manifest.uses:
         key = use.spec
@@ -78,6 +79,17 @@ def check_client(spec: ClientSpec) -> None:
             raise FormatError(f"plan: a key is at track {key.track}, level {key.level}, which the parameters lack")
     if {len(manifest.bytes_stored), len(manifest.bytes_resident), len(manifest.log2_qp)} != {len(manifest.uses)}:
         raise FormatError("plan: the key manifest has columns of different lengths")
+
+
+def _check_feeding(spec: ClientSpec) -> None:
+    """FormatError unless what is said of runs after each other is about the inputs that take results."""
+    feeding, names = spec.feeding, [output.name for output in spec.outputs]
+    if feeding is None:
+        return
+    fed = [names.index(i.fed) if i.fed in names else -1 for i in spec.secret_inputs if i.fed]
+    is_whole = list(feeding.sources) == fed and [len(row) for row in feeding.gains] == [len(fed)] * len(names)
+    if feeding.runs < 1 or not is_whole or not all(0.0 <= gain < inf for row in feeding.gains for gain in row):
+        raise FormatError("plan: what is said of errors in later runs is not about its inputs; the file was altered")
 
 
 def _check_batch(spec: ClientSpec) -> None:
@@ -240,6 +252,7 @@ def check_references(plan: Plan) -> None:
     if sorted(plan.keys, key=repr) != sorted((use.spec for use in plan.client.manifest.uses), key=repr):
         raise FormatError("plan: the code's keys are not those of the manifest")
     _check_bootstraps(plan)
+    _check_reasons(plan)
     for tensor in plan.tensors:
         if not 0 <= tensor.location < count:
             raise FormatError(f"plan: location {tensor.location} of {count}")
@@ -259,6 +272,23 @@ def check_references(plan: Plan) -> None:
     for register, factor in plan.factors.items():
         if register not in plan.watch or not isfinite(factor) or factor == 0.0:
             raise FormatError(f"plan: factor {factor} of register {register}, which holds no tensor or none that large")
+
+
+def _check_reasons(plan: Plan) -> None:
+    """What is said of calls of bootstraps is said of one each, in words and numbers that can be."""
+    blocks, bootstraps = plan.blocks, {each.block for each in plan.bootstraps}
+    seen = set[tuple[int, int]]()
+    for each in plan.reasons:
+        place = (each.block, each.place)
+        inside = 0 <= each.block < len(blocks) and 0 <= each.place < len(blocks[each.block].code)
+        code = blocks[each.block].code[each.place] if inside else None
+        if code is None or code.op != CALL.name or code.immediate[0] not in bootstraps or place in seen:
+            raise FormatError(
+                f"plan: instruction {each.place} of block {each.block} is no bootstrap to give a reason of"
+            )
+        if not each.reason.is_sound():
+            raise FormatError(f"plan: the reason of the bootstrap at {each.place} of block {each.block} cannot be")
+        seen.add(place)
 
 
 def _check_shares(plan: Plan) -> None:

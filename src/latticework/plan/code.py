@@ -19,25 +19,24 @@ _CLASSES = {tag: kind for kind, tag in _TAGS.items()}
 
 
 def encode_code(plan: Executable) -> bytes:
-    """Types, registers, blocks and keys of a plan."""
+    """Types, registers, blocks and keys of a plan, for the core's decoder."""
+    return bytes(_core.cbor_encode(code_data(plan)))
+
+
+def code_data(plan: Executable) -> dict[str, Any]:
+    """The same as plain data."""
     opcodes = _core.opcodes()
-    return bytes(
-        _core.cbor_encode(
-            {
-                "types": [_kind_data(k) for k in plan.kinds],
-                "registers": list(plan.registers),
-                "blocks": [
-                    {"args": list(b.arguments), "code": [_instruction_data(i, opcodes) for i in b.code]}
-                    for b in plan.blocks
-                ],
-                "keys": [
-                    {"kind": k.kind, "galois_element": k.galois_element, "track": k.track, "level": k.level}
-                    for k in plan.keys
-                ],
-                "constants": len(plan.constants),
-            }
-        )
-    )
+    return {
+        "types": [_kind_data(k) for k in plan.kinds],
+        "registers": list(plan.registers),
+        "blocks": [
+            {"args": list(b.arguments), "code": [_instruction_data(i, opcodes) for i in b.code]} for b in plan.blocks
+        ],
+        "keys": [
+            {"kind": k.kind, "galois_element": k.galois_element, "track": k.track, "level": k.level} for k in plan.keys
+        ],
+        "constants": len(plan.constants),
+    }
 
 
 def decode_code(

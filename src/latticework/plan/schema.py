@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.instructions.code import BootstrapBlock, Instruction, PlanBlock
 from latticework.instructions.kinds import Kind
+from latticework.instructions.reason import CallReason
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeyManifest, KeySpec
 from latticework.packing.pack import PackMap
@@ -22,11 +24,15 @@ from latticework.params.bootstrap_noise import BootstrapNoise
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.batch import Batch
 from latticework.plan.circuits import CircuitRecord
+from latticework.plan.feeding import Feeding
 from latticework.plan.placing import Placing
+from latticework.plan.weighed import WeighedChain
 from latticework.words.escaping import plain_text
 from latticework.words.shown import count_noun, describe, of_program
 
-FORMAT = 1
+FORMATS = (1, 2)  # that are read
+FORMAT = 2  # of plans that are written
+CLIENT_FORMAT = 1  # of client files: what they hold is in plans of either format
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ class Output:
     shift        how far approximating functions moved an element at most, in calibration
     reach        largest absolute value for inputs anywhere in the accepted ranges, for which no step of the program
                  leaves its modulus; None if that is not proved
-    usual_error  the bound on the error for inputs like those of calibration
+    usual_error  the bound on the error for inputs like those of calibration, as measured on them
     approximation  part of `usual_error` that approximating functions takes: what their largest errors can do
     """
 
@@ -162,6 +168,7 @@ class ClientSpec:
                         programs there are none, and inputs and outputs are what users give and get
     batch               the axis along which there may be any number of rows; of circuits there is none
     declared            where users declare what they give, by name: "program.py:7", for messages
+    feeding             what is known of runs that go on from encrypted results; None: nothing
     """
 
     name: str
@@ -174,11 +181,21 @@ class ClientSpec:
     results: tuple[Result, ...] = field(default=(), metadata={"unstored_default": True})
     batch: Batch | None = field(default=None, metadata={"unstored_default": True})
     declared: tuple[tuple[str, str], ...] = field(default=(), metadata={"unstored_default": True})
+    feeding: Feeding | None = field(default=None, metadata={"unstored_default": True})
 
     @property
     def secret_inputs(self) -> tuple[SecretInput, ...]:
         """The encrypted inputs, in order."""
         return tuple(i for i in self.inputs if isinstance(i, SecretInput))
+
+    def errors_after(self, runs: int) -> list[float]:
+        """Bounds on the errors of all outputs after so many runs, each of which goes on from the one before."""
+        if self.feeding is None:
+            return [inf] * len(self.outputs)
+        errors = [output.usual_error for output in self.outputs]
+        found = self.feeding.errors_after(runs, errors, [output.magnitude for output in self.outputs])
+        pairs = zip(found, self.outputs, strict=True)
+        return [e if o.reach is not None else max(e, o.error_bound) for e, o in pairs]  # no less than of one run
 
     @property
     def levels_spent(self) -> int:
@@ -215,6 +232,8 @@ class Plan:
     scores     against labels of calibration rows, if there were any
     bootstraps  which blocks are bootstraps, those that are called for them (`plan.bootstraps` says of what kind)
     bootstrap_noise  what they leave, each as one step; None: known only by following their code
+    weighed    chains with bootstraps, for the report; none where there was no choice
+    reasons    why bootstraps stand where they do, for the report
     """
 
     client: ClientSpec
@@ -236,6 +255,8 @@ class Plan:
     scores: Scores | None = None
     bootstraps: tuple[BootstrapBlock, ...] = ()
     bootstrap_noise: BootstrapNoise | None = None
+    weighed: tuple[WeighedChain, ...] = ()
+    reasons: tuple[CallReason, ...] = ()
 
     @property
     def chain(self) -> ModulusChain:

@@ -11,6 +11,7 @@ import numpy as np
 from latticework import _core
 from latticework.errors import FormatError, SecretKeyError
 from latticework.instructions.code import BootstrapBlock
+from latticework.instructions.reason import CallReason
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import ConstRef, LoopNest, MapSums
 from latticework.packing.pack import product_within
@@ -27,17 +28,22 @@ from latticework.plan.check import (
 )
 from latticework.plan.check_exact import check_exact
 from latticework.plan.circuits import CircuitRecord
-from latticework.plan.code import decode_code, encode_code
+from latticework.plan.code import code_data, decode_code, encode_code
 from latticework.plan.codec import from_data, to_data
+from latticework.plan.columns import from_columns, to_columns
 from latticework.plan.placing import Placing
 from latticework.plan.schema import (
+    CLIENT_FORMAT,
     FORMAT,
+    FORMATS,
     Approximation,
     ClientSpec,
     Plan,
     SourceLocation,
     TensorValue,
 )
+from latticework.plan.sharing import shared, unshared
+from latticework.plan.weighed import WeighedChain
 
 PLAN_FILE: Final = 1  # container kinds
 CLIENT_FILE: Final = 2
@@ -72,17 +78,6 @@ def interface_id(spec: ClientSpec) -> bytes:
 
 def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
     """The server file. Bytes if there is no path."""
-    gathers = list(dict.fromkeys(g for c in plan.constants if isinstance(c, ConstRef) for g in _gathers_of(c)))
-    numbers = {gather: i for i, gather in enumerate(gathers)}
-    maps = list(dict.fromkeys(c for c in plan.constants if isinstance(c, MapSums)))
-    constants = {
-        "gathers": to_data(tuple(gathers)),
-        "constants": [
-            _constant_data(c, numbers) if isinstance(c, ConstRef) else [maps.index(c)] for c in plan.constants
-        ],
-        "sources": [[name, list(array.shape)] for name, array in plan.sources.items()],
-        **({"maps": to_data(tuple(maps))} if maps else {}),
-    }
     debug = {
         "locations": to_data(plan.locations),
         "tensors": to_data(plan.tensors),
@@ -94,14 +89,40 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         **({"factors": [[r, f] for r, f in plan.factors.items()]} if plan.factors else {}),
         **({"bootstraps": to_data(plan.bootstraps)} if plan.bootstraps else {}),
         **({} if plan.bootstrap_noise is None else {"bootstrap_noise": to_data(plan.bootstrap_noise)}),
+        **({"weighed": to_data(plan.weighed)} if plan.weighed else {}),
+        **({"reasons": to_data(plan.reasons)} if plan.reasons else {}),
     }
-    sections = [
-        (CODE, encode_code(plan)),
-        (CONSTANTS, bytes(_core.cbor_encode(constants))),
-        (DEBUG, bytes(_core.cbor_encode(debug))),
-        *((SOURCE, np.ascontiguousarray(a, dtype="<f8").tobytes()) for a in plan.sources.values()),
-    ]
+    contents = {CODE: to_columns(code_data(plan)), CONSTANTS: _constants_data(plan), DEBUG: debug}
+    sections = [(kind, bytes(_core.cbor_encode(shared(content)))) for kind, content in contents.items()]
+    if plan.sources:
+        sections.append((SOURCE, b"".join(map(_array_bytes, plan.sources.values()))))
     return _write(path, PLAN_FILE, plan.client, sections)
+
+
+def plan_id(plan: Plan) -> bytes:
+    """32 bytes that name what a plan computes, weights included, and for whom; not what is told of it."""
+    computed = [encode_code(plan), _core.cbor_encode(_constants_data(plan)), *map(_array_bytes, plan.sources.values())]
+    parts = [interface_id(plan.client), *(bytes(_core.blake3(data)) for data in computed)]
+    return bytes(_core.blake3(b"".join(parts)))
+
+
+def _constants_data(plan: Plan) -> dict[str, Any]:
+    """Constants, and what is said of the arrays that they are taken from."""
+    gathers = list(dict.fromkeys(g for c in plan.constants if isinstance(c, ConstRef) for g in _gathers_of(c)))
+    numbers = {gather: i for i, gather in enumerate(gathers)}
+    maps = list(dict.fromkeys(c for c in plan.constants if isinstance(c, MapSums)))
+    return {
+        "gathers": to_data(tuple(gathers)),
+        "constants": [
+            _constant_data(c, numbers) if isinstance(c, ConstRef) else [maps.index(c)] for c in plan.constants
+        ],
+        "sources": [[name, list(array.shape)] for name, array in plan.sources.items()],
+        **({"maps": to_data(tuple(maps))} if maps else {}),
+    }
+
+
+def _array_bytes(array: np.ndarray[Any, np.dtype[np.float64]]) -> bytes:
+    return np.ascontiguousarray(array, dtype="<f8").tobytes()
 
 
 def read_plan(source: Path | bytes) -> Plan:
@@ -113,13 +134,11 @@ def read_plan(source: Path | bytes) -> Plan:
     client = _read_meta(reader)
     if reader.num_sections < 4 or [reader.section_kind(i) for i in range(1, 4)] != [CODE, CONSTANTS, DEBUG]:
         raise FormatError("plan: sections are missing or out of order; the file was altered")
-    code = reader.section(1)
+    code, content, debug = _contents(reader)
     _core.Plan(core_parameters(client.chain), code)  # the core's decoder checks all rules of the code
     kinds, registers, blocks, keys = decode_code(code)
-    content = _core.cbor_decode(reader.section(2))
     sources = _sources(reader, _field(content, "sources"))
     constants = _constants(content, sources, client.chain.slots)
-    debug = _core.cbor_decode(reader.section(3))
     locations = from_data(tuple[SourceLocation, ...], _field(debug, "locations"), "locations")
     plan = Plan(
         client, kinds, registers, blocks, keys, constants, sources, locations,
@@ -132,10 +151,23 @@ def read_plan(source: Path | bytes) -> Plan:
         dict(from_data(tuple[tuple[int, float], ...], debug.get("factors", []), "factors")),
         bootstraps=from_data(tuple[BootstrapBlock, ...], debug.get("bootstraps", []), "bootstraps"),
         bootstrap_noise=from_data(BootstrapNoise | None, debug.get("bootstrap_noise"), "bootstrap_noise"),
+        weighed=from_data(tuple[WeighedChain, ...], debug.get("weighed", []), "weighed"),
+        reasons=from_data(tuple[CallReason, ...], debug.get("reasons", []), "reasons"),
     )  # fmt: skip
     check_references(plan)
     check_exact(plan)
     return plan
+
+
+def _contents(reader: _core.ContainerReader) -> tuple[bytes, Any, Any]:
+    """Code as the core reads it, what the constants are, and what reports and debugging need."""
+    if reader.header["format"] == 1:
+        return reader.section(1), *(_core.cbor_decode(reader.section(i)) for i in (2, 3))
+    columns, content, debug = (
+        unshared(_core.cbor_decode(reader.section(i)), name)
+        for i, name in ((1, "code"), (2, "constants"), (3, "debug"))
+    )
+    return _core.cbor_encode(from_columns(columns)), content, debug
 
 
 def client_file_bytes(spec: ClientSpec) -> int:
@@ -152,7 +184,7 @@ def _write(path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[
 def _read_contained(
     path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]], parameters: bytes
 ) -> bytes | None:
-    header = {"format": FORMAT, "name": spec.name}
+    header = {"format": FORMAT if kind == PLAN_FILE else CLIENT_FORMAT, "name": spec.name}
     meta = bytes(_core.cbor_encode(to_data(spec)))
     target = None if path is None else str(path)
     written = _core.write_container(target, kind, parameters, header, [(META, meta), *sections])
@@ -180,10 +212,11 @@ def is_secret_key(source: str | bytes) -> bool:
 
 
 def _read_meta(reader: _core.ContainerReader) -> ClientSpec:
-    if reader.header.get("format") != FORMAT:
+    if reader.header.get("format") not in FORMATS:
         raise FormatError(
-            f"plan format {reader.header.get('format')!r}: this version of latticework reads plan format {FORMAT}; use "
-            "the version that compiled the program, or compile it anew with this one"
+            f"plan format {reader.header.get('format')!r}: this version of latticework reads plan formats "
+            f"{' and '.join(map(str, FORMATS))}; use the version that compiled the program, or compile it anew with "
+            "this one"
         )
     if reader.num_sections < 1 or reader.section_kind(0) != META:
         raise FormatError("plan: the META section is missing; the file was altered")
@@ -211,17 +244,24 @@ def _field(content: Any, name: str) -> Any:
 
 def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
     shapes = from_data(tuple[tuple[str, tuple[int, ...]], ...], listed, "sources")
-    if reader.num_sections != 4 + len(shapes):
-        raise FormatError(f"plan: {reader.num_sections - 4} source sections for {len(shapes)} sources")
+    is_apart = reader.header["format"] == 1
+    sections = len(shapes) if is_apart else min(len(shapes), 1)
+    if reader.num_sections != 4 + sections:
+        raise FormatError(f"plan: {reader.num_sections - 4} source sections where there are {sections}")
     found = {}
+    whole = memoryview(reader.section(4) if sections and not is_apart else b"")
     for i, (name, shape) in enumerate(shapes):
-        data = reader.section(4 + i)
-        if min(shape, default=1) < 1 or len(data) != 8 * product_within(shape, len(data)):
+        data = memoryview(reader.section(4 + i)) if is_apart else whole
+        size = 8 * product_within(shape, len(data))
+        if min(shape, default=1) < 1 or len(data) < size or (is_apart and len(data) != size):
             raise FormatError(f"plan: source {name} has {len(data)} bytes, which do not fit its shape {shape}")
+        data, whole = data[:size], whole[size:]
         array = np.frombuffer(data, dtype="<f8").reshape(shape)
         if not np.isfinite(array).all():
             raise FormatError(f"plan: source {name} holds values that are not finite")
         found[name] = array
+    if len(whole):
+        raise FormatError(f"plan: {len(whole)} bytes of sources belong to none")
     return found
 
 

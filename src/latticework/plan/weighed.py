@@ -1,0 +1,25 @@
+"""Which chains with bootstraps were weighed for a program, as its plan keeps it for reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedChain:
+    """A way to bootstrap a program.
+
+    name        of the set;  iterations  of each bootstrap
+    levels      that a bootstrap leaves
+    seconds     predicted of a run: with its bootstraps placed if `is_placed`, else a rough estimate
+    reached     bits, where it was simulated and is not precise enough
+    """
+
+    name: str
+    iterations: int
+    ring_degree: int
+    levels: int
+    seconds: float
+    is_placed: bool
+    reached: float | None = None
+    chosen: bool = False

@@ -1,0 +1,120 @@
+"""How plan files say what repeats: exact both ways, bounded, and files of format 1 are read as ever."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from plan_contents import contents, new_file, old_file, opened
+from test_plan_files import DATA, PLAN, X
+
+from latticework import _core
+from latticework.analysis.simulate import simulate
+from latticework.errors import FormatError
+from latticework.params.fingerprint import core_parameters
+from latticework.plan.code import code_data, encode_code
+from latticework.plan.columns import from_columns, to_columns
+from latticework.plan.serialise import plan_id, read_plan, write_plan
+from latticework.plan.sharing import MAX_DEPTH, shared, unshared
+
+
+def test_files_of_format_1_are_the_same_plans():
+    old = old_file(DATA)
+    assert opened(old).header["format"] == 1 and bytes(opened(old).section(1)) == encode_code(PLAN)
+    again = read_plan(old)
+    assert write_plan(again) == DATA and plan_id(again) == plan_id(PLAN)
+    for a, b in zip(simulate(again, X), simulate(PLAN, X), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_plan_has_the_name_that_it_has_in_format_1():
+    """Checkpoints and runs are bound to it: the hash of the sections of format 1, whatever a file looks like."""
+    reader = opened(old_file(DATA))
+    interface = _core.blake3(bytes(reader.section(0)))
+    parts = [_core.blake3(bytes(reader.section(i))) for i in (1, 2, *range(4, reader.num_sections))]
+    assert plan_id(PLAN) == bytes(_core.blake3(b"".join(map(bytes, [interface, *parts]))))
+
+
+def test_what_a_file_says_is_written_back():
+    assert new_file(DATA, contents(DATA)) == DATA
+
+
+def random_data(rng, depth=4):
+    kind = rng.randrange(9) if depth else rng.randrange(6)
+    if kind == 6:
+        return {f"k{i}": random_data(rng, depth - 1) for i in range(rng.randrange(4))}
+    if kind > 6:
+        return [random_data(rng, depth - 1) for _ in range(rng.randrange(5))]
+    return rng.choice([None, True, 1, 1.0, 0.0, -0.0, "word", "", -7, 1 << 40, 2.5e300])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sharing_keeps_every_bit_and_is_no_longer(seed):
+    rng = random.Random(seed)
+    data = [random_data(rng) for _ in range(30)]
+    written = _core.cbor_encode(shared(data))
+    assert _core.cbor_encode(unshared(_core.cbor_decode(written), "data")) == _core.cbor_encode(data)
+    assert len(written) <= len(_core.cbor_encode(data)) + 8
+
+
+def test_what_repeats_is_written_once():
+    part = [[1, 2.5, "part"], {"of": "something"}]
+    once, often = (len(_core.cbor_encode(shared([[part, i] for i in range(times)]))) for times in (2, 200))
+    assert (often - once) / 198 < 6
+
+
+@pytest.mark.parametrize(
+    ("data", "word"),
+    [
+        ([], "a table"),
+        ([[], b"\0"], "item 0 of 0"),
+        ([[b"\0"], 1], "item 0 of 0"),
+        ([[[1]], [b"\1"]], "item 1 of 1"),
+        ([[[0], *([bytes([i])] * 2 for i in range(60))], b"\x3c"], "items"),
+        ([[[0], *([bytes([i])] for i in range(MAX_DEPTH))], b"\x40"], "in each other"),
+    ],
+)
+def test_tables_that_are_wrong_or_too_much_are_refused(data, word):
+    with pytest.raises(FormatError, match=word):
+        unshared(data, "constants")
+
+
+def test_columns_are_the_same_code():
+    """Whatever numbers registers have, and wherever they are read."""
+    content = code_data(PLAN)
+    assert from_columns(to_columns(content)) == content
+    rng = random.Random(3)
+    for block in content["blocks"]:
+        for row in block["code"]:
+            row[2] = [rng.randrange(1 << 20) for _ in row[2]]
+            row[3] = [rng.randrange(1 << 20) for _ in row[3]]
+    assert from_columns(to_columns(content)) == content
+
+
+def columns_of_plan():
+    return to_columns(code_data(PLAN))
+
+
+@pytest.mark.parametrize("name", columns_of_plan())
+@pytest.mark.parametrize("wrong", [None, [], {}, "x", [None], [[]], [[1, math.inf]], [[0, -1]], [1.5], [[[]]]], ids=str)
+def test_columns_that_do_not_fit_are_refused(name, wrong):
+    """By columns, or by the core that reads what comes of them."""
+    columns = columns_of_plan()
+    if columns[name] == wrong:
+        return
+    columns[name] = wrong
+    with pytest.raises(FormatError):
+        _core.Plan(core_parameters(PLAN.chain), _core.cbor_encode(from_columns(columns)))
+
+
+@pytest.mark.parametrize("name", ["shapes", "operands", "immediates", "locations", "jumps"])
+def test_columns_of_another_length_are_refused(name):
+    for change in (lambda column: column[:-1], lambda column: [*column, *(column[-1:] or [[1 << 20, 0]])]):
+        columns = columns_of_plan()
+        if change(columns[name]) == columns[name]:
+            continue
+        columns[name] = change(columns[name])
+        if name == "jumps":
+            columns[name] = [[place + 1000, register] for place, register in columns[name]]
+        with pytest.raises(FormatError):
+            _core.Plan(core_parameters(PLAN.chain), _core.cbor_encode(from_columns(columns)))

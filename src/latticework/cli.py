@@ -29,6 +29,7 @@ COMMANDS = {
     "run": "Evaluate a program on encrypted inputs. Needs no secret key, and refuses one.",
     "decrypt": "Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published.",
     "explain": "Say what a file is and what is in it; for a plan, the whole report.",
+    "keys": "Place loads of rotation keys in a program of HEIR, for a budget of memory.",
     "measure": "Measure what operations cost on this machine, for `compile --cost-table`.",
     "bench": "Run a benchmark of the source tree: `bench SUITE`, `bench SUITE --help`; `bench` alone lists suites.",
     "version": "Print the version.",

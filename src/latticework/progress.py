@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable
+from datetime import timedelta
 from functools import wraps
+from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
@@ -39,6 +42,7 @@ class ProgressBar:
         self.label = label
         console = console or Console(stderr=True)
         self._drawing = _Cell(label) if console.is_jupyter else _Bar(label, console) if console.is_terminal else None
+        self._pace = _Pace()
         self._lock, self._shown, self._ended = threading.Lock(), False, False
         self._timer = threading.Timer(after, self._show) if after and self._drawing is not None else None
 
@@ -47,9 +51,16 @@ class ProgressBar:
         if self._drawing is None:
             return
         if isinstance(event, Event):
+            if event.stage == "read":
+                if event.op == "waiting":
+                    self._drawing.note(f"{self.label or 'evaluating'}, waiting for keys", event.done, event.total)
+                return
             what = self.label or _STAGES.get(event.stage, event.stage)
             if event.trips:
-                what += f", iteration {min(event.iteration + 1, event.trips)} of {event.trips}"
+                what += f", turn {min(event.iteration + 1, event.trips)} of {event.trips}"
+            left = self._pace.left(event)
+            if left is not None:
+                what += f", {timedelta(seconds=round(left))} left"
             self._drawing.note(what, event.done, event.total)
         else:
             self._drawing.note(f"{self.label}: {event.name}", None, None)
@@ -77,6 +88,31 @@ class ProgressBar:
             if self._drawing is not None and not self._ended:
                 self._drawing.start()
                 self._shown = True
+
+
+class _Pace:
+    """Seconds left of a run, at the pace of the later half of its steps so far.
+
+    The first steps are slower than those that find constants encoded, and all are far from equally long: nothing is
+    said of runs of seconds, nor before the twentieth part of the steps.
+    """
+
+    QUICK = 5.0  # seconds
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[int, float]] = []  # steps done, and when: some hundred over a run
+
+    def left(self, event: Event) -> float | None:
+        """None where it cannot be said yet."""
+        if not self._marks or event.done < self._marks[-1][0]:  # the first step, also of another run
+            self._marks = [(event.done - 1, event.start)]  # steps before a checkpoint were another process's
+        first, begun = self._marks[0]
+        if (event.done - self._marks[-1][0]) * 200 >= event.total:
+            self._marks.append((event.done, event.end))
+        done, when = self._marks[bisect_right(self._marks, (first + event.done) / 2, key=itemgetter(0)) - 1]
+        if (event.done - first) * 20 < event.total - first or event.end - begun < self.QUICK:
+            return None
+        return (event.end - when) * (event.total - event.done) / (event.done - done)
 
 
 class _Drawing(Protocol):

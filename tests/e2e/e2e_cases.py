@@ -1,12 +1,24 @@
 """Programs that the end-to-end tests share. Small ring degrees are insecure, and named so."""
 
+import importlib.util
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 import latticework as lw
 
 INSECURE_SMALL = {"ring_degree": 2048, "insecure": True}
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def example(name):
+    """A module of the folder of examples."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @dataclass

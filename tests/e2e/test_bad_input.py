@@ -9,6 +9,7 @@ from e2e_cases import INSECURE_SMALL, Deployed, compile_affine, uniform
 import latticework as lw
 from latticework import _core
 from latticework.errors import (
+    BudgetError,
     DtypeError,
     FormatError,
     LevelError,
@@ -20,6 +21,7 @@ from latticework.errors import (
     TraceError,
     UserError,
 )
+from latticework.runtime import server as runtime_server
 
 X = uniform(4)
 
@@ -121,7 +123,6 @@ OPTIONS = {
     "memory in nothing": ({"memory": ""}, "memory='' is not an amount"),
     "negative memory": ({"memory": -1}, "memory=-1 is not an amount"),
     "fractional memory": ({"memory": 4.5}, "memory=4.5 is not an amount"),
-    "no memory": ({"memory": None}, "memory=None is not an amount"),
     "true memory": ({"memory": True}, "memory=True is not an amount"),
     "device": ({"device": "cuda:0"}, "device='cuda:0' is not available here; choose one of: cpu"),
     "negative threads": ({"threads": -1}, "threads=-1; give a whole number from 1 to 1024, or 0 for one per core"),
@@ -144,11 +145,52 @@ def test_options_of_mapped_keys(deployed, files):
             message,
             lambda amount=amount: lw.Server.load(files["plan"], files["evaluation keys"], key_memory=amount),
         )
+    for readers in (-1, 1.5, True):
+        message = f"key_readers={readers!r}; give a whole number"
+        refused(
+            UserError,
+            message,
+            lambda readers=readers: lw.Server.load(
+                files["plan"], files["evaluation keys"], key_memory="1GB", key_readers=readers
+            ),
+        )
 
 
-@pytest.mark.parametrize("memory", [0, 1, "0", "4GB", "512 MiB", "1.5 gb", "10 B", 10**30, "99999999999TB"])
+def test_less_memory_for_keys_than_a_line_needs(files):
+    """When the server is made, with the least that is enough, and whose line it is for."""
+    for amount in (0, "1KB"):
+        with pytest.raises(UserError, match="program affine: key_memory is .* bytes; the least") as caught:
+            lw.Server.load(files["plan"], files["evaluation keys"], key_memory=amount)
+    least = int(re.search(r"it runs is (\d+) ", str(caught.value))[1])
+    assert re.search(r"for \w+ of .*\.py:\d+: give it", str(caught.value))
+    assert lw.Server.load(files["plan"], files["evaluation keys"], key_memory=least)
+    with pytest.raises(UserError, match=f"is {least} "):
+        lw.Server.load(files["plan"], files["evaluation keys"], key_memory=least - 1)
+
+
+def test_keys_larger_than_the_machine(deployed, files, monkeypatch):
+    """Before they are read; with key_memory they stay in their file."""
+    needed = deployed.model.plan.client.manifest.total_resident_bytes
+    monkeypatch.setattr(runtime_server, "machine_bytes", lambda: needed - 1)
+    monkeypatch.setattr(_core, "load_evaluation_keys", None)  # not reached
+    message = (
+        rf"program affine: its . evaluation keys? takes? {needed} bytes \(.*\) in memory, and this machine has "
+        rf"{needed - 1} \(.*\): leave them in their file with memory='4GB'"
+    )
+    refused(UserError, message, lambda: lw.Server.load(files["plan"], files["evaluation keys"]))
+    assert lw.Server.load(files["plan"], files["evaluation keys"], key_memory="1MB")
+
+
+@pytest.mark.parametrize("memory", [None, "4GB", "512 MiB", "1.5 gb", 10**30, "99999999999TB"])
 def test_amounts_of_memory(deployed, memory):
     assert "affine" in repr(deployed.model.server(deployed.keys.public(), memory=memory, threads=1))
+
+
+@pytest.mark.parametrize("memory", [0, 1, "0", "10 B", "100KB"])
+def test_amounts_of_memory_that_are_too_little(deployed, files, memory):
+    message = r"program affine: memory=.* is too little: it needs .* for values.*; give at least .* \(\d+ bytes\)"
+    refused(BudgetError, message, lambda: deployed.model.server(deployed.keys.public(), memory=memory))
+    refused(BudgetError, message, lambda: lw.Server.load(files["plan"], files["evaluation keys"], memory=memory))
 
 
 # Secret keys where they must not be

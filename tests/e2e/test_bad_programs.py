@@ -95,7 +95,7 @@ def asserted(x: lw.Secret[4]):
 
 
 PYTHON = [
-    (branch, TraceError, r"if, while.*<secret array x \(\)> has no value.*m \* a \+ \(1 - m\) \* b"),
+    (branch, TraceError, r"if, while.*<secret array x \(\)> has no value.*choose by lw.where\(bit, a, b\)"),
     (repeat, TraceError, "if, while.*lw.for_loop"),
     (compare, TraceError, r"comparison needs numbers.*secret array x \(4,\).*lw.sigmoid"),
     (to_float, TraceError, r"float\(\) needs a number.*decrypt the result"),
@@ -268,6 +268,9 @@ GIVEN = {
     ),
     "other name in calibration": (
         {"calibrate": {"y": DATA}}, TraceError, "calibrate: missing inputs: x; unknown: y", AT_DEFINITION,
+    ),
+    "number as a name in calibration": (
+        {"calibrate": {3: DATA}}, TraceError, "calibrate: missing inputs: x; unknown: 3, which is no text", AT_DEFINITION,
     ),
     "precision 0": ({"precision_bits": 0}, PrecisionError, "precision_bits=0; give 1 to 40", None),
     "precision 100": ({"precision_bits": 100}, PrecisionError, "precision_bits=100; give 1 to 40", None),

@@ -1,12 +1,18 @@
 """Encrypted results that are inputs of the next run: training in stretches."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from e2e_cases import uniform
+from typer.testing import CliRunner
 
 import latticework as lw
+from latticework.analysis.simulate import simulate
+from latticework.cli import app
+from latticework.compiler.feeding import largest_changes
+from latticework.compiler.pipeline import to_tensors
 from latticework.dialects.vec import VecType
 from latticework.errors import (
     FormatError,
@@ -21,6 +27,10 @@ from latticework.ir import Builder, Module
 from latticework.ir.verify import verify
 from latticework.levels import decide_levels
 from latticework.levels.refresh_ends import refresh_ends
+from latticework.plan.check import check_client
+from latticework.plan.feeding import Feeding
+from latticework.runtime.owner import OwnerValue
+from latticework.runtime.rounds import after_rounds
 
 SMALL = {"ring_degree": 4096, "insecure": True, "precision_bits": 8}
 W, X = uniform((4,)), uniform((3, 4))
@@ -34,14 +44,17 @@ def stretch(w: lw.Secret[4], x: lw.Secret[3, 4], n: lw.Index):
 
 @pytest.fixture(scope="module")
 def model():
-    return lw.compile(stretch, feed={"w": "result0"}, **SMALL)
+    return lw.compile(stretch, feed={"w": "result0"}, feed_runs=3, **SMALL)
 
 
 @pytest.fixture(scope="module")
-def client(model):
-    client = model.client(threads=1)
-    client.keygen()
-    return client
+def keys(model):
+    return model.client(threads=1).keygen()
+
+
+@pytest.fixture(scope="module")
+def client(model, keys):
+    return model.client(keys=keys, threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +80,87 @@ def test_runs_go_on_from_encrypted_results(client, server, data, first):
     decrypted = client.decrypt(client.load_encrypted(results.to_bytes()))
     for result, want in zip(decrypted, stretch(expected, X, 1), strict=True):
         assert np.abs(result.reveal() - want).max() < 1e-3
-        assert result.rounds == 3 and result.error_bound == np.inf and not result.is_proved
-        assert "result of 3 runs one after the other, for which no error bound is known" in repr(result)
+        assert result.rounds == 3 and not result.is_proved
+        assert np.abs(result.reveal() - want).max() <= result.error_bound < 1e-3
+        assert "error bound for inputs like those of calibration only" in repr(result)
     for result in client.decrypt(first):
         assert result.rounds == 1 and result.is_proved and np.isfinite(result.error_bound)
+
+
+def test_more_runs_than_calibration_followed_have_no_bound(client, server, data, first):
+    """The input of the fourth is larger than what the input of calibration ever was."""
+    results = first
+    for _ in range(3):
+        results = server(server.inputs(data, w=results), n=0)
+    for result in client.decrypt(results):
+        assert result.rounds == 4 and result.error_bound == np.inf and result.usual_error == np.inf
+        assert "result of 4 runs one after the other, for which no error bound is known" in repr(result)
+
+
+def test_where_a_result_is_too_large_none_of_that_run_has_a_bound(model, client):
+    """As of one run: what was too large on the way may have wrapped around in any."""
+    spec = model.plan.client
+    large, small = spec.outputs[0].magnitude * 2.1, np.zeros(4)
+    usual = {o.name: OwnerValue(small, o.error_bound) for o in spec.outputs}
+    assert all(v.error_bound < 1e-3 for v in after_rounds(spec, usual, 2).values())
+    beyond = usual | {"result0": OwnerValue(small + large, 1e-6)}
+    assert [v.error_bound for v in after_rounds(spec, beyond, 2).values()] == [np.inf, np.inf]
+    marked = usual | {"result1": OwnerValue(small, np.inf)}
+    assert [v.error_bound for v in after_rounds(spec, marked, 2).values()] == [np.inf, np.inf]
+
+
+@lw.program
+def twice(w: lw.Secret[40], v: lw.Secret[40]):
+    return {"w": 0.5 * np.roll(w, 1) - 0.25 * w * v, "size": np.mean(w * w), "v": v}
+
+
+def test_what_becomes_of_errors_is_the_sum_of_derivatives():
+    """Of 40 elements, more than are moved one by one."""
+    module, rng = to_tensors(twice, (), None), np.random.default_rng(0)
+    sample = {"w": rng.uniform(-1, 1, 40), "v": rng.uniform(-1, 1, 40)}
+    found = largest_changes(module, sample, "w", 2.0**-24)
+    exact = [0.5 + 0.25 * np.abs(sample["v"]).max(), np.abs(2 * sample["w"] / 40).sum(), 0.0]
+    assert np.all(found >= 0.6 * np.array(exact)) and np.all(found <= 2.5 * np.array(exact))
+    few = {name: array[:8] for name, array in sample.items()}
+
+    @lw.program
+    def product(w: lw.Secret[8], v: lw.Secret[8]):
+        return w * v
+
+    small = to_tensors(product, (), None)
+    np.testing.assert_allclose(largest_changes(small, few, "w", 2.0**-24), np.abs(few["v"]).max(), rtol=1e-6)
+
+
+def test_bounds_of_runs_add_what_each_leaves_of_the_error_before():
+    feeding = Feeding(4, (1,), ((0.0,), (0.5,), (2.0,)))
+    assert feeding.errors_after(1, [1.0, 2.0, 3.0], [1e3] * 3) == [1.0, 2.0, 3.0]
+    assert feeding.errors_after(3, [1.0, 2.0, 3.0], [1e3] * 3) == [1.0, 3.5, 9.0]
+    assert feeding.errors_after(5, [1.0, 2.0, 3.0], [1e3] * 3) == [np.inf] * 3
+    assert feeding.errors_after(3, [1.0, 2.0, 3.0], [1e3, 20.0, 1e3]) == [np.inf] * 3, "no small errors any more"
+
+
+@pytest.mark.parametrize(
+    "altered", [{"runs": 0}, {"sources": (1,)}, {"gains": ((1.0,),)}, {"gains": ((1.0,), (np.inf,))}]
+)
+def test_altered_plans_are_refused(model, altered):
+    spec = model.plan.client
+    check_client(spec)
+    with pytest.raises(FormatError, match="errors in later runs is not about its inputs"):
+        check_client(replace(spec, feeding=replace(spec.feeding, **altered)))
+
+
+def test_the_command_says_why_there_is_no_bound(client, keys, server, data, first, tmp_path):
+    """Not that the value is too large, which it is not."""
+    client.save(tmp_path / "client")
+    keys.save(tmp_path / "keys")
+    for _ in range(3):
+        first = server(server.inputs(data, w=first), n=0)
+    first.save(tmp_path / "out.lwct")
+    words = ["decrypt", tmp_path / "client", tmp_path / "out.lwct", "-k", tmp_path / "keys", "--insecure", "--json"]
+    said = json.loads(CliRunner().invoke(app, list(map(str, words))).stdout)
+    told = "the result of 4 runs one after the other, for which no error bound is known"
+    assert said["warnings"] == [f"result0: {told}", f"result1: {told}"]
+    assert [(o["error_bound"], o["rounds"]) for o in said["outputs"].values()] == [(None, 4)] * 2
 
 
 def test_an_output_lies_as_the_input_does(model):
@@ -115,6 +205,18 @@ def test_what_cannot_be_fed(feed, kind, message):
         lw.compile(squares, feed=feed, bootstrap="never", **SMALL)
 
 
+def test_runs_that_calibration_cannot_follow():
+    with pytest.raises(UserError, match="feed_runs=2; say by feed= which results are inputs of the next run"):
+        lw.compile(squares, feed_runs=2, **SMALL)
+    with pytest.raises(UserError, match="feed_runs=0; give 1 or more"):
+        lw.compile(squares, feed={"w": "w"}, feed_runs=0, **SMALL)
+    data = {"w": np.full((1, 4), 1e3), "v": np.zeros((1, 2))}
+    with pytest.raises(
+        RangeError, match="feed_runs=64: after 7 runs of the calibration data, the results w are beyond"
+    ):
+        lw.compile(squares, feed={"w": "w"}, feed_runs=64, calibrate=data, **SMALL)
+
+
 @lw.program
 def refreshed(w: lw.Secret[4], x: lw.Secret[4], n: lw.Index):
     return lw.for_loop(n, lambda i, w: 0.5 * w * x + 0.25 * x, w)
@@ -124,8 +226,8 @@ def refreshed(w: lw.Secret[4], x: lw.Secret[4], n: lw.Index):
 def test_a_result_is_bootstrapped_where_it_ends_too_low():
     data = {"w": uniform((8, 4)), "x": uniform((8, 4)), "n": 3}
     model = lw.compile(
-        refreshed, calibrate=data, feed={"w": "result"}, bootstrap_set="T12", precision_bits=8, insecure=True
-    )
+        refreshed, calibrate=data, feed={"w": "result"}, bootstrap_set="T12", precision_bits=8, insecure=True,
+    )  # fmt: skip
     w, x = data["w"][0], data["x"][0]
     assert model.plan.client.inputs[0].level == model.plan.client.outputs[0].level
     client = model.client(threads=1)
@@ -133,7 +235,62 @@ def test_a_result_is_bootstrapped_where_it_ends_too_low():
     sent = client.encrypt_part(x=x)
     found = server(sent, client.encrypt_part(w=w), n=2)
     found = client.decrypt(server(server.inputs(sent, w=found), n=3))
-    assert np.abs(found.reveal() - refreshed(refreshed(w, x, 2), x, 3)).max() < 1e-3
+    off = np.abs(found.reveal() - refreshed(refreshed(w, x, 2), x, 3)).max()
+    assert off <= found.error_bound <= 100 * off
+
+
+@lw.program
+def line(w: lw.Secret[1], b: lw.Secret[1], x: lw.Secret[64], y: lw.Secret[64], n: lw.Index):
+    def step(_, w, b):
+        e = w * x + b - y
+        return w - 0.5 * np.mean(e * x), b - 0.5 * np.mean(e)
+
+    w, b = lw.for_loop(n, step, (w, b))
+    return {"w": w, "b": b}
+
+
+@lw.program
+def classes(w: lw.Secret[8], x: lw.Secret[32, 8], y: lw.Secret[32], n: lw.Index):
+    return {"w": lw.for_loop(n, lambda _, w: w - x.T @ (lw.sigmoid(x @ w) - y) / 32, w)}
+
+
+def lines(rng, count):
+    x, w, b = (rng.uniform(-1, 1, (count, n)) for n in (64, 1, 1))
+    return {"w": np.zeros((count, 1)), "b": np.zeros((count, 1)), "x": x, "y": w * x + 0.5 * b}
+
+
+def labelled(rng, count):
+    x, w = rng.uniform(-1, 1, (count, 32, 8)), rng.normal(size=(count, 8))
+    return {"w": np.zeros((count, 8)), "x": x, "y": (np.einsum("kij,kj->ki", x, w) > 0).astype(float)}
+
+
+TRAINING = {"linear": (line, lines, {"w": "w", "b": "b"}, 8), "logistic": (classes, labelled, {"w": "w"}, 4)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program, draw, feed, turns", TRAINING.values(), ids=TRAINING)
+def test_training_in_three_stretches_keeps_its_bound(program, draw, feed, turns):
+    """Simulated with noise on the set of 16 levels, on data that calibration has not seen."""
+    rng = np.random.default_rng(0)
+    model = lw.compile(
+        program, calibrate={**draw(rng, 12), "n": turns}, feed=feed, feed_runs=3, bootstrap_set="T12L16",
+        precision_bits=10, insecure=True,
+    )  # fmt: skip
+    spec = model.plan.client
+    largest = np.zeros((3, len(spec.outputs)))
+    for _ in range(6):
+        given = {name: array[0] for name, array in draw(rng, 1).items()} | {"n": turns}
+        exact = dict(given)
+        for run in range(3):
+            found = simulate(model.plan, [given[i.name] for i in spec.inputs], noise=rng, public_key=True)
+            wanted = program(**exact)
+            off = [np.max(np.abs(y - wanted[o.name])) for y, o in zip(found, spec.outputs, strict=True)]
+            assert np.all(off <= np.array(spec.errors_after(run + 1)))
+            largest[run] = np.maximum(largest[run], off)
+            for name, output in feed.items():
+                given[name] = found[[o.name for o in spec.outputs].index(output)]
+                exact[name] = wanted[output]
+    assert np.all(np.array(spec.errors_after(3)) <= 100 * largest[2])
 
 
 def test_an_output_that_ends_too_low_is_refreshed_to_the_level_of_its_input():

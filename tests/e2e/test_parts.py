@@ -251,6 +251,15 @@ def test_files_say_what_they_hold(database, tmp_path):
 # -- integers that the server chooses --------------------------------------------------------------
 
 
+def test_integers_alone_make_no_file(client, server, database, tmp_path):
+    rest = client.encrypt_part(trips=1)
+    server(database, client.encrypt_part(query=QUERY), rest)
+    for write in (rest.to_bytes, lambda: rest.save(tmp_path / "rest.lwct")):
+        with pytest.raises(TraceError, match="program lookup: trips=1 is public, and there is nothing encrypted"):
+            write()
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_server_may_choose_how_often_a_loop_runs(client, server):
     left_out = client.encrypt_part(database=DATABASE, query=QUERY)
     for trips in (0, 2):

@@ -1,12 +1,16 @@
 """Running plans: the same bytes whatever the machine, round trips through files, events, and debugging."""
 
 import dataclasses
+import gc
 import hashlib
 import inspect
 import os
+import re
 import stat
 import subprocess
 import sys
+import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -16,7 +20,7 @@ from e2e_cases import INSECURE_SMALL, Deployed, uniform
 
 import latticework as lw
 from latticework import _core
-from latticework.errors import RangeError, SecretKeyError, ShapeError, UserError
+from latticework.errors import BudgetError, FormatError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.runtime.keys import PublicKeys
 
@@ -55,14 +59,45 @@ def run(deployed_mlp):
 # The same bytes
 
 
-@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"memory": 0}, {"memory": "100KB"}], ids=str)
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}], ids=str)
 def test_outputs_are_the_same_bytes_on_every_machine(deployed_mlp, run, options):
     inputs, expected = run
     server = deployed_mlp.model.server(deployed_mlp.keys.public(), **options)
     for _ in range(2):
         assert server(inputs).to_bytes() == expected
-    budget = {0: 0, "100KB": 100_000}.get(options.get("memory"), 1 << 40)
-    assert server._executor.cached_constant_bytes <= budget
+
+
+def least_of(make):
+    """The least budget with which a server is made, by the error of one with less."""
+    with pytest.raises(BudgetError) as refusal:
+        make(1)
+    return int(re.search(r"\((\d+) bytes\)", str(refusal.value))[1])
+
+
+@pytest.mark.parametrize("spare", [0, 20_000, 100_000, 1_000_000, 1 << 30])
+@pytest.mark.parametrize("keys", ["in memory", "in their file"])
+def test_outputs_are_the_same_bytes_under_every_budget(deployed_mlp, run, tmp_path, spare, keys):
+    inputs, expected = run
+    public = deployed_mlp.keys.public()
+    public.save(tmp_path)
+    deployed_mlp.model.save(tmp_path / "model.lwplan")
+
+    def make(memory):
+        if keys == "in memory":
+            return deployed_mlp.model.server(public, memory=memory)
+        return lw.Server.load(tmp_path / "model.lwplan", tmp_path, memory=memory)
+
+    least = least_of(make)
+    with pytest.raises(BudgetError, match=f"give at least .* \\({least} bytes\\)"):
+        make(least - 1)
+    server = make(least + spare)
+    for _ in range(2):
+        assert server(server.load_encrypted(inputs.to_bytes())).to_bytes() == expected
+    held = server._executor.cached_constant_bytes
+    traffic = server.key_traffic
+    assert (traffic is None) == (keys == "in memory" or spare == 1 << 30)
+    held += public.evaluation.num_bytes if traffic is None else traffic.peak_bytes
+    assert held < least + spare
 
 
 def test_compilation_is_deterministic(deployed_mlp):
@@ -101,18 +136,108 @@ def test_a_server_in_another_process_gives_the_same_bytes(deployed_mlp, run, tmp
     assert np.max(np.abs(got.reveal() - want)) <= got.error_bound
 
 
-@pytest.mark.parametrize("amount", [0, "500KB", "4GB"])
-def test_keys_that_stay_in_their_file_give_the_same_bytes(deployed_mlp, run, tmp_path, amount):
+@pytest.mark.parametrize(("amount", "readers"), [("125KB", 0), ("125KB", 1), ("500KB", 2), ("4GB", 1)])
+def test_keys_that_stay_in_their_file_give_the_same_bytes(deployed_mlp, run, tmp_path, amount, readers):
     inputs, expected = run
     plan, keys = tmp_path / "mlp.lwplan", tmp_path / "keys"
     deployed_mlp.model.save(plan)
     deployed_mlp.keys.public().save(keys)
-    server = lw.Server.load(plan, keys, key_memory=amount)
+    server = lw.Server.load(plan, keys, key_memory=amount, key_readers=readers)
     for _ in range(2):
         assert server(inputs).to_bytes() == expected
+    traffic = server.key_traffic
+    assert 0 < traffic.peak_bytes <= traffic.budget_bytes and traffic.prefetched <= traffic.loads
+    assert readers or not traffic.prefetched
     mapped = PublicKeys(_core.MappedKeys(keys / "evaluation.lwkeys", server.context, 0), None)
     with pytest.raises(UserError, match="copy the file"):
         mapped.save(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_who_listens_is_told_what_is_read_of_keys(deployed_mlp, run, tmp_path, together):
+    """Waits step by step, and at the end of each run what it read; nothing of it where all keys are in memory."""
+    inputs, _ = run
+    plan, keys, seen = tmp_path / "mlp.lwplan", tmp_path / "keys", []
+    deployed_mlp.model.save(plan)
+    deployed_mlp.keys.public().save(keys)
+    server = lw.Server.load(plan, keys, key_memory="125KB", key_readers=0)
+    call = server.run_many if together else server
+    given = [inputs, inputs] if together else inputs
+    reads = []
+    for _ in range(2):
+        before = server.key_traffic
+        call(given, on_event=seen.append)
+        *steps, last = seen
+        assert (last.stage, last.done, last.total) == ("read", steps[-1].done, steps[-1].total)
+        assert all(event.traffic is None and event.stage == "evaluate" for event in steps)
+        assert last.traffic == server.key_traffic.since(before)
+        assert last.op == "keys" and last.traffic.loads > 0
+        assert last.traffic.loaded_bytes == last.traffic.loads * last.traffic.row_bytes
+        assert sum(event.waited for event in steps) == pytest.approx(last.traffic.stall_s) and last.traffic.stall_s > 0
+        assert all(0 <= event.waited <= event.end - event.start for event in steps) or together
+        reads.append((last.traffic.loads, last.traffic.hits))
+        seen.clear()
+    assert (server.key_traffic.loads, server.key_traffic.hits) == tuple(map(sum, zip(*reads, strict=True)))
+    assert len({loads + hits for loads, hits in reads}) == 1  # rows that a run uses
+    deployed_mlp.server(inputs, on_event=seen.append)
+    assert seen and all(event.stage == "evaluate" and event.waited == 0.0 for event in seen)
+
+
+def test_who_listens_is_told_of_a_run_that_fails(deployed_mlp, run, tmp_path):
+    """But not again where it is the listener that fails."""
+    plan, keys, seen = tmp_path / "mlp.lwplan", tmp_path / "keys", []
+    deployed_mlp.model.save(plan)
+    deployed_mlp.keys.public().save(keys)
+    server = lw.Server.load(plan, keys, key_memory="125KB", key_readers=0)
+
+    def stop(event):
+        seen.append(event)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        server(run[0], on_event=stop)
+    assert len(seen) == 1
+    file = keys / "evaluation.lwkeys"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 4 :] = bytes(len(data) - len(data) // 4)
+    file.write_bytes(data)
+    seen.clear()
+    with pytest.raises(FormatError):
+        server(run[0], on_event=seen.append)
+    assert seen[-1].stage == "read" and seen[-1].traffic.stalls > 0 and seen[-1].traffic.stall_s > 0
+
+
+def test_who_listens_is_told_of_long_waits(deployed_mlp, run, monkeypatch, tmp_path):
+    plan, keys, seen = tmp_path / "mlp.lwplan", tmp_path / "keys", []
+    deployed_mlp.model.save(plan)
+    deployed_mlp.keys.public().save(keys)
+    begun, release = threading.Event(), threading.Event()
+
+    class Slow(_core.MappedKeys):
+        """Of a disk that does not answer readers."""
+
+        def __init__(self, path, context, budget_bytes, **options):
+            super().__init__(path, context, budget_bytes, self.hang, tell_every_s=0.02, **options)
+
+        @staticmethod
+        def hang(_key, is_ahead):
+            if is_ahead:
+                begun.set()
+                release.wait(60)
+            else:
+                assert begun.wait(60)  # so that the run comes to wait for a row that a reader has begun
+
+    def listen(event):
+        seen.append(event)
+        if event.op == "waiting":
+            release.set()
+
+    monkeypatch.setattr(_core, "MappedKeys", Slow)
+    server = lw.Server.load(plan, keys, key_memory="4GB")
+    assert server(run[0], on_event=listen).to_bytes() == run[1]
+    waits = [event for event in seen if event.op == "waiting"]
+    assert waits and all(e.stage == "read" and e.waited == pytest.approx(e.end - e.start) for e in waits)
+    assert waits[0].waited >= 0.02 and seen[-1].traffic.stalls > 0 and not server._waits.told
 
 
 # Round trips
@@ -353,3 +478,16 @@ def test_a_server_says_what_memory_it_has_and_a_second_run_gets_no_more(deployed
     server(inputs)
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # under which nothing is kept
         assert server.memory_use == used
+
+
+def test_a_server_nobody_refers_to_leaves_memory_at_once(deployed_mlp, run):
+    inputs, _ = run
+    server = deployed_mlp.model.server(deployed_mlp.keys.public())
+    server(inputs)
+    held = weakref.ref(server)
+    gc.disable()
+    try:
+        del server
+        assert held() is None  # and with it the encoded weights, and the keys that nobody else has
+    finally:
+        gc.enable()

@@ -7,6 +7,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import ParameterMismatchError, SecurityError
+from latticework.runtime.owner import OwnerValue, of_one_run
 
 SMALL = {"ring_degree": 2048, "insecure": True}
 DATA = np.random.default_rng(0).uniform(-1, 1, (200, 32))
@@ -63,6 +64,18 @@ def test_results_larger_than_the_program_was_made_for_are_marked(function):
     assert within.error_bound == output.error_bound and within.is_proved == (function is total)
     assert ("like those of calibration only" in repr(within)) == (function is not total)
     assert beyond.error_bound == math.inf and "LARGER THAN THE PROGRAM WAS MADE FOR" in repr(beyond)
+
+
+def test_a_result_too_large_puts_those_beside_it_in_doubt():
+    """What was too large on the way may have gone on as a small number, in any result that is not proved."""
+    small, proved = (OwnerValue(np.ones(2), 0.1, usual_error=0.05, is_proved=p) for p in (False, True))
+    large = OwnerValue(np.full(2, 99.0), math.inf, usual_error=0.05, is_proved=False)
+    kept, doubted = of_one_run([small, proved]), of_one_run([small, large, proved])
+    assert [v.error_bound for v in kept] == [0.1, 0.1]
+    assert [v.error_bound for v in doubted] == [math.inf, math.inf, 0.1]
+    assert [v.is_proved for v in doubted] == [False, False, True]
+    assert np.array_equal(doubted[0].reveal(), small.reveal()) and doubted[0].usual_error == 0.05
+    assert "beside a result that is" in repr(doubted[0])
 
 
 def test_ciphertexts_of_another_compilation_are_refused():

@@ -21,6 +21,7 @@ OURS = (
     "html",
     "report",
     "sets",
+    "each",
 )  # no keywords of Python
 OPTIONS = {
     option.name: option.opts[0]

@@ -72,6 +72,18 @@ def test_a_notebook_shows_a_line_and_takes_it_away(monkeypatch):
     ]
 
 
+def test_what_is_read_of_keys_moves_no_bar(monkeypatch):
+    cell = Cell(monkeypatch)
+    monkeypatch.setattr(progress._Cell, "INTERVAL", 0.0)
+    with ProgressBar("at work", Console(file=io.StringIO(), force_jupyter=True)) as bar:
+        bar(Event("evaluate", "add", 1, 2, 3, 0.0, 1.0))
+        before = list(cell.texts)
+        bar(Event("read", "keys", 0, 0, -1, 0.0, 0.0))
+        assert cell.texts == before
+        bar(Event("read", "waiting", 1, 2, -1, 0.0, 1.5, waited=1.5))
+        assert [text.split(" (")[0] for text in cell.texts[len(before) :]] == ["at work, waiting for keys, step 1 of 2"]
+
+
 def test_compiling_shows_progress_unless_told_not_to(monkeypatch):
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
     monkeypatch.setattr(progress, "Console", lambda **_: console)

@@ -55,21 +55,68 @@ def test_a_loop_whose_turns_differ_is_one_step():
     assert len(set(done)) < len(done), "turns of the inner loop are no steps"
 
 
-def test_a_bar_names_the_iteration():
-    class Drawing:
-        def __init__(self):
-            self.said = []
+@pytest.mark.parametrize("trips", [0, 1, 3])
+def test_loops_one_after_the_other_count_apart(trips):
+    """A step, a loop of n turns of two steps, a step, and a loop of two turns of one."""
+    v = Vectors(1, trips=True)
+    (x,) = v.loop(lambda _, x: [turned(v, x, 2)], [turned(v, v.x[0])], v.n, at_most=4)
+    (x,) = v.loop(lambda _, x: [turned(v, x)], [turned(v, x)], 2)
+    seen, found, x = run(plan_of(v.done(x), small_chain(0)), trips)
+    np.testing.assert_allclose(found, np.roll(x, -4 - trips * 2), atol=1e-6)
+    steps = len(seen)
+    assert [e.done - steps for e in seen] == list(range(1, steps + 1)) and {e.total for e in seen} == {3 * steps}
+    places = [(e.iteration, e.trips) for e in seen if e.op == "rotate" and e.trips]
+    turns = [(i, trips) for i in range(trips) for _ in range(2)][1:] + [(trips, trips)] * bool(trips)
+    assert [place for place in places if place[1] != 2][-len(turns) or len(places) :] == turns
+    assert places[-2:] == [(1, 2), (2, 2)]
+    assert all(e.bootstraps == 0 for e in seen)
 
-        def note(self, what, done, total):
-            self.said.append((what, done, total))
 
+def test_a_bar_of_a_run_that_goes_on_counts_its_own_steps():
+    """From step 500 of 1000 on, a second each: not half of the run in no time."""
+    bar = ProgressBar("training")
+    drawing = bar._drawing = Drawing()
+    for done in range(501, 1001):
+        bar(Event("evaluate", "add", done, 1000, 1, done - 1.0, done + 0.0))
+    said = [what for what, _, _ in drawing.said]
+    assert said[10] == "training"  # too early to say
+    assert said[99] == "training, 0:06:40 left" and said[-1] == "training, 0:00:00 left"
+
+
+class Drawing:
+    """Keeps what a bar is told."""
+
+    def __init__(self):
+        self.said = []
+
+    def note(self, what, done, total):
+        self.said.append((what, done, total))
+
+
+def test_a_bar_names_the_turn():
     bar = ProgressBar("training")
     drawing = bar._drawing = Drawing()
     bar(Event("evaluate", "add", 5, 90, 1, 0.0, 0.0, 2, 40))
     bar(Event("evaluate", "add", 90, 90, 1, 0.0, 0.0, 40, 40))
     bar(Event("evaluate", "add", 90, 90, 1, 0.0, 0.0))
     assert drawing.said == [
-        ("training, iteration 3 of 40", 5, 90),
-        ("training, iteration 40 of 40", 90, 90),
+        ("training, turn 3 of 40", 5, 90),
+        ("training, turn 40 of 40", 90, 90),
         ("training", 90, 90),
     ]
+
+
+@pytest.mark.parametrize("first", [1.0, 20.0], ids=["even", "slow at first"])
+def test_a_bar_says_how_long_a_run_takes_yet(first):
+    """100 steps, of which the first 10 take longer than the others, a second each."""
+    bar = ProgressBar("training")
+    drawing = bar._drawing = Drawing()
+    clock = 1000.0
+    for done in range(1, 101):
+        begun, clock = clock, clock + (first if done <= 10 else 1.0)
+        bar(Event("evaluate", "add", done, 100, 1, begun, clock))
+    said = [what for what, _, _ in drawing.said]
+    assert said[3] == "training"  # too early to say
+    assert said[24] == "training, 0:01:15 left" and said[99] == "training, 0:00:00 left"
+    bar(Event("evaluate", "add", 1, 100, 1, clock, clock + 1.0))  # the next run
+    assert drawing.said[-1][0] == "training"

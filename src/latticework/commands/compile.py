@@ -16,6 +16,7 @@ from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.compiler.compile import compile as compile_program
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
+from latticework.interop.heir import from_heir
 from latticework.progress import ProgressBar
 from latticework.report import report_ending
 
@@ -23,7 +24,9 @@ from latticework.report import report_ending
 @report_outcome
 def compile(
     talk: Talk,
-    program: Annotated[str, typer.Argument(help="FILE.py, or FILE.py:NAME if it holds several programs.")],
+    program: Annotated[
+        str, typer.Argument(help="FILE.py, or FILE.py:NAME if it holds several programs; FILE.mlir of HEIR.")
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Plan to write; the client file beside it ends in .lwclient.")
     ] = Path("model.lwplan"),
@@ -42,6 +45,7 @@ def compile(
         Path | None, typer.Option(help="Table of `measure`; the one that comes with the package if not given.")
     ] = None,
     network: Annotated[str, typer.Option(help="lan, wan or bits per second: what sending costs.")] = "lan",
+    key_price: Annotated[float, typer.Option(help="Seconds of a run that a gigabyte less of keys is worth.")] = 0.0,
     scheme: Annotated[str, typer.Option(help="ckks, or bfv for circuits on exact integers.")] = "ckks",
     plain_bits: Annotated[int, typer.Option(help="Of the plaintext modulus of BFV.")] = 20,
     wraps: Annotated[
@@ -77,6 +81,7 @@ def compile(
             insecure=insecure,
             cost_table=cost_table,
             network=read_network(network),
+            key_price=key_price,
             on_event=talk.listener(bar),
             progress=False,  # the bar is shown from the start
             scheme=scheme,
@@ -118,7 +123,7 @@ def read_network(text: str) -> str | float:
 
 
 def load_program(argument: str) -> Program | Circuit:
-    """The program or circuit of FILE.py[:NAME].
+    """The program or circuit of FILE.py[:NAME], or the program of FILE.mlir[:NAME].
 
     raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed
     """
@@ -126,6 +131,8 @@ def load_program(argument: str) -> Program | Circuit:
     path = Path(file)
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
+    if path.suffix == ".mlir":
+        return from_heir(path, name or None)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise TraceError(f"{path} is not a Python file; name it something.py")

@@ -11,9 +11,10 @@ import typer
 
 from latticework.commands.arrays import array_bytes, check_form, write_arrays
 from latticework.commands.files import STANDARD, Force, Insecure, Threads, deliver, name, prepare_stream, source
-from latticework.commands.keys import ClientKeys, key_files, load_secret_key
+from latticework.commands.key_files import ClientKeys, key_files, load_secret_key
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.runtime import Client, OwnerValue
+from latticework.runtime.owner import doubt_about
 from latticework.words.escaping import plain_text
 
 
@@ -46,7 +47,7 @@ def decrypt(
     }
     for key, value in values.items():
         if not isfinite(value.error_bound):
-            talk.warn(f"{key}: LARGER THAN THE PROGRAM WAS MADE FOR, may be wrong")
+            talk.warn(f"{key}: {doubt_about(value)}")
     if output is None:
         shown = (f"{plain_text(key)}{_precision(value)} =\n{_show(arrays[key])}" for key, value in values.items())
         return Outcome(facts, body="\n".join(shown))
@@ -84,5 +85,7 @@ def _precision(value: OwnerValue) -> str:
 def _facts(value: OwnerValue, *, shown: bool) -> dict[str, Any]:
     """What --json says of an output; its values where they are not written to a file."""
     bound = value.error_bound if isfinite(value.error_bound) else None
-    facts = {"shape": list(value.shape), "error_bound": bound, "is_proved": value.is_proved}
+    facts = {
+        "shape": list(value.shape), "error_bound": bound, "is_proved": value.is_proved, "rounds": value.rounds,
+    }  # fmt: skip
     return facts | ({"values": value.reveal().tolist()} if shown else {})

@@ -9,7 +9,7 @@ import typer
 
 from latticework.commands.arrays import read_values
 from latticework.commands.files import Force, Insecure, Threads, deliver, name, prepare_stream
-from latticework.commands.keys import ClientKeys, key_files, load_encryption_key
+from latticework.commands.key_files import ClientKeys, key_files, load_encryption_key
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.errors import TraceError
 from latticework.runtime import Client

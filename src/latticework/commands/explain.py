@@ -9,8 +9,17 @@ import typer
 
 from latticework.commands.files import Force, prepare, source
 from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.errors import UserError
 from latticework.plan.serialise import read_plan
-from latticework.report import build_report, explain_file, file_facts, report_ending
+from latticework.report import (
+    build_report,
+    explain_file,
+    file_facts,
+    memory_data,
+    memory_text,
+    report_ending,
+    under_budget,
+)
 
 
 @report_outcome
@@ -20,12 +29,20 @@ def explain(
     report: Annotated[
         Path | None, typer.Option("--report", "--html", help="Write a plan's report: .html, .txt or .json.")
     ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Of a plan: what a server holds with so much memory, and what a run takes.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="With --memory: runs at the same time.")] = 1,
     force: Force = False,
 ) -> Outcome:
     """Say what a file is and what is in it; for a plan, the whole report."""
     if report is not None:
         report_ending(report, str(file))
         prepare(talk, report, force=force, inputs=[file])
+    if memory is not None:
+        return _explain_memory(file, memory, runs, report)
+    if runs != 1:
+        raise UserError("--runs says how many runs --memory has room for: give --memory, or leave it out")
     given = source(file)
     facts = {"file": str(file), **file_facts(given, with_report=talk.json)}
     text = "" if talk.json else explain_file(given)
@@ -33,3 +50,17 @@ def explain(
         return Outcome(facts, body=text)
     build_report(read_plan(given)).save(report)
     return Outcome({**facts, "written": str(report)}, (f"wrote {report}",), body=text)
+
+
+def _explain_memory(file: Path, memory: str, runs: int, report: Path | None) -> Outcome:
+    """How a server shares out a budget; the report, if there is to be one, says so among all else."""
+    plan = read_plan(source(file))
+    if report is None:
+        found = under_budget(plan, memory, runs=runs)
+        return Outcome({"file": str(file), "memory": memory_data(found)}, body=memory_text(found))
+    made = build_report(plan, memory=memory, runs=runs)
+    assert made.execution is not None and made.execution.under_budget is not None
+    found = made.execution.under_budget
+    made.save(report)
+    facts = {"file": str(file), "memory": memory_data(found), "written": str(report)}
+    return Outcome(facts, (f"wrote {report}",), body=memory_text(found))

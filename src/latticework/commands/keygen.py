@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from latticework.commands.files import Force, Insecure, Threads, refuse_existing, require_folder, tidy
+from latticework.commands.files import Force, Insecure, Threads, refuse_existing, require_folder
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.progress import ProgressBar
 from latticework.runtime import Client
+from latticework.runtime.events import Event, OnEvent
+from latticework.runtime.key_folder import is_begun
 from latticework.runtime.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE, refuse_existing_key
 
 
@@ -24,18 +27,27 @@ def keygen(
     insecure: Insecure = False,
 ) -> Outcome:
     """Make a secret key and exactly the evaluation keys that the program needs."""
-    refuse_existing_key(output)
     if output.exists() and not output.is_dir():
         raise NotADirectoryError(f"{output} is not a folder; keys are written into one, which is made if need be")
     require_folder(output if output.exists() else next(p for p in output.absolute().parents if p.exists()))
-    for file in (EVALUATION_FILE, PUBLIC_FILE):
+    begun = is_begun(output)
+    if not begun:
+        refuse_existing_key(output)
+    for file in (EVALUATION_FILE,) if begun else (EVALUATION_FILE, PUBLIC_FILE):
         refuse_existing(output / file, force=force)
-    tidy(talk, output)
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
-    with ProgressBar("making keys") as bar:
-        keys = owner.keygen(on_event=talk.listener(bar))
-    with talk.step("write keys"):
-        keys.save(output)
+    found: list[Event] = []
+    try:
+        with ProgressBar("making keys") as bar:
+            owner.keygen(output, on_event=_both(talk.listener(bar), found.append))
+    except (KeyboardInterrupt, OSError) as error:
+        if getattr(error, "errno", None) != errno.EBUSY and is_begun(output):
+            talk.warn(f"the keys made so far are in {output}: the same command goes on with them")
+        raise
+    num_kept = sum(event.op == "kept" for event in found)
+    lines = [f"wrote {output}/: secret.lwkey stays with you; give evaluation.lwkeys to the server"]
+    if begun:
+        lines.insert(0, f"went on with keys that were begun: {num_kept} of {len(found)} were there")
     return Outcome(
         {
             "folder": str(output),
@@ -43,6 +55,15 @@ def keygen(
             "public_key": str(output / PUBLIC_FILE),
             "evaluation_keys": str(output / EVALUATION_FILE),
             "num_evaluation_keys": len(owner.spec.manifest.uses),
+            "num_kept": num_kept,
         },
-        (f"wrote {output}/: secret.lwkey stays with you; give evaluation.lwkeys to the server",),
+        tuple(lines),
     )
+
+
+def _both(one: OnEvent, other: OnEvent) -> OnEvent:
+    def listen(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return listen

@@ -1,4 +1,4 @@
-"""The key files that commands are given, by -k FILE or -k FOLDER, or find in the folder `keys`."""
+"""`keys`: loads of rotation keys placed in a program of HEIR."""
 
 from __future__ import annotations
 
@@ -7,63 +7,71 @@ from typing import Annotated
 
 import typer
 
-from latticework import _core
-from latticework.errors import FormatError
-from latticework.runtime import Client
-from latticework.runtime.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE
-
-DEFAULT_FOLDER = Path("keys")
-ClientKeys = Annotated[
-    Path | None, typer.Option("--keys", "-k", help="Key folder or file; the folder `keys` if not given.")
-]
-WHAT = {
-    SECRET_FILE: "your secret key, which `latticework keygen` wrote",
-    PUBLIC_FILE: "the public key, which `latticework keygen` wrote",
-    EVALUATION_FILE: "the evaluation keys, which `latticework keygen` wrote at the client (the secret key stays there)",
-}
+from latticework.commands.files import Force, prepare
+from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.errors import UserError
+from latticework.interop.heir.keys import place_keys
+from latticework.plan.amounts import parse_bytes
 
 
-def key_file(given: Path | None, *names: str) -> Path:
-    """The file that was given, or the first of `names` that a folder holds.
+@report_outcome
+def keys(
+    talk: Talk,
+    program: Annotated[str, typer.Argument(help="FILE.mlir of HEIR, or FILE.mlir:NAME if it holds several programs.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Text to write.")] = Path("keyed.mlir"),
+    force: Force = False,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Rotation keys in memory at most: how many, or 4GB with --key-size; all if left out."),
+    ] = None,
+    key_size: Annotated[str | None, typer.Option(help="Of one rotation key, such as 130MB.")] = None,
+    ahead: Annotated[
+        int, typer.Option(help="Uses of keys before its own at which a key is asked for; 0: only when it is needed.")
+    ] = 2,
+    ring_degree: Annotated[int | None, typer.Option(help="N, for bootstraps; what the text says if not given.")] = None,
+    boot_levels: Annotated[
+        str | None, typer.Option(help="Level budgets of bootstraps, such as 3,3; what the text says if not given.")
+    ] = None,
+) -> Outcome:
+    """Place loads of rotation keys in a program of HEIR, for a budget of memory."""
+    file, _, name = program.partition(":")
+    prepare(talk, output, force=force, inputs=[Path(file)])
+    with talk.step("place the keys"):
+        made = place_keys(
+            file,
+            budget=None if budget is None else _count(budget, key_size),
+            ahead=ahead,
+            function=name or None,
+            ring_degree=ring_degree,
+            boot_levels=None if boot_levels is None else _levels(boot_levels),
+        )
+    output.write_text(made.text, encoding="utf-8")
+    counts = made.counts
+    facts = {
+        "text": str(output), "program": made.program, "keys": made.keys, "budget": made.budget, "uses": counts.uses,
+        "loads": counts.loads, "asked_ahead": counts.requests, "most_in_memory": counts.most,
+    }  # fmt: skip
+    told = (
+        f"{made.program}: {counts.uses} uses of {made.keys} rotation keys, {counts.loads} loads with at most "
+        f"{counts.most} in memory (budget {made.budget})"
+    )
+    return Outcome(facts, (told, f"wrote {output}"))
 
-    raises  FileNotFoundError that says which option takes which file
-    """
-    place = DEFAULT_FOLDER if given is None else given
-    found = place if not place.is_dir() else next((place / n for n in names if (place / n).is_file()), None)
-    if found is not None and found.exists():
-        return found
-    needed = " or ".join(f"{name} ({WHAT[name]})" for name in names)
-    if found is None:
-        there = ", ".join(sorted(p.name for p in place.iterdir() if p.suffix in (".lwkey", ".lwkeys")))
-        seen = f"the folder {place} holds {f'only {there}' if there else 'no keys'}"
-    else:
-        seen = f"there is no {place} here, and no -k was given" if given is None else f"there is no {place}"
-    raise FileNotFoundError(f"{seen}; give with -k the file, or its folder: {needed}")
+
+def _count(budget: str, key_size: str | None) -> int:
+    """Keys that a budget holds."""
+    if budget.strip().isdecimal() and key_size is None:
+        return int(budget)
+    if key_size is None:
+        raise UserError(f"budget={budget!r} is no number of keys; give key_size= too, or a number")
+    each = parse_bytes(key_size, "key_size")
+    if each == 0:
+        raise UserError(f"key_size={key_size!r}; give what a rotation key takes in memory, such as 130MB")
+    return parse_bytes(budget, "budget") // each
 
 
-def key_files(given: Path | None) -> list[Path]:
-    """All that -k may mean, which no output of the command may replace: the file, or the key files of the folder."""
-    place = DEFAULT_FOLDER if given is None else given
-    return [place / name for name in WHAT] if place.is_dir() else [place]
-
-
-def load_secret_key(owner: Client, given: Path | None) -> None:
-    """The key to decrypt with."""
-    owner.load_keys(key_file(given, SECRET_FILE))
-
-
-def load_encryption_key(owner: Client, given: Path | None) -> None:
-    """The key to encrypt with: the secret one of a folder that has it, else the public one, or what a file holds."""
-    file = key_file(given, SECRET_FILE, PUBLIC_FILE)
-    if _is_public_key(file):
-        owner.load_public_key(file)
-    else:
-        owner.load_keys(file)
-
-
-def _is_public_key(file: Path) -> bool:
-    try:
-        _core.ContainerReader(str(file), kinds=[_core.FileKind.PUBLIC_KEY])
-    except FormatError:
-        return False
-    return True
+def _levels(text: str) -> tuple[int, int]:
+    encode, comma, decode = text.partition(",")
+    if not comma or not (encode.strip().isdecimal() and decode.strip().isdecimal()):
+        raise UserError(f"boot_levels={text!r}; give two numbers, such as 3,3: CoeffsToSlots and SlotsToCoeffs")
+    return int(encode), int(decode)

@@ -30,6 +30,9 @@ def measure(
         str | None,
         typer.Option(help="Bootstrapping sets to measure, by comma; small ones if not given. A14 takes 12 GB."),
     ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="On how many threads; on one and on all cores if not given.")
+    ] = None,
 ) -> Outcome:
     """Measure what operations cost on this machine, for `compile --cost-table`."""
     extent = QUICK if quick else FULL
@@ -50,7 +53,9 @@ def measure(
             bar.update(task, description=what, completed=done, total=steps)
 
         command = "latticework measure" + " --quick" * quick + f" --sets {sets}" * (sets is not None)
-        table = measure_machine(extent, backend=backend, command=command, on_step=show)
+        command += f" --threads {threads}" * (threads is not None)
+        counts = () if threads is None else (threads,)
+        table = measure_machine(extent, backend=backend, threads=counts, command=command, on_step=show)
     write_table(table, path)
     return Outcome({"output": str(path)}, (f"wrote {path}; use it with: latticework compile --cost-table {path}",))
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from latticework.commands.files import Force, Threads, deliver, name, prepare_stream, source
-from latticework.commands.keys import DEFAULT_FOLDER, key_file, key_files
+from latticework.commands.files import STANDARD, Force, Threads, deliver, name, prepare, prepare_stream, source
+from latticework.commands.key_files import DEFAULT_FOLDER, key_file, key_files
 from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.errors import DtypeError, TraceError, UserError
+from latticework.plan.schema import ClientSpec, IndexInput
 from latticework.progress import ProgressBar
-from latticework.runtime import Server
+from latticework.runtime import Checkpoint, Server
+from latticework.runtime.encrypted import Encrypted
 from latticework.runtime.keys import EVALUATION_FILE, refuse_secret_keys
-from latticework.runtime.server import DEFAULT_MEMORY
+from latticework.words.shown import count_noun
+
+OUTPUT = Path("outputs.lwct")
 
 
 @report_outcome
@@ -22,40 +29,131 @@ def run(
     talk: Talk,
     plan: Annotated[Path, typer.Argument(help="Plan file.")],
     inputs: Annotated[
-        list[Path], typer.Argument(help="Encrypted inputs: one file, or several that hold parts; - for standard input.")
+        list[str],
+        typer.Argument(
+            help="Encrypted inputs: one file, or several that hold parts, - for standard input; NAME=60 for an integer."
+        ),
     ],
     keys: Annotated[
         Path | None,
         typer.Option("--keys", "-k", help="evaluation.lwkeys, or its folder without a secret key; else `keys`."),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - for standard output.")] = Path(
-        "outputs.lwct"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - for standard output.")] = OUTPUT,
     force: Force = False,
-    memory: Annotated[str, typer.Option(help="Budget for encoded weights and what later runs need.")] = DEFAULT_MEMORY,
-    key_memory: Annotated[
-        str | None, typer.Option(help="Budget for keys, read from their file when needed; else all are in memory.")
+    memory: Annotated[
+        str | None, typer.Option(help="Budget for all that the server holds; keys that do not fit stay in their file.")
     ] = None,
+    key_memory: Annotated[
+        str | None, typer.Option(help="Bound for keys, which are then read from their file when needed.")
+    ] = None,
+    key_readers: Annotated[
+        int, typer.Option(help="Threads that read keys of a budget ahead; 0: they are read when needed.")
+    ] = 1,
+    runs: Annotated[int, typer.Option(help="That the budget has room for at the same time, with --each.")] = 1,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File for what loops have computed; the same command goes on from it.")
+    ] = None,
+    each: Annotated[
+        Path | None,
+        typer.Option(help="Folder for outputs: every file is all inputs of a run, and its result gets its name there."),
+    ] = None,
+    every: Annotated[int, typer.Option(help="Turns of a loop from one checkpoint to the next.")] = 1,
     device: Annotated[str, typer.Option(help="cpu")] = "cpu",
     threads: Threads = 0,
 ) -> Outcome:
     """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""
-    prepare_stream(talk, output, force=force, inputs=[plan, *inputs, *key_files(keys)])
+    read = [plan, *(Path(word) for word in inputs), *key_files(keys)]
+    if each is None:
+        prepare_stream(talk, output, force=force, inputs=read)
+    elif checkpoint is not None or output != OUTPUT:
+        raise UserError(
+            "--each takes neither --output nor --checkpoint: every file has its run, and its result its name"
+        )
+    until_written = None if checkpoint is None else Checkpoint(checkpoint, every=every, keep=output != STANDARD)
+    if checkpoint is not None and checkpoint.resolve() in [file.resolve() for file in (output, *read)]:
+        raise UserError(f"--checkpoint {checkpoint}: another file of this command has that name; give one of its own")
     refuse_secret_keys(keys or DEFAULT_FOLDER)
     with talk.step("load plan and keys"):
         server = Server.load(
-            plan, key_file(keys, EVALUATION_FILE), memory=memory, key_memory=key_memory, device=device, threads=threads
-        )
+            plan, key_file(keys, EVALUATION_FILE), memory=memory, key_memory=key_memory, key_readers=key_readers,
+            runs=runs, device=device, threads=threads,
+        )  # fmt: skip
     with talk.step("load inputs"):
-        encrypted = [server.load_encrypted(source(file)) for file in inputs]
+        files, integers = split_integers(server.plan.client, inputs)
+        results = [] if each is None else results_in(talk, each, files, force=force, inputs=read)
+        encrypted = [server.load_encrypted(source(file)) for file in files]
+    if each is not None:
+        return _run_each(talk, server, encrypted, integers, results)
     started = time.perf_counter()
     with ProgressBar("evaluating") as bar:
-        result = server(*encrypted, on_event=talk.listener(bar))
+        result = server.run(*encrypted, on_event=talk.listener(bar), integers=integers, checkpoint=until_written)
     seconds = time.perf_counter() - started
     with talk.step("write outputs"):
         size, data = deliver(output, lambda: result.save(output), result.to_bytes)
+        if checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
     return Outcome(
-        {"output": str(output), "bytes": size, "seconds": seconds},
+        {"output": str(output), "bytes": size, "seconds": seconds, "key_traffic": _traffic(server)},
         (f"wrote {name(output)} ({size / 1e6:.2f} MB) after {seconds:.2f} s",),
         data=data,
     )
+
+
+def _traffic(server: Server) -> dict[str, float] | None:
+    """What was read of keys in a file; None where all are in memory."""
+    return None if server.key_traffic is None else asdict(server.key_traffic)
+
+
+def _run_each(
+    talk: Talk, server: Server, encrypted: list[Encrypted], integers: dict[str, int], results: list[Path]
+) -> Outcome:
+    """A run for each of the inputs, all together, and their results written."""
+    started = time.perf_counter()
+    with ProgressBar("evaluating") as bar:
+        found = server.run_many(encrypted, on_event=talk.listener(bar), integers=integers)
+    seconds = time.perf_counter() - started
+    with talk.step("write outputs"):
+        for path, result in zip(results, found, strict=True):
+            result.save(path)
+    sizes = [path.stat().st_size for path in results]
+    return Outcome(
+        {"outputs": [str(path) for path in results], "bytes": sizes, "seconds": seconds,
+         "key_traffic": _traffic(server)},
+        (f"wrote {count_noun(len(results), 'result')} ({sum(sizes) / 1e6:.2f} MB) to {results[0].parent} after "
+         f"{seconds:.2f} s",),
+    )  # fmt: skip
+
+
+def results_in(talk: Talk, folder: Path, files: list[Path], *, force: bool, inputs: list[Path]) -> list[Path]:
+    """Where the result of each file goes, in a folder that is there.
+
+    raises  UserError for standard input and pipes, which have no name; what `prepare` raises
+    """
+    nameless = [file for file in files if file == STANDARD or file.is_fifo()]
+    if nameless or not files:
+        told = f"{nameless[0]} has no name" if nameless else "there are only integers"
+        raise UserError(f"--each gives every result the name of its file, and {told}: name files of encrypted inputs")
+    results = [folder / file.name for file in files]
+    prepare(talk, *results, force=force, inputs=inputs)
+    return results
+
+
+def split_integers(spec: ClientSpec, words: list[str]) -> tuple[list[Path], dict[str, int]]:
+    """Files, and run-time integers by name, from words such as `in.lwct` and `n=60`.
+
+    raises  TraceError for an integer that is given twice, DtypeError for what is none
+    """
+    names = {i.name for i in spec.inputs if isinstance(i, IndexInput)}
+    files: list[Path] = []
+    integers: dict[str, int] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in names:
+            files.append(Path(word))
+        elif name in integers:
+            raise TraceError(f"{word}: {name} was given before; give every input once")
+        elif not re.fullmatch(r"[-+]?\d+", value):
+            raise DtypeError(f"{word}: {name} is a whole number that everybody may see; write {name}=60")
+        else:
+            integers[name] = int(value)
+    return files, integers

@@ -90,13 +90,16 @@ class Talk:
 
         def listen(event: Any) -> None:
             bar(event)
-            self._add(event.op if hasattr(event, "op") else event.name, event.end - event.start)
+            if getattr(event, "stage", "") != "read":
+                self._add(event.op if hasattr(event, "op") else event.name, event.end - event.start)
+            elif event.traffic is not None and event.traffic.stalls:
+                self._add("waits for keys, within these", event.traffic.stall_s, event.traffic.stalls)
 
         return listen if self.verbose else bar
 
-    def _add(self, name: str, seconds: float) -> None:
+    def _add(self, name: str, seconds: float, times: int = 1) -> None:
         count_and_sum = self.steps.setdefault(name, [0, 0.0])
-        count_and_sum[0] += 1
+        count_and_sum[0] += times
         count_and_sum[1] += seconds
 
     def end(self, outcome: Outcome) -> None:

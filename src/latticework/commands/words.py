@@ -12,7 +12,9 @@ import re
 # Keywords of Python functions that are options, by what follows them.
 VALUES = (
     "precision_bits", "ring_degree", "security_bits", "network", "scheme", "plain_bits", "plain_modulus", "algorithm",
-    "effort", "seed", "bootstrap", "bootstrap_set", "memory", "key_memory", "device", "threads", "backend",
+    "effort", "seed", "bootstrap", "bootstrap_set", "memory", "key_memory", "key_readers", "runs", "device", "threads",
+    "backend", "checkpoint", "every", "key_price", "budget", "key_size", "ahead",
+    "boot_levels",
 )  # fmt: skip
 FILES = ("weights", "calibrate", "labels", "example", "cost_table")
 FLAGS = ("insecure", "allow_insecure", "wraps")
@@ -24,6 +26,7 @@ PYTHON_ONLY = {
     "spare_levels": "circuits are put together in Python",
     "like": "circuits are put together in Python",
     "feed": "results become inputs of the next run in Python",
+    "feed_runs": "results become inputs of the next run in Python",
 }
 # What has no such pair of names, literally; longer ones before what they contain.
 PHRASES = {
@@ -33,6 +36,7 @@ PHRASES = {
     "keys.public().save(folder)": "`latticework keygen`",
     "keys.public()": "evaluation.lwkeys",
     "load_keys(folder) of its keys": "give the folder of its keys with -k",
+    "say which by function=": "name one as FILE.mlir:NAME",
     "client.encrypt_part (`latticework encrypt --part`)": "`latticework encrypt --part`",
     "client.encrypt": "`latticework encrypt`",
     "client.decrypt": "`latticework decrypt`",

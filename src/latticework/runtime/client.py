@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from math import log2
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,9 +30,11 @@ from latticework.runtime.coding import Coding, PlanDecryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.integers import check_integer
+from latticework.runtime.key_folder import OnKey, write_keys
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
-from latticework.runtime.owner import OwnerValue, after_rounds, of_several
+from latticework.runtime.owner import OwnerValue, of_one_run, of_several
+from latticework.runtime.rounds import after_rounds
 from latticework.user.arrays import as_array, find_loss
 from latticework.words.shown import describe
 
@@ -88,15 +91,23 @@ class Client:
     # -- keys --------------------------------------------------------------------------------
 
     @at_caller
-    def keygen(self, *, on_event: OnEvent | None = None) -> Keys:
-        """Make a secret key and exactly the evaluation keys of the program's manifest; the client holds them.
+    def keygen(self, folder: str | Path | None = None, *, on_event: OnEvent | None = None) -> Keys:
+        """Make a secret key and exactly the evaluation keys of the program's manifest; the client holds the secret one.
 
+        folder    None: all keys are in memory, until `Keys.save` writes them. A folder: each is written there when it
+                  is made, one at a time is in memory, and evaluation keys stay in their file. If that was interrupted,
+                  in whatever way, the same call goes on with the secret key and the whole keys that are there
         on_event  called after every key
-        raises    SecurityError before any key is made if one would be too weak
+        warns     LeftoverWarning for unfinished files in the folder that nothing can go on with, which are removed
+        raises    SecurityError before any key is made if one would be too weak; FileExistsError if the folder holds a
+                  secret key whose keys are complete; OSError before any key is made if there is no room for all
         """
-        secret = _core.KeyGenerator(self.context).secret_key()
-        keys = Keys(secret, self._public_keys(secret, on_event), self.context)
-        self.use_secret_key(secret)
+        if folder is None:
+            secret = _core.KeyGenerator(self.context).secret_key()
+            keys = Keys(secret, self._public_keys(secret, on_event), self.context)
+        else:
+            keys = write_keys(Path(folder), self.context, self._specs(), _listener(on_event))
+        self.use_secret_key(keys._secret)
         return keys
 
     @at_caller
@@ -107,21 +118,15 @@ class Client:
         return self._public_keys(self._secret, on_event)
 
     def _public_keys(self, secret: _core.SecretKey, on_event: OnEvent | None) -> PublicKeys:
-        started = time.monotonic()
+        generator = _core.KeyGenerator(self.context)
+        made = partial(_listener(on_event), False)
+        return PublicKeys(generator.evaluation_keys(secret, self._specs(), made), generator.public_key(secret))
 
-        def made(number: int, count: int, spec: dict[str, Any]) -> None:
-            nonlocal started
-            now = time.monotonic()
-            if on_event is not None:
-                on_event(Event("keys", str(spec["kind"]), number + 1, count, int(spec["level"]), started, now))
-            started = now
-
-        specs = [
+    def _specs(self) -> list[dict[str, Any]]:
+        return [
             {"kind": u.spec.kind, "galois_element": u.spec.galois_element, "track": u.spec.track, "level": u.spec.level}
             for u in self.spec.manifest.uses
         ]
-        generator = _core.KeyGenerator(self.context)
-        return PublicKeys(generator.evaluation_keys(secret, specs, made), generator.public_key(secret))
 
     @at_caller
     def use_secret_key(self, secret: _core.SecretKey) -> None:
@@ -227,7 +232,7 @@ class Client:
         missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
-        values = {name: after_rounds(value, encrypted.rounds) for name, value in self._values(encrypted).items()}
+        values = after_rounds(self.spec, self._values(encrypted), encrypted.rounds)
         if self.spec.results:
             return return_values(self.spec, list(values.values()))
         names = [o.name for o in self.spec.outputs]
@@ -254,13 +259,14 @@ class Client:
     def _values(self, encrypted: Encrypted) -> dict[str, OwnerValue]:
         """The outputs of all runs, put together."""
         extent, runs = encrypted.extent, 1 if encrypted.extent is None else encrypted.extent.runs
-        found: list[list[OwnerValue]] = []
+        by_output: list[list[OwnerValue]] = []
         for output in self.spec.outputs:
             array, count = encrypted.tensors[output.name], output.pack.count
             if len(array) != runs * count:
                 raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {runs * count}")
             parts = (array[run * count : (run + 1) * count] for run in range(runs))
-            found.append([self.decrypted(output, part) for part in parts])
+            by_output.append([self.decrypted(output, part) for part in parts])
+        found = list(zip(*(of_one_run(values) for values in zip(*by_output, strict=True)), strict=True))
         if extent is None:
             return {o.name: values[0] for o, values in zip(self.spec.outputs, found, strict=True)}
         whole = put_together(self.spec, extent, [[value.reveal() for value in values] for values in found])
@@ -330,3 +336,18 @@ def _check(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, codi
     coding.check_dtype(where, array)
     extent_of(program, spec, array.shape)
     return coding.checked(where, spec, array)
+
+
+def _listener(on_event: OnEvent | None) -> OnKey:
+    """Tells a subscriber of each key that is made, or found in its file."""
+    started = time.monotonic()
+
+    def made(was_there: bool, number: int, count: int, spec: dict[str, Any]) -> None:
+        nonlocal started
+        now = time.monotonic()
+        if on_event is not None:
+            op = "kept" if was_there else str(spec["kind"])
+            on_event(Event("keys", op, number + 1, count, int(spec["level"]), started, now))
+        started = now
+
+    return made

@@ -91,10 +91,21 @@ class CkksCoding:
     def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
         """With the error bound of the noise model, where the value is no larger than those it was made for."""
         value = output.pack.unpack(as_value(np.real(np.stack(vectors))))
-        largest = MAGNITUDE_MARGIN * output.magnitude if output.reach is None else output.reach
-        is_known = float(np.max(np.abs(value), initial=0.0)) <= largest + output.error_bound
+        if output.reach is None:
+            is_known = is_usual(value, output, output.error_bound)
+        else:
+            is_known = _is_within(value, output.reach + output.error_bound)
         bound = output.error_bound if is_known else inf
         return OwnerValue(value, bound, usual_error=output.usual_error, is_proved=output.reach is not None)
+
+
+def is_usual(value: npt.NDArray[Any], output: Output, error: float) -> bool:
+    """Whether a result that may be off by so much is not much larger than calibration's."""
+    return _is_within(value, MAGNITUDE_MARGIN * output.magnitude + error)
+
+
+def _is_within(value: npt.NDArray[Any], most: float) -> bool:
+    return float(np.max(np.abs(value), initial=0.0)) <= most
 
 
 class BfvCoding:

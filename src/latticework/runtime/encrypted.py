@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from latticework import _core
-from latticework.errors import FormatError, ParameterMismatchError
+from latticework.errors import FormatError, ParameterMismatchError, TraceError
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.batches import Extent, check_extent, extent_data, extent_from
 from latticework.words.escaping import html_text
@@ -55,7 +55,10 @@ class Encrypted:
         return data
 
     def save(self, path: str | Path) -> None:
-        """Write to a file, atomically; fresh symmetric ciphertexts are stored as a seed and one polynomial."""
+        """Write to a file, atomically; fresh symmetric ciphertexts are stored as a seed and one polynomial.
+
+        raises  TraceError for run-time integers alone, which are public
+        """
         self._write(str(path))
 
     def _write(self, path: str | None) -> bytes | None:
@@ -72,6 +75,12 @@ class Encrypted:
         if counts:
             extras["counts"] = counts
         ciphertexts = [c for array in self.tensors.values() for c in array]
+        if not ciphertexts:
+            given = ", ".join(f"{name}={value}" for name, value in self.integers.items())
+            raise TraceError(
+                f"program {self.program}: {given} is public, and there is nothing encrypted to write with it; encrypt "
+                "it together with other inputs, or leave it to the server"
+            )
         names = [name for key, array in self.tensors.items() for name in _stored_names(key, len(array))]
         written = _core.save_ciphertexts(path, ciphertexts, names, extras)
         return None if written is None else bytes(written)

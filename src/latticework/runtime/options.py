@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from math import inf
+import os
+from contextlib import suppress
+from pathlib import Path
 
 from latticework import _core
 from latticework.errors import UserError
@@ -11,11 +12,7 @@ from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters
 
 DEVICES = {"cpu": "auto"}  # device name -> backend
-DEFAULT_MEMORY = "4GB"
 MAX_THREADS = 1024
-_MAX_BYTES = 1 << 62
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 
 
 def open_context(chain: ModulusChain, device: str, threads: int) -> _core.Context:
@@ -30,18 +27,30 @@ def open_context(chain: ModulusChain, device: str, threads: int) -> _core.Contex
     return _core.Context(core_parameters(chain), DEVICES[device], threads)
 
 
-def parse_bytes(amount: str | int, option: str = "memory") -> int:
-    """A number of bytes from 4000000000, "4GB" or "512MiB"; `option` is what messages call it."""
-    number: float = -1
-    if isinstance(amount, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", amount)
-        unit = _UNITS.get(match[2].upper()) if match is not None else None
-        if match is not None and unit is not None:
-            number = float(match[1]) * unit
-    elif isinstance(amount, int) and not isinstance(amount, bool):
-        number = amount
-    if not 0 <= number < inf:
-        raise UserError(
-            f"{option}={amount!r} is not an amount of memory; write it as '4GB', '512MiB' or a number of bytes"
-        )
-    return min(int(number), _MAX_BYTES)
+def machine_bytes() -> int:
+    """Memory that this process can have at most: of the machine, or of the control group that it runs in."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+    except OSError:
+        return physical
+    return min(physical, int(limit)) if limit.isdecimal() else physical
+
+
+def free_bytes() -> int:
+    """Memory that this process could still have: of the machine, or of the control group that it runs in."""
+    free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    with suppress(OSError):  # what files are cached in is free too
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        free = int(lines["MemAvailable"].split()[0]) * 1024
+    with suppress(OSError):
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        return min(free, max(0, machine_bytes() - used))
+    return free
+
+
+def check_readers(readers: int) -> int:
+    """A number of threads that read keys."""
+    if isinstance(readers, bool) or not isinstance(readers, int) or not 0 <= readers <= MAX_THREADS:
+        raise UserError(f"key_readers={readers!r}; give a whole number from 0 to {MAX_THREADS}; one is usually enough")
+    return readers

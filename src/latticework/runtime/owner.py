@@ -19,6 +19,7 @@ _WARNING = (
     "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "
     "owner, because its noise reveals the key; pass on only what you decide from it"
 )
+TOO_LARGE = "LARGER THAN THE PROGRAM WAS MADE FOR, or beside a result that is; may be wrong"
 
 
 class OwnerValue:
@@ -26,14 +27,15 @@ class OwnerValue:
 
     shape        of the tensor
     error_bound  bound on the error of an element, against the program with its functions exact: noise by the noise
-                 model, and the errors of polynomials in place of functions. Infinite where the value is larger than
-                 what the program was made for: then no bound is known, and it may be wrong. 0 for BFV, whose values
-                 are exact integers (int64)
+                 model, and the errors of polynomials in place of functions. Infinite where the value, or one beside
+                 it, is larger than what the program was made for: then no bound is known, and it may be wrong. 0 for
+                 BFV, whose values are exact integers (int64)
     is_proved    whether the bound holds for every input that the client accepts. If not, it holds for inputs like those
                  of calibration, and a result of other inputs may be wrong without being marked
     usual_error  the bound for inputs like those of calibration, which is smaller
-    rounds       runs one after the other that it is the result of. Of several no bound is known, for the later ones
-                 start from what is not fresh, and perhaps larger than any input that a client may give
+    rounds       runs one after the other that it is the result of. The bound of several is for inputs like those of
+                 calibration, and infinite where results leave the range of the input that they are in calibration:
+                 that cannot be seen while they are encrypted
     """
 
     __slots__ = ("_array", "error_bound", "is_proved", "rounds", "shape", "usual_error")
@@ -59,19 +61,13 @@ class OwnerValue:
         return self._array.copy()
 
     def __repr__(self) -> str:
-        return describe("OwnerValue", f"shape {self.shape}", "hidden: .reveal() gives it to its owner", self._doubt())
+        return describe(
+            "OwnerValue", f"shape {self.shape}", "hidden: .reveal() gives it to its owner", doubt_about(self)
+        )
 
     def _repr_html_(self) -> str:
         said = f"<code>OwnerValue(shape {self.shape})</code>: hidden, <code>.reveal()</code> gives it to its owner"
-        return ", ".join(filter(None, [said, self._doubt()]))
-
-    def _doubt(self) -> str:
-        """What a reader has to know before relying on the value."""
-        if self.rounds > 1:
-            return f"the result of {self.rounds} runs one after the other, for which no error bound is known"
-        if not isfinite(self.error_bound):
-            return "LARGER THAN THE PROGRAM WAS MADE FOR, may be wrong"
-        return "" if self.is_proved else "error bound for inputs like those of calibration only"
+        return ", ".join(filter(None, [said, doubt_about(self)]))
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SecretKeyError(_WARNING)
@@ -95,6 +91,15 @@ class OwnerValue:
         return self._refuse() if spec else repr(self)
 
 
+def doubt_about(value: OwnerValue) -> str:
+    """What a reader has to know before relying on a value; nothing if its bound is proved."""
+    if value.rounds > 1 and not isfinite(value.error_bound):
+        return f"the result of {value.rounds} runs one after the other, for which no error bound is known"
+    if not isfinite(value.error_bound):
+        return TOO_LARGE
+    return "" if value.is_proved else "error bound for inputs like those of calibration only"
+
+
 def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerValue:
     """What was put together of several values: the bound is that of the worst, and proved if all are."""
     return OwnerValue(
@@ -106,8 +111,15 @@ def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerVa
     )
 
 
-def after_rounds(value: OwnerValue, rounds: int) -> OwnerValue:
-    """A value that is the result of so many runs."""
-    if rounds == 1:
-        return value
-    return OwnerValue(value.reveal(), inf, usual_error=inf, is_proved=False, rounds=rounds)
+def of_one_run(values: Sequence[OwnerValue]) -> list[OwnerValue]:
+    """The results of a run: where one is too large to be trusted, so is every other that is not proved to be right.
+
+    What was too large on the way may have wrapped around and gone on as a small number, in any of them.
+    """
+    if all(isfinite(value.error_bound) for value in values):
+        return list(values)
+    return [value if value.is_proved else _doubted(value) for value in values]
+
+
+def _doubted(value: OwnerValue) -> OwnerValue:
+    return OwnerValue(value.reveal(), inf, usual_error=value.usual_error, is_proved=False)

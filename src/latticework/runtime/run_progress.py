@@ -46,6 +46,13 @@ class RunProgress:
         self._places, self._turns = [0] * len(plan.blocks), [0] * len(plan.blocks)
         self._refreshed = 0
 
+    def go_on(self, loop: int, turns: int) -> None:
+        """The run begins in a loop of the body, so many turns of which an earlier run did."""
+        self._places[0] = loop
+        inner = self._inner[0][loop]
+        if inner is not None:
+            self._turns[inner] = turns
+
     def note(self, block: int, instruction: int) -> RunPlace:
         """Where the run is when an instruction is done."""
         self._places[block] = instruction + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,24 +11,29 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.errors import ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
+from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.packing.constants import MapSums, slot_vectors
 from latticework.params.fingerprint import core_parameters, fingerprint
+from latticework.plan.amounts import checked_runs
 from latticework.plan.code import encode_code
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
+from latticework.runtime.admission import Admission
 from latticework.runtime.batches import check_runs
 from latticework.runtime.callers import at_caller
+from latticework.runtime.checkpoint import Checkpoint, CheckpointFile, State
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.integers import check_integers
+from latticework.runtime.key_reading import KeyWaits, telling_reads
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
-from latticework.runtime.memory_use import MemoryUse
-from latticework.runtime.options import DEFAULT_MEMORY as DEFAULT_MEMORY
-from latticework.runtime.options import open_context, parse_bytes
+from latticework.runtime.members import MembersListener, check_members, members_at_once, naming
+from latticework.runtime.memory_use import KeyTraffic, MemoryUse
+from latticework.runtime.options import check_readers, machine_bytes, open_context
 from latticework.runtime.parts import check_complete, join
 from latticework.runtime.run_progress import RunProgress
-from latticework.words.shown import describe
+from latticework.runtime.shares import Shares, shares_of_files, shares_of_memory
+from latticework.words.shown import count_noun, describe, size
 
 
 class Server:
@@ -35,32 +41,53 @@ class Server:
 
     plan     the compiled program
     keys     evaluation keys of one client
-    memory   budget for what is kept between runs to spare work, such as "4GB": encoded weights, and in what they leave
-             of it the memory that the next run works in. Weights that do not fit are encoded anew when used; working
-             memory beyond it, and beyond 256 MiB that are kept anyway, goes back to the system after each run
+    memory   budget for all that the server holds, such as "4GB": keys, ciphertexts of runs, tables, encoded weights;
+             Python, the plan and the weights themselves come on top, and so do inputs that wait, and results. Runs for
+             which there is no room wait, and weights that do not fit are encoded anew when used. None: no bound, and
+             4 GB for encoded weights and what the next run works in; working memory beyond it, and beyond 256 MiB that
+             are kept anyway, goes back to the system
+    runs     that `memory` has to have room for at the same time: calls from several threads, members of `run_many`.
+             Each one more leaves less for keys and encoded weights
     device   "cpu"
     threads  0: one per core
     """
 
     @at_caller
     def __init__(
-        self, plan: Plan, keys: PublicKeys, *, memory: str | int = DEFAULT_MEMORY, device: str = "cpu", threads: int = 0
+        self,
+        plan: Plan,
+        keys: PublicKeys,
+        *,
+        memory: str | int | None = None,
+        runs: int = 1,
+        device: str = "cpu",
+        threads: int = 0,
     ) -> None:
+        _check_keys(plan, keys)
+        shares = shares_of_memory(plan, memory, _bytes_of(keys.evaluation), checked_runs(runs, memory))
+        self._open(plan, keys, shares, open_context(plan.chain, device, threads), KeyWaits())
+
+    def _open(self, plan: Plan, keys: PublicKeys, shares: Shares, context: _core.Context, waits: KeyWaits) -> None:
         self.plan = plan
         self._interface = interface_id(plan.client)
         _check_keys(plan, keys)
-        budget_bytes = parse_bytes(memory)
-        self.context = open_context(plan.chain, device, threads)
+        self.context = context
+        self._keys = keys.evaluation
+        self._waits = waits
+        is_bounded = shares.runs is not None or isinstance(self._keys, _core.MappedKeys)
+        self._admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
         code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
         self._key_set = keys.evaluation.key_set
         self._executor = _core.Executor(
             self.context,
             code,
             keys.evaluation,
-            self._constant,
-            constant_budget_bytes=budget_bytes,
-            products=self._products,
+            partial(_constant, plan),  # not of self, so that keys leave memory when the last reference to it goes
+            constant_budget_bytes=shares.constants,
+            products=partial(_products, plan),
         )
+        if isinstance(self._keys, _core.MappedKeys):
+            _check_key_memory(plan, self._executor.key_need, self._keys.traffic["budget_bytes"])
 
     @classmethod
     @at_caller
@@ -69,48 +96,71 @@ class Server:
         plan: str | Path,
         keys: str | Path,
         *,
-        memory: str | int = DEFAULT_MEMORY,
+        memory: str | int | None = None,
         key_memory: str | int | None = None,
+        key_readers: int = 1,
+        runs: int = 1,
         device: str = "cpu",
         threads: int = 0,
     ) -> Server:
         """From a plan file and an evaluation key file (or the folder that holds one).
 
-        keys        a folder must not hold a secret key, as that of `Keys.save` does
-        key_memory  None: all keys are read now. An amount such as "2GB": they stay in their file, which must not be
-                    changed meanwhile, until an instruction needs them, and leave memory where they exceed the amount
+        keys         a folder must not hold a secret key, as that of `Keys.save` does
+        memory       budget for all that the server holds, as above. Where keys do not fit, they stay in their file,
+                     which must not be changed meanwhile, and an instruction goes through them limb by limb. How much
+                     is for keys and how much for encoded weights goes by predicted time. Results are the same, to the
+                     bit
+        key_memory   an amount such as "2GB": keys stay in their file, and what is in memory of them never exceeds it
+        key_readers  threads that read such keys ahead of their use; 0: they are read when they are needed
+        runs         as above
         raises  FormatError for damaged files or files of another kind; SecretKeyError for a secret key file, or a
-                folder that holds one
+                folder that holds one; UserError, before they are read, for keys larger than the machine's memory, and
+                for a `key_memory` that is too small for some line of the program, which it names
         """
-        program = read_plan(Path(plan))
+        program, readers = read_plan(Path(plan)), check_readers(key_readers)
         refuse_secret_keys(keys)
+        shares = shares_of_files(program, memory, key_memory, readers, checked_runs(runs, memory))
+        if shares.keys is None:
+            _check_room(program)
         context = open_context(program.chain, device, threads)
-        file = file_in(keys, EVALUATION_FILE)
+        file, waits = file_in(keys, EVALUATION_FILE), KeyWaits()
         try:
             evaluation = (
                 _core.load_evaluation_keys(file, context)
-                if key_memory is None
-                else _core.MappedKeys(file, context, parse_bytes(key_memory, "key_memory"))
+                if shares.keys is None
+                else _core.MappedKeys(file, context, shares.keys, readers=readers, on_wait=waits)
             )
         except SecretKeyError:
             raise SecretKeyError(
                 f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give the "
                 f"server {EVALUATION_FILE}, which keys.public().save(folder) writes"
             ) from None
-        return cls(program, PublicKeys(evaluation, None), memory=memory, device=device, threads=threads)
+        server = cls.__new__(cls)
+        server._open(program, PublicKeys(evaluation, None), shares, context, waits)
+        return server
 
     @at_caller
-    def __call__(self, *inputs: Encrypted, on_event: OnEvent | None = None, **integers: int) -> Encrypted:
+    def __call__(
+        self,
+        *inputs: Encrypted,
+        on_event: OnEvent | None = None,
+        checkpoint: str | Path | Checkpoint | None = None,
+        **integers: int,
+    ) -> Encrypted:
         """Run the program.
 
-        inputs    what the client encrypted, at once or in parts: every input once. Parts can be used in many runs.
-                  Rows and stacks of inputs are computed run by run, and returned as one
-        integers  run-time integers (lw.Index), such as numbers of iterations, that no part has
-        on_event  called after every instruction
-        raises    before any work for inputs of another program, parameters or key set, missing ones, and ones that
-                  are given twice
+        inputs      what the client encrypted, at once or in parts: every input once. Parts can be used in many runs.
+                    Rows and stacks of inputs are computed run by run, and returned as one
+        integers    run-time integers (lw.Index), such as numbers of iterations, that no part has
+        on_event    called after every instruction; where keys stay in a file, also in waits for them of more than a
+                    second, and at the end of a run with what it read
+        checkpoint  a file, or a `Checkpoint`, which says how often: after a turn of an outermost loop it holds what is
+                    computed so far, and is gone when the run is done. Where it is there, because a run before was
+                    stopped, this one goes on from it, and returns the same bytes as one that was not
+        raises      before any work for inputs of another program, parameters or key set, missing ones, and ones that
+                    are given twice; for a checkpoint that is damaged or of anything else than this run
         """
-        return self.run(*inputs, on_event=on_event, integers=integers)
+        return self.run(*inputs, on_event=on_event, integers=integers, checkpoint=checkpoint)
 
     def run(
         self,
@@ -119,23 +169,107 @@ class Server:
         watch: Sequence[int] = (),
         on_watch: Callable[[int, _core.Ciphertext | list[_core.Ciphertext]], None] | None = None,
         integers: Mapping[str, int] = {},
+        checkpoint: str | Path | Checkpoint | None = None,
     ) -> Encrypted:
         """As a call, and reports every value of the watched registers, an array of several as a list."""
+        given, arguments = self._given(inputs, integers)
+        runs = len(arguments)
+        file = None if checkpoint is None else self._checkpoint(checkpoint, given)
+        state = None if file is None else file.read()
+        on_turn = None if file is None else file.note
+        tell, tell_value = self._admission.reporting(on_event), self._admission.reporting(on_watch)
+        outputs = []
+        for run in range(runs):
+            with self._admission.runs(), telling_reads(tell, lambda: self.key_traffic, self._waits) as told:
+                listener = None if told is None else _listener(self.plan, arguments[run], told, run, runs, state)
+                outputs.append(self._executor.run(arguments[run], listener, list(watch), tell_value, on_turn, state))
+        if file is not None:
+            file.finish()
+        return self._returned(given, outputs)
+
+    @at_caller
+    def run_many(
+        self,
+        members: Sequence[Encrypted | Sequence[Encrypted]],
+        *,
+        on_event: OnEvent | None = None,
+        at_once: int | None = None,
+        integers: Mapping[str, int] = {},
+    ) -> list[Encrypted]:
+        """Run the program on several inputs, which go through it together: keys that stay in their file are read once
+        for all of them. The results are those of one call after the other, to the bit.
+
+        members   of each, what the client encrypted, or a list of its parts; rows and stacks of inputs count as several
+        on_event  called after every instruction of every member, and at the end with what was read of keys in a file
+        at_once   members that are computed together at most, since the values of all are in memory; None: as many as
+                  `memory=` of the server has room for, which `runs=` says, or else half of the memory that the machine
+                  has left. Others follow, and keys are read again for them.
+                  With all keys in memory nothing is read, and members are computed one by one
+        integers  run-time integers that no member has, for all of them. Members that differ in theirs take different
+                  ways through the program, and are not computed together
+        raises    before any work, and naming the member, what a call raises; UserError for no members at all,
+                  BudgetError for more at once than there is room for. If one fails, none has a result
+        """
+        check_members(self.plan.client, members, at_once)
+        given, runs = [], []
+        for number, parts in enumerate(members):
+            with naming(number):
+                inputs, arguments = self._given([parts] if isinstance(parts, Encrypted) else parts, integers)
+                for one in arguments:
+                    self._executor.check(one)
+            given.append(inputs)
+            runs.append(arguments)
+        flat = [arguments for of_one in runs for arguments in of_one]
+        together, tell = self._at_once(len(flat), at_once), self._admission.reporting(on_event)
+        with self._admission.runs(together), telling_reads(tell, lambda: self.key_traffic, self._waits) as told:
+            listener = None if told is None else MembersListener(self.plan, flat, told)
+            outputs = iter(self._executor.run_many(flat, together, listener))
+        return [
+            self._returned(inputs, [next(outputs) for _ in arguments])
+            for inputs, arguments in zip(given, runs, strict=True)
+        ]
+
+    def _at_once(self, wanted: int, most: int | None) -> int:
+        """Members whose values there is memory for; one where there is nothing to read for all of them."""
+        if self.key_traffic is None or wanted == 1:
+            return 1
+        room = self._admission.most
+        if room is None:
+            return min(wanted, most or members_at_once(self.plan))
+        if most is not None and min(wanted, most) > room:
+            raise BudgetError(
+                f"program {self.plan.client.name}, run_many: at_once={most}, and memory= of this server has room for "
+                f"{count_noun(room, 'run')} at a time: leave at_once out, or make the server with runs={most}"
+            )
+        return min(wanted, most or room)
+
+    def _given(self, parts: Sequence[Encrypted], integers: Mapping[str, int]) -> tuple[Encrypted, list[list[Any]]]:
+        """All inputs as one, and the core's arguments of each run that they are for; checked."""
         spec = self.plan.client
-        given = self._join(inputs, {}, check_integers(spec, integers))
+        given = self._join(parts, {}, check_integers(spec, integers))
         check_complete(given, spec)
         runs = 1 if given.extent is None else given.extent.runs
         if given.extent is not None:
             check_runs(spec, given.extent, {name: len(array) for name, array in given.tensors.items()})
-        arguments = [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
+        return given, [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
+
+    def _returned(self, given: Encrypted, outputs: Sequence[Sequence[Any]]) -> Encrypted:
+        """What the core returned of each run on inputs."""
+        spec = self.plan.client
         found: dict[str, list[_core.Ciphertext]] = {o.name: [] for o in spec.outputs}
-        for run in range(runs):
-            listener = None if on_event is None else _listener(self.plan, arguments[run], on_event, run, runs)
-            outputs = self._executor.run(arguments[run], listener, list(watch), on_watch)
-            for made, value in zip(found.values(), outputs, strict=True):
+        for of_run in outputs:
+            for made, value in zip(found.values(), of_run, strict=True):
                 made += value if isinstance(value, list) else [value]
         tensors = {name: tuple(made) for name, made in found.items()}
         return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds)
+
+    def _checkpoint(self, wanted: str | Path | Checkpoint, given: Encrypted) -> CheckpointFile:
+        if not self._executor.has_states:
+            raise UserError(
+                f"program {self.plan.client.name}: checkpoint= is for programs with loops, this one has none, or its "
+                "bodies were copied: leave it out"
+            )
+        return CheckpointFile(wanted, self.plan, bytes(self._key_set), given, self.context)
 
     @at_caller
     def inputs(self, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
@@ -178,18 +312,20 @@ class Server:
             returned=device.returned,
         )
 
+    @property
+    def runs_at_once(self) -> int | None:
+        """How many runs `memory=` has room for at the same time; None: no bound was given."""
+        return self._admission.most
+
+    @property
+    def key_traffic(self) -> KeyTraffic | None:
+        """What has been read of keys that stay in their file, since the server was made; None: all are in memory."""
+        return KeyTraffic(**self._keys.traffic) if isinstance(self._keys, _core.MappedKeys) else None
+
     @at_caller
     def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:
         """Read encrypted inputs."""
         return load_encrypted(source, self.context)
-
-    def _constant(self, number: int, product: int | None = None) -> npt.NDArray[np.complex128]:
-        return slot_vectors(self.plan.constants[number], self.plan.sources, product)
-
-    def _products(self, number: int) -> npt.NDArray[np.int64]:
-        sums = self.plan.constants[number]
-        assert isinstance(sums, MapSums)
-        return sums.products.rows
 
     def _argument(self, inputs: Encrypted, spec: Any, run: int, runs: int) -> Any:
         if isinstance(spec, IndexInput):
@@ -226,6 +362,46 @@ class Server:
         return describe("Server", *self.plan.client.facts())
 
 
+def _constant(plan: Plan, number: int, product: int | None = None) -> npt.NDArray[np.complex128]:
+    return slot_vectors(plan.constants[number], plan.sources, product)
+
+
+def _products(plan: Plan, number: int) -> npt.NDArray[np.int64]:
+    sums = plan.constants[number]
+    assert isinstance(sums, MapSums)
+    return sums.products.rows
+
+
+def _bytes_of(keys: _core.EvaluationKeys | _core.MappedKeys) -> int:
+    """What they take in memory at most."""
+    return int(keys.traffic["budget_bytes"]) if isinstance(keys, _core.MappedKeys) else keys.num_bytes
+
+
+def _check_room(plan: Plan) -> None:
+    """UserError for keys that the machine has no memory for, all at once."""
+    needed, had = plan.client.manifest.total_resident_bytes, machine_bytes()
+    if needed > had:
+        raise UserError(
+            f"program {plan.client.name}: its {count_noun(len(plan.client.manifest.uses), 'evaluation key')} take "
+            f"{needed} bytes ({size(needed)}) in memory, and this machine has {had} ({size(had)}): leave them in their "
+            "file with memory='4GB', or as much as there is to spare"
+        )
+
+
+def _check_key_memory(plan: Plan, need: tuple[int, int, int], had: int) -> None:
+    """UserError for less memory for keys than some instruction needs."""
+    needed, block, number = need
+    if needed <= had:
+        return
+    instruction = plan.blocks[block].code[number]
+    place = plan.locations[instruction.location]
+    raise UserError(
+        f"program {plan.client.name}: key_memory is {had} bytes; the least with which it runs is {needed} "
+        f"({size(needed)}), for {instruction.op} of {place.file}:{place.line}: give it as much, or twice that so that "
+        "keys can be read while others are in use"
+    )
+
+
 def _check_keys(plan: Plan, keys: PublicKeys) -> None:
     """What a server is given as keys: public ones, of the plan's parameters."""
     who = f"the server of {plan.client.name}"
@@ -244,14 +420,18 @@ def _check_keys(plan: Plan, keys: PublicKeys) -> None:
         )
 
 
-def _listener(plan: Plan, inputs: Sequence[Any], on_event: OnEvent, run: int, runs: int) -> Callable[..., None]:
-    """Tells a subscriber of the instructions of one run of several."""
+def _listener(
+    plan: Plan, inputs: Sequence[Any], on_event: OnEvent, run: int, runs: int, state: State | None = None
+) -> Callable[..., None]:
+    """Tells a subscriber of the instructions of one run of several, from the start or from a checkpoint on."""
     progress = RunProgress(plan, [value if isinstance(value, int) else None for value in inputs])
+    if state is not None:
+        progress.go_on(*state[:2])
 
     def listen(op: str, block: int, instruction: int, level: int, *clock_ns: int) -> None:
         start, end = (t * 1e-9 for t in clock_ns)
-        done, *place = progress.note(block, instruction)
-        total = progress.total
-        on_event(Event("evaluate", op, run * total + done, runs * total, level, start, end, *place))
+        at, total = progress.note(block, instruction), progress.total
+        done = run * total + at.done
+        on_event(Event("evaluate", op, done, runs * total, level, start, end, at.iteration, at.trips, at.bootstraps))
 
     return listen

@@ -1,0 +1,54 @@
+"""What a server may hold of keys and of encoded constants, from one budget for all that it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.analysis.memory_plan import constants_beside_keys, plan_memory
+from latticework.cost import CostModel
+from latticework.plan.amounts import parse_bytes
+from latticework.plan.schedule import whole_key_bytes
+from latticework.plan.schema import Plan
+
+DEFAULT_CONSTANTS = 4 * 10**9  # bytes, where nothing is said
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Bytes for encoded constants, and for rows of keys that stay in their file; keys None: all are in memory.
+
+    runs  whose values there is room for at the same time; None: no budget for all was given
+    """
+
+    constants: int
+    keys: int | None
+    runs: int | None
+
+
+def shares_of_files(
+    plan: Plan, memory: str | int | None, key_memory: str | int | None, readers: int, runs: int
+) -> Shares:
+    """Of a server whose keys are in a file: all are read if that leaves enough, by predicted time, for the rest.
+
+    memory      for all that the server holds; None: all keys, and DEFAULT_CONSTANTS
+    key_memory  no more than this for keys; None: no such bound
+    runs        for which there must be room at the same time
+    raises      BudgetError for budgets under which the program does not run
+    """
+    most = None if key_memory is None else parse_bytes(key_memory, "key_memory")
+    if memory is None:
+        return Shares(DEFAULT_CONSTANTS, most, None)
+    budget = parse_bytes(memory)
+    made = plan_memory(plan, budget, CostModel.load(), readers=readers, most_for_keys=most, runs=runs)
+    whole = whole_key_bytes(plan)
+    if most is None and made.keys.budget_bytes >= whole:
+        return Shares(made.constants_bytes, None, made.runs_beside(whole))
+    return Shares(made.constants_bytes, made.key_bytes, made.most_runs)
+
+
+def shares_of_memory(plan: Plan, memory: str | int | None, key_bytes: int, runs: int) -> Shares:
+    """Of a server whose keys are in memory already, and take so many bytes."""
+    if memory is None:
+        return Shares(DEFAULT_CONSTANTS, None, None)
+    constants, most = constants_beside_keys(plan, parse_bytes(memory), CostModel.load(), key_bytes, runs)
+    return Shares(constants, None, most)

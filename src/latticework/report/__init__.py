@@ -2,7 +2,9 @@
 
 from latticework.report.build import build_client_report, build_report
 from latticework.report.explain import explain_file, file_facts
+from latticework.report.memory import memory_data, memory_text
 from latticework.report.report import Report, report_ending
+from latticework.report.under_budget import under_budget
 
 __all__ = [
     "Report",
@@ -10,5 +12,8 @@ __all__ = [
     "build_report",
     "explain_file",
     "file_facts",
+    "memory_data",
+    "memory_text",
     "report_ending",
+    "under_budget",
 ]

@@ -30,12 +30,26 @@ and, but for client files, which hold no code:
                    bootstrap: number of the call that it is part of, else null
   bootstraps       null where there are none: calls (where, text, slots, ciphertexts, real, iterations, level,
                    target_level, times, seconds, encode_seconds), number (of ciphertexts in a run), seconds (of later
-                   runs), keys that serve them alone (num_keys, stored_bytes, resident_bytes), failure_log2
+                   runs), keys that serve them alone (num_keys, stored_bytes, resident_bytes), failure_log2, weighed
+                   (chains compared: name, iterations, ring_degree, levels, seconds of a run, is_placed or roughly
+                   estimated, reached bits where those are too few, chosen)
+  loops            those that bootstrap: where, text, values (name, levels: op, where, level, from the start of an
+                   iteration to its end)
   approximations   one object a function;  loss: what given degrees lose, in words;  scores: measure, rows, exact,
                    approximated, against labels; null if there were none
   layouts          layout, words, shape, tensors
   layout_choice    explored, bits_a_second, steps, endings; null if the plan does not say
   circuit          the schedule of a circuit of scalars; null for programs on arrays
+  under_budget     null where no budget of memory was given; of a server with it, in bytes: budget_bytes; values of
+                   runs at the same time, most_runs that there is room for; tables; constants (budget_bytes, bytes,
+                   all_bytes; how many whole, rounded, anew; seconds of a run);
+                   keys (budget_bytes, peak_bytes, all_bytes, row_bytes; loads of rows, loaded_bytes, is_exact, stalls,
+                   stall_seconds); peak_bytes of all, smallest_bytes, set_by (op, where); seconds of a run, and
+                   resident_seconds with everything in memory; lines that read keys (where, text, used, loads, stalls,
+                   stall_seconds); over_time (start, seconds, waiting, where, text, op, bootstrap: a number;
+                   most_bytes, held_bytes, being_read, kept, unneeded; loads, stalls); key_loops (trips, start,
+                   alike_start, alike_end, end: seconds of over_time, turns in between told as one; depth); curve
+                   (budget_bytes, seconds, peak_bytes, key_bytes, constant_bytes, loads, stalls, stall_seconds)
 """
 
 from __future__ import annotations
@@ -49,6 +63,7 @@ from typing import Any
 from latticework.packing.pack import PackMap
 from latticework.report.data import Contents, Execution, Line, Moment
 from latticework.report.layout_words import layout_words
+from latticework.report.memory import memory_data
 from latticework.report.wording import family_seconds
 
 FORMAT = 1
@@ -92,6 +107,7 @@ def _execution(execution: Execution) -> dict[str, Any]:
         "instructions": execution.instructions,
         "timeline": [_rename(moment) for moment in execution.timeline],
         "bootstraps": execution.bootstraps,
+        "loops": execution.loops,
         "approximations": execution.approximations,
         "loss": execution.loss,
         "scores": execution.scores,
@@ -101,6 +117,7 @@ def _execution(execution: Execution) -> dict[str, Any]:
         ],
         "layout_choice": execution.choice,
         "circuit": execution.circuit,
+        "under_budget": None if execution.under_budget is None else memory_data(execution.under_budget),
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from latticework.params import ModulusChain
 from latticework.plan.placing import INPUT
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
 from latticework.report.bootstraps import bootstrapping
+from latticework.report.carried import carried_levels
 from latticework.report.data import (
     ApproximationRow,
     Execution,
@@ -40,16 +41,27 @@ from latticework.report.layout_words import layout_words
 from latticework.report.lines import lines_of, moments_of, where_text
 from latticework.report.notes import error_note, plan_notes, table_text
 from latticework.report.report import Report
+from latticework.report.under_budget import under_budget
 
 MAX_NAMES = 4  # of results in one output
 MAX_FOLLOWED = 1 << 18  # instructions of a run through which bounds are carried, loops turn by turn
 
 
-def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str, int] | None = None) -> Report:
+def build_report(
+    plan: Plan,
+    model: CostModel | None = None,
+    trips: Mapping[str, int] | None = None,
+    *,
+    memory: str | int | None = None,
+    runs: int = 1,
+) -> Report:
     """The report of a plan.
 
-    model  prices; the shipped table if not given
-    trips  values of run-time trip counts by name; their limits if not given
+    model   prices; the shipped table if not given
+    trips   values of run-time trip counts by name; their limits if not given
+    memory  a budget such as "2GB": then it says, too, what a server holds under it
+    runs    at the same time, that the budget has to have room for
+    raises  UserError for a budget that is no amount; BudgetError for one that is too small
     """
     model = model or CostModel.load()
     cost = estimate(plan, model, trips)
@@ -66,6 +78,8 @@ def build_report(plan: Plan, model: CostModel | None = None, trips: Mapping[str,
         plan.loss,
         plan.scores,
         bootstrapping(plan, cost.bootstraps),
+        carried_levels(plan),
+        None if memory is None else under_budget(plan, memory, model, trips, runs=runs),
     )
     worst = _worst_cases(plan)
     notes = tuple(plan_notes(plan, cost, model))

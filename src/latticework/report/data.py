@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from latticework.analysis.estimate import CostEstimate
+from latticework.analysis.memory_plan import BudgetPoint, MemoryPlan
 from latticework.cost import ClientCosts
+from latticework.instructions.reason import RefreshReason
 from latticework.packing.pack import PackMap
 from latticework.plan.circuits import CircuitRecord
 from latticework.plan.schema import Scores
+from latticework.plan.weighed import WeighedChain
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +242,7 @@ class BootstrapCallRow:
     ciphertexts    bootstrapped each time
     level          where it starts;  target_level: where it ends
     seconds        of all of them in a later run;  encode_seconds: what the first run adds
+    reason         why it stands there, and the same in words;  None and "": nothing was noted
     """
 
     where: str
@@ -252,6 +256,8 @@ class BootstrapCallRow:
     times: int
     seconds: float
     encode_seconds: float
+    reason: RefreshReason | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +267,7 @@ class Bootstrapping:
     number        of ciphertexts that are bootstrapped;  seconds: of a later run
     num_keys      that nothing else reads, and their bytes
     failure_log2  log2 of the probability, at most, that some slot of one of them is wrong
+    weighed       the chains that were compared; none where there was no choice
     """
 
     calls: tuple[BootstrapCallRow, ...]
@@ -270,6 +277,36 @@ class Bootstrapping:
     stored_bytes: int
     resident_bytes: int
     failure_log2: float
+    weighed: tuple[WeighedChain, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedLevel:
+    """A level that a carried value has in an iteration.
+
+    op     what gives it that: "start", "bootstrap", or the instruction that spends levels;  where  its lines
+    """
+
+    op: str
+    where: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedValue:
+    """The levels of what a loop carries in a place, from the start of an iteration to its end."""
+
+    name: str
+    levels: tuple[CarriedLevel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLevels:
+    """A loop that bootstraps, and the levels of what it carries."""
+
+    where: str
+    text: str
+    values: tuple[CarriedValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +327,87 @@ class Moment:
     bootstrap: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeyLine:
+    """What a line reads of keys in a run.
+
+    where, text  of the line
+    used, loads  rows that it computes with, and of them those that have to be read for it
+    stalls       waits for rows, and stall_seconds of all of them
+    """
+
+    where: str
+    text: str
+    used: float
+    loads: float
+    stalls: float
+    stall_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStretch:
+    """What is in memory of keys for some time of a run, on average unless it says otherwise.
+
+    start, seconds  of the run;  waiting  of these, for rows
+    where, text, op of the line and the instruction that most of it goes to; "" where no key is read any more
+    bootstrap       number of the one that this is in, of those that are told; None: in none
+    most_bytes      the most;  held_bytes  rows that are there and rows that are being read
+    being_read, kept, unneeded  bytes of these that are being read, are used again later, are not used again; the rest
+                    is in use or next
+    loads, stalls   rows that are read for it, and waits for them
+    """
+
+    start: float
+    seconds: float
+    waiting: float
+    where: str
+    text: str
+    op: str
+    bootstrap: int | None
+    most_bytes: int
+    held_bytes: float
+    being_read: float
+    kept: float
+    unneeded: float
+    loads: float
+    stalls: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLoop:
+    """A loop over the time of a run, in seconds: the turns from alike_start to alike_end are told as one."""
+
+    trips: int
+    start: float
+    alike_start: float
+    alike_end: float
+    end: float
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnderBudget:
+    """A server with a budget of memory, and others.
+
+    chosen     this budget;  curve: budgets from the smallest to all that a run has a use for, in rising order
+    least      (op, where) of the instruction that sets the smallest; None where no key is read
+    lines      those that read keys, the most first
+    over_time  in the order of the run, up to its end;  loops  in it
+    """
+
+    chosen: BudgetPoint
+    curve: tuple[BudgetPoint, ...]
+    least: tuple[str, str] | None
+    lines: tuple[KeyLine, ...]
+    over_time: tuple[KeyStretch, ...]
+    loops: tuple[KeyLoop, ...]
+
+    @property
+    def shares(self) -> MemoryPlan:
+        """How the chosen budget is shared out."""
+        return self.chosen.shares
+
+
 @dataclass(frozen=True)
 class Execution:
     """What running the code takes; a client file does not say.
@@ -298,7 +416,8 @@ class Execution:
     circuit  the schedule of a circuit of scalars; None for programs on arrays
     loss     what degrees that the user gave lose, where it is more than was asked
     scores   against labels of calibration rows
-    bootstraps  None where there are none
+    bootstraps  None where there are none;  loops  that have some, with the levels of what they carry
+    under_budget  where a budget of memory was given
     """
 
     estimate: CostEstimate
@@ -313,6 +432,8 @@ class Execution:
     loss: str = ""
     scores: Scores | None = None
     bootstraps: Bootstrapping | None = None
+    loops: tuple[LoopLevels, ...] = ()
+    under_budget: UnderBudget | None = None
 
 
 @dataclass(frozen=True)

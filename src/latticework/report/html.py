@@ -10,12 +10,21 @@ from importlib.resources import files
 from latticework.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
 from latticework.report.bootstraps import HEADS as BOOTSTRAP_HEADS
-from latticework.report.bootstraps import bootstrap_rows, bootstrap_words
+from latticework.report.bootstraps import (
+    WEIGHED_HEADS,
+    bootstrap_rows,
+    bootstrap_words,
+    loop_lines,
+    weighed_rows,
+    why_lines,
+)
+from latticework.report.carried_drawing import drawings
 from latticework.report.data import Bootstrapping, Contents, Execution, InputRow, KeyRow, Line, Operation, OutputRow
 from latticework.report.lanes import lanes
 from latticework.report.layout_choice import layout_choice
 from latticework.report.layout_words import LEGEND, layout_words
 from latticework.report.markup import code, facts, fold, layout, section, table, whole
+from latticework.report.memory_html import keys_in_memory
 from latticework.report.quantities import (
     as_digits,
     count,
@@ -211,15 +220,22 @@ def _execution(execution: Execution) -> list[str]:
         foot=("total", size(memory.total)),
     )  # fmt: skip
     both = section("Operations", operations, f"{count(execution.instructions)} instructions") + section("Memory", used)
-    return [*parts, f'<div class="columns">{both}</div>']
+    parts.append(f'<div class="columns">{both}</div>')
+    if execution.under_budget is not None:
+        parts.append(keys_in_memory(execution.under_budget))
+    return parts
 
 
 def _bootstraps(found: Bootstrapping, whole: float) -> str:
     rows = [[code(text), *map(html_text, rest)] for text, *rest in bootstrap_rows(found, whole)]
     foot = ("total", "", "", "", count(sum(row.times for row in found.calls)), duration(found.seconds),
-            share(found.seconds, whole), "")  # fmt: skip
-    listed = table(BOOTSTRAP_HEADS, rows, numbers=range(4, 8), foot=foot, stacked=True)
-    return section("Bootstraps", f"{listed}<p>{html_text(bootstrap_words(found, whole))}</p>", "of later runs")
+            share(found.seconds, whole), "", "")  # fmt: skip
+    listed = table(BOOTSTRAP_HEADS, rows, numbers=range(4, 9), foot=foot, stacked=True)
+    said = "".join(f"<li>{html_text(why)}</li>" for why in why_lines(found) + loop_lines(found))
+    words = f"<p>{html_text(bootstrap_words(found, whole))}</p>"
+    compared = [[html_text(cell) for cell in row] for row in weighed_rows(found)]
+    weighed = table(WEIGHED_HEADS, compared, numbers=range(2, 6), stacked=True) if compared else ""
+    return section("Bootstraps", listed + f"<ul>{said}</ul>" * bool(said) + words + weighed, "of later runs")
 
 
 def _timeline(execution: Execution) -> str:
@@ -229,7 +245,7 @@ def _timeline(execution: Execution) -> str:
     families = {m.family for m in execution.timeline}
     levels = {m.level for m in execution.timeline if m.level is not None}
     title = "Levels over predicted time" if len(levels) > 1 else "Operations over predicted time"
-    return section(title, drawing + legend(families), "of later runs")
+    return section(title, drawing + legend(families) + drawings(execution.loops), "of later runs")
 
 
 def _time(execution: Execution) -> str:

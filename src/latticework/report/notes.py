@@ -23,7 +23,8 @@ _BOUND_NOTE = (
     "standard deviations (2 in 10^9 elements). For every accepted input: by interval arithmetic over the accepted "
     "ranges and all run-time counts; no argument of a function leaves its range then, and no value of the program its "
     "modulus. For inputs like those of calibration: as drawn in simulations of these, and of functions that are off by "
-    "as much as they can be; nothing is proved then, and results of other inputs, though accepted, may be wrong. The "
+    "as much as they can be; nothing is proved then, and results of other inputs, though accepted, may be wrong. Where "
+    "compilation was given no data, calibration is on numbers from -1 to 1, or what a function is stated for. The "
     "worst noise is what that of any accepted input cannot exceed, whatever its randomness, as long as no value leaves "
     "its modulus."
 )

@@ -6,10 +6,18 @@ from textwrap import wrap
 
 from latticework.plan.placing import INPUT
 from latticework.report.bootstraps import HEADS as BOOTSTRAP_HEADS
-from latticework.report.bootstraps import bootstrap_rows, bootstrap_words
+from latticework.report.bootstraps import (
+    WEIGHED_HEADS,
+    bootstrap_rows,
+    bootstrap_words,
+    loop_lines,
+    weighed_rows,
+    why_lines,
+)
 from latticework.report.data import Contents, Execution, InputRow, LayoutChoice, Line, OutputRow
 from latticework.report.lanes_text import lanes_text
 from latticework.report.layout_words import LEGEND, first_slots, layout_words
+from latticework.report.memory import memory_text
 from latticework.report.quantities import as_digits, count, duration, power_of_two, real, share, size, small
 from latticework.report.quantities import shape as shape_text
 from latticework.report.text_table import WIDTH, clip, columns
@@ -115,7 +123,11 @@ def _execution(execution: Execution) -> list[str]:
     if execution.bootstraps is not None:
         rows = bootstrap_rows(execution.bootstraps, cost.warm_seconds)
         lines += ["", "Bootstraps", *columns(BOOTSTRAP_HEADS, rows, left=4), ""]
+        for why in why_lines(execution.bootstraps) + loop_lines(execution.bootstraps):
+            lines += _wrap(why)
         lines += _wrap(bootstrap_words(execution.bootstraps, cost.warm_seconds))
+        if execution.bootstraps.weighed:
+            lines += ["", *columns(WEIGHED_HEADS, weighed_rows(execution.bootstraps), left=2)]
     if execution.approximations:
         rows = [
             [a.text or a.function, a.function, a.where, f"{real(a.low)} to {real(a.high)}", degree_text(a),
@@ -137,7 +149,10 @@ def _execution(execution: Execution) -> list[str]:
     memory = cost.memory
     parts = [("ciphertexts and scratch", memory.values), ("keys", memory.keys), ("constants", memory.constants)]
     lines += ["", f"Predicted peak memory ({size(memory.total)})"]
-    return lines + columns(("part", "bytes"), [[name, size(part)] for name, part in parts])
+    lines += columns(("part", "bytes"), [[name, size(part)] for name, part in parts])
+    if execution.under_budget is not None:
+        lines += ["", *memory_text(execution.under_budget).splitlines()]
+    return lines
 
 
 def _layouts(execution: Execution) -> list[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
-from math import floor, log10
 
+from latticework.report.axes import rule, time_axis
 from latticework.report.data import Execution, Moment
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration
@@ -34,12 +34,12 @@ def timeline(execution: Execution) -> str:
     bottom = TOP + row * (high - low + 1)
     height = bottom + 8 + BAND + AXIS
     total = sum(m.seconds for m in moments)
-    parts = [_rule(TOP + row * i) for i in range(high - low + 2)]
+    parts = [rule(TOP + row * i) for i in range(high - low + 2)]
     parts += _bootstraps(moments, total, bottom)
     parts += _blocks(moments, total, lambda level: TOP + row * (high - level), row)
     parts += _loops(moments, total)
     parts += _band(moments, total, bottom + 8)
-    parts += _axis(total, bottom + 8 + BAND)
+    parts += time_axis(total, bottom + 8 + BAND)
     gutter = _gutter(low, high, row, bottom)
     return (
         f'<div class="timeline"><svg width="62" height="{height}" aria-hidden="true">{gutter}</svg>'
@@ -54,10 +54,6 @@ def _visible(moments: tuple[Moment, ...]) -> tuple[Moment, ...]:
         return moments
     shortest = sorted((m.seconds for m in moments), reverse=True)[MAX_MOMENTS - 1]
     return tuple(m for m in moments if m.seconds >= shortest)
-
-
-def _rule(y: float) -> str:
-    return f'<line class="rule" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
 
 
 def _blocks(moments: tuple[Moment, ...], total: float, top_of: Callable[[int], int], row: int) -> list[str]:
@@ -132,26 +128,6 @@ def _name_lines(lines: tuple[tuple[str, str], ...]) -> str:
         return f"line {numbers[0]}"
     more = f" and {len(numbers) - MAX_NAMED} more" if len(numbers) > MAX_NAMED else ""
     return f"lines {', '.join(numbers[:MAX_NAMED])}{more}"
-
-
-def _axis(total: float, y: int) -> list[str]:
-    """Ticks at round times."""
-    step = _round_step(total / 5)
-    parts = []
-    for i in range(floor(total / step) + 1):
-        x = percent(i * step, total)
-        parts.append(f'<line class="rule" x1="{x}" x2="{x}" y1="{y}" y2="{y + 5}"/>')
-        if i * step <= 0.95 * total:
-            anchor = "start" if i == 0 else "middle"
-            label = "0" if i == 0 else duration(i * step)
-            parts.append(f'<text x="{x}" y="{y + 18}" text-anchor="{anchor}">{label}</text>')
-    return parts
-
-
-def _round_step(value: float) -> float:
-    """The 1, 2 or 5 times a power of ten at or above a value."""
-    power = 10.0 ** floor(log10(value))
-    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= value * 0.999)
 
 
 def _gutter(low: int, high: int, row: int, bottom: int) -> str:

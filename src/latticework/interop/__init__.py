@@ -1,0 +1,1 @@
+"""Programs that other compilers wrote."""

@@ -11,10 +11,14 @@ SUITES = {
     "peers": "bench.peers.suite",
     "digits": "bench.digits.suite",
     "lenet": "bench.lenet.suite",
+    "keys": "bench.keys",
+    "reading": "bench.reading",
     "rotom": "bench.rotom.suite",
     "coyote": "bench.coyote.suite",
     "halo": "bench.halo.suite",
+    "keymemrt": "bench.keymemrt.suite",
     "placement": "bench.placement.suite",
+    "scales": "bench.scales",
     "show": "bench.stored",
 }
 

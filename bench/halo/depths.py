@@ -44,7 +44,7 @@ def vectors_of(name: str, inputs: Inputs, precision_bits: float = 12.0, techniqu
 
 def loop_depths(module: Module) -> Iterator[LoopDepth]:
     """What every loop of vec code spends."""
-    levels = levels_of(module, once=True)
+    levels = levels_of(module, once=True, lifted=True)
     for op, plan in levels.loops.items():
         block = op.regions[0].block
         ends = [levels.of[v] or 0 for v in block.terminator.operands]

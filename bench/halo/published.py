@@ -20,7 +20,7 @@ PCA_GOALS = {"2x2": 3, "2x8": 9, "4x2": 5, "4x8": 16, "6x2": 7, "6x8": 22, "8x2"
 def published_bootstraps(case: str, compiler: str, size: tuple[int, ...]) -> int | None:
     """What a compiler of the paper takes for so many iterations, if it says so."""
     if len(size) > 1:
-        return TABLES["pca_bootstraps"].get(compiler, {}).get(_shown(size))  # type: ignore[no-any-return]
+        return TABLES["pca_bootstraps"].get(compiler, {}).get(shown_size(size))  # type: ignore[no-any-return]
     return TABLES["bootstraps"][case].get(compiler.replace("-", "_")) if size == (40,) else None
 
 
@@ -32,8 +32,26 @@ def floor_of(case: str, size: tuple[int, ...]) -> int | None:
 
 def goal_of(case: str, size: tuple[int, ...]) -> int | None:
     """The number of bootstraps that is wanted."""
-    return PCA_GOALS.get(_shown(size)) if len(size) > 1 else GOALS[case] if size == (40,) else None
+    return PCA_GOALS.get(shown_size(size)) if len(size) > 1 else GOALS[case] if size == (40,) else None
 
 
-def _shown(size: tuple[int, ...]) -> str:
+def rmse_of(case: str) -> tuple[float, float]:
+    """Of encrypted runs of 40 iterations against the same program in the clear: the largest and the smallest."""
+    largest, smallest = TABLES["rmse"][case]
+    return largest, smallest
+
+
+def published_seconds(case: str) -> float | None:
+    """Of HALO's compiler, for any number of iterations."""
+    return TABLES["compile_seconds"].get(case, {}).get("halo")  # type: ignore[no-any-return]
+
+
+def published_code_bytes(case: str) -> float | None:
+    """Size of HALO's code, for any number of iterations."""
+    found = TABLES["code_kb"].get(case, {}).get("halo")
+    return None if found is None else 1024 * found
+
+
+def shown_size(size: tuple[int, ...]) -> str:
+    """Numbers of iterations as the paper writes them: 4x2."""
     return "x".join(map(str, size))

@@ -1,4 +1,4 @@
-"""Train the network of `bench.lenet.network` with NumPy alone, and keep the weights in the user's cache.
+"""Train the network of `bench.lenet.network`, or another, with NumPy alone, and keep the weights in the user's cache.
 
 python -m bench.lenet.train mnist.npz    images (n, 28, 28) of bytes and labels (n,), under any two names
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,6 +51,19 @@ class Effort:
     seed: int = 0
 
 
+@dataclass(frozen=True)
+class Network:
+    """What is trained.
+
+    shapes    of the weights by name, in order, the bias of the last layer at the end
+    gradient  the loss of some digits, and its derivative by every weight
+    """
+
+    name: str
+    shapes: Mapping[str, tuple[int, ...]]
+    gradient: Callable[[Weights, Digits], tuple[float, Weights]]
+
+
 def load(path: Path) -> Digits:
     """Digits of a file.
 
@@ -71,14 +84,16 @@ def load(path: Path) -> Digits:
     return Digits((images / 255.0).astype(np.float32), labels.astype(np.int64))
 
 
-def trained(path: Path, effort: Effort = Effort()) -> Weights:
+def trained(path: Path, effort: Effort = Effort(), network: Network | None = None) -> Weights:
     """Weights trained on all but the last images of a file, from the cache if they were trained before."""
+    network = network or LENET
     found = hashlib.sha256(path.read_bytes() + repr((VERSION, effort)).encode()).hexdigest()[:16]
-    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latticework" / f"lenet-{found}.npz"
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latticework"
+    kept = folder / f"{network.name}-{found}.npz"
     if kept.exists():
         with np.load(kept) as file:
-            return {name: file[name] for name in SHAPES}
-    weights = train(load(path)[:-HELD_OUT], effort)
+            return {name: file[name] for name in network.shapes}
+    weights = train(load(path)[:-HELD_OUT], effort, network=network)
     kept.parent.mkdir(parents=True, exist_ok=True)
     partial = kept.with_suffix(f".{os.getpid()}.npz")
     np.savez(partial, **weights)  # type: ignore[arg-type]
@@ -86,17 +101,23 @@ def trained(path: Path, effort: Effort = Effort()) -> Weights:
     return weights
 
 
-def train(digits: Digits, effort: Effort, on_epoch: Callable[[int, float], None] = lambda epoch, loss: None) -> Weights:
+def train(
+    digits: Digits,
+    effort: Effort,
+    on_epoch: Callable[[int, float], None] = lambda epoch, loss: None,
+    network: Network | None = None,
+) -> Weights:
     """Weights by Adam on the cross entropy; `on_epoch` hears the mean loss of every epoch."""
+    network = network or LENET
     rng = np.random.default_rng(effort.seed)
-    weights = initial(rng)
+    weights = initial(rng, network.shapes)
     mean, spread = ({name: np.zeros_like(w) for name, w in weights.items()} for _ in range(2))
     steps = effort.epochs * -(-len(digits.labels) // effort.batch)
     step = 0
     for epoch in range(effort.epochs):
         losses = []
         for batch in batches(digits, effort, rng):
-            loss, gradients = gradient(weights, batch)
+            loss, gradients = network.gradient(weights, batch)
             losses.append(loss)
             norm = np.sqrt(sum(float(np.sum(np.square(g))) for g in gradients.values()))
             rate = effort.rate * 0.5 * (1 + np.cos(np.pi * step / steps))
@@ -111,12 +132,12 @@ def train(digits: Digits, effort: Effort, on_epoch: Callable[[int, float], None]
     return {name: np.asarray(w, dtype=np.float64) for name, w in weights.items()}
 
 
-def initial(rng: np.random.Generator) -> dict[str, Array]:
+def initial(rng: np.random.Generator, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
     """Weights to start from; biases of 1/2 make each square start as x^2 + x + 1/4 of the weighted sum."""
-    found = {}
-    for name, shape in SHAPES.items():
+    found, last = {}, list(shapes)[-1]
+    for name, shape in shapes.items():
         if name.startswith("bias"):
-            found[name] = np.full(shape, 0.0 if name == "bias5" else 0.5, dtype=np.float32)
+            found[name] = np.full(shape, 0.0 if name == last else 0.5, dtype=np.float32)
         else:
             inputs = np.prod(shape[1:]) if len(shape) == 4 else shape[0]
             found[name] = (rng.normal(size=shape) * 0.5 / np.sqrt(inputs)).astype(np.float32)
@@ -172,14 +193,20 @@ def forward(weights: Weights, images: npt.NDArray[Any]) -> list[npt.NDArray[Any]
     return [rows1, sums1, rows2, sums2, rows3, sums3, rows4, sums4, rows5, rows5 @ weights["dense5"] + weights["bias5"]]
 
 
+def cross_entropy(found: npt.NDArray[Any], labels: npt.NDArray[np.int64]) -> tuple[float, npt.NDArray[Any]]:
+    """Of scores (n, 10): its mean, and its derivative by the scores."""
+    count = len(labels)
+    shifted = found - found.max(axis=1, keepdims=True)
+    chances = np.exp(shifted) / np.exp(shifted).sum(axis=1, keepdims=True)
+    loss = -float(np.mean(np.log(chances[np.arange(count), labels] + 1e-12)))
+    return loss, (chances - np.eye(CLASSES, dtype=np.float32)[labels]) / count
+
+
 def gradient(weights: Weights, digits: Digits) -> tuple[float, Weights]:
     """Cross entropy, and its derivative by every weight."""
     count = len(digits.labels)
     rows1, sums1, rows2, sums2, rows3, sums3, rows4, sums4, rows5, found = forward(weights, digits.images)
-    shifted = found - found.max(axis=1, keepdims=True)
-    chances = np.exp(shifted) / np.exp(shifted).sum(axis=1, keepdims=True)
-    loss = -float(np.mean(np.log(chances[np.arange(count), digits.labels] + 1e-12)))
-    slope = (chances - np.eye(CLASSES, dtype=np.float32)[digits.labels]) / count
+    loss, slope = cross_entropy(found, digits.labels)
     result: Weights = {}
     for number, rows, sums in ((5, rows5, sums4), (4, rows4, sums3), (3, rows3, None)):
         result[f"dense{number}"], result[f"bias{number}"] = rows.T @ slope, slope.sum(axis=0)
@@ -201,6 +228,9 @@ def gradient(weights: Weights, digits: Digits) -> tuple[float, Weights]:
 def _spread(slope: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The derivative by what was pooled."""
     return 0.25 * slope.repeat(2, axis=1).repeat(2, axis=2)
+
+
+LENET = Network("lenet", SHAPES, gradient)
 
 
 def main(file: Annotated[Path, typer.Argument(help="An .npz of images (n, 28, 28) and labels (n,).")]) -> None:

@@ -55,6 +55,7 @@ class Checks:
             "import_residues": self.packing,
             "export_residues": self.packing,
             "expand_uniform": self.uniform,
+            "import_seeded": self.seeded,
             "embed": self.embedding,
             "unembed": self.embedding,
         }
@@ -120,6 +121,15 @@ class Checks:
         shares = found[0] / np.array([self.ring.primes[j] for j in self.limbs], dtype=float)[:, None]
         bound = 6 / np.sqrt(12 * self.ring.degree)
         return bool((found == again).all() and (shares < 1).all() and (np.abs(shares.mean(axis=1) - 0.5) < bound).all())
+
+    def seeded(self) -> bool:
+        """What the two kernels that it joins make."""
+        widths = [self.ring.primes[j].bit_length() for j in self.limbs]
+        packed = self.ring.export_residues(self.x, widths, self.limbs)
+        found = self.ring.import_seeded(packed, widths, self.limbs, SEED, 2, 0, 0)
+        return bool(
+            (found[:1] == self.x).all() and (found[1:] == self.ring.expand_uniform(SEED, 2, 0, 0, self.limbs)).all()
+        )
 
     def embedding(self) -> bool:
         """Slot 0 and 1 by the definition, and there and back."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from math import exp, log
 from typing import Any
 
@@ -14,7 +13,7 @@ from bench.rotom.workloads import Workload
 from bench.rows import Row
 from latticework.techniques import ALL, Techniques
 
-NAMES = tuple(field.name for field in fields(Techniques))
+NAMES = Techniques.names()
 MEAN = "geometric mean"
 COUNTS = ("rotations", "hoists", "relinearizations", "ciphertext_products", "plaintext_products")
 

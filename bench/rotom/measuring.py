@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from bench.compiling import Compiled, compiled
+from bench.memory import available_bytes, constant_bytes, server_bytes
 from bench.programs import Stopwatch
 from bench.rotom.counting import counted
 from bench.rotom.workloads import Workload, workloads
@@ -19,7 +18,6 @@ from latticework.analysis.estimate import CostEstimate, estimate
 from latticework.cost import CostModel
 from latticework.errors import UserError
 from latticework.plan.schema import Plan
-from latticework.runtime.options import DEFAULT_MEMORY, parse_bytes
 from latticework.techniques import ALL, Techniques
 
 PRECISION_BITS = 10
@@ -110,8 +108,8 @@ def measure(
         return Measured(plan, cost, made, note=note)
     client = made.model.client()
     keys = client.keygen()
-    memory = _constant_bytes(cost)
-    server = made.model.server(keys.public(), memory=memory)
+    memory = constant_bytes(cost, MEMORY_SHARE)
+    server = made.model.server(keys.public(), memory=server_bytes(cost, memory))
     sent = client.encrypt(**workload.inputs)
     times: list[float] = []
     while len(times) < 1 + runs or (sum(times[1:]) < TIMED_SECONDS and len(times) < MOST_RUNS):
@@ -130,12 +128,6 @@ def measure(
     return Measured(plan, cost, made, tuple(times), error, note, clock.seconds if watched else None)
 
 
-def _constant_bytes(cost: CostEstimate) -> int:
-    """What a server may keep of encoded constants: all, if the machine has room beside ciphertexts and keys."""
-    room = int(MEMORY_SHARE * available_bytes()) - cost.memory.values - cost.memory.keys
-    return max(min(cost.memory.constants * 9 // 8, room), parse_bytes(DEFAULT_MEMORY))
-
-
 def _too_large(cost: CostEstimate, limits: Limits) -> str | None:
     """Why a program is not run."""
     if cost.seconds > limits.run_seconds:
@@ -144,12 +136,3 @@ def _too_large(cost: CostEstimate, limits: Limits) -> str | None:
     if needed > MEMORY_SHARE * there:
         return f"not run: ciphertexts and keys need {needed:.1f} GiB, of {there:.1f} GiB that the machine has left"
     return None
-
-
-def available_bytes() -> int:
-    """Memory that could be had without swapping; all there is where the system does not tell."""
-    status = Path("/proc/meminfo")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("MemAvailable:"))
-        return int(line.split()[1]) * 1024
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

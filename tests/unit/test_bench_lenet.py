@@ -22,7 +22,7 @@ def halves(count):
 
 
 def weights():
-    return {name: w.astype(np.float64) for name, w in initial(np.random.default_rng(1)).items()}
+    return {name: w.astype(np.float64) for name, w in initial(np.random.default_rng(1), SHAPES).items()}
 
 
 def test_the_program_gives_the_scores_of_the_trained_network():

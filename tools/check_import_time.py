@@ -20,7 +20,7 @@ LIMIT_MS = 500.0
 LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run": 300.0}  # what is timed
 OPTIONAL = ("IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 LEAVES = "errors user words"  # EVERYWHERE of check_layers.py
-RUNTIME = f"_core instructions packing params plan runtime {LEAVES}"
+RUNTIME = f"_core analysis cost instructions packing params plan runtime {LEAVES}"  # servers plan their memory
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.
 MAY_LOAD = {
     "latticework": LEAVES,
@@ -28,13 +28,15 @@ MAY_LOAD = {
     "latticework.ckks": "_core analysis approx ckks codegen dialects expand instructions ir keys packing params passes "
     f"plan rlwe techniques {LEAVES}",
     "latticework.runtime": RUNTIME,
-    "latticework.model": f"{RUNTIME} analysis cost debug ir model report",
+    "latticework.model": f"{RUNTIME} debug ir model report",
     "latticework.cli": f"cli commands {LEAVES}",
     "latticework.commands.keygen": f"{RUNTIME} commands progress",
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
     "latticework.commands.explain": f"_core analysis commands cost instructions packing params plan report {LEAVES}",
+    "latticework.commands.keys": "_core approx commands dialects frontend instructions interop ir layout ops packing "
+    f"params plan {LEAVES}",
     "latticework.commands.measure": "_core analysis codegen commands cost dialects expand instructions ir keys machine "
     f"packing params passes plan techniques {LEAVES}",
     "latticework.commands.bench": f"_core commands {LEAVES}",

@@ -52,20 +52,22 @@ MAY_IMPORT = {
     "ops": "ir dialects approx layout packing",
     "frontend": f"ir dialects approx ops user user.lines {VALUES}",
     "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
-    "levels": "techniques ir dialects params packing",
+    "levels": "techniques ir dialects params packing instructions",
     "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
     "passes": "ir dialects approx levels packing",
-    "expand": "techniques ir dialects params packing",
+    "expand": "techniques ir dialects params packing instructions",
     "keys": "ir dialects params packing instructions",
     "codegen": f"ir dialects params expand passes keys techniques analysis {PLAN}",
-    "compiler": "_core accuracy analysis approx circuit codegen cost dialects expand frontend ir keys layout "
+    # programs of other compilers
+    "interop": "ir dialects packing frontend",
+    "compiler": "_core accuracy analysis approx circuit codegen cost dialects expand frontend interop ir keys layout "
     f"layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "machine": f"_core analysis codegen cost params {PLAN}",
     "report": f"_core analysis params cost {PLAN}",
     # where plans run
-    "runtime": f"_core params {PLAN}",
+    "runtime": f"_core analysis cost params {PLAN}",
     "rlwe": f"_core params keys user.lines {PLAN}",
     "bfv": "_core params packing rlwe user.lines",
     "ckks": f"_core analysis rlwe ir dialects params keys expand passes approx user.lines codegen {PLAN}",
@@ -74,14 +76,15 @@ MAY_IMPORT = {
     "progress": "ir runtime",
     "model": f"analysis ir cost debug user report runtime {PLAN}",
     "commands": f"__init__ _core runtime progress {PLAN}",
-    "commands.compile": "commands compiler frontend progress report",
+    "commands.compile": "commands compiler frontend interop progress report",
     "commands.explain": f"commands report {PLAN}",
+    "commands.keys": "commands interop plan",
     "commands.measure": "commands machine params",
     "commands.bench": "commands commands.benchmarks",
     "commands.benchmarks": "",
     "cli": "__init__ commands",
     "__main__": "cli",
-    "__init__": "bfv ckks compiler frontend model runtime techniques",
+    "__init__": "bfv ckks compiler frontend interop model runtime techniques",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
 OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools"}

@@ -1,19 +1,8 @@
 """The example programs made of circuits: what they compute encrypted is what they compute in the clear."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def example(name):
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from e2e_cases import example
 
 
 @pytest.fixture(scope="module")

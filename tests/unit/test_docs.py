@@ -49,6 +49,8 @@ def blocks_of(page: Path, text: str) -> list[Block]:
             section = continues["section"]
             before = last_of.get(section) if section else blocks[-1] if blocks else None
             assert before is not None, f"{page.name}:{line}: there is no block to continue"
+        else:
+            assert not part["code"].startswith("# continues"), f"{page.name}:{line}: which block does this continue?"
         blocks.append(Block(page, line, part["code"], before))
         last_of[title] = blocks[-1]
     return blocks

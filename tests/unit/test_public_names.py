@@ -12,7 +12,7 @@ import pytest
 import latticework as lw
 
 SOURCE = ast.parse(Path(lw.__file__).read_text())
-EAGER = {"ApproximationWarning", "EffortWarning", "RangeWarning", "UserError", "errors"}
+EAGER = {"ApproximationWarning", "EffortWarning", "LeftoverWarning", "RangeWarning", "UserError", "errors"}
 COMPILER = {"circuit", "compiler", "frontend", "layout", "layout_cost", "ops"}
 
 
@@ -50,6 +50,10 @@ def test_every_name_is_listed_and_found():
         assert getattr(lw, name) is value
     with pytest.raises(AttributeError, match="module 'latticework' has no attribute 'nothing'"):
         lw.nothing
+    for name, instead in lw._OTHER_NAMES.items():
+        assert instead in lw.__all__
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'; see lw.{instead}$"):
+            getattr(lw, name)
     namespace = {}
     exec("from latticework import *", namespace)
     assert set(lw.__all__) <= set(namespace)

@@ -294,7 +294,7 @@ def sending_seconds(module: Module, costs: VectorCosts) -> float:
 
 @dataclass(frozen=True)
 class CodeCost:
-    """What passes over straight vec code ask for. Implements `passes.merge_maps.Cost`.
+    """What passes over vec code ask for. Implements `passes.merge_maps.Cost` and `levels.regions.LevelPrices`.
 
     vectors  prices of operations;  level  of one more level of the program
     """
@@ -313,6 +313,14 @@ class CodeCost:
     def operation(self, op: Op, spent: int) -> float:
         """One operation, by itself."""
         return _PRICED[op.name](self.vectors, op, spent)
+
+    def settled(self, spent: int) -> float:
+        """A product, relinearised and rescaled."""
+        return self.vectors.settled(spent)
+
+    def dropped(self, spent: int) -> float:
+        """A product with an integer, which takes no more than one with a plaintext, and a rescale."""
+        return self.vectors.plain_product(spent)
 
 
 def _count(value: Value) -> int:
@@ -342,8 +350,10 @@ def _price_product(costs: VectorCosts, op: Op, spent: int) -> float:
 
 def _price_rotations(costs: VectorCosts, op: Op, spent: int) -> float:
     """All rotations of one array by the first of them."""
-    alike = [reader for reader, _ in op.operands[0].uses if reader.name == op.name]
-    return _count(op.result) * costs.rotations(len(alike), spent) if alike[0] is op else 0.0
+    alike = (reader for reader, _ in op.operands[0].uses if reader.name == op.name)
+    if next(alike) is not op:
+        return 0.0
+    return _count(op.result) * costs.rotations(1 + sum(1 for _ in alike), spent)
 
 
 def _price_map(costs: VectorCosts, op: Op, spent: int) -> float:

@@ -40,7 +40,7 @@ from latticework.errors import UserError
 from latticework.instructions.shapes import key_row_bytes
 from latticework.keys import resident_bytes
 from latticework.plan.amounts import parse_bytes
-from latticework.plan.schedule import smallest
+from latticework.plan.schedule import schedule_of, smallest
 from latticework.plan.schema import Plan
 from latticework.plan.serialise import read_plan
 from latticework.plan.uses import key_order
@@ -65,6 +65,7 @@ BUDGETS: dict[str, dict[str, float | None]] = {
 # By model: all that a server may hold, if nothing is said.
 MEMORY = {"mlp": ["100MB"], "lola": ["125MB"], "lenet": ["750MB"], "bootstrap-a14": ["2.5GB"],
           "bootstraps-a14": ["2.5GB"], "residual-20": ["5.4GB"]}  # fmt: skip
+PLANNED_SECONDS = 1.0
 READ_BYTES, READS = 1 << 26, 5  # by which plain reading of a file is measured
 
 
@@ -155,6 +156,8 @@ def compared(
         right = all(run["digest"] == digest for run in found)
         label = size(amount) if word == size(amount) else f"{size(amount)} ({word})"
         yield from rows_of(made, label, found, beside, right, BUDGETS.get(made.name, {}).get(word))
+        seconds = planning_seconds(plan, amount, how.readers)
+        yield Row(f"{made.name}, {label}", "reads planned", "s", seconds, target=PLANNED_SECONDS, checked=True)
     for word in totals:
         found = runs_of(place, {"threads": how.threads, "memory": word, "key_readers": how.readers}, how)
         right = all(run["digest"] == digest for run in found)
@@ -163,6 +166,14 @@ def compared(
         case = f"{made.name}, {word} {IN_ALL}"
         yield Row(case, "peak of the process, Python included", "MB", peak, target=most, checked=right)
     yield from rows_of_others(made, plan, place, words, base, how)
+
+
+def planning_seconds(plan: Plan, amount: int, readers: int) -> float:
+    """To decide what is read when, as a server does when it is made."""
+    started, trips = time.perf_counter(), Trips(plan, None)
+    prices = MachinePrices(plan, CostModel.load(), trips)
+    schedule_of(key_order(plan, plan.chain, trips), plan, amount, prices, readers=readers)
+    return time.perf_counter() - started
 
 
 def rows_of_strategy(made: Deployed, place: Path, keys: str, how: Conditions) -> Iterator[Row]:

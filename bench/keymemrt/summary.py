@@ -42,17 +42,18 @@ def against_others(rows: Sequence[Row], name: str) -> Iterator[Row]:
 
 
 def all_models(rows: Sequence[Row]) -> Iterator[Row]:
-    """What budgets for everything save of the memory of processes."""
+    """What budgets for everything save of the memory of processes: of each model by the one that saves most."""
     peaks = {row.case: row for row in rows if row.metric == PROCESS and row.ours}
-    saved = []
+    saved: dict[str, float] = {}
     for case, row in peaks.items():
-        resident = peaks.get(f"{case.partition(', ')[0]}, {RESIDENT}")
+        name = case.partition(", ")[0]
+        resident = peaks.get(f"{name}, {RESIDENT}")
         if case.endswith(IN_ALL) and row.checked and row.ours and resident is not None and resident.ours:
-            saved.append(resident.ours / row.ours)
+            saved[name] = max(saved.get(name, 0.0), resident.ours / row.ours)
     if saved:
         case, metric = f"geometric mean of {len(saved)} models", "memory of the process, all in memory over ours"
         source = "KeyMemRT, against all its keys in memory"
-        found = geometric_mean(saved)
+        found = geometric_mean(saved.values())
         yield Row(case, metric, "x", found, PUBLISHED, source, SAVED, "higher", checked=True)
 
 

@@ -53,7 +53,6 @@ bool unpack_row(const CpuQueue& queue, const PackedRow& row, const Prime& prime)
 }
 
 /// The residues of a stream for one limb, and beside them those of a packed row as far as it is unpacked fast.
-/// Expanding leaves the memory idle, and unpacking waits for it.
 void expand_row(const CpuQueue& queue, Word* out, const UniformStream& stream, std::uint16_t limb,
                 PackedRow* packed) noexcept {
   const Prime& prime = queue.ntt[limb].prime;

@@ -77,10 +77,11 @@ class Unpacker {
   Unpacker(unsigned width, const Prime& p) noexcept
       : convert_(p), mask_(V::set_words(~std::uint64_t{0} >> (64 - width))), low_(0, width), high_(4 * width, width) {}
 
-  /// The group that begins at `from`.
-  void group(Word* out, const std::byte* from) noexcept {
-    V::store(out, convert_(low_.load(from, mask_)));
-    if constexpr (V::kWords == 4) V::store(out + 4, convert_(high_.load(from, mask_)));
+  /// The group that begins at `from`, by write(to, vector).
+  template <class Write>
+  [[gnu::always_inline]] void group(Word* out, const std::byte* from, const Write& write) noexcept {
+    write(out, convert_(low_.load(from, mask_)));
+    if constexpr (V::kWords == 4) write(out + 4, convert_(high_.load(from, mask_)));
   }
   bool all_right() const noexcept { return convert_.all_right(); }
 
@@ -94,7 +95,9 @@ template <class V>
 bool unpack(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept {
   if (n == 0) return true;
   Unpacker<V> unpacker(width, p);
-  for (std::size_t i = 0; i < n; i += 8, from += width) unpacker.group(out + i, from);
+  for (std::size_t i = 0; i < n; i += 8, from += width) {
+    unpacker.group(out + i, from, [](Word* to, typename V::F64 x) { V::store(to, x); });
+  }
   return unpacker.all_right();
 }
 

@@ -14,7 +14,8 @@
 
 namespace lw::cpu {
 
-/// A row of packed coefficients, of which the first `count` are unpacked by vectors: a multiple of 8.
+/// A row of packed coefficients, of which the first `count` are unpacked by vectors: a multiple of 8. `out` is aligned
+/// to 64 bytes.
 struct PackedRow {
   Word* out;
   const std::byte* from;
@@ -67,7 +68,8 @@ struct RowKernels {
   bool (*unpack)(Word* out, const std::byte* from, unsigned width, std::size_t n, const Prime& p) noexcept;
   // Words [first, n) modulo q of the keystream whose first block is made from `state`, and the same coefficients of
   // `packed`, which may be null, as far as it goes. first and the result are multiples of kExpandStep; it stops after a
-  // step with words above `largest`, which are not right, and returns where that began, else n.
+  // step with words above `largest`, which are not right, and returns where that began, else n. Where a row is
+  // unpacked, `out` is aligned to 64 bytes, and both are written past the caches.
   std::size_t (*expand)(Word* out, std::size_t first, std::size_t n, const ChaChaState& state, Word largest,
                         const Prime& p, PackedRow* packed) noexcept;
 

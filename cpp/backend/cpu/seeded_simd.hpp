@@ -37,10 +37,26 @@ class FromStream {
   const bool is_small_;
 };
 
-/// Words of the keystream from `first` on: as many as a step takes. Meanwhile the lines that the next step writes at
-/// `next` come near: to write is to wait for them, and a keystream needs no memory.
-template <class V, std::size_t kRows>
-void draw_step(Word* words, std::size_t first, ChaChaState state, Word* const (&next)[kRows]) noexcept {
+/// Into the caches. The lines that the next step writes come near while the keystream is drawn, which needs no memory:
+/// to write is to wait for them.
+template <class V>
+struct NearWrites {
+  static void prefetch(Word* line) noexcept { V::prefetch_to_write(line); }
+  static void write(Word* to, typename V::F64 x) noexcept { V::store(to, x); }
+  static void finish() noexcept {}
+};
+
+/// Past them, for rows that another thread reads later: they take no room there, and no line is read to be overwritten.
+template <class V>
+struct FarWrites {
+  static void prefetch(Word*) noexcept {}
+  static void write(Word* to, typename V::F64 x) noexcept { V::stream(to, x); }
+  static void finish() noexcept { V::finish_streams(); }
+};
+
+/// Words of the keystream from `first` on: as many as a step takes. next: where the next step writes.
+template <class V, class Writes>
+void draw_step(Word* words, std::size_t first, ChaChaState state, Word* next) noexcept {
   constexpr std::size_t kBlockWords = 8, kBlocks = sizeof(typename V::Stream) / sizeof(std::uint32_t);
   constexpr std::size_t kWords = kBlocks * kBlockWords;  // drawn at once
   state[12] += static_cast<std::uint32_t>(first / kBlockWords);
@@ -48,30 +64,29 @@ void draw_step(Word* words, std::size_t first, ChaChaState state, Word* const (&
     chacha20_blocks<typename V::Stream>(state.data(), reinterpret_cast<std::uint8_t*>(words + i), [&](int round) {
       constexpr std::size_t kEach = kWords / 8;  // words a row and round: eight rounds of ten
       if (round >= 8) return;
-      for (Word* row : next) {
-        for (std::size_t j = 0; j < kEach; j += kLineWords) V::prefetch_to_write(row + i + round * kEach + j);
-      }
+      for (std::size_t j = 0; j < kEach; j += kLineWords) Writes::prefetch(next + i + round * kEach + j);
     });
   }
 }
 
-template <class V, class Beside, std::size_t kRows>
-std::size_t expand_steps(Word* const (&rows)[kRows], std::size_t first, std::size_t n, const ChaChaState& state,
-                         Word largest, const Prime& p, const Beside& beside) noexcept {
+template <class V, class Writes, class Beside>
+std::size_t expand_steps(Word* out, std::size_t first, std::size_t n, const ChaChaState& state, Word largest,
+                         const Prime& p, const Beside& beside) noexcept {
   FromStream<V> convert(largest, p);
   for (; first < n; first += kExpandStep) {
     alignas(64) Word words[kExpandStep];
-    Word* next[kRows];
-    const std::size_t place = first + 2 * kExpandStep <= n ? first + kExpandStep : 0;
-    for (std::size_t i = 0; i < kRows; ++i) next[i] = rows[i] + place;
-    draw_step<V>(words, first, state, next);
+    draw_step<V, Writes>(words, first, state, out + (first + 2 * kExpandStep <= n ? first + kExpandStep : 0));
     const std::size_t size = std::min(kExpandStep, n - first);
     for (std::size_t i = 0; i < size; i += V::kWords) {
-      V::store(rows[0] + first + i, convert(V::load_words(words + i)));
+      Writes::write(out + first + i, convert(V::load_words(words + i)));
     }
     beside(first);
-    if (!convert.all_right()) return first;
+    if (!convert.all_right()) {
+      n = first;
+      break;
+    }
   }
+  Writes::finish();
   return n;
 }
 
@@ -79,15 +94,16 @@ template <class V>
 std::size_t expand(Word* out, std::size_t first, std::size_t n, const ChaChaState& state, Word largest, const Prime& p,
                    PackedRow* packed) noexcept {
   if (packed == nullptr || packed->count <= first) {
-    Word* const rows[] = {out};
-    return expand_steps<V>(rows, first, n, state, largest, p, [](std::size_t) {});
+    return expand_steps<V, NearWrites<V>>(out, first, n, state, largest, p, [](std::size_t) {});
   }
   Unpacker<V> unpacker(packed->width, p);
-  Word* const rows[] = {out, packed->out};
-  const std::size_t reached = expand_steps<V>(rows, first, n, state, largest, p, [&](std::size_t start) {
+  using Writes = FarWrites<V>;
+  const std::size_t reached = expand_steps<V, Writes>(out, first, n, state, largest, p, [&](std::size_t start) {
     const std::size_t end = std::min(start + kExpandStep, packed->count);
     const std::byte* from = packed->from + start / 8 * packed->width;
-    for (std::size_t i = start; i < end; i += 8, from += packed->width) unpacker.group(packed->out + i, from);
+    for (std::size_t i = start; i < end; i += 8, from += packed->width) {
+      unpacker.group(packed->out + i, from, Writes::write);
+    }
   });
   packed->all_reduced = packed->all_reduced && unpacker.all_right();
   return reached;

@@ -25,6 +25,9 @@ struct Avx2 {
   static F64 load(const Word* p) noexcept { return _mm256_loadu_pd(reinterpret_cast<const double*>(p)); }
   static void store(double* p, F64 x) noexcept { _mm256_storeu_pd(p, x); }
   static void store(Word* p, F64 x) noexcept { _mm256_storeu_pd(reinterpret_cast<double*>(p), x); }
+  /// Past the caches, to a word at a whole vector from the start of a line; seen by others after `finish`.
+  static void stream(Word* p, F64 x) noexcept { _mm256_stream_pd(reinterpret_cast<double*>(p), x); }
+  static void finish_streams() noexcept { _mm_sfence(); }
   /// Asks for the cache line of a word; one past the end of a row does no harm.
   [[gnu::always_inline]] static void prefetch_to_write(Word* p) noexcept { asm volatile("prefetchw %0" : : "m"(*p)); }
   [[gnu::always_inline]] static void prefetch(const Word* p) noexcept {

@@ -24,6 +24,9 @@ struct Avx512 {
   static F64 load(const Word* p) noexcept { return _mm512_loadu_pd(p); }
   static void store(double* p, F64 x) noexcept { _mm512_storeu_pd(p, x); }
   static void store(Word* p, F64 x) noexcept { _mm512_storeu_pd(p, x); }
+  /// Past the caches, to a word at a whole vector from the start of a line; seen by others after `finish`.
+  static void stream(Word* p, F64 x) noexcept { _mm512_stream_pd(reinterpret_cast<double*>(p), x); }
+  static void finish_streams() noexcept { _mm_sfence(); }
   [[gnu::always_inline]] static void prefetch(const Word* p) noexcept {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
   }

@@ -141,7 +141,7 @@ def test_all_operations_that_are_not_known_are_named(tmp_path: Path) -> None:
         ("%ct_3, %ct_4", "%ct_3, %nowhere", "%nowhere, which is nowhere"),
         ("tensor<8xf64>) -> !pt", "tensor<8xf64> -> !pt", r"program.mlir:\d+: expected"),
         ("arith.constant 4 : index", "arith.constant dense<[1, 2, 3]> : tensor<2xindex>", "3 numbers"),
-        ("tensor.extract %arg0[%c0]", "tensor.extract %arg0[%c2]", "outside of an array"),
+        ("arith.constant 8 : i32", "arith.constant 9 : i32", "outside of an array"),
         ('roles = ["client.encrypt"]', 'roles = ["other"]', "client functions"),
     ],
 )
@@ -192,7 +192,7 @@ def main_of(*lines: str) -> str:
         (["%z = arith.constant 0 : index", "%o = arith.constant 1 : index", "%m = arith.constant 1000000000000 : index",
           "scf.for %i = %z to %m step %o {", "}"], r"program.mlir:\d+: more than 2000 operations"),
         (["%z = arith.constant 1 : index", "scf.for %i = %z to %cc step %z {", "}"], r"program.mlir:\d+: scf.for"),
-        (["%a = arith.addi %cc, %cc : index", "%b = arith.muli %a, %cc : index"], r"program.mlir:\d+: arith.muli"),
+        (["%a = arith.addi %cc, %cc : index", "%b = arith.muli %a, %cc : index"], r"program.mlir:\d+: arith.addi"),
         (["%a = arith.divsi %zero, %zero : index"], "%zero, which is nowhere"),
         (["%z = arith.constant 0 : index", "%a = arith.divsi %z, %z : index"], r"program.mlir:\d+: arith.divsi"),
         (["%m = memref.alloc() : memref<99999999999x!openfhe.ciphertext>"], r"program.mlir:\d+: memref.alloc"),
@@ -207,6 +207,98 @@ def test_what_cannot_be_carried_out_names_the_line(
     with pytest.raises(UserError, match=match):
         program = read(tmp_path, main_of(*lines))
         program(*draw(program))
+
+
+COUNT = "%c4 = arith.constant 4 : index"  # steps of the last of three rotations in the dot product
+
+
+@pytest.mark.parametrize(
+    ("lines", "steps"),
+    [
+        (["%a = arith.constant -1 : i32", "%b = arith.constant 5 : i32", "%l = arith.cmpi ult, %a, %b : i32"], 3),
+        (["%a = arith.constant -1 : i32", "%b = arith.constant 5 : i32", "%l = arith.cmpi slt, %a, %b : i32"], 6),
+        (["%a = arith.constant 127 : i8", "%b = arith.addi %a, %a : i8", "%l = arith.cmpi slt, %b, %a : i8"], 6),
+        (["%a = arith.constant true", "%l = arith.addi %a, %a : i1"], 3),
+        (["%a = arith.constant true", "%b = arith.constant false", "%l = arith.cmpi slt, %a, %b : i1"], 6),
+        (["%a = arith.constant 0x7FF8000000000000 : f64", "%l = arith.cmpf ueq, %a, %a : f64"], 6),
+        (["%a = arith.constant 0x7FF8000000000000 : f64", "%l = arith.cmpf one, %a, %a : f64"], 3),
+        (["%a = arith.constant 259 : i32", "%b = arith.trunci %a : i32 to i8", "%c4 = arith.index_cast %b : i8 to index"], 3),
+        (["%a = arith.constant true", "%b = arith.extsi %a : i1 to i32", "%c4 = arith.index_cast %b : i32 to index"], -1),
+        (["%a = arith.constant -8 : i8", "%b = arith.extui %a : i8 to i32", "%c = arith.constant 3 : i32",
+          "%d = arith.divsi %b, %c : i32", "%c4 = arith.index_cast %d : i32 to index"], 82),
+        (["%a = arith.constant -8 : i8", "%b = arith.constant 3 : i8", "%d = arith.divui %a, %b : i8",
+          "%c4 = arith.index_cast %d : i8 to index"], 82),
+        (["%a = arith.constant -8 : i8", "%b = arith.constant 5 : i8", "%d = arith.remui %a, %b : i8",
+          "%c4 = arith.index_cast %d : i8 to index"], 3),
+        (["%a = arith.constant dense<127> : tensor<1xi8>", "%b = arith.addi %a, %a : tensor<1xi8>",
+          "%d = tensor.extract %b[%c0] : tensor<1xi8>", "%c4 = arith.index_cast %d : i8 to index"], -2),
+        (["%a = arith.constant 9223372036854775807 : index", "%b = arith.addi %a, %a : index",
+          "%c4 = arith.subi %b, %c1 : index"], -3),
+    ],
+)  # fmt: skip
+def test_integers_have_their_width(lines: list[str], steps: int, tmp_path: Path) -> None:
+    if "%l" in lines[-1]:
+        lines = [*lines, "%six = arith.constant 6 : index", "%three = arith.constant 3 : index",
+                 "%c4 = arith.select %l, %six, %three : index"]  # fmt: skip
+    program = read(tmp_path, text_of("dot").replace(COUNT, "\n".join(lines)))
+    a, b = inputs = draw(program)
+    expected = a * b
+    for count in (1, 2, steps):
+        expected = expected + np.roll(expected, -count)
+    np.testing.assert_allclose(program(*inputs), expected[0], rtol=1e-12, atol=1e-12)
+
+
+ADD = "openfhe.add_inplace %cc, %ct_3, %ct_4 : (!cc, !ct, !ct)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        (COUNT, "%c4 = arith.constant 260 : i8", "program.mlir:15: 260 does not fit in i8"),
+        (COUNT, "%c4 = arith.constant 4.7 : index", "program.mlir:15: 4.7 is no index"),
+        (COUNT, "%c4 = arith.constant 4.0 : f64", "program.mlir:23: openfhe.rot: .*integer"),
+        (COUNT, "%four = arith.constant 4.0 : f64\n%c4 = arith.constant 1.0 : f64\n"
+         "%l = arith.cmpf slt, %c4, %four : f64", "arith.cmpf in line 16"),
+        ("%ct_4 = openfhe.rot", "%ct_2 = openfhe.rot", "program.mlir:21: %ct_2 is made in line 19 already"),
+        (COUNT, "scf.if %c1 {\n%c4 = arith.constant 4 : index\n}", "program.mlir:25: openfhe.rot reads %c4, which is nowhere"),
+        ("%0[0, 0] [1, 8]", "%0[0, %no] [1, 8]", "tensor.extract_slice reads %no, which is nowhere"),
+        ("%cc, %ct_5, %ct_6", "%cc, %ct_3, %ct_6", "reads %ct_3, which line 22 overwrites"),
+        (ADD, "openfhe.add %cc, %ct_3, %c4 : (!cc, !ct, index)", "program.mlir:22: openfhe.add: it takes .* and a number"),
+        (ADD, "openfhe.add %cc, %ct_3, %ct_4, %ct_4 : (!cc, !ct, !ct, !ct)", "program.mlir:22: openfhe.add: it takes"),
+        ("index = 1 : i64, roles", "index = 0 : i64, roles", "dot__encrypt__arg1 has the index of dot__encrypt__arg0"),
+        ("@dot__generate_crypto_context", "@dot", "dot is a function of line 10 already"),
+    ],
+)  # fmt: skip
+def test_text_that_could_mean_something_else_is_refused(old: str, new: str, match: str, tmp_path: Path) -> None:
+    text = text_of("dot")
+    assert old in text
+    with pytest.raises(UserError, match=match):
+        program = read(tmp_path, text.replace(old, new))
+        program(*draw(program))
+
+
+def test_constants_that_are_infinite_are_refused(tmp_path: Path) -> None:
+    new = "openfhe.mul_const %cc, %ct_3, %inf : (!cc, !ct, f64)"
+    text = text_of("dot").replace(COUNT, COUNT + "\n%inf = arith.constant 0x7FF0000000000000 : f64").replace(ADD, new)
+    with pytest.raises(UserError, match="program.mlir:23: openfhe.mul_const: a constant that is infinite or NaN"):
+        lw.compile(read(tmp_path, text), ring_degree=1024, insecure=True)
+
+
+@pytest.mark.parametrize("bound", ["0.0", "-1.0e+6", "0.5"])
+def test_client_functions_that_cut_numbers_off_are_refused(bound: str, tmp_path: Path) -> None:
+    old = "    %from_elements = tensor.from_elements %extracted_0 : tensor<f32>"
+    new = (
+        f"    %low = arith.constant {bound} : f32\n    %cut = arith.maximumf %extracted_0, %low : f32\n"
+        "    %from_elements = tensor.from_elements %cut : tensor<f32>"
+    )
+    assert old in text_of("dot")
+    with pytest.raises(UserError, match="does more than moving elements"):
+        _ = read(tmp_path, text_of("dot").replace(old, new)).code
+
+
+def test_locations_at_the_top_are_skipped(tmp_path: Path) -> None:
+    program = read(tmp_path, '#loc = loc("model.mlir":1:2)\n' + text_of("dot"))
+    np.testing.assert_allclose(program(*[np.ones(8)] * 2), 8.0)
 
 
 def test_functions_that_call_themselves_are_refused(tmp_path: Path) -> None:

@@ -342,6 +342,8 @@ def test_the_command(tmp_path: Path) -> None:
     assert command("keys", path, "-o", output)[0] != 0  # it is there
     _, said = command("keys", f"{path}:mlp", "-o", output, "--force", "--budget", "1GB", "--key-size", "200MB")
     assert "7 loads with at most 5 in memory (budget 5)" in said
+    status, said = command("keys", tmp_path / "none.mlir", "-o", output, "--force")
+    assert (status, "no such file" in said) == (3, True)
     for wrong, named in (
         (["--budget", "1GB"], "--key-size"),
         (["--budget", "x", "--key-size", "1"], "--budget 'x'"),

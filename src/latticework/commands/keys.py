@@ -35,6 +35,8 @@ def keys(
 ) -> Outcome:
     """Place loads of rotation keys in a program of HEIR, for a budget of memory."""
     file, _, name = program.partition(":")
+    if not Path(file).is_file():
+        raise FileNotFoundError(f"no such file: {file}")
     prepare(talk, output, force=force, inputs=[Path(file)])
     with talk.step("place the keys"):
         made = place_keys(

@@ -10,8 +10,20 @@ import numpy.typing as npt
 
 from latticework.errors import UserError
 from latticework.interop.heir.numbers import MOST_ELEMENTS
-from latticework.interop.heir.syntax import HeirType
+from latticework.interop.heir.syntax import HeirType, integer_bits
 from latticework.interop.heir.tokens import OPENING, Tokens
+
+
+def _in_range(number: int, kind: HeirType | None) -> int:
+    """An integer of a type, from -2^(bits - 1); ValueError if it does not fit."""
+    if kind is None or not kind.is_integer:
+        return number
+    bits = integer_bits(kind.element)
+    if not -(1 << bits - 1) <= number < 1 << bits:
+        raise ValueError(f"{number} does not fit in {kind.element}")
+    if bits == 1:
+        return number & 1
+    return number - (1 << bits) if number >= 1 << bits - 1 else number
 
 
 class Reader:
@@ -89,6 +101,9 @@ class Reader:
             return name + (tokens.group() if tokens.text == "<" else "")
         if text in ("true", "false"):
             return tokens.take() == "true"
+        if text == "loc" and tokens.texts[tokens.at + 1] == "(":
+            tokens.take()
+            return tokens.group()
         if text in ("dense", "array") and tokens.texts[tokens.at + 1] == "<":
             tokens.take()
             return self._dense() if text == "dense" else self._array()
@@ -113,8 +128,12 @@ class Reader:
             if kind is not None and kind.element in ("f32", "f64"):
                 size, form = {"f32": (4, "<f"), "f64": (8, "<d")}[kind.element]
                 return float(struct.unpack(form, bits.to_bytes(size, "little"))[0])
-            return bits
-        if kind is not None and not kind.is_integer:
+            return _in_range(bits, kind)
+        if kind is not None and kind.is_integer:
+            if not text.lstrip("-").isdecimal():
+                raise ValueError(f"{text} is no {kind.element}")
+            return _in_range(int(text), kind)
+        if kind is not None:
             return float(text)
         return float(text) if any(c in text for c in ".eE") else int(text)
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from latticework.errors import LayoutError, UserError
 from latticework.interop.heir.numbers import HANDLERS, is_known_predicate
-from latticework.interop.heir.slots import SLOT_HANDLERS, HeirVector, SlotArithmetic
+from latticework.interop.heir.scope import check_names
+from latticework.interop.heir.slots import SLOT_HANDLERS, HeirVector, SlotArithmetic, check_operands
 from latticework.interop.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText
 
 CONTEXT = "context"  # stands for crypto contexts and keys, which no slot depends on
@@ -25,13 +26,15 @@ MOST_SHOWN = 20
 
 
 def check_operations(text: HeirText, functions: Sequence[HeirFunction]) -> None:
-    """UserError that names every operation which is not known, with its line."""
+    """UserError that names every operation which is not known, with its line; then as `check_names`."""
     found: dict[str, list[int]] = {}
     for function in functions:
         for op in function.walk():
             if not _is_known(text, op):
                 found.setdefault(op.name, []).append(op.line)
     if not found:
+        for function in functions:
+            check_names(text, function)
         return
     listed = [f"{name} in line {', '.join(map(str, sorted(set(lines))[:5]))}" for name, lines in found.items()]
     more = f"; and {len(listed) - MOST_SHOWN} more" if len(listed) > MOST_SHOWN else ""
@@ -111,7 +114,7 @@ class HeirRun:
             try:
                 results = self.step(op, inputs, environment)
                 environment.update(zip(op.results, results, strict=True))
-            except (IndexError, ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError) as error:
+            except (IndexError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
                 if isinstance(error, UserError):
                     raise
                 raise UserError(f"{self.text.name}:{op.line}: {op.name}: {error}") from error
@@ -138,6 +141,7 @@ class HeirRun:
             kind = op.types[0]
             return [np.asarray(self.slots(inputs[0]), dtype=np.float64).reshape(kind.shape)]
         self.arithmetic.at(op)
+        check_operands(op, [x for x in inputs if not isinstance(x, str)])
         operands = [self.slots(x) for x in inputs if not isinstance(x, str)]
         if name == "openfhe.make_ckks_packed_plaintext":
             operands = [self.encoded(op, operands[0])]

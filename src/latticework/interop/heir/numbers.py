@@ -1,7 +1,8 @@
 """What operations on numbers, and on tensors and memrefs of anything, compute.
 
 Floating point is float64 throughout, whatever width is written: HEIR's f32 is that of its input language, and results
-are those of real numbers. Tensors and memrefs are arrays; of ciphertexts and plaintexts, arrays of objects.
+are those of real numbers. Integers have their width, and wrap around; index has 64 bits. Tensors and memrefs are
+arrays; of ciphertexts and plaintexts, arrays of objects.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.interop.heir.syntax import HeirOperation, HeirType
+from latticework.interop.heir.syntax import HeirOperation, HeirType, integer_bits
 
 MOST_ELEMENTS = 1 << 26  # of one array
 Handler = Callable[[HeirOperation, Sequence[Any], dict[str, Any]], list[Any]]
@@ -30,27 +31,73 @@ def _remainder(a: Any, b: Any) -> Any:
     return a - b * _toward_zero(a, b)
 
 
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "addi": operator.add, "subi": operator.sub, "muli": operator.mul, "addf": operator.add, "subf": operator.sub,
-    "mulf": operator.mul, "divf": operator.truediv, "divsi": _toward_zero, "divui": operator.floordiv,
-    "remsi": _remainder, "remui": operator.mod, "floordivsi": operator.floordiv,
-    "ceildivsi": lambda a, b: -(-a // b), "minsi": np.minimum, "maxsi": np.maximum, "minimumf": np.minimum,
-    "maximumf": np.maximum, "andi": operator.and_, "ori": operator.or_, "xori": operator.xor,
+_FLOATING: dict[str, Callable[[Any, Any], Any]] = {
+    "addf": operator.add, "subf": operator.sub, "mulf": operator.mul, "divf": operator.truediv,
+    "minimumf": np.minimum, "maximumf": np.maximum,
 }  # fmt: skip
+_SIGNED: dict[str, Callable[[Any, Any], Any]] = {
+    "addi": operator.add, "subi": operator.sub, "muli": operator.mul, "divsi": _toward_zero, "remsi": _remainder,
+    "floordivsi": operator.floordiv, "ceildivsi": lambda a, b: -(-a // b), "minsi": np.minimum, "maxsi": np.maximum,
+    "andi": operator.and_, "ori": operator.or_, "xori": operator.xor,
+}  # fmt: skip
+_UNSIGNED: dict[str, Callable[[Any, Any], Any]] = {"divui": operator.floordiv, "remui": operator.mod}
 _COMPARED = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
 
 
-def _compare(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-    predicate = str(op.attributes.get("predicate"))
-    return [_COMPARED[predicate if predicate in _COMPARED else predicate[1:]](inputs[0], inputs[1])]
+def _width(op: HeirOperation) -> int:
+    """Bits of the integers that an operation takes."""
+    return integer_bits(op.takes[0].element)
+
+
+def _wrapped(number: Any, bits: int) -> Any:
+    """An integer modulo 2^bits as it is kept: from -2^(bits - 1), those of one bit as 0 or 1."""
+    if bits == 1:
+        return number & 1
+    half = 1 << (bits - 1)
+    if type(number) is int and -half <= number < half:
+        return number
+    if isinstance(number, np.ndarray):
+        return (((number.astype(object) + half) & (2 * half - 1)) - half).astype(np.int64)
+    return ((int(number) + half) & (2 * half - 1)) - half
+
+
+def _as_signed(number: Any, bits: int) -> Any:
+    """One bit is 0 or -1."""
+    return number * -1 if bits == 1 else number
+
+
+def _as_unsigned(number: Any, bits: int) -> Any:
+    if isinstance(number, np.ndarray):
+        number = number.astype(object)
+    return number & ((1 << bits) - 1)
+
+
+def _compare_integers(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+    predicate, bits = str(op.attributes.get("predicate")), _width(op)
+    read = _as_unsigned if predicate[0] == "u" else _as_signed
+    compared = _COMPARED[predicate if predicate in _COMPARED else predicate[1:]]
+    return [compared(read(inputs[0], bits), read(inputs[1], bits))]
+
+
+def _compare_floats(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+    predicate, (a, b) = str(op.attributes.get("predicate")), inputs
+    found, is_ordered = _COMPARED[predicate[1:]](a, b), (a == a) & (b == b)  # noqa: PLR0124  (NaN is not itself)
+    return [found & is_ordered if predicate[0] == "o" else found | (is_ordered == 0)]
 
 
 def is_known_predicate(op: HeirOperation) -> bool:
     """Whether a comparison is one that `evaluate` knows."""
     predicate = str(op.attributes.get("predicate"))
-    return predicate in _COMPARED or (predicate[:1] in ("s", "u", "o") and predicate[1:] in _COMPARED)
+    if op.name == "arith.cmpf":
+        return predicate[:1] in ("o", "u") and predicate[1:] in _COMPARED
+    return predicate in ("eq", "ne") or (predicate[:1] in ("s", "u") and predicate[1:] in ("lt", "le", "gt", "ge"))
+
+
+def _cast(read: Callable[[Any, int], Any]) -> Handler:
+    """To another width, of what an integer is as signed or unsigned."""
+    return lambda op, inputs, _environment: [_wrapped(read(inputs[0], _width(op)), integer_bits(op.types[0].element))]
 
 
 def _same(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
@@ -61,8 +108,21 @@ def _to_integer(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[st
     return [inputs[0].astype(np.int64) if isinstance(inputs[0], np.ndarray) else int(inputs[0])]
 
 
-def _to_float(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-    return [inputs[0].astype(np.float64) if isinstance(inputs[0], np.ndarray) else float(inputs[0])]
+def _from_integer(read: Callable[[Any, int], Any]) -> Handler:
+    def converted(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+        number = read(inputs[0], _width(op))
+        return [number.astype(np.float64) if isinstance(number, np.ndarray) else float(number)]
+
+    return converted
+
+
+def _whole(function: Callable[[Any, Any], Any], read: Callable[[Any, int], Any]) -> Handler:
+    def computed(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+        bits = _width(op)
+        a, b = (x.astype(object) if isinstance(x, np.ndarray) else x for x in inputs)  # whole numbers of any size
+        return [_wrapped(function(read(a, bits), read(b, bits)), bits)]
+
+    return computed
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Handler:
@@ -81,7 +141,7 @@ def fresh(kind: HeirType, extents: Sequence[Any] = ()) -> Any:
 
 
 def _index(inputs: Sequence[Any], extents: tuple[int, ...]) -> tuple[int, ...]:
-    index = tuple(int(i) for i in inputs)
+    index = tuple(operator.index(i) for i in inputs)
     if any(not 0 <= i < n for i, n in zip(index, extents, strict=True)):
         raise IndexError(f"index {index} outside of an array of shape {extents}")
     return index
@@ -147,16 +207,18 @@ def _from_elements(op: HeirOperation, inputs: Sequence[Any], _environment: dict[
 
 HANDLERS: dict[str, Handler] = {
     "arith.constant": lambda op, _inputs, _environment: [op.attributes["value"]],
-    **{f"arith.{name}": _binary(function) for name, function in _BINARY.items()},
+    **{f"arith.{name}": _binary(function) for name, function in _FLOATING.items()},
+    **{f"arith.{name}": _whole(function, _as_signed) for name, function in _SIGNED.items()},
+    **{f"arith.{name}": _whole(function, _as_unsigned) for name, function in _UNSIGNED.items()},
     "arith.negf": lambda _op, inputs, _environment: [-inputs[0]],
-    "arith.cmpi": _compare,
-    "arith.cmpf": _compare,
+    "arith.cmpi": _compare_integers,
+    "arith.cmpf": _compare_floats,
     "arith.select": lambda _op, inputs, _environment: [inputs[1] if inputs[0] else inputs[2]],
-    **{f"arith.{name}": _same for name in (
-        "extf", "truncf", "extsi", "extui", "trunci", "index_cast", "index_castui",
-    )},
-    "arith.sitofp": _to_float,
-    "arith.uitofp": _to_float,
+    **{f"arith.{name}": _same for name in ("extf", "truncf")},
+    **{f"arith.{name}": _cast(_as_signed) for name in ("extsi", "trunci", "index_cast")},
+    **{f"arith.{name}": _cast(_as_unsigned) for name in ("extui", "index_castui")},
+    "arith.sitofp": _from_integer(_as_signed),
+    "arith.uitofp": _from_integer(_as_unsigned),
     "arith.fptosi": _to_integer,
     "memref.alloc": lambda op, inputs, _environment: [fresh(op.types[0], inputs)],
     "memref.alloca": lambda op, inputs, _environment: [fresh(op.types[0], inputs)],

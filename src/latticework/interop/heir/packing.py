@@ -121,11 +121,12 @@ def _moves(
     raises  LayoutError if numbers are not only moved
     """
     found = np.rint(move(np.arange(1.0, size + 1.0))).astype(np.int64)
-    others = np.random.default_rng(0).uniform(1.0, 2.0, size)
-    if found.min(initial=0) < 0 or found.max(initial=0) > size:
-        is_move = False
-    else:
-        is_move = bool(np.array_equal(move(others), np.concatenate([[0.0], others])[found]))
+    rng = np.random.default_rng(0)
+    is_move = found.min(initial=0) >= 0 and found.max(initial=0) <= size
+    for bits in (0, -40, 40):  # of both signs, so that nothing is cut off on either side, however small or large
+        others = rng.uniform(1.0, 2.0, size) * 2.0**bits
+        for given in (others, -others):
+            is_move = is_move and np.array_equal(move(given), np.concatenate([[0.0], given])[found])
     if not is_move:
         raise LayoutError(
             f"{text.name}:{function.line}: {function.name} does more than moving elements between an array and slots"

@@ -182,7 +182,14 @@ class _TextParser:
         body = made.regions[0] if made.regions else HeirRegion()
         name = str(attributes.get("sym_name"))
         given = attributes.get("arg_attrs") or [{} for _ in inputs]
-        self.functions[name] = HeirFunction(name, made.line, inputs, outputs, attributes, given, body)
+        self.add(HeirFunction(name, made.line, inputs, outputs, attributes, given, body))
+
+    def add(self, made: HeirFunction) -> None:
+        """Keep a function, whose name has to be new."""
+        if made.name in self.functions:
+            first = self.functions[made.name].line
+            raise UserError(f"{self.tokens.name}:{made.line}: {made.name} is a function of line {first} already")
+        self.functions[made.name] = made
 
     # pretty form
 
@@ -218,7 +225,7 @@ class _TextParser:
         if tokens.text == "{":
             body.operations = self.region().operations
         self.location()
-        self.functions[name] = HeirFunction(name, line, types, returns, attributes, given, body)
+        self.add(HeirFunction(name, line, types, returns, attributes, given, body))
 
     def pretty(self, results: list[str], name: str, line: int) -> HeirOperation:
         """After the name of an operation."""
@@ -253,6 +260,8 @@ class _TextParser:
             elif part in ("T", "t"):
                 found = self.read.type()
                 made.types = [found] if part == "T" else made.types
+                if part == "t" and made.name.startswith("arith."):
+                    made.takes = [found]
             elif part == "F":
                 made.takes, made.types = self.read.function_type()
             elif part == "a":

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,10 @@ class HeirProgram(Program):
         clients = [(f, True, f in self._encrypting) for f in (*self._encrypting, *self._zeros)]
         for function, encrypts, takes_numbers in [*clients, *((f, False, False) for f in self._decrypting)]:
             _check_client(self.text, function, encrypts=encrypts, takes_numbers=takes_numbers)
+        for one, other in (*pairwise(self._encrypting), *pairwise(self._decrypting)):
+            if _client_index(one) == _client_index(other):
+                where = f"{self.text.name}:{other.line}: {other.name}"
+                raise UserError(f"{where} has the index of {one.name} in heir.interface")
         counted = (sum(s and not z for s, z in zip(secret, zero, strict=True)), sum(zero), len(self.main.returns))
         found = (len(self._encrypting), len(self._zeros), len(self._decrypting))
         where = f"{self.text.name}:{self.main.line}: {self.main.name}"

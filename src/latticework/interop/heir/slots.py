@@ -5,6 +5,7 @@ Levels, scales, relinearisation and bootstraps change no slot, so what only mana
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -60,6 +61,8 @@ SlotHandler = Callable[[SlotArithmetic, HeirOperation, Sequence[Any]], Any]
 def _polynomial(arithmetic: SlotArithmetic, op: HeirOperation, operands: Sequence[Any]) -> Any:
     """A Chebyshev series as OpenFHE reads it: the first coefficient counts half."""
     first, *rest = (float(c) for c in op.attributes["coefficients"])
+    if not np.isfinite([first, *rest]).all():
+        raise ValueError("a coefficient that is infinite or NaN")
     ends = float(op.attributes["domain_lower"]), float(op.attributes["domain_upper"])
     if not -inf < ends[0] < ends[1] < inf:
         raise ValueError(f"a series from {ends[0]} to {ends[1]}; the lower end has to be below the upper one")
@@ -77,9 +80,25 @@ _COMPUTING: dict[str, SlotHandler] = {
     "mul_const": lambda a, _op, x: a.mul(x[0], np.full(1, float(x[1]))),
     "negate": lambda a, _op, x: a.negate(x[0]),
     "square": lambda a, _op, x: a.mul(x[0], x[0]),
-    "rot": lambda a, _op, x: a.rotate(x[0], int(x[1])),
+    "rot": lambda a, _op, x: a.rotate(x[0], operator.index(x[1])),
     "eval_chebyshev_series": _polynomial,
 }
+_TAKING = {
+    **dict.fromkeys(("add", "add_plain", "sub", "sub_plain", "mul", "mul_no_relin", "mul_plain"), "vv"),
+    "mul_const": "vn", "rot": "vn", "negate": "v", "square": "v", "eval_chebyshev_series": "v",
+}  # fmt: skip
+
+
+def check_operands(op: HeirOperation, given: Sequence[Any]) -> None:
+    """TypeError unless an operation is given what it computes with: vectors and numbers, in order, all of them."""
+    wanted = _TAKING.get(op.name.removeprefix("openfhe.").removesuffix("_inplace"))
+    found = "".join("v" if isinstance(value, HeirVector) else "n" for value in given)
+    if wanted is not None and found != wanted:
+        named = {"v": "a ciphertext or plaintext", "n": "a number"}
+        told = [" and ".join(named[sign] for sign in signs) or "nothing" for signs in (wanted, found)]
+        raise TypeError(f"it takes {told[0]}, not {told[1]}")
+
+
 _MANAGING = ("relin", "mod_reduce", "level_reduce", "bootstrap")
 _BETWEEN = ("make_ckks_packed_plaintext", "encrypt", "decrypt")  # numbers, plaintexts, ciphertexts
 

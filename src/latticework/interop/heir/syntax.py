@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 _SHAPED = re.compile(r"(tensor|memref|vector)<((?:(?:\d+|\?)x)*)([^,]*)(?:,.*)?>", re.DOTALL)
@@ -40,6 +41,17 @@ class HeirType:
     def is_integer(self) -> bool:
         """Whether elements are integers."""
         return self.is_number and "f" not in self.element
+
+
+@cache
+def integer_bits(element: str) -> int:
+    """How wide integers of an element's type are.
+
+    raises  ValueError for a type of something else
+    """
+    if not HeirType("", (), element).is_integer:
+        raise ValueError(f"{element} is no type of integers")
+    return 64 if element == "index" else int(element.lstrip("sui"))
 
 
 @dataclass

@@ -85,6 +85,8 @@ class VectorCode(SlotArithmetic):
         if isinstance(slots, Value):
             return slots
         vector: Any = np.broadcast_to(slots, (self.width,)).astype(np.float64)
+        if not np.isfinite(vector).all():
+            raise ValueError("a constant that is infinite or NaN")
         key = vector.tobytes()
         if key not in self.public:
             self.public[key] = self._constant(vector)

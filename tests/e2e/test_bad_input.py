@@ -125,6 +125,7 @@ OPTIONS = {
     "fractional memory": ({"memory": 4.5}, "memory=4.5 is not an amount"),
     "true memory": ({"memory": True}, "memory=True is not an amount"),
     "device": ({"device": "cuda:0"}, "device='cuda:0' is not available here; choose one of: cpu"),
+    "devices": ({"device": ["cpu"]}, r"device=\['cpu'\] is not available here"),
     "negative threads": ({"threads": -1}, "threads=-1; give a whole number from 1 to 1024, or 0 for one per core"),
     "fractional threads": ({"threads": 1.5}, "threads=1.5"),
     "too many threads": ({"threads": 10**9}, "threads=1000000000; give"),
@@ -191,6 +192,29 @@ def test_amounts_of_memory_that_are_too_little(deployed, files, memory):
     message = r"program affine: memory=.* is too little: it needs .* for values.*; give at least .* \(\d+ bytes\)"
     refused(BudgetError, message, lambda: deployed.model.server(deployed.keys.public(), memory=memory))
     refused(BudgetError, message, lambda: lw.Server.load(files["plan"], files["evaluation keys"], memory=memory))
+
+
+def test_keys_of_a_folder_take_no_more_than_there_are(deployed, tmp_path):
+    """Keys that keygen(folder) leaves in their file count as what the program reads of them, not as all it might."""
+    model = deployed.model
+    client = model.client(threads=1)
+    public = client.keygen(tmp_path / "keys").public()
+    with pytest.raises(BudgetError, match="too little") as caught:
+        model.server(public, memory=0)
+    least = int(re.search(r"at least .* \((\d+) bytes\)", str(caught.value))[1])
+    refused(BudgetError, "too little", lambda: model.server(public, memory=least - 1))
+    whole = model.plan.client.manifest.total_resident_bytes
+    assert whole < least < whole + 10**7
+    server, inputs = model.server(public, memory=least, threads=1), client.encrypt(X)
+    assert server(inputs).to_bytes() == model.server(public, threads=1)(inputs).to_bytes()
+    assert whole < server.key_traffic.peak_bytes < least
+
+
+def test_keys_of_a_folder_are_not_saved_elsewhere(deployed, tmp_path):
+    keys = deployed.model.client(threads=1).keygen(tmp_path / "keys")
+    for save in (keys.save, keys.public().save):
+        refused(UserError, "copy the file", lambda save=save: save(tmp_path / "other"))
+        assert not (tmp_path / "other").exists()
 
 
 # Secret keys where they must not be

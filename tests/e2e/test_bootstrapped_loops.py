@@ -77,6 +77,15 @@ def test_one_plan_serves_all_trip_counts(program):
             agrees(model, program, found, *args)
 
 
+def test_less_memory_for_keys_than_a_bootstrap_needs(tmp_path):
+    """The code of a bootstrap is no line of the program: the error names the line that calls it."""
+    model = model_of(logistic_map)
+    model.save(tmp_path / "model.lwplan")
+    model.client().keygen().public().save(tmp_path / "keys")
+    with pytest.raises(lw.UserError, match=r"key_memory is 1 bytes; .* for \w+ of .*test_bootstrapped_loops\.py:\d+: "):
+        lw.Server.load(tmp_path / "model.lwplan", tmp_path / "keys", key_memory=1)
+
+
 def test_inputs_that_diverge_are_marked_in_every_result():
     """Each element is accepted, but never were two so far apart: v grows a hundredfold, what it is added to does not."""
 

@@ -22,7 +22,7 @@ class Event:
     bootstraps  ciphertexts that this run has bootstrapped so far
     waited      seconds of the step, of end - start, in which rows of keys were not there; other runs of the server that
                 are under way at the same time count in
-    traffic     at the end of the run, what was read of keys since it began
+    traffic     at the end of the run, what was read of keys since it began, by other runs of the server too
     """
 
     stage: str

@@ -24,7 +24,8 @@ from latticework.runtime.keys import (
     refuse_existing_key,
 )
 
-READ_BYTES = 1 << 30  # of keys in memory, where a server of the same process reads them from the file
+# Where a server of the same process reads keys from the file: bytes of them in memory, threads that read ahead.
+READ_BYTES, READERS = 1 << 30, 1
 OnKey = Callable[[bool, int, int, Any], None]  # whether the file had it, its number, of how many, its spec
 
 
@@ -91,5 +92,5 @@ def write_keys(folder: Path, context: _core.Context, specs: Sequence[Any], on_ke
         on_key(was_there, number, count, spec)
 
     generator.write_evaluation_keys(secret, unfinished, made)
-    mapped = _core.MappedKeys(evaluation_file, context, READ_BYTES)
+    mapped = _core.MappedKeys(evaluation_file, context, READ_BYTES, readers=READERS)
     return Keys(secret, PublicKeys(mapped, public), context)

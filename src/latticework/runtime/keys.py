@@ -67,13 +67,17 @@ class PublicKeys:
 
     def save(self, folder: str | Path) -> None:
         """Write `evaluation.lwkeys` and `public.lwkey` into a folder."""
-        if isinstance(self.evaluation, _core.MappedKeys):
-            raise UserError("these keys stay in their file and are not in memory to be saved; copy the file")
-        target = Path(folder)
+        evaluation, target = self._in_memory(), Path(folder)
         make_folder(target)
-        _core.save_evaluation_keys(str(target / EVALUATION_FILE), self.evaluation)
+        _core.save_evaluation_keys(str(target / EVALUATION_FILE), evaluation)
         if self.encryption is not None:
             _core.save_public_key(str(target / PUBLIC_FILE), self.encryption)
+
+    def _in_memory(self) -> _core.EvaluationKeys:
+        """The keys; UserError where they stay in a file."""
+        if isinstance(self.evaluation, _core.MappedKeys):
+            raise UserError("these keys stay in their file and are not in memory to be saved; copy the file")
+        return self.evaluation
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("PublicKeys are not pickled; save(folder) writes them, and Server.load reads them")
@@ -103,6 +107,7 @@ class Keys:
         A folder that is not there yet is made for its owner only: who may write to it could exchange the keys.
         raises  FileExistsError if the folder holds a secret key already: what was encrypted with it would be lost
         """
+        self._public._in_memory()
         target = Path(folder)
         refuse_existing_key(target)
         make_folder(target, 0o700)

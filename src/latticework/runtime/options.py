@@ -20,7 +20,7 @@ def open_context(chain: ModulusChain, device: str, threads: int) -> _core.Contex
 
     raises  UserError for a device that is not there, or a number of threads that is none
     """
-    if device not in DEVICES:
+    if not isinstance(device, str) or device not in DEVICES:
         raise UserError(f"device={device!r} is not available here; choose one of: {', '.join(DEVICES)}")
     if isinstance(threads, bool) or not isinstance(threads, int) or not 0 <= threads <= MAX_THREADS:
         raise UserError(f"threads={threads!r}; give a whole number from 1 to {MAX_THREADS}, or 0 for one per core")

@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
+from latticework.analysis.trips import Trips
 from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.packing.constants import MapSums, slot_vectors
 from latticework.params.fingerprint import core_parameters, fingerprint
 from latticework.plan.amounts import checked_runs
 from latticework.plan.code import encode_code
+from latticework.plan.schedule import buffer_bytes, smallest, whole_key_bytes
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
+from latticework.plan.uses import key_order
 from latticework.runtime.admission import Admission
 from latticework.runtime.batches import check_runs
 from latticework.runtime.callers import at_caller
@@ -25,6 +28,7 @@ from latticework.runtime.checkpoint import Checkpoint, CheckpointFile, State
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.integers import check_integers
+from latticework.runtime.key_folder import READERS as FOLDER_READERS
 from latticework.runtime.key_reading import KeyWaits, telling_reads
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.members import MembersListener, check_members, members_at_once, naming
@@ -64,7 +68,7 @@ class Server:
         threads: int = 0,
     ) -> None:
         _check_keys(plan, keys)
-        shares = shares_of_memory(plan, memory, _bytes_of(keys.evaluation), checked_runs(runs, memory))
+        shares = shares_of_memory(plan, memory, _bytes_of(plan, keys.evaluation), checked_runs(runs, memory))
         self._open(plan, keys, shares, open_context(plan.chain, device, threads), KeyWaits())
 
     def _open(self, plan: Plan, keys: PublicKeys, shares: Shares, context: _core.Context, waits: KeyWaits) -> None:
@@ -372,9 +376,12 @@ def _products(plan: Plan, number: int) -> npt.NDArray[np.int64]:
     return sums.products.rows
 
 
-def _bytes_of(keys: _core.EvaluationKeys | _core.MappedKeys) -> int:
-    """What they take in memory at most."""
-    return int(keys.traffic["budget_bytes"]) if isinstance(keys, _core.MappedKeys) else keys.num_bytes
+def _bytes_of(plan: Plan, keys: _core.EvaluationKeys | _core.MappedKeys) -> int:
+    """What they take in memory at most; of those that stay in their file, rows that the program reads."""
+    if not isinstance(keys, _core.MappedKeys):
+        return keys.num_bytes
+    most = whole_key_bytes(plan) + buffer_bytes(plan, FOLDER_READERS) if plan.keys else 0
+    return min(int(keys.traffic["budget_bytes"]), most)
 
 
 def _check_room(plan: Plan) -> None:
@@ -394,11 +401,14 @@ def _check_key_memory(plan: Plan, need: tuple[int, int, int], had: int) -> None:
     if needed <= had:
         return
     instruction = plan.blocks[block].code[number]
-    place = plan.locations[instruction.location]
+    op, line = instruction.op, instruction.location
+    if not plan.locations[line].file:  # in a bootstrap: the line that calls one
+        least = smallest(key_order(plan, plan.chain, Trips(plan)), plan)
+        op, line = (op, line) if least is None else (least.op, least.line)
     raise UserError(
         f"program {plan.client.name}: key_memory is {had} bytes; the least with which it runs is {needed} "
-        f"({size(needed)}), for {instruction.op} of {place.file}:{place.line}: give it as much, or twice that so that "
-        "keys can be read while others are in use"
+        f"({size(needed)}), for {op} of {plan.locations[line]}: give it as much, or twice that so that keys can be "
+        "read while others are in use"
     )
 
 

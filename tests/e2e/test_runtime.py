@@ -22,6 +22,7 @@ import latticework as lw
 from latticework import _core
 from latticework.errors import BudgetError, FormatError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.runtime.key_reading import KeyWaits
 from latticework.runtime.keys import PublicKeys
 
 HIDDEN, OUT = uniform((8, 6), 2), uniform((6, 3), 3)
@@ -238,6 +239,24 @@ def test_who_listens_is_told_of_long_waits(deployed_mlp, run, monkeypatch, tmp_p
     waits = [event for event in seen if event.op == "waiting"]
     assert waits and all(e.stage == "read" and e.waited == pytest.approx(e.end - e.start) for e in waits)
     assert waits[0].waited >= 0.02 and seen[-1].traffic.stalls > 0 and not server._waits.told
+
+
+def test_a_wait_is_told_to_the_run_that_waits():
+    """What a listener raises then ends its own run, and no other one of the server."""
+    waits, both, told = KeyWaits(), threading.Barrier(2, timeout=60), []
+
+    def one(number):
+        with waits.telling(lambda seconds: told.append((number, seconds))):
+            both.wait()  # both are under way
+            if number == 1:
+                waits(1.5)
+            both.wait()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(one, range(2)))
+    assert told == [(1, 1.5)] and not waits.told
+    waits(2.5)  # nobody listens
+    assert told == [(1, 1.5)]
 
 
 # Round trips

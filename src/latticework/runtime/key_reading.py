@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,15 +13,28 @@ from latticework.runtime.memory_use import KeyTraffic
 
 
 class KeyWaits:
-    """What keys call while a run waits for rows of them; told on are all runs that are under way."""
+    """What keys call while a run waits for rows of them, on the thread of that run, which alone is told."""
 
     def __init__(self) -> None:
-        self.told: list[Callable[[float], None]] = []
+        self.told: dict[int, list[Callable[[float], None]]] = {}  # by thread
 
     def __call__(self, seconds: float) -> None:
-        """Some run has waited for so long."""
-        for tell in tuple(self.told):
+        """The run of this thread has waited for so long."""
+        for tell in tuple(self.told.get(threading.get_ident(), ())):
             tell(seconds)
+
+    @contextmanager
+    def telling(self, tell: Callable[[float], None]) -> Iterator[None]:
+        """While a run of this thread is under way."""
+        thread = threading.get_ident()
+        told = self.told.setdefault(thread, [])
+        told.append(tell)
+        try:
+            yield
+        finally:
+            told.remove(tell)
+            if not told:
+                del self.told[thread]
 
 
 class _Listener:
@@ -80,9 +94,8 @@ def telling_reads(
         return found
 
     listener = _Listener(on_event, known)
-    waits.told.append(listener.wait)
     try:
-        yield listener
+        with waits.telling(listener.wait):
+            yield listener
     finally:
-        waits.told.remove(listener.wait)
         listener.end()

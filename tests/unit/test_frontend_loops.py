@@ -204,3 +204,29 @@ def test_what_is_no_array_in_init_is_named():
         lw.for_loop(1, lambda i, s: s, {"a": [np.ones(2), "text"]})
     with pytest.raises(TraceError, match="init holds no array"):
         lw.for_loop(1, lambda i, s: s, {})
+
+
+@pytest.mark.parametrize(
+    ("at_most", "error", "said"),
+    [
+        (-1, RangeError, "for_loop: at_most is -1; it must be >= 0"),
+        (2.5, DtypeError, "for_loop: at_most is a float; give an integer, or leave it out"),
+        ("3", DtypeError, "for_loop: at_most is a str; give an integer, or leave it out"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused_in_numpy_as_when_traced(at_most, error, said):
+    @lw.program
+    def program(x: lw.Secret[2], n: lw.Index):
+        return lw.for_loop(n, lambda i, s: s + x, x, at_most=at_most)
+
+    for run in (lambda: lw.trace(program), lambda: program(np.ones(2), 1)):
+        with pytest.raises(error, match=said):
+            run()
+
+
+def test_a_limit_may_be_an_integer_of_numpy():
+    @lw.program
+    def program(x: lw.Secret[2], n: lw.Index):
+        return lw.for_loop(n, lambda i, s: s + x, x, at_most=np.int64(3))
+
+    assert [op.attrs["at_most"] for op in lw.trace(program).walk() if op.name == "loop.for"] == [3]

@@ -44,6 +44,7 @@ def for_loop(n: Any, body: Callable[..., Carried], init: Carried, *, at_most: in
         carried = cast(tuple[Any, ...], init) if isinstance(init, tuple) else (init,)
         if not carried:
             raise TraceError("for_loop: init is an empty tuple; carry at least one array")
+        at_most = _limit(at_most)
         trips = n if isinstance(n, TracedIndex) else _count(n, at_most)
         _check_body(body, len(carried))
         index, *names = _names(body, len(carried))
@@ -55,6 +56,18 @@ def for_loop(n: Any, body: Callable[..., Carried], init: Carried, *, at_most: in
         else:
             leaves = _run(turn, single, trips)
     return cast(Carried, rebuilt(init, iter(leaves)))
+
+
+def _limit(at_most: Any) -> int | None:
+    if at_most is None:
+        return None
+    try:
+        limit = operator.index(at_most)
+    except TypeError:
+        raise DtypeError(f"for_loop: at_most is a {type(at_most).__name__}; give an integer, or leave it out") from None
+    if limit < 0:
+        raise RangeError(f"for_loop: at_most is {limit}; it must be >= 0")
+    return limit
 
 
 def _count(n: Any, at_most: int | None) -> int:

@@ -1,4 +1,4 @@
-// The device seam: memory, queues, events, copies; and what a backend is. Every device there is computes in host memory
+// The device seam: memory, queues, events; and what a backend is. Every device there is computes in host memory
 // and at once: its buffers are read and written by address, and its events are always done.
 #pragma once
 
@@ -81,8 +81,6 @@ class Device : public std::enable_shared_from_this<Device> {
   /// result takes it after the call that makes it.
   virtual Event record(Queue& queue) = 0;
   virtual void wait(Queue& queue, const Event& event) = 0;
-  /// Done when it returns.
-  virtual void copy(Queue& queue, void* to, const void* from, std::size_t bytes) = 0;
   /// Bytes of live buffers now, and the most there were since the last reset_peak.
   virtual std::size_t live_bytes() const noexcept = 0;
   virtual std::size_t peak_bytes() const noexcept = 0;
@@ -123,11 +121,21 @@ class Reserve {
   std::atomic<std::size_t> bytes_ = 0;
 };
 
+/// What residues are at rest, and where: kernels of a backend take rows of its form, whichever ring made them.
+struct RowForm {
+  std::string_view words, device;  // of literals
+
+  friend bool operator==(const RowForm&, const RowForm&) = default;
+};
+
 /// A device and its kernels, set up for one ring (degree and all its primes, by limb number).
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const noexcept = 0;
+  virtual RowForm form() const noexcept = 0;
+  /// Words between rows.
+  virtual std::size_t row_stride() const noexcept = 0;
   virtual const Kernels& kernels() const noexcept = 0;
   virtual Device& device() noexcept = 0;
   /// Threads that share a batch loop, the calling one included.

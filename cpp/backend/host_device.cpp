@@ -1,6 +1,5 @@
 #include "backend/host_device.hpp"
 
-#include <cstring>
 #include <string>
 
 #include "math/error.hpp"
@@ -20,8 +19,6 @@ Buffer HostDevice::allocate(std::size_t bytes) {
   }
   return Buffer(data, bytes, shared_from_this());
 }
-
-void HostDevice::copy(Queue&, void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); }
 
 void HostDevice::release(void* data, std::size_t bytes) noexcept {
   live_.fetch_sub(bytes);

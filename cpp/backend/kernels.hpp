@@ -115,9 +115,14 @@ struct DiagonalTerm {
 class Queue;  // the ring's tables and threads, see device.hpp
 
 struct Kernels {
-  // Negacyclic transforms, in place. Position j of the NTT holds the value at psi^(2*bitrev(j)+1).
-  void (*ntt)(Queue& q, Rows x) noexcept;
-  void (*intt)(Queue& q, Rows x) noexcept;
+  // Negacyclic transforms. Position j of the NTT holds the value at psi^(2*bitrev(j)+1).
+  void (*ntt)(Queue& q, Rows out, ConstRows x) noexcept;
+  void (*intt)(Queue& q, Rows out, ConstRows x) noexcept;
+
+  void (*copy)(Queue& q, Rows out, ConstRows x) noexcept;
+  void (*zero)(Queue& q, Rows out) noexcept;
+  // X^exponent in the coefficient domain, exponent < 2N.
+  void (*monomial)(Queue& q, Rows out, std::uint64_t exponent) noexcept;
 
   // Pointwise, modulo each row's limb. An input with polys == 1 is broadcast over out.polys.
   void (*add)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;

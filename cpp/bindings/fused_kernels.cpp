@@ -35,7 +35,7 @@ class SwitchArrays {
     require(joined == q, ErrorKind::kShape, "digits must list the Q limbs once, in order");
     limbs_.insert(limbs_.end(), q.begin(), q.end());
     check_limbs(ring, limbs_);
-    ring.kernels().intt(ring.queue(), coefficients_.rows());
+    ring.kernels().intt(ring.queue(), coefficients_.rows(), coefficients_.rows());
     special_product_ = ring.product_mod(p, q);
     if (rest) rest_rows_ = load(ring, *rest, q);
     if (rest) rest_view_.emplace(std::as_const(rest_rows_).rows());
@@ -65,7 +65,7 @@ class SwitchArrays {
     for (DigitRows& digit : digits_) {
       PolyRows& all = extended_.emplace_back(ring_, limbs_, 1);
       ring_.kernels().lift(ring_.queue(), all.rows(), digit.coefficients, ring_.lift_table(digit.ntt.limbs, limbs_));
-      ring_.kernels().ntt(ring_.queue(), all.rows());
+      ring_.kernels().ntt(ring_.queue(), all.rows(), all.rows());
       const ConstRows view = std::as_const(all).rows();
       digit = {view, view, nullptr};
     }

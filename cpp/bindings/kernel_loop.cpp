@@ -94,8 +94,8 @@ void lift(const Kernels& k, Queue& q, Operands& o) {
 const std::map<std::string, Step>& steps() {
   using K = const Kernels&;
   static const std::map<std::string, Step> table = {
-      {"ntt", [](K k, Queue& q, Operands& o) { k.ntt(q, o.out.rows()); }},
-      {"intt", [](K k, Queue& q, Operands& o) { k.intt(q, o.out.rows()); }},
+      {"ntt", [](K k, Queue& q, Operands& o) { k.ntt(q, o.out.rows(), o.out.rows()); }},
+      {"intt", [](K k, Queue& q, Operands& o) { k.intt(q, o.out.rows(), o.out.rows()); }},
       {"add", [](K k, Queue& q, Operands& o) { k.add(q, o.out.rows(), o.a[0], o.b[0]); }},
       {"sub", [](K k, Queue& q, Operands& o) { k.sub(q, o.out.rows(), o.a[0], o.b[0]); }},
       {"neg", [](K k, Queue& q, Operands& o) { k.neg(q, o.out.rows(), o.a[0]); }},

@@ -54,14 +54,29 @@ std::uint32_t joint_polys(std::initializer_list<const PolyRows*> operands) {
   return polys;
 }
 
+/// Of one operand. in_place: the result is written over it.
 template <auto kKernel>
-Result in_place(const Ring& ring, const ResidueArray& a, const LimbList& limbs) {
+Result unary(const Ring& ring, const ResidueArray& a, const LimbList& limbs, bool in_place) {
   PolyRows x = load(ring, a, limbs);
+  if (!in_place) {
+    return compute(ring, limbs, x.polys(),
+                   [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows()); });
+  }
   {
     const nb::gil_scoped_release release;
-    (ring.kernels().*kKernel)(ring.queue(), x.rows());
+    (ring.kernels().*kKernel)(ring.queue(), x.rows(), x.rows());
   }
   return store(ring, x);
+}
+
+Result zero(const Ring& ring, const LimbList& limbs, std::uint32_t polys) {
+  return compute(ring, limbs, polys, [&](Queue& queue, Rows out) { ring.kernels().zero(queue, out); });
+}
+
+Result monomial(const Ring& ring, std::uint64_t exponent, const LimbList& limbs) {
+  require(exponent < 2 * std::uint64_t{ring.degree()}, ErrorKind::kValue,
+          "monomial: exponent " + std::to_string(exponent) + " is not below 2N = " + std::to_string(2 * ring.degree()));
+  return compute(ring, limbs, 1, [&](Queue& queue, Rows out) { ring.kernels().monomial(queue, out, exponent); });
 }
 
 template <auto kKernel>
@@ -77,11 +92,6 @@ Result with_scalars(const Ring& ring, const ResidueArray& a, const std::vector<W
   check_scalars(ring, limbs, scalars);
   return compute(ring, limbs, x.polys(),
                  [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), scalars); });
-}
-
-Result neg(const Ring& ring, const ResidueArray& a, const LimbList& limbs) {
-  const PolyRows x = load(ring, a, limbs);
-  return compute(ring, limbs, x.polys(), [&](Queue& queue, Rows out) { ring.kernels().neg(queue, out, x.rows()); });
 }
 
 Result mul_add(const Ring& ring, const ResidueArray& sum, const ResidueArray& a, const ResidueArray& b,
@@ -273,11 +283,14 @@ void bind_kernels(nb::module_& m) {
       .def_prop_ro("backend", [](const Ring& ring) { return std::string(ring.backend().name()); })
       .def_prop_ro("live_bytes", [](const Ring& ring) { return ring.device().live_bytes(); })
       .def_prop_ro("peak_bytes", [](const Ring& ring) { return ring.device().peak_bytes(); })
-      .def("ntt", &in_place<&Kernels::ntt>, "a"_a, "limbs"_a)
-      .def("intt", &in_place<&Kernels::intt>, "a"_a, "limbs"_a)
+      .def("ntt", &unary<&Kernels::ntt>, "a"_a, "limbs"_a, "in_place"_a = false)
+      .def("intt", &unary<&Kernels::intt>, "a"_a, "limbs"_a, "in_place"_a = false)
+      .def("copy", &unary<&Kernels::copy>, "a"_a, "limbs"_a, "in_place"_a = false)
+      .def("zero", &zero, "limbs"_a, "polys"_a)
+      .def("monomial", &monomial, "exponent"_a, "limbs"_a)
       .def("add", &binary<&Kernels::add>, "a"_a, "b"_a, "limbs"_a)
       .def("sub", &binary<&Kernels::sub>, "a"_a, "b"_a, "limbs"_a)
-      .def("neg", &neg, "a"_a, "limbs"_a)
+      .def("neg", &unary<&Kernels::neg>, "a"_a, "limbs"_a, "in_place"_a = false)
       .def("mul", &binary<&Kernels::mul>, "a"_a, "b"_a, "limbs"_a)
       .def("mul_add", &mul_add, "sum"_a, "a"_a, "b"_a, "limbs"_a)
       .def("mul_scalar", &with_scalars<&Kernels::mul_scalar>, "a"_a, "scalars"_a, "limbs"_a)

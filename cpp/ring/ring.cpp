@@ -14,8 +14,7 @@ namespace {
 constexpr std::uint32_t kMinDegree = 1u << 4;
 constexpr std::uint32_t kMaxDegree = 1u << 17;
 constexpr std::uint64_t kPrimeLimit = std::uint64_t{1} << 60;
-constexpr std::size_t kMaxLimbs = 240;     // so that a lift's sum of 120-bit products fits 128 bits
-constexpr std::size_t kStridePadding = 8;  // one cache line: rows of power-of-two length would share cache sets
+constexpr std::size_t kMaxLimbs = 240;  // so that a lift's sum of 120-bit products fits 128 bits
 
 void check_ring(std::uint32_t degree, const std::vector<std::uint64_t>& primes) {
   const auto refuse = [](const std::string& what) { throw Error(ErrorKind::kValue, "Ring: " + what); };
@@ -46,7 +45,7 @@ double reciprocal(std::uint64_t q) {
 }  // namespace
 
 Ring::Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::string_view backend, unsigned threads)
-    : degree_(ring_degree), stride_(ring_degree + kStridePadding) {
+    : degree_(ring_degree) {
   check_ring(ring_degree, primes);
   for (const std::uint64_t prime : primes) moduli_.emplace_back(prime);
   backend_ = make_backend(backend, ring_degree, primes, threads);
@@ -113,7 +112,7 @@ PolyRows::PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
       polys_(polys),
       stride_(ring.stride()),
       poly_stride_(limbs_->size() * stride_),
-      backend_(ring.backend().name()) {}
+      form_(ring.backend().form()) {}
 
 PolyRows PolyRows::prefix(std::size_t count) const {
   PolyRows view;
@@ -122,7 +121,7 @@ PolyRows PolyRows::prefix(std::size_t count) const {
   view.polys_ = polys_;
   view.stride_ = stride_;
   view.poly_stride_ = poly_stride_;
-  view.backend_ = backend_;
+  view.form_ = form_;
   return view;
 }
 

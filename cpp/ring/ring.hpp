@@ -28,8 +28,8 @@ class Ring {
   std::uint32_t degree() const noexcept { return degree_; }
   std::size_t num_limbs() const noexcept { return moduli_.size(); }
   const Modulus& modulus(std::size_t limb) const noexcept { return moduli_[limb]; }
-  /// Words between rows: N rounded up and padded off power-of-two strides.
-  std::size_t stride() const noexcept { return stride_; }
+  /// Words between rows.
+  std::size_t stride() const noexcept { return backend_->row_stride(); }
 
   const Kernels& kernels() const noexcept { return backend_->kernels(); }
   Device& device() const noexcept { return backend_->device(); }
@@ -47,7 +47,6 @@ class Ring {
 
  private:
   std::uint32_t degree_;
-  std::size_t stride_;
   std::vector<Modulus> moduli_;
   std::unique_ptr<Backend> backend_;
   mutable std::mutex mutex_;
@@ -72,8 +71,7 @@ class PolyRows {
     return buffer_ == nullptr ? 0 : polys_ * limbs_->size() * stride_ * sizeof(Word);
   }
   bool empty() const noexcept { return polys_ == 0; }
-  /// Name of the backend in whose form the residues are.
-  std::string_view backend() const noexcept { return backend_; }
+  const RowForm& form() const noexcept { return form_; }
 
   Rows rows() noexcept { return rows(0, polys_, 0, limbs_->size()); }
   ConstRows rows() const noexcept { return rows(0, polys_, 0, limbs_->size()); }
@@ -86,7 +84,7 @@ class PolyRows {
   std::unique_ptr<LimbList> limbs_;  // on the heap, so that views survive a move of the owner
   std::uint32_t polys_ = 0;
   std::size_t stride_ = 0, poly_stride_ = 0;
-  std::string_view backend_;  // of a literal
+  RowForm form_;
 };
 
 /// Device memory for the scratch of a kernel.

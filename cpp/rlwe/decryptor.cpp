@@ -81,7 +81,7 @@ SecretRows phase(const Context& context, const SecretKey& key, const Ciphertext&
     copy_limbs(ring, *term, 0, *x.rows, i);
     ring.kernels().add(ring.queue(), message->rows(), message->rows(), term->rows());
   }
-  ring.kernels().intt(ring.queue(), message->rows());
+  ring.kernels().intt(ring.queue(), message->rows(), message->rows());
   return message;
 }
 

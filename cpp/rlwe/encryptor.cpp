@@ -37,7 +37,7 @@ SecretRows remainder(const Ring& ring, const PolyRows& half, const PolyRows& mas
   SecretRows product(ring, special, 1);
   copy_limbs(ring, *product, 0, half, 0);
   ring.kernels().mul(ring.queue(), product->rows(), product->rows(), mask.rows(0, 1, 0, 1));
-  ring.kernels().intt(ring.queue(), product->rows());
+  ring.kernels().intt(ring.queue(), product->rows(), product->rows());
   const std::size_t offset = 0;
   const std::uint8_t width = 64;
   ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(taken.data()), {&offset, 1}, {&width, 1}},

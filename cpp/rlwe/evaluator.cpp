@@ -177,11 +177,9 @@ Ciphertext Evaluator::mul_monomial(Ciphertext x, std::uint64_t exponent) const {
     fail(ErrorKind::kValue, "mul_monomial",
          "exponent " + std::to_string(exponent) + " is not below 2N = " + std::to_string(2 * n));
   }
-  std::vector<std::int64_t> coefficients(n);
-  coefficients[exponent % n] = exponent < n ? 1 : -1;
   PolyRows monomial(ring, x.rows->limbs(), 1);
-  ring.kernels().import_signed(ring.queue(), monomial.rows(), coefficients);
-  ring.kernels().ntt(ring.queue(), monomial.rows());
+  ring.kernels().monomial(ring.queue(), monomial.rows(), exponent);
+  ring.kernels().ntt(ring.queue(), monomial.rows(), monomial.rows());
   const std::shared_ptr<PolyRows> out = rows_like(x);
   ring.kernels().mul(ring.queue(), out->rows(), x.rows->rows(), std::as_const(monomial).rows());
   return with_rows(x, out);
@@ -222,9 +220,8 @@ Ciphertext Evaluator::trivial(const Plaintext& p) const {
   check_context(p.parameters, *p.rows, context_, "trivial: the plaintext");
   const Ring& ring = context_.ring();
   PolyRows out(ring, p.rows->limbs(), 2);
-  const Rows zero = out.rows(1, 1, 0, p.rows->limbs().size());
   copy_limbs(ring, out, 0, *p.rows, 0);
-  ring.kernels().sub(ring.queue(), zero, p.rows->rows(), p.rows->rows());
+  ring.kernels().zero(ring.queue(), out.rows(1, 1, 0, p.rows->limbs().size()));
   return {std::make_shared<const PolyRows>(std::move(out)), p.level, p.basis, p.scale, p.slots, {}, p.parameters, {}};
 }
 

@@ -7,13 +7,6 @@
 namespace lw {
 namespace {
 
-/// Zero on the rows of some limbs.
-void clear(const Ring& ring, PolyRows& x, std::size_t first, std::size_t count) {
-  const std::vector<std::int64_t> zeros(ring.degree());
-  for (std::uint32_t p = 0; p < x.polys(); ++p)
-    ring.kernels().import_signed(ring.queue(), x.rows(p, 1, first, count), zeros);
-}
-
 Ciphertext over_qp(const Ciphertext& x, PolyRows rows, const KeySetId& id) {
   Ciphertext result = with_rows(x, std::move(rows));
   result.basis = Basis::kQP;
@@ -58,7 +51,7 @@ Ciphertext Evaluator::extend(const Ciphertext& x) const {
   const LimbList& q = x.rows->limbs();
   const LimbList special = context_.parameters().all_p();
   PolyRows out(ring, context_.limbs(x.level, Basis::kQP), x.rows->polys());
-  clear(ring, out, 0, special.size());
+  ring.kernels().zero(ring.queue(), out.rows(0, out.polys(), 0, special.size()));
   ring.kernels().mul_scalar(ring.queue(), out.rows(0, out.polys(), special.size(), q.size()), x.rows->rows(),
                             ring.product_mod(special, q));
   return over_qp(x, std::move(out), x.key_set);
@@ -196,7 +189,7 @@ Ciphertext Evaluator::mod_raise(const Ciphertext& x, const SwitchKeys& key, Leve
   PolyRows raised(ring, limbs, 2);
   kernels.lift(ring.queue(), raised.rows(), coefficients.rows(), ring.lift_table(x.rows->limbs(), limbs));
   kernels.mul_scalar(ring.queue(), raised.rows(), std::as_const(raised).rows(), ring.residues(factor, limbs));
-  kernels.ntt(ring.queue(), raised.rows());
+  kernels.ntt(ring.queue(), raised.rows(), raised.rows());
   call(tick_);
   const PolyRows& view = raised;
   const SwitchOperand operand(context_, limbs, view.rows(1, 1, 0, limbs.size()), view.rows(0, 1, num_p, num_q));

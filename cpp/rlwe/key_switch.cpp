@@ -5,14 +5,6 @@
 namespace lw {
 namespace {
 
-void copy_rows(const Ring& ring, Rows to, ConstRows from) {
-  for (std::uint32_t p = 0; p < to.polys; ++p) {
-    for (std::size_t j = 0; j < to.limbs.size(); ++j) {
-      ring.device().copy(ring.queue(), to.row(p, j), from.row(p, j), ring.degree() * sizeof(Word));
-    }
-  }
-}
-
 /// Limbs of `held` that are not in `kept`, in their order.
 LimbList without(std::span<const std::uint16_t> held, std::span<const std::uint16_t> kept) {
   LimbList rest;
@@ -38,7 +30,7 @@ void lift_digit(const Ring& ring, PolyRows& out, std::uint32_t d, std::size_t fi
   if (count == 0) return;
   const Rows rows = out.rows(d, 1, first, count);
   ring.kernels().lift(ring.queue(), rows, digit, ring.lift_table(digit.limbs, rows.limbs));
-  ring.kernels().ntt(ring.queue(), rows);
+  ring.kernels().ntt(ring.queue(), rows, rows);
 }
 
 /// body(window) for all windows of a pass.
@@ -71,14 +63,14 @@ class Pairs {
 
 void copy_limbs(const Ring& ring, PolyRows& to, std::uint32_t to_poly, const PolyRows& from, std::uint32_t from_poly) {
   for (const LimbRun& run : find_runs(from.limbs(), to.limbs())) {
-    copy_rows(ring, to.rows(to_poly, 1, run.first_out, run.count), from.rows(from_poly, 1, run.first_in, run.count));
+    ring.kernels().copy(ring.queue(), to.rows(to_poly, 1, run.first_out, run.count),
+                        from.rows(from_poly, 1, run.first_in, run.count));
   }
 }
 
 PolyRows decompose(const Ring& ring, ConstRows x) {
   PolyRows coefficients(ring, LimbList(x.limbs.begin(), x.limbs.end()), x.polys);
-  copy_rows(ring, coefficients.rows(), x);
-  ring.kernels().intt(ring.queue(), coefficients.rows());
+  ring.kernels().intt(ring.queue(), coefficients.rows(), x);
   return coefficients;
 }
 
@@ -142,7 +134,7 @@ PolyRows extend_digits(const Context& context, const Ciphertext& x, const Tick& 
     const std::size_t count = parts[d].limbs.size(), end = num_p + first + count;
     const ConstRows digit = stretch(coefficients.rows(), first, parts[d].limbs);
     lift_digit(ring, out, d, 0, num_p + first, digit);
-    copy_rows(ring, out.rows(d, 1, num_p + first, count), x.rows->rows(x.degree(), 1, first, count));
+    ring.kernels().copy(ring.queue(), out.rows(d, 1, num_p + first, count), x.rows->rows(x.degree(), 1, first, count));
     lift_digit(ring, out, d, end, limbs.size() - end, digit);
     first += count;
     call(tick);
@@ -182,8 +174,10 @@ PolyRows mod_down(const Ring& ring, const PolyRows& x, const LimbList& to) {
   LimbList from = without(x.limbs(), to);
   std::sort(from.begin(), from.end());
   PolyRows removed(ring, from, x.polys()), out(ring, to, x.polys());
-  for (std::uint32_t p = 0; p < x.polys(); ++p) copy_limbs(ring, removed, p, x, p);
-  ring.kernels().intt(ring.queue(), removed.rows());
+  for (const LimbRun& run : find_runs(x.limbs(), from)) {
+    ring.kernels().intt(ring.queue(), removed.rows(0, x.polys(), run.first_out, run.count),
+                        x.rows(0, x.polys(), run.first_in, run.count));
+  }
   const std::vector<Word> inverse = ring.inverse_product_mod(from, to);
   for (const LimbRun& run : find_runs(x.limbs(), to)) {  // one, but where `to` skips limbs of x
     const Rows part = out.rows(0, x.polys(), run.first_out, run.count);

@@ -147,10 +147,12 @@ void check_parameters(const Fingerprint& found, const Parameters& expected, cons
 
 void check_context(const Fingerprint& found, const PolyRows& rows, const Context& expected, const std::string& what) {
   check_parameters(found, expected.parameters(), what);
-  const std::string_view held = rows.backend(), wanted = expected.ring().backend().name();
+  const RowForm held = rows.form(), wanted = expected.ring().backend().form();
   if (held == wanted) return;
-  throw Error(ErrorKind::kParameterMismatch, what + " is held by the backend \"" + std::string(held) + "\", not \"" +
-                                                 std::string(wanted) + "\": save it, and load it where it is used");
+  const auto text = [](const RowForm& form) { return std::string(form.words).append(" on the ").append(form.device); };
+  throw Error(ErrorKind::kParameterMismatch, what + " is held as " + text(held) + "; the backend \"" +
+                                                 std::string(expected.ring().backend().name()) + "\" takes " +
+                                                 text(wanted) + ": save it, and load it where it is used");
 }
 
 void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what) {

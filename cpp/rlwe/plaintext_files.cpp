@@ -189,7 +189,7 @@ PolyRows PlaintextReader::from_integers(std::size_t i, const LimbList& limbs, co
   PolyRows rows(ring, limbs, 1);
   ring.kernels().import_signed(ring.queue(), rows.rows(),
                                unpack(reader_.unverified_row(i, 0), context_.degree(), items_[i].bits));
-  ring.kernels().ntt(ring.queue(), rows.rows());
+  ring.kernels().ntt(ring.queue(), rows.rows(), rows.rows());
   return rows;
 }
 

@@ -37,7 +37,7 @@ Plaintext lift_integers(const Context& context, std::span<const std::int64_t> co
   for (std::size_t i = 0; i < coefficients.size(); ++i) spread[i * gap] = coefficients[i];
   PolyRows rows(ring, context.limbs(level, basis), 1);
   ring.kernels().import_signed(ring.queue(), rows.rows(), spread.span());
-  ring.kernels().ntt(ring.queue(), rows.rows());
+  ring.kernels().ntt(ring.queue(), rows.rows(), rows.rows());
   return {std::make_shared<const PolyRows>(std::move(rows)),
           level,
           basis,

@@ -79,13 +79,13 @@ SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& see
 
 SecretRows::~SecretRows() {
   if (rows_.bytes() == 0) return;  // moved from
-  ring_->kernels().sub(ring_->queue(), rows_.rows(), rows_.rows(), rows_.rows());
+  ring_->kernels().zero(ring_->queue(), rows_.rows());
 }
 
 SecretRows to_ntt(const Ring& ring, std::span<const std::int64_t> coefficients, const LimbList& limbs) {
   SecretRows out(ring, limbs, 1);
   ring.kernels().import_signed(ring.queue(), out->rows(), coefficients);
-  ring.kernels().ntt(ring.queue(), out->rows());
+  ring.kernels().ntt(ring.queue(), out->rows(), out->rows());
   return out;
 }
 

@@ -18,6 +18,9 @@ namespace {
 constexpr Kernels kKernels = {
     .ntt = ntt,
     .intt = intt,
+    .copy = copy,
+    .zero = zero,
+    .monomial = monomial,
     .add = add,
     .sub = sub,
     .neg = neg,
@@ -91,6 +94,7 @@ class CpuDevice final : public HostDevice {
 
   std::string_view name() const noexcept override { return name_; }
   unsigned threads() const noexcept { return queue_.pool.threads(); }
+  std::size_t row_stride() const noexcept { return host_row_stride(queue_.degree); }
 
   Queue& queue(int) override { return queue_; }
 
@@ -104,6 +108,8 @@ class CpuBackend final : public Backend {
   explicit CpuBackend(std::shared_ptr<CpuDevice> device) noexcept : device_(std::move(device)) {}
 
   std::string_view name() const noexcept override { return device_->name(); }
+  RowForm form() const noexcept override { return {"balanced float64", "host"}; }
+  std::size_t row_stride() const noexcept override { return device_->row_stride(); }
   const Kernels& kernels() const noexcept override { return kKernels; }
   Device& device() noexcept override { return *device_; }
   unsigned threads() const noexcept override { return device_->threads(); }

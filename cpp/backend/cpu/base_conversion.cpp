@@ -65,7 +65,7 @@ void JoinGroup::run(const CpuQueue& queue, const Parts& parts, std::size_t part_
   for (std::size_t start = 0; start < queue.degree; start += tile) {
     for (std::size_t i = 0; i < count_; ++i) joiners_[i]->join(queue, rows_[i] + start, parts, start, tile);
   }
-  for (std::size_t i = 0; i < count_; ++i) queue.row.ntt(rows_[i], queue.ntt[limbs_[i]]);
+  for (std::size_t i = 0; i < count_; ++i) queue.row.ntt(rows_[i], rows_[i], queue.ntt[limbs_[i]]);
 }
 
 }  // namespace lw::cpu

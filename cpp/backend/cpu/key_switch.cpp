@@ -8,16 +8,16 @@
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
 #include "backend/cpu/turns.hpp"
+#include "backend/host_device.hpp"
 
 namespace lw::cpu {
 namespace {
 
-constexpr std::size_t kPadding = 8;  // words: rows of power-of-two length would share cache sets
 constexpr std::size_t kSumTile = 2048;
 constexpr std::size_t kTileWords = 32768;  // of all babies of a tile together: they stay in the second cache
 constexpr std::size_t kMaxDigits = kMaxFrom;
 
-std::size_t row_stride(const CpuQueue& queue) noexcept { return queue.degree + kPadding; }
+std::size_t row_stride(const CpuQueue& queue) noexcept { return host_row_stride(queue.degree); }
 std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kSumTile, queue.degree); }
 
 /// body(slot, first, size) for groups of consecutive limbs of a window that each take about `cycles`. Slots run at the

@@ -3,6 +3,7 @@
 // done before the next block; the last of them, in its tails, take place within vectors.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <iterator>
@@ -27,25 +28,34 @@ class Transform {
         butterflies_(table.prime),
         tail_(table) {}
 
-  void forward(Word* x) const noexcept { forward_block(x, table_.degree, 1, passes_); }
-  void inverse(Word* x) const noexcept {
+  // out may be x.
+  void forward(Word* out, const Word* x) const noexcept {
+    const std::size_t part = table_.degree / 8;
+    if (out == x || table_.degree <= kCachedWords) {
+      if (out != x) std::copy_n(x, table_.degree, out);
+      return forward_block(out, table_.degree, 1, passes_);
+    }
+    forward_pass<8, kRanges.forward8>(out, x, part, 1);
+    for (std::size_t i = 0; i < 8; ++i) forward_block(out + i * part, part, 8 + i, {passes_.eights - 1, passes_.fours});
+  }
+  void inverse(Word* out, const Word* x) const noexcept {
     // The last pass also divides by N: what it is depends on the degree.
     if (passes_.eights > 0) {
       const std::size_t part = table_.degree / 8;
       if (part < kTailWords) {
-        tail_.inverse(x, table_.degree, 1);
+        tail_.inverse(out, x, table_.degree, 1);
       } else {
         const NttPasses rest = {passes_.eights - 1, passes_.fours};
-        for (std::size_t i = 0; i < 8; ++i) inverse_block(x + i * part, part, 15 - i, rest);
+        for (std::size_t i = 0; i < 8; ++i) inverse_block(out + i * part, x + i * part, part, 15 - i, rest);
       }
-      last_inverse_pass<8>(x);
+      last_inverse_pass<8>(out);
     } else {
       const std::size_t part = table_.degree / 4;
-      tail_.inverse(x, table_.degree, 1);
+      tail_.inverse(out, x, table_.degree, 1);
       if (passes_.fours == 2) {
-        for (std::size_t i = 0; i < 4; ++i) inverse_pass<4, kRanges.inverse4>(x + i * part, part / 4, 7 - i);
+        for (std::size_t i = 0; i < 4; ++i) inverse_pass<4, kRanges.inverse4>(out + i * part, part / 4, 7 - i);
       }
-      last_inverse_pass<4>(x);
+      last_inverse_pass<4>(out);
     }
   }
 
@@ -67,24 +77,27 @@ class Transform {
       for (std::size_t j = 0; j < i; ++j) f[i + j] = butterflies_.factor(table_.heads[first + i - 1 - j]);
     }
   }
-  // body(v) on vectors of kSize parts at `distance` words, loaded from p and stored there.
+  // body(v) on vectors of kSize parts at `distance` words, loaded from x and stored at `out`.
   template <std::size_t kSize, class Body>
-  [[gnu::always_inline]] static void in_registers(Word* p, std::size_t distance, const Body& body) noexcept {
+  [[gnu::always_inline]] static void in_registers(Word* out, const Word* x, std::size_t distance,
+                                                  const Body& body) noexcept {
     F64 v[kSize];
 #pragma GCC unroll 8
-    for (std::size_t j = 0; j < kSize; ++j) v[j] = V::load(p + j * distance);
+    for (std::size_t j = 0; j < kSize; ++j) v[j] = V::load(x + j * distance);
     body(v);
 #pragma GCC unroll 8
-    for (std::size_t j = 0; j < kSize; ++j) V::store(p + j * distance, v[j]);
+    for (std::size_t j = 0; j < kSize; ++j) V::store(out + j * distance, v[j]);
   }
 
   // One pass over a block of kSize parts, at `distance` words.
   template <std::size_t kSize, unsigned kMask>
-  [[gnu::always_inline]] void forward_pass(Word* x, std::size_t distance, std::size_t k) const noexcept {
+  [[gnu::always_inline]] void forward_pass(Word* out, const Word* x, std::size_t distance,
+                                           std::size_t k) const noexcept {
     Factor f[kSize];
     forward_factors(f, k);
     for (std::size_t i = 0; i < distance; i += V::kWords) {
-      in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) { butterflies_.template forward_stages<kMask>(v, f); });
+      in_registers<kSize>(out + i, x + i, distance,
+                          [&](F64(&v)[kSize]) { butterflies_.template forward_stages<kMask>(v, f); });
     }
   }
   template <std::size_t kSize, unsigned kMask>
@@ -92,7 +105,8 @@ class Transform {
     Factor f[kSize];
     inverse_factors(f, k);
     for (std::size_t i = 0; i < distance; i += V::kWords) {
-      in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) { butterflies_.template inverse_stages<kMask>(v, f); });
+      in_registers<kSize>(x + i, x + i, distance,
+                          [&](F64(&v)[kSize]) { butterflies_.template inverse_stages<kMask>(v, f); });
     }
   }
   // The last pass of an inverse transform divides by N.
@@ -104,7 +118,7 @@ class Transform {
     f[1] = butterflies_.factor(table_.inverse_degree_root);
     const Factor inverse_degree = butterflies_.factor(table_.inverse_degree);
     for (std::size_t i = 0; i < distance; i += V::kWords) {
-      in_registers<kSize>(x + i, distance, [&](F64(&v)[kSize]) {
+      in_registers<kSize>(x + i, x + i, distance, [&](F64(&v)[kSize]) {
         butterflies_.template inverse_stages<0>(v, f);
 #pragma GCC unroll 8
         for (std::size_t j = 0; j < kSize / 2; ++j) {
@@ -120,7 +134,7 @@ class Transform {
     if (size > kCachedWords && passes.eights > 0) {
       const std::size_t part = size / 8;
       --passes.eights;
-      forward_pass<8, kRanges.forward8>(x, part, k);
+      forward_pass<8, kRanges.forward8>(x, x, part, k);
       for (std::size_t i = 0; i < 8; ++i) forward_block(x + i * part, part, 8 * k + i, passes);
       return;
     }
@@ -131,28 +145,28 @@ class Transform {
       first *= parts;
     };
     for (; passes.eights > 0; --passes.eights) {
-      each(8, [&](Word* y, std::size_t d, std::size_t i) { forward_pass<8, kRanges.forward8>(y, d, i); });
+      each(8, [&](Word* y, std::size_t d, std::size_t i) { forward_pass<8, kRanges.forward8>(y, y, d, i); });
     }
     for (; passes.fours > 0; --passes.fours) {
-      each(4, [&](Word* y, std::size_t d, std::size_t i) { forward_pass<4, kRanges.forward4>(y, d, i); });
+      each(4, [&](Word* y, std::size_t d, std::size_t i) { forward_pass<4, kRanges.forward4>(y, y, d, i); });
     }
     tail_.forward(x, size, k);
   }
 
   // The same backwards; w[k] is the mirrored twiddle of its last stage. Not for the block that is the whole row.
-  void inverse_block(Word* x, std::size_t size, std::size_t k, NttPasses passes) const noexcept {
+  void inverse_block(Word* out, const Word* x, std::size_t size, std::size_t k, NttPasses passes) const noexcept {
     if (size > kCachedWords && passes.eights > 0) {
       const std::size_t part = size / 8;
       --passes.eights;
-      for (std::size_t i = 0; i < 8; ++i) inverse_block(x + i * part, part, 8 * k + 7 - i, passes);
-      inverse_pass<8, kRanges.inverse8>(x, part, k);
+      for (std::size_t i = 0; i < 8; ++i) inverse_block(out + i * part, x + i * part, part, 8 * k + 7 - i, passes);
+      inverse_pass<8, kRanges.inverse8>(out, part, k);
       return;
     }
-    tail_.inverse(x, size, k);
+    tail_.inverse(out, x, size, k);
     std::size_t part = V::kWords;
     const auto each = [&](std::size_t parts, const auto& pass) {
       const std::size_t whole = part * parts, blocks = size / whole;
-      for (std::size_t i = 0; i < blocks; ++i) pass(x + i * whole, part, blocks * k + blocks - 1 - i);
+      for (std::size_t i = 0; i < blocks; ++i) pass(out + i * whole, part, blocks * k + blocks - 1 - i);
       part = whole;
     };
     for (; passes.fours > 0; --passes.fours) {

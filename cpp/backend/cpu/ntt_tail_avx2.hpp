@@ -41,15 +41,15 @@ class Avx2Tail {
 
   /// The same backwards; w[k] is the mirrored twiddle of the block. Transposing rows in reverse order reverses the
   /// words, as the factors of the mirrored tail need it.
-  void inverse(Word* x, std::size_t size, std::size_t k) const noexcept {
+  void inverse(Word* out, const Word* x, std::size_t size, std::size_t k) const noexcept {
     const std::size_t count = size / kTailWords;
-    for (std::size_t i = 0; i < count; ++i, x += kTailWords) {
+    for (std::size_t i = 0; i < count; ++i, x += kTailWords, out += kTailWords) {
       F64 f[4], v[4];
       factors(count * k + count - 1 - i, f);
       std::swap(f[2], f[3]);
       V::load_columns(v, x + 12, -4);
       butterflies_.template inverse_stages<kRanges.inverse_tail>(v, f);
-      V::store_columns(x + 12, -4, v);
+      V::store_columns(out + 12, -4, v);
     }
   }
 

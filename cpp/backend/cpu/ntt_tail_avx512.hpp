@@ -29,14 +29,16 @@ class Avx512Tail {
     for (std::size_t i = 0; i < count; i += kAtOnce) forward_tails<kAtOnce>(x + i * kTailWords, k * count + i);
   }
   /// The same backwards; w[k] is the mirrored twiddle of the block.
-  void inverse(Word* x, std::size_t size, std::size_t k) const noexcept {
+  void inverse(Word* out, const Word* x, std::size_t size, std::size_t k) const noexcept {
     const std::size_t count = size / kTailWords;
     k = k * count + count - 1;
     if (count % kAtOnce != 0) {
-      for (std::size_t i = 0; i < count; i += 2) inverse_tails<2>(x + i * kTailWords, k - i);
+      for (std::size_t i = 0; i < count; i += 2) inverse_tails<2>(out + i * kTailWords, x + i * kTailWords, k - i);
       return;
     }
-    for (std::size_t i = 0; i < count; i += kAtOnce) inverse_tails<kAtOnce>(x + i * kTailWords, k - i);
+    for (std::size_t i = 0; i < count; i += kAtOnce) {
+      inverse_tails<kAtOnce>(out + i * kTailWords, x + i * kTailWords, k - i);
+    }
   }
 
  private:
@@ -108,7 +110,7 @@ class Avx512Tail {
   }
 
   template <std::size_t kCount>
-  [[gnu::always_inline]] void inverse_tails(Word* x, std::size_t k) const noexcept {
+  [[gnu::always_inline]] void inverse_tails(Word* out, const Word* x, std::size_t k) const noexcept {
     F64 a[kCount], b[kCount];
     each(a, b, [&](std::size_t i, F64& p, F64& q) {
       p = V::load(x + kTailWords * i);
@@ -127,8 +129,8 @@ class Avx512Tail {
       butterflies_.inverse(p, q, factors_of_2(k - i));
       reduce_some<kRanges.inverse_tail>(p, q);
       merge(p, q, kOdd, kEven);
-      V::store(x + kTailWords * i, p);
-      V::store(x + kTailWords * i + 8, q);
+      V::store(out + kTailWords * i, p);
+      V::store(out + kTailWords * i + 8, q);
     });
   }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
 
@@ -23,6 +25,30 @@ double centred_scalar(const CpuQueue& queue, const Rows& out, std::size_t j, std
 }
 
 }  // namespace
+
+void copy(Queue& q, Rows out, ConstRows x) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime&) {
+    const Word* from = operand_row(x, poly, j);
+    if (to != from) std::copy_n(from, queue.degree, to);
+  });
+}
+
+void zero(Queue& q, Rows out) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime&) {
+    std::fill_n(to, queue.degree, balanced_word(0, 1));
+  });
+}
+
+void monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept {
+  zero(q, out);
+  const CpuQueue& queue = cpu_queue(q);
+  for (std::uint32_t poly = 0; poly < out.polys; ++poly) {
+    for (std::size_t j = 0; j < out.limbs.size(); ++j) {
+      const Word prime = queue.moduli[out.limbs[j]].value();
+      out.row(poly, j)[exponent % queue.degree] = balanced_word(exponent < queue.degree ? 1 : prime - 1, prime);
+    }
+  }
+}
 
 void add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {

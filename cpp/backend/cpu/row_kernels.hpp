@@ -27,8 +27,8 @@ struct PackedRow {
 constexpr std::size_t kExpandStep = 128;  // words
 
 struct RowKernels {
-  void (*ntt)(Word* x, const NttTable& table) noexcept;
-  void (*intt)(Word* x, const NttTable& table) noexcept;
+  void (*ntt)(Word* out, const Word* x, const NttTable& table) noexcept;
+  void (*intt)(Word* out, const Word* x, const NttTable& table) noexcept;
 
   void (*add)(Word* out, const Word* a, const Word* b, std::size_t n, const Prime& p) noexcept;
   void (*sub)(Word* out, const Word* a, const Word* b, std::size_t n, const Prime& p) noexcept;

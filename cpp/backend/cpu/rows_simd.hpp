@@ -17,12 +17,12 @@ template <class V, template <NttRanges> class Tail, const auto& kRanges>
 constexpr RowKernels row_kernels_of() noexcept {
   return {
       .ntt =
-          [](Word* x, const NttTable& table) noexcept {
-            with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.forward(x); });
+          [](Word* out, const Word* x, const NttTable& table) noexcept {
+            with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.forward(out, x); });
           },
       .intt =
-          [](Word* x, const NttTable& table) noexcept {
-            with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.inverse(x); });
+          [](Word* out, const Word* x, const NttTable& table) noexcept {
+            with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.inverse(out, x); });
           },
       .add = add<V>,
       .sub = sub<V>,

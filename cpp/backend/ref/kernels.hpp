@@ -5,8 +5,11 @@
 
 namespace lw::ref {
 
-void ntt(Queue& q, Rows x) noexcept;
-void intt(Queue& q, Rows x) noexcept;
+void ntt(Queue& q, Rows out, ConstRows x) noexcept;
+void intt(Queue& q, Rows out, ConstRows x) noexcept;
+void copy(Queue& q, Rows out, ConstRows x) noexcept;
+void zero(Queue& q, Rows out) noexcept;
+void monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept;
 
 void add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
 void sub(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;

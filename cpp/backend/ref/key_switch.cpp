@@ -1,15 +1,14 @@
 // The fused kernels by composition: digits are extended to all limbs first, and stay in scratch.
 #include <algorithm>
 
+#include "backend/host_device.hpp"
 #include "backend/ref/kernels.hpp"
 #include "backend/ref/queue.hpp"
 
 namespace lw::ref {
 namespace {
 
-constexpr std::size_t kPadding = 8;  // words: rows of power-of-two length would share cache sets
-
-std::size_t row_stride(const RefQueue& queue) noexcept { return queue.degree + kPadding; }
+std::size_t row_stride(const RefQueue& queue) noexcept { return host_row_stride(queue.degree); }
 
 std::size_t rest_rows(const DigitRows& digit) noexcept {
   return digit.to_rest == nullptr ? 0 : digit.to_rest->to.size();
@@ -38,7 +37,7 @@ class ExtendedDigits {
       if (digit.to_rest == nullptr) continue;
       const Rows rest = {base, stride_, 0, digit.to_rest->to, 1};
       lift(q, rest, digit.coefficients, *digit.to_rest);
-      ntt(q, rest);
+      ntt(q, rest, rest);
       base += rest_rows(digit) * stride_;
     }
   }
@@ -126,18 +125,13 @@ void add_terms(Queue& q, std::span<const Rows> out, std::span<const DiagonalTerm
   }
 }
 
-void clear(RefQueue& queue, const Rows& rows) noexcept {
-  queue.for_rows(rows, 1,
-                 [&](std::size_t half, std::size_t j) { std::fill_n(rows.row(half, j), queue.degree, Word{0}); });
-}
-
 /// out = P * self, zero on the P limbs, at the limbs of a window.
 void scale_self(Queue& q, const Rows& out, const SwitchSource& source, const ConstRows& self,
                 LimbWindow window) noexcept {
   const std::size_t special = source.num_special, end = window.first + window.count;
   const LimbWindow over_p = {window.first, std::min(end, std::max(special, window.first)) - window.first};
   const LimbWindow over_q = {over_p.first + over_p.count, window.count - over_p.count};
-  if (over_p.count > 0) clear(ref_queue(q), cut(out, over_p));
+  if (over_p.count > 0) zero(q, cut(out, over_p));
   if (over_q.count == 0) return;
   const std::size_t first = over_q.first - special;
   mul_scalar(q, cut(out, over_q), cut(self, {first, over_q.count}),
@@ -165,12 +159,12 @@ std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t 
 
 void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window, ConstRows self,
                std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
-  RefQueue& queue = ref_queue(q);
+  const RefQueue& queue = ref_queue(q);
   const ExtendedDigits digits(q, source, window, scratch.data());
   Word* pairs = scratch.data() + extended_words(queue, source);
   const Rows product = pair_at(queue, source, pairs);
   const Rows baby = pair_at(queue, source, pairs + 2 * source.limbs.size() * row_stride(queue));
-  for (const Rows& sum : out) clear(queue, cut(sum, window));
+  for (const Rows& sum : out) zero(q, cut(sum, window));
   scale_self(q, baby, source, self, window);
   add_terms(q, out, terms, 0, baby, window);
   for (std::uint32_t k = 0; k < keys.size(); ++k) {
@@ -188,7 +182,7 @@ void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTabl
   const std::size_t stride = row_stride(ref_queue(q));
   const Rows lifted = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
   lift(q, lifted, removed, table);
-  ntt(q, lifted);
+  ntt(q, lifted, lifted);
   sub_scale(q, out, x, lifted, inverse);
 }
 

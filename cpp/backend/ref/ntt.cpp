@@ -95,19 +95,21 @@ void inverse_row(Word* x, std::size_t n, unsigned log_n, const NttTable& table, 
 
 }  // namespace
 
-void ntt(Queue& q, Rows x) noexcept {
+void ntt(Queue& q, Rows out, ConstRows x) noexcept {
+  copy(q, out, x);
   RefQueue& queue = ref_queue(q);
-  queue.for_rows(x, kButterflyCycles * queue.log_degree / 2, [&](std::size_t poly, std::size_t j) {
-    const std::uint16_t limb = x.limbs[j];
-    forward_row(x.row(poly, j), queue.degree, queue.log_degree, queue.ntt[limb], queue.moduli[limb].value());
+  queue.for_rows(out, kButterflyCycles * queue.log_degree / 2, [&](std::size_t poly, std::size_t j) {
+    const std::uint16_t limb = out.limbs[j];
+    forward_row(out.row(poly, j), queue.degree, queue.log_degree, queue.ntt[limb], queue.moduli[limb].value());
   });
 }
 
-void intt(Queue& q, Rows x) noexcept {
+void intt(Queue& q, Rows out, ConstRows x) noexcept {
+  copy(q, out, x);
   RefQueue& queue = ref_queue(q);
-  queue.for_rows(x, kButterflyCycles * queue.log_degree / 2, [&](std::size_t poly, std::size_t j) {
-    const std::uint16_t limb = x.limbs[j];
-    inverse_row(x.row(poly, j), queue.degree, queue.log_degree, queue.ntt[limb], queue.moduli[limb].value());
+  queue.for_rows(out, kButterflyCycles * queue.log_degree / 2, [&](std::size_t poly, std::size_t j) {
+    const std::uint16_t limb = out.limbs[j];
+    inverse_row(out.row(poly, j), queue.degree, queue.log_degree, queue.ntt[limb], queue.moduli[limb].value());
   });
 }
 

@@ -40,6 +40,27 @@ void zip(Queue& q, const Rows& out, const ConstRows& a, const ConstRows& b, std:
 
 }  // namespace
 
+void copy(Queue& q, Rows out, ConstRows x) noexcept {
+  map(q, out, x, kAddCycles, [](const Modulus&, Word a) { return a; });
+}
+
+void zero(Queue& q, Rows out) noexcept {
+  RefQueue& queue = ref_queue(q);
+  queue.for_rows(out, 1,
+                 [&](std::size_t poly, std::size_t j) { std::fill_n(out.row(poly, j), queue.degree, Word{0}); });
+}
+
+void monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept {
+  zero(q, out);
+  RefQueue& queue = ref_queue(q);
+  for (std::uint32_t poly = 0; poly < out.polys; ++poly) {
+    for (std::size_t j = 0; j < out.limbs.size(); ++j) {
+      const Word minus_one = queue.moduli[out.limbs[j]].value() - 1;
+      out.row(poly, j)[exponent % queue.degree] = exponent < queue.degree ? 1 : minus_one;
+    }
+  }
+}
+
 void add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
   zip(q, out, a, b, kAddCycles, [](const Modulus& m, Word, Word x, Word y) { return m.add(x, y); });
 }

@@ -65,8 +65,7 @@ Message Encoder::from_slots(std::span<const std::uint64_t> ordered) const {
 std::vector<std::uint64_t> Encoder::decode(const Message& message) const {
   const Ring& ring = context_.ring();
   PolyRows rows(ring, message.rows->limbs(), 1);
-  copy_limbs(ring, rows, 0, *message.rows, 0);
-  ring.kernels().ntt(ring.queue(), rows.rows());
+  ring.kernels().ntt(ring.queue(), rows.rows(), message.rows->rows());
   std::vector<std::uint64_t> ordered(context_.degree()), residues(context_.degree());
   const PackedRowsOut words{reinterpret_cast<std::byte*>(ordered.data()), kNoOffset, kWordWidth};
   ring.kernels().export_residues(ring.queue(), words, rows.rows());
@@ -78,7 +77,7 @@ Plaintext Encoder::lifted(const Message& message, Level level, const LiftTable& 
   const Ring& ring = context_.ring();
   PolyRows rows(ring, table.to, 1);
   ring.kernels().lift(ring.queue(), rows.rows(), message.rows->rows(), table);
-  ring.kernels().ntt(ring.queue(), rows.rows());
+  ring.kernels().ntt(ring.queue(), rows.rows(), rows.rows());
   return {std::make_shared<const PolyRows>(std::move(rows)),
           level,
           Basis::kQ,

@@ -90,7 +90,7 @@ Evaluator::Tensor Evaluator::tensor(const Ciphertext& a, const Ciphertext& b, co
   }
   call(tick_);
   kernels.lift(queue, b_q.rows(), b_b.rows(), tables.back);
-  for (PolyRows* x : {&a_b, &b_b, &b_q}) kernels.ntt(queue, x->rows());
+  for (PolyRows* x : {&a_b, &b_b, &b_q}) kernels.ntt(queue, x->rows(), x->rows());
   call(tick_);
 
   Tensor out{PolyRows(ring, tables.q, 3), PolyRows(ring, tables.pb, 3)};
@@ -99,7 +99,8 @@ Evaluator::Tensor Evaluator::tensor(const Ciphertext& a, const Ciphertext& b, co
   const auto halves = [](const PolyRows& x) { return std::array{poly(x, 0), poly(x, 1)}; };
   multiply(ring, {poly(out.q, 0), poly(out.q, 1), poly(out.q, 2)}, halves(*a.rows), halves(b_q));
   multiply(ring, {rest(0), rest(1), rest(2)}, halves(a_b), halves(b_b));
-  kernels.intt(queue, out.rest.rows(0, 3, num_p, tables.b.size()));
+  const Rows over_b = out.rest.rows(0, 3, num_p, tables.b.size());
+  kernels.intt(queue, over_b, over_b);
   call(tick_);
   return out;
 }
@@ -159,13 +160,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Switch
   call(tick_);
 
   const std::size_t num_p = context_.parameters().num_p();
-  for (std::uint32_t half = 0; half < 2; ++half) {
-    for (std::size_t j = 0; j < num_p; ++j) {
-      ring.device().copy(ring.queue(), product.rest.rows().row(half, j), sum.rows().row(half, j),
-                         ring.degree() * sizeof(Word));
-    }
-  }
-  ring.kernels().intt(ring.queue(), product.rest.rows(0, 2, 0, num_p));
+  ring.kernels().intt(ring.queue(), product.rest.rows(0, 2, 0, num_p), sum.rows(0, 2, 0, num_p));
   PolyRows out(ring, constants.q, 2);
   divide(ring, out.rows(), sum.rows(0, 2, num_p, constants.q.size()),
          std::as_const(product.rest).rows(0, 2, 0, constants.pb.size()), constants.divide_both,

@@ -80,6 +80,26 @@ def test_intt_undoes_ntt(ring, rng):
         np.testing.assert_array_equal(ring.ntt(ring.intt(x, LIMBS), LIMBS), x, err_msg=name)
 
 
+@pytest.mark.parametrize("degree", [*oracle.DEGREES, 2**13])  # the last is more than what stays in the nearest cache
+def test_results_over_the_operand_are_those_elsewhere(backend, rng, degree):
+    ring = _core.Ring(degree, oracle.find_primes(oracle.STARTS["narrow"], degree), backend=backend, threads=1)
+    x = np.concatenate([*oracle.residue_patterns(ring.primes, degree, rng).values()])
+    np.testing.assert_array_equal(ring.copy(x, LIMBS), x)
+    for kernel in (ring.ntt, ring.intt, ring.copy, ring.neg):
+        np.testing.assert_array_equal(kernel(x, LIMBS, in_place=True), kernel(x, LIMBS), err_msg=kernel.__name__)
+
+
+def test_zeros_and_monomials(ring):
+    n, primes = ring.degree, oracle.column(ring.primes)
+    assert ring.zero(LIMBS, 2).shape == (2, NUM_LIMBS, n) and not ring.zero(LIMBS, 2).any()
+    for exponent in (0, 1, n // 2, n - 1, n, n + 3, 2 * n - 1):
+        expected = np.zeros((1, NUM_LIMBS, n), dtype=object)
+        expected[0, :, exponent % n] = 1 if exponent < n else -1
+        np.testing.assert_array_equal(ring.monomial(exponent, LIMBS), expected % primes)
+    with pytest.raises(ValueError, match=f"exponent {2 * n} is not below 2N"):
+        ring.monomial(2 * n, LIMBS)
+
+
 def test_product_in_ntt_domain_is_negacyclic_convolution(make_ring, rng):
     ring = make_ring(64)
     patterns = oracle.residue_patterns(ring.primes, ring.degree, rng)

@@ -353,3 +353,24 @@ def test_plans_take_as_many_bytes_for_many_iterations(trips):
 
 def bootstraps_of(plan):
     return estimate(plan, CostModel.load()).counts.bootstraps
+
+
+def test_a_peak_between_the_quarters_of_the_iterations_is_calibrated():
+    """It is out of the range that a bootstrap would have if loops were stopped at even parts alone."""
+    rates = np.where(np.arange(64) == 37, 3000.0, 1.0)
+
+    @lw.program
+    def spike(x: lw.Secret[4], n: lw.Index):
+        table = lw.public(rates)
+        s = lw.for_loop(n, lambda i, s: 0.1 * s * x * table[i] + x * table[i], x)
+        return lw.for_loop(9, lambda i, s: 0.5 * s * x, s)
+
+    data = np.random.default_rng(0).uniform(-1, 1, (20, 4))
+    options = {"precision_bits": 8, "bootstrap_set": "T11", "insecure": True}
+    model = lw.compile(spike, calibrate={"x": data, "n": 64}, **options)
+    assert list(model.plan.bootstraps)
+    client = model.client()
+    server = model.server(client.keygen().public())
+    for number, turns in ((7, 38), (0, 38), (0, 37), (7, 64)):
+        found = client.decrypt(server(client.encrypt(x=data[number], n=turns)))
+        assert np.max(np.abs(found.reveal() - spike(data[number], turns))) <= found.error_bound < 0.01

@@ -16,6 +16,7 @@ from latticework.ir.printer import print_module
 from latticework.ir.verify import verify
 
 RNG = np.random.default_rng(21)
+PEAK = np.where(np.arange(64) == 37, 3000.0, 1.0)
 WEIGHT = RNG.normal(size=(4, 3))
 DATA = [{"x": row} for row in RNG.normal(size=(300, 1, 4))]
 
@@ -249,3 +250,32 @@ def test_inputs_need_not_keep_to_the_range_of_functions_of_other_values():
 
     samples = [{"x": np.array([-1.0, 0.0, 1.0])}]
     assert direct_ranges(lw.calibrate(lw.trace(given), samples)) == {}
+
+
+@lw.program
+def peaked(x: lw.Secret[4], n: lw.Index):
+    """What the loop carries is largest after 38 turns, and small again after the next."""
+    rates = lw.public(PEAK)
+    s = lw.for_loop(n, lambda i, s: 0.1 * s * x * rates[i] + x * rates[i], x)
+    return s * s
+
+
+@lw.program
+def nested(x: lw.Secret[4], n: lw.Index):
+    """The inner loop has its peak in each turn of the outer one."""
+    rates = lw.public(PEAK)
+    return lw.for_loop(3, lambda _, t: lw.for_loop(n, lambda i, s: 0.5 * s + x * rates[i], t), x)
+
+
+@pytest.mark.parametrize("program", [peaked, nested])
+def test_loops_are_also_stopped_where_what_they_carry_is_at_its_ends(program):
+    data = np.random.default_rng(0).uniform(-1, 1, (20, 4))
+    samples = samples_of(program, lw.trace(program), {"x": data, "n": 64})
+    counts = {sample["n"] for sample in samples}
+    assert {0, 1, 16, 32, 48, 63, 64, 38} <= counts and len(counts) <= 8 + 2 * 4
+    assert sum(sample["n"] == 64 for sample in samples) == 20
+
+
+def test_loops_without_turns_have_no_ends():
+    samples = samples_of(peaked, lw.trace(peaked), {"x": np.ones((2, 4)), "n": 0})
+    assert [sample["n"] for sample in samples] == [0, 0]

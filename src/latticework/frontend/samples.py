@@ -62,7 +62,7 @@ def samples_of(program: Program, module: Module, data: Any, batch: Batch | None 
         )
     limits = {name: _trips(program, module, name, given) for name in module.input_names if name not in stacks}
     samples = [{name: stack[i % len(stack)] for name, stack in stacks.items()} for i in range(total)]
-    return with_fewer_turns(samples, limits)
+    return with_fewer_turns(module, samples, limits)
 
 
 def repeated_rows(program: Program, module: Module, data: Any, batch: Batch) -> int:
@@ -78,17 +78,53 @@ def _is_batched(name: str, batch: Batch | None) -> bool:
     return batch is not None and name in batch.inputs
 
 
-def with_fewer_turns(samples: list[Sample], limits: Mapping[str, int]) -> list[Sample]:
+def with_fewer_turns(module: Module, samples: list[Sample], limits: Mapping[str, int]) -> list[Sample]:
     """All samples with the largest run-time integers, and some of them with smaller ones, 0 among them.
 
-    What a loop leaves when it stops early may be larger than what it leaves at the end.
+    What a loop leaves when it stops early may be larger than what it leaves at the end: where that is so in some of the
+    samples, the loop is also stopped there.
     """
     full = [{**sample, **limits} for sample in samples]
-    others = [c for c in _combinations(limits) if c != dict(limits)]
+    extremes: dict[str, set[int]] = {name: set() for name in limits}
+    for number in spaced(len(full), SAMPLES_A_COUNT) if limits else []:
+        for name, counts in _extreme_turns(module, full[number]).items():
+            extremes[name] |= counts
+    others = [c for c in _combinations(limits, extremes) if c != dict(limits)]
     for number, fewer in enumerate(others):
         places = {(number + k * len(samples) // SAMPLES_A_COUNT) % len(samples) for k in range(SAMPLES_A_COUNT)}
         full += [{**samples[i], **fewer} for i in sorted(places)]
     return full
+
+
+def _extreme_turns(module: Module, sample: Sample) -> dict[str, set[int]]:
+    """By run-time integer: after how many turns of loops that count to it what they carry is at an end of its range.
+
+    That is where some element is largest, smallest or nearest to 0.
+    """
+    inputs = zip(module.inputs, module.input_names, strict=True)
+    names = {value: name for value, name in inputs if not isinstance(value.type, TensorType)}
+    carried: dict[Value, set[str]] = {}
+    for op in module.walk():
+        if op.name == "loop.for" and op.operands and op.operands[0] in names:
+            for value in op.regions[0].block.terminator.operands:
+                carried.setdefault(value, set()).add(names[op.operands[0]])
+    turns, found = Counter[Value](), dict[tuple[Value, int], tuple[float, int]]()
+
+    def note(value: Value, array: Any) -> None:
+        if value not in carried or not np.size(array):
+            return
+        turns[value] += 1
+        for end, extreme in enumerate((-np.max(array), np.min(array), np.min(np.abs(array)))):
+            if not extreme >= found.get((value, end), (np.inf, 0))[0]:  # NaN is as extreme as can be
+                found[value, end] = float(extreme), turns[value]
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        interpret(module, sample, on_value=note)
+    counts: dict[str, set[int]] = {}
+    for (value, _), (_, turn) in found.items():
+        for name in carried[value]:  # of a loop within a loop, a turn of one of its runs
+            counts.setdefault(name, set()).add((turn - 1) % sample[name] + 1)
+    return counts
 
 
 def affordable_samples(module: Module, sample: Mapping[str, Any], most: int) -> int:
@@ -125,10 +161,10 @@ def telling_samples(module: Module, samples: Sequence[Sample], count: int) -> li
     return sorted(found | {number for _, number in largest.values()})
 
 
-def _combinations(limits: Mapping[str, int]) -> list[dict[str, int]]:
+def _combinations(limits: Mapping[str, int], extremes: Mapping[str, set[int]]) -> list[dict[str, int]]:
     """Values of all run-time integers together, at most `MOST_COMBINATIONS`."""
-    each = [sorted({round(part * limit) for part in PARTS} | {n for n in (0, 1, limit - 1) if 0 <= n <= limit})
-            for limit in limits.values()]  # fmt: skip
+    each = [sorted({round(part * limit) for part in PARTS} | {n for n in (0, 1, limit - 1) if 0 <= n <= limit}
+                   | extremes[name]) for name, limit in limits.items()]  # fmt: skip
     found = [dict(zip(limits, values, strict=True)) for values in product(*each)] if limits else []
     if len(found) <= MOST_COMBINATIONS:
         return found
@@ -158,7 +194,7 @@ def assume_samples(module: Module) -> list[Sample]:
         sample(lambda low, high, shape: np.full(shape, low)),
     ]
     indices = [name for name, v in inputs if not isinstance(v.type, TensorType)]
-    return with_fewer_turns(drawn, {name: _assume_limit(module, name) for name in indices})
+    return with_fewer_turns(module, drawn, {name: _assume_limit(module, name) for name in indices})
 
 
 def _assume_limit(module: Module, name: str) -> int:

@@ -84,7 +84,7 @@ def test_outputs_that_cannot_be_are_refused_before_the_work(tmp_path, monkeypatc
     (tmp_path / "there.npy").write_bytes(b"kept")
     (tmp_path / "folder.npy").mkdir()
     for output, words in {
-        "there.npy": "there.npy exists; --force replaces it, or name another file with -o",
+        "there.npy": "there.npy exists; --force replaces it, or name another file",
         "nowhere/y.npy": "there is no folder nowhere; make it (mkdir -p nowhere), or name a file in another",
         "there.npy/y.npy": "there.npy is not a folder; name a file in one",
         "folder.npy": "folder.npy: is a folder, which is not replaced by a file",

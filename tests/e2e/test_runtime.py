@@ -208,6 +208,19 @@ def test_who_listens_is_told_of_a_run_that_fails(deployed_mlp, run, tmp_path):
     assert seen[-1].stage == "read" and seen[-1].traffic.stalls > 0 and seen[-1].traffic.stall_s > 0
 
 
+def test_options_may_be_numbers_of_numpy(deployed_mlp, run, tmp_path):
+    plan, keys, one = tmp_path / "mlp.lwplan", tmp_path / "keys", np.int64(1)
+    deployed_mlp.model.save(plan)
+    deployed_mlp.keys.public().save(keys)
+    server = lw.Server.load(plan, keys, memory=np.int64(10**9), threads=one, key_readers=one, runs=one)
+    assert server(run[0]).to_bytes() == run[1]
+    for wrong in (np.float64(1.0), np.True_, np.ones(2, dtype=int)):
+        with pytest.raises(lw.errors.UserError, match="give a whole number"):
+            lw.Server.load(plan, keys, threads=wrong)
+        with pytest.raises(lw.errors.UserError, match="give a whole number"):
+            lw.Server.load(plan, keys, memory="1GB", runs=wrong)
+
+
 def test_who_listens_is_told_of_long_waits(deployed_mlp, run, monkeypatch, tmp_path):
     plan, keys, seen = tmp_path / "mlp.lwplan", tmp_path / "keys", []
     deployed_mlp.model.save(plan)

@@ -61,7 +61,7 @@ def refuse_existing(output: Path, *, force: bool, inputs: Iterable[Path] = ()) -
     if any(given.exists() and output.samefile(given) for given in inputs):
         raise UserError(f"{output} is also an input of this command; name another file")
     if not force:
-        raise FileExistsError(f"{output} exists; --force replaces it, or name another file with -o")
+        raise FileExistsError(f"{output} exists; --force replaces it, or name another file")
 
 
 def require_folder(folder: Path) -> None:

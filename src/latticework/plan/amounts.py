@@ -6,6 +6,7 @@ import re
 from math import inf
 
 from latticework.errors import UserError
+from latticework.words.whole import whole_number
 
 MAX_RUNS = 1 << 20
 _MAX_BYTES = 1 << 62
@@ -21,8 +22,8 @@ def parse_bytes(amount: str | int, option: str = "memory") -> int:
         unit = _UNITS.get(match[2].upper()) if match is not None else None
         if match is not None and unit is not None:
             number = float(match[1]) * unit
-    elif isinstance(amount, int) and not isinstance(amount, bool):
-        number = amount
+    elif (count := whole_number(amount)) is not None:
+        number = count
     if not 0 <= number < inf:
         raise UserError(
             f"{option}={amount!r} is not an amount of memory; write it as '4GB', '512MiB' or a number of bytes"
@@ -32,11 +33,12 @@ def parse_bytes(amount: str | int, option: str = "memory") -> int:
 
 def checked_runs(runs: int, memory: str | int | None) -> int:
     """A number of runs that a budget is to have room for at the same time."""
-    if isinstance(runs, bool) or not isinstance(runs, int) or not 1 <= runs <= MAX_RUNS:
+    count = whole_number(runs)
+    if count is None or not 1 <= count <= MAX_RUNS:
         raise UserError(f"runs={runs!r}; give a whole number from 1 to {MAX_RUNS}")
-    if runs > 1 and memory is None:
+    if count > 1 and memory is None:
         raise UserError(
             f"runs={runs} says how many runs memory= has room for at the same time; without a budget any number may go "
             "at once: leave it out, or give memory='4GB' or as much as there is to spare"
         )
-    return runs
+    return count

@@ -19,6 +19,7 @@ from latticework.errors import FormatError, ParameterMismatchError, UserError
 from latticework.plan.schema import Plan
 from latticework.plan.serialise import plan_id
 from latticework.runtime.encrypted import Encrypted
+from latticework.words.whole import whole_number
 
 VERSION = 1
 State = tuple[int, int, int, dict[int, list[_core.Ciphertext]]]  # loop, turns, of so many, registers
@@ -42,7 +43,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike) or not str(self.path):
             raise UserError(f"checkpoint={self.path!r} is no path of a file, such as 'run.ckpt'")
-        if isinstance(self.every, bool) or not isinstance(self.every, int) or self.every < 1:
+        if (whole_number(self.every) or 0) < 1:
             raise UserError(f"every={self.every!r} turns of a loop: a checkpoint takes a whole number of at least 1")
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not self.seconds >= 0:
             raise UserError(f"seconds={self.seconds!r} between checkpoints: give a number of at least 0")

@@ -14,6 +14,7 @@ from latticework.runtime.encrypted import Encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.options import free_bytes
 from latticework.runtime.run_progress import RunProgress
+from latticework.words.whole import whole_number
 
 
 def check_members(spec: ClientSpec, members: Any, at_once: int | None) -> None:
@@ -29,7 +30,7 @@ def check_members(spec: ClientSpec, members: Any, at_once: int | None) -> None:
                 f"{who}: member {number}, counted from 0, is {type(parts).__name__}; give encrypted inputs, or a list "
                 "of their parts"
             )
-    if at_once is not None and (isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1):
+    if at_once is not None and (whole_number(at_once) or 0) < 1:
         raise UserError(f"{who}: at_once={at_once!r} members; give a whole number of at least 1, or leave it out")
 
 

@@ -10,6 +10,7 @@ from latticework import _core
 from latticework.errors import UserError
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import core_parameters
+from latticework.words.whole import whole_number
 
 DEVICES = {"cpu": "auto"}  # device name -> backend
 MAX_THREADS = 1024
@@ -22,9 +23,10 @@ def open_context(chain: ModulusChain, device: str, threads: int) -> _core.Contex
     """
     if not isinstance(device, str) or device not in DEVICES:
         raise UserError(f"device={device!r} is not available here; choose one of: {', '.join(DEVICES)}")
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 0 <= threads <= MAX_THREADS:
+    count = whole_number(threads)
+    if count is None or not 0 <= count <= MAX_THREADS:
         raise UserError(f"threads={threads!r}; give a whole number from 1 to {MAX_THREADS}, or 0 for one per core")
-    return _core.Context(core_parameters(chain), DEVICES[device], threads)
+    return _core.Context(core_parameters(chain), DEVICES[device], count)
 
 
 def machine_bytes() -> int:
@@ -51,6 +53,7 @@ def free_bytes() -> int:
 
 def check_readers(readers: int) -> int:
     """A number of threads that read keys."""
-    if isinstance(readers, bool) or not isinstance(readers, int) or not 0 <= readers <= MAX_THREADS:
+    count = whole_number(readers)
+    if count is None or not 0 <= count <= MAX_THREADS:
         raise UserError(f"key_readers={readers!r}; give a whole number from 0 to {MAX_THREADS}; one is usually enough")
-    return readers
+    return count

@@ -1,5 +1,5 @@
-// The device seam: memory, queues, events; and what a backend is. Every device there is computes in host memory
-// and at once: its buffers are read and written by address, and its events are always done.
+// The device seam: memory and queues; and what a backend is. Nobody but a device and its kernels may read or write a
+// buffer by its address, as it need not be memory of the host.
 #pragma once
 
 #include <atomic>
@@ -17,20 +17,43 @@ namespace lw {
 
 class Device;
 
-/// What the kernels of a ring share: each backend derives its own and keeps its tables and threads there. A call on it
-/// is done when it returns, so it has no order of its own.
+/// What is called on a queue happens in this order. Each backend derives its own, with the tables of a ring. On a host
+/// a call is done when it returns, so that its one queue serves all.
 class Queue {
  public:
   virtual ~Queue() = default;
+};
+
+/// The number of the queue that what this thread calls goes to: that of the innermost QueueScope, or 0.
+int running_queue() noexcept;
+
+/// While it lives its thread has a queue of its own, which other threads have only where there are more than 62 scopes
+/// at a time: a run, or a thread that prepares what runs will read.
+class QueueScope {
+ public:
+  QueueScope() noexcept;
+  ~QueueScope();
+  QueueScope(const QueueScope&) = delete;
+  QueueScope& operator=(const QueueScope&) = delete;
+
+ private:
+  int outer_;
 };
 
 /// Owning device memory; returned to its device when destroyed, which it keeps alive until then: keys and
 /// ciphertexts may outlive the context that made them. Move only.
 class Buffer {
  public:
+  /// Which queues have a buffer in calls that may not be done yet: bit n of `all` for number n, and who wrote last.
+  struct Uses {
+    std::atomic<std::uint64_t> all = 0;
+    std::atomic<int> writer = -1;
+  };
+
   Buffer() = default;
-  Buffer(void* data, std::size_t bytes, std::shared_ptr<Device> device) noexcept
-      : data_(data), bytes_(bytes), device_(std::move(device)) {}
+  /// uses: for a device on which queues have to wait for each other.
+  Buffer(void* data, std::size_t bytes, std::shared_ptr<Device> device, std::unique_ptr<Uses> uses = nullptr) noexcept
+      : data_(data), bytes_(bytes), device_(std::move(device)), uses_(std::move(uses)) {}
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer moved(std::move(other));
@@ -41,24 +64,22 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
-  void* data() const noexcept { return data_; }
-  Word* words() const noexcept { return static_cast<Word*>(data_); }
+  /// The memory, for calls on the running queue, which happen after all calls on other queues that would conflict.
+  const Word* to_read() const noexcept;
+  Word* to_write() noexcept;
   std::size_t bytes() const noexcept { return bytes_; }
   void swap(Buffer& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     std::swap(device_, other.device_);
+    std::swap(uses_, other.uses_);
   }
 
  private:
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
   std::shared_ptr<Device> device_;
-};
-
-/// A point between the calls on a queue. Every queue there is is synchronous: what was called before is done.
-struct Event {
-  std::uint64_t ticket = 0;
+  std::unique_ptr<Uses> uses_;
 };
 
 /// What a device holds of the system's memory, in bytes.
@@ -73,14 +94,14 @@ class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const noexcept = 0;
-  /// At least `bytes` of uninitialised memory, aligned to 64 bytes. Throws lw::Error(kOutOfMemory).
+  /// At least `bytes` of uninitialised memory, aligned to 64 bytes, for any queue. Throws lw::Error(kOutOfMemory).
   virtual Buffer allocate(std::size_t bytes) = 0;
-  /// The same one for every index, and for all threads.
-  virtual Queue& queue(int index) = 0;
-  /// Both do nothing in every device there is, and only the loop of the micro-benchmarks calls them: code that needs a
-  /// result takes it after the call that makes it.
-  virtual Event record(Queue& queue) = 0;
-  virtual void wait(Queue& queue, const Event& event) = 0;
+  /// Of a number from running_queue(), for any thread.
+  virtual Queue& queue(int number) = 0;
+  /// The host waits until all that was called on the queue is done. Throws as `check` does.
+  virtual void synchronise(Queue& queue) = 0;
+  /// Throws the error of a queue on which something failed, lw::Error(kOutOfMemory) or kDevice; does not wait.
+  virtual void check(Queue& queue) = 0;
   /// Bytes of live buffers now, and the most there were since the last reset_peak.
   virtual std::size_t live_bytes() const noexcept = 0;
   virtual std::size_t peak_bytes() const noexcept = 0;
@@ -95,11 +116,25 @@ class Device : public std::enable_shared_from_this<Device> {
 
  private:
   friend class Buffer;
-  virtual void release(void* data, std::size_t bytes) noexcept = 0;
+  /// Makes the running queue wait for others, as far as what it is about to do conflicts with their uses.
+  virtual void order_read(Buffer::Uses& uses) noexcept = 0;
+  virtual void order_write(Buffer::Uses& uses) noexcept = 0;
+  /// uses: null, or those that whoever gets the memory next has to wait for.
+  virtual void release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept = 0;
 };
 
+inline const Word* Buffer::to_read() const noexcept {
+  if (uses_ != nullptr) device_->order_read(*uses_);
+  return static_cast<const Word*>(data_);
+}
+
+inline Word* Buffer::to_write() noexcept {
+  if (uses_ != nullptr) device_->order_write(*uses_);
+  return static_cast<Word*>(data_);
+}
+
 inline Buffer::~Buffer() {
-  if (data_ != nullptr) device_->release(data_, bytes_);
+  if (data_ != nullptr) device_->release(data_, bytes_, uses_.get());
 }
 
 /// Freed memory that a device keeps for someone's next buffers, beside the little that it keeps anyway.
@@ -125,6 +160,7 @@ class Reserve {
 struct RowForm {
   std::string_view words, device;  // of literals
 
+  bool is_on_host() const noexcept { return device == "host"; }
   friend bool operator==(const RowForm&, const RowForm&) = default;
 };
 

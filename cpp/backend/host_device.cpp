@@ -20,7 +20,7 @@ Buffer HostDevice::allocate(std::size_t bytes) {
   return Buffer(data, bytes, shared_from_this());
 }
 
-void HostDevice::release(void* data, std::size_t bytes) noexcept {
+void HostDevice::release(void* data, std::size_t bytes, const Buffer::Uses*) noexcept {
   live_.fetch_sub(bytes);
   memory_.release(data);
 }

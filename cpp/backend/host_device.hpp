@@ -1,4 +1,4 @@
-// The device of a backend that computes in host memory: buffers with their accounts, and queues that never wait.
+// The device of a backend that computes in host memory, and at once: buffers with their accounts.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ constexpr std::size_t host_row_stride(std::size_t degree) noexcept { return degr
 class HostDevice : public Device {
  public:
   Buffer allocate(std::size_t bytes) override;
-  Event record(Queue&) override { return {}; }
-  void wait(Queue&, const Event&) override {}
+  void synchronise(Queue&) override {}
+  void check(Queue&) override {}
 
   std::size_t live_bytes() const noexcept override { return live_; }
   std::size_t peak_bytes() const noexcept override { return peak_; }
@@ -28,7 +28,9 @@ class HostDevice : public Device {
   std::size_t idle_since(std::uint64_t moment) noexcept override { return memory_.idle_since(moment); }
 
  private:
-  void release(void* data, std::size_t bytes) noexcept override;
+  void order_read(Buffer::Uses&) noexcept override {}
+  void order_write(Buffer::Uses&) noexcept override {}
+  void release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept override;
 
   HostMemory memory_;
   std::atomic<std::size_t> live_ = 0, peak_ = 0;

@@ -1,12 +1,14 @@
 // The limb-level seam: every arithmetic step of the core is one of these functions, and a backend is a table of them.
 //
-// Contract common to all entries: batched over polys x limbs, and synchronous: when a call returns its results are
-// there, and nothing that it was given is read any more, so that operands, tables and scratch may be temporaries.
-// Callers rely on that. All pointers are to host memory. Threads may call at the same time, on one queue too, as long
-// as none writes what another reads or writes. Entries never allocate, throw or branch on the scheme. Residues are
-// canonical (in [0, q)) in the `ref` encoding, and any representative with |x| < q in others. Except where a comment
-// says so, `out` may alias an input row for row. Results are functions of residue classes, except `lift`, which takes
-// centred representatives.
+// Contract common to all entries: batched over polys x limbs. Rows and scratch are memory of the device, read and
+// written in the order of the queue, maybe after the call has returned. All else is memory of the host: what is
+// there to be read (spans, limb lists, tables, packed rows, coefficients) has been read when the call returns, and
+// may be a temporary; what is written there (exported rows, slots, a verdict) is there when it returns. Threads may
+// call at the same time, on one queue too, as long as none writes what another reads or writes. Entries never throw:
+// a queue that failed keeps its error for Device::check. They do not branch on the scheme. Residues are canonical (in
+// [0, q)) in the `ref` encoding, and any representative with |x| < q in others. Except where a comment says so, `out`
+// may alias an input row for row. Results are functions of residue classes, except `lift`, which takes centred
+// representatives.
 #pragma once
 
 #include <complex>
@@ -46,9 +48,10 @@ struct ConstRows {
 
 /// Constants of one base conversion from limb set D to limb set T (canonical integers). Schemes fold factors into
 /// `inverse`, and into `weight` and `total`: a kernel takes them from here and never from the primes (the weight of a
-/// single limb need not be 1). Only `reciprocal` is always what it says. Tables may be temporaries: their address is no
-/// name for them.
+/// single limb need not be 1). Only `reciprocal` is always what it says.
 struct LiftTable {
+  /// Names the content, among all tables of a process: a device keeps what it made of it. 0: a table of one use.
+  std::uint64_t number = 0;
   std::vector<std::uint16_t> from;  // D, ascending limb number: the order of the sum
   std::vector<std::uint16_t> to;    // T
   std::vector<Word> inverse;        // (D/q_j)^-1 mod q_j, one per D limb
@@ -56,6 +59,9 @@ struct LiftTable {
   std::vector<Word> weight;         // [t][j]: D/q_j mod t
   std::vector<Word> total;          // D mod t, one per T limb
 };
+
+/// A number that no other table has.
+std::uint64_t new_table_number() noexcept;
 
 /// Canonical residues as stored: row (p, j) is N coefficients of widths[j] bits each, little endian, bit-packed.
 struct PackedRows {

@@ -31,6 +31,8 @@ const char* class_name(ErrorKind kind) {
       return "DecryptionError";
     case ErrorKind::kFormat:
       return "FormatError";
+    case ErrorKind::kDevice:
+      return "DeviceError";
     default:
       return nullptr;
   }

@@ -164,7 +164,7 @@ std::vector<Result> run_key_switch(const Ring& ring, const ResidueArray& x, cons
   const SwitchArrays source(ring, x, rest, digits, p, q, extended);
   Keys held(ring, keys, source.limbs(), digits.size());
   const ResultPairs out(ring, source.limbs(), keys.size());
-  const Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source.view(), keys.size()));
+  Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source.view(), keys.size()));
   {
     const nb::gil_scoped_release release;
     for_each_window(source.limbs().size(), window, [&](LimbWindow limbs) {
@@ -195,7 +195,7 @@ std::vector<Result> run_diag_sums(const Ring& ring, const ResidueArray& self, co
   for (std::size_t t = 0; t < terms.size(); ++t) {
     views.push_back({std::get<0>(terms[t]), std::get<1>(terms[t]), std::as_const(plains[t]).rows()});
   }
-  const Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source.view(), keys.size(), num_giants));
+  Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source.view(), keys.size(), num_giants));
   {
     const nb::gil_scoped_release release;
     for_each_window(source.limbs().size(), window, [&](LimbWindow limbs) {
@@ -213,7 +213,7 @@ Result run_mod_down(const Ring& ring, const ResidueArray& x, const ResidueArray&
   require(rest.polys() == value.polys() && inverse.size() == to.size(), ErrorKind::kShape,
           "mod_down: operands have different polys, or the inverse not one number a limb");
   const LiftTable& table = ring.lift_table(from, to);
-  const Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), value.polys(), table));
+  Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), value.polys(), table));
   {
     const nb::gil_scoped_release release;
     ring.kernels().mod_down(ring.queue(), value.rows(), std::as_const(value).rows(), rest.rows(), table, inverse,

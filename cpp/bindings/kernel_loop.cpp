@@ -72,7 +72,7 @@ Operands::Operands(const Ring& r, LimbList from, LimbList target, std::uint32_t 
     offsets.push_back(offsets.back() + std::size_t{ring.degree()} / 8 * widths.back());
   }
   packed.resize(offsets.back());
-  ring.kernels().export_residues(ring.queue(), {packed.data(), offsets, widths}, a[0]);
+  ring.export_residues({packed.data(), offsets, widths}, a[0]);
 }
 
 using Step = void (*)(const Kernels&, Queue&, Operands&);
@@ -135,8 +135,7 @@ class KernelLoop {
   void run(std::uint64_t times) {
     const nb::gil_scoped_release release;
     for (std::uint64_t i = 0; i < times; ++i) step_(operands_.ring.kernels(), operands_.ring.queue(), operands_);
-    Queue& queue = operands_.ring.queue();
-    operands_.ring.device().wait(queue, operands_.ring.device().record(queue));
+    operands_.ring.device().synchronise(operands_.ring.queue());
   }
 
  private:

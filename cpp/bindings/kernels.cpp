@@ -214,8 +214,7 @@ Result import_seeded(const Ring& ring, const nb::bytes& data, const std::vector<
   bool all_reduced = false;
   {
     const nb::gil_scoped_release release;
-    all_reduced =
-        ring.kernels().import_seeded(ring.queue(), rows.rows(0, 1, 0, limbs.size()), rows.rows(1, 1, 0, limbs.size()),
+    all_reduced = ring.import_seeded(rows.rows(0, 1, 0, limbs.size()), rows.rows(1, 1, 0, limbs.size()),
                                      {static_cast<const std::byte*>(data.data()), offsets, widths}, name.stream());
   }
   require_reduced(all_reduced);

@@ -47,8 +47,7 @@ PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, co
   bool all_reduced = false;
   {
     const nb::gil_scoped_release release;
-    all_reduced = ring.kernels().import_residues(ring.queue(), rows.rows(),
-                                                 {static_cast<const std::byte*>(data), offsets, widths});
+    all_reduced = ring.import_residues(rows.rows(), {static_cast<const std::byte*>(data), offsets, widths});
   }
   require_reduced(all_reduced);
   return rows;
@@ -57,7 +56,7 @@ PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, co
 void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>& widths, const PolyRows& rows) {
   const std::vector<std::size_t> offsets = packed_offsets(ring, widths, rows.polys());
   const nb::gil_scoped_release release;
-  ring.kernels().export_residues(ring.queue(), {static_cast<std::byte*>(data), offsets, widths}, rows.rows());
+  ring.export_residues({static_cast<std::byte*>(data), offsets, widths}, rows.rows());
 }
 
 PolyRows load(const Ring& ring, const ResidueArray& array, const LimbList& limbs) {

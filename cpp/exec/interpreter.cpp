@@ -82,6 +82,7 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_p
 }
 
 std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::optional<RunState> from) {
+  const QueueScope scope;
   RegisterValues args;
   for (Input& input : inputs) {
     std::visit([&args](auto&& value) { args.emplace_back(std::move(value)); }, std::move(input));
@@ -90,6 +91,8 @@ std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::option
   std::vector<Ciphertexts> outputs;
   RegisterValues yielded = from ? resume(std::move(args), *std::move(from)) : run_block(0, std::move(args));
   for (RegisterValue& value : yielded) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
+  const Ring& ring = evaluator_.context().ring();
+  ring.device().synchronise(ring.queue());
   return outputs;
 }
 

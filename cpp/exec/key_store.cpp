@@ -219,6 +219,7 @@ void KeyStore::read(std::unique_lock<std::mutex>& lock, KeyRow& row, bool is_ahe
 }
 
 void KeyStore::work() noexcept {
+  const QueueScope scope;
   std::vector<std::uint8_t> buffer;
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -21,6 +21,7 @@ enum class ErrorKind {
   kFormat,             // FormatError
   kIo,                 // OSError
   kOutOfMemory,        // MemoryError
+  kDevice,             // DeviceError
   kCancelled,          // KeyboardInterrupt
 };
 

@@ -60,6 +60,7 @@ const LiftTable& Ring::lift_table(std::span<const std::uint16_t> from, std::span
   std::unique_ptr<LiftTable>& entry = lifts_[{sources, targets}];
   if (entry == nullptr) {
     auto table = std::make_unique<LiftTable>();
+    table->number = new_table_number();
     table->from = sources;
     table->to = targets;
     table->total = product_mod(sources, targets);
@@ -106,6 +107,23 @@ std::vector<Word> Ring::inverse_product_mod(std::span<const std::uint16_t> of,
   return result;
 }
 
+void Ring::export_residues(const PackedRowsOut& canonical, ConstRows in) const {
+  kernels().export_residues(queue(), canonical, in);
+  device().check(queue());
+}
+
+bool Ring::import_residues(Rows out, const PackedRows& canonical) const {
+  const bool all_reduced = kernels().import_residues(queue(), out, canonical);
+  device().check(queue());
+  return all_reduced;
+}
+
+bool Ring::import_seeded(Rows stored, Rows expanded, const PackedRows& canonical, const UniformStream& stream) const {
+  const bool all_reduced = kernels().import_seeded(queue(), stored, expanded, canonical, stream);
+  device().check(queue());
+  return all_reduced;
+}
+
 PolyRows::PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
     : buffer_(std::make_shared<Buffer>(ring.device().allocate(polys * limbs.size() * ring.stride() * sizeof(Word)))),
       limbs_(std::make_unique<LimbList>(std::move(limbs))),
@@ -126,13 +144,28 @@ PolyRows PolyRows::prefix(std::size_t count) const {
 }
 
 Rows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept {
-  return {buffer_->words() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
+  return {buffer_->to_write() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
 }
 
 ConstRows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) const noexcept {
-  return {buffer_->words() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
+  return {std::as_const(*buffer_).to_read() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
+}
+
+PolyRows copy_of(const Ring& from, const PolyRows& rows, const Ring& to) {
+  const std::size_t limbs = rows.limbs().size();
+  std::vector<Word> words(limbs * from.degree());  // of one poly
+  std::vector<std::size_t> offsets(limbs);
+  for (std::size_t j = 0; j < limbs; ++j) offsets[j] = j * from.degree() * sizeof(Word);
+  const std::vector<std::uint8_t> widths(limbs, 64);
+  std::byte* const bytes = reinterpret_cast<std::byte*>(words.data());
+  PolyRows copy(to, rows.limbs(), rows.polys());
+  for (std::uint32_t poly = 0; poly < rows.polys(); ++poly) {
+    from.export_residues({bytes, offsets, widths}, rows.rows(poly, 1, 0, limbs));
+    static_cast<void>(to.import_residues(copy.rows(poly, 1, 0, limbs), {bytes, offsets, widths}));
+  }
+  return copy;
 }
 
 }  // namespace lw

@@ -1,5 +1,5 @@
 // One polynomial ring Z[X]/(X^N + 1) over a numbered list of primes, on one
-// backend: the owner of tables, memory and the queue that everything above uses.
+// backend: the owner of tables, memory and the queues that everything above uses.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,16 @@ class Ring {
 
   const Kernels& kernels() const noexcept { return backend_->kernels(); }
   Device& device() const noexcept { return backend_->device(); }
-  Queue& queue() const { return backend_->device().queue(0); }
+  /// Of the running scope.
+  Queue& queue() const { return backend_->device().queue(running_queue()); }
   Backend& backend() const noexcept { return *backend_; }
+
+  /// The kernels of the same name on the running queue. They throw where anything on it failed, so that nothing is
+  /// taken for a result that is none.
+  void export_residues(const PackedRowsOut& canonical, ConstRows in) const;
+  [[nodiscard]] bool import_residues(Rows out, const PackedRows& canonical) const;
+  [[nodiscard]] bool import_seeded(Rows stored, Rows expanded, const PackedRows& canonical,
+                                   const UniformStream& stream) const;
 
   /// Constants of the lift from limb set `from` (made ascending) to `to`; built once, cached, thread safe.
   const LiftTable& lift_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const;
@@ -87,11 +95,14 @@ class PolyRows {
   RowForm form_;
 };
 
+/// The residues of rows of one ring as rows of another one, with the same primes, whatever device either is on.
+PolyRows copy_of(const Ring& from, const PolyRows& rows, const Ring& to);
+
 /// Device memory for the scratch of a kernel.
 class Scratch {
  public:
   Scratch(const Ring& ring, std::size_t words) : buffer_(ring.device().allocate(words * sizeof(Word))), words_(words) {}
-  std::span<Word> words() const noexcept { return {buffer_.words(), words_}; }
+  std::span<Word> words() noexcept { return {buffer_.to_write(), words_}; }
 
  private:
   Buffer buffer_;

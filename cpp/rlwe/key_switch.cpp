@@ -147,7 +147,7 @@ std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& op
   const Ring& ring = context.ring();
   Pairs out(ring, operand.limbs(), keys.size());
   const SwitchSource source = operand.source();
-  const Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source, keys.size()));
+  Scratch scratch(ring, ring.kernels().key_switch_scratch(ring.queue(), source, keys.size()));
   for_each_window(
       *keys.read_all(operand.digit_numbers(), operand.limbs()), operand, tick, [&](const KeyWindow& window) {
         ring.kernels().key_switch(ring.queue(), out.views(), source, window.limbs, window.keys, scratch.words());
@@ -161,7 +161,7 @@ std::vector<PolyRows> diag_sums(const Context& context, const SwitchOperand& ope
   const Ring& ring = context.ring();
   Pairs out(ring, operand.limbs(), num_giants);
   const SwitchSource source = operand.source();
-  const Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source, which.size(), num_giants));
+  Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source, which.size(), num_giants));
   const auto pass = keys.read(which, operand.digit_numbers(), operand.limbs());
   for_each_window(*pass, operand, tick, [&](const KeyWindow& window) {
     ring.kernels().diag_sums(ring.queue(), out.views(), source, window.limbs, self, window.keys, terms,
@@ -182,7 +182,7 @@ PolyRows mod_down(const Ring& ring, const PolyRows& x, const LimbList& to) {
   for (const LimbRun& run : find_runs(x.limbs(), to)) {  // one, but where `to` skips limbs of x
     const Rows part = out.rows(0, x.polys(), run.first_out, run.count);
     const LiftTable& table = ring.lift_table(from, part.limbs);
-    const Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), x.polys(), table));
+    Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), x.polys(), table));
     ring.kernels().mod_down(ring.queue(), part, x.rows(0, x.polys(), run.first_in, run.count),
                             std::as_const(removed).rows(), table, std::span(inverse).subspan(run.first_out, run.count),
                             scratch.words());

@@ -30,7 +30,7 @@ void PackedLayout::write(Writer& writer, const Ring& ring, ConstRows rows) const
   std::vector<std::uint8_t> stored(poly_bytes_);
   for (std::uint32_t poly = 0; poly < polys_; ++poly) {
     const ConstRows one(rows.row(poly, 0), rows.stride, rows.poly_stride, rows.limbs, 1);
-    ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(stored.data()), offsets_, widths_}, one);
+    ring.export_residues({reinterpret_cast<std::byte*>(stored.data()), offsets_, widths_}, one);
     writer.write(stored);
   }
 }
@@ -51,11 +51,11 @@ PolyRows PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t 
   const std::span<const std::uint8_t> stored = verified(reader, section, rows, name);
   const std::byte* base = reinterpret_cast<const std::byte*>(stored.data());
   PolyRows out(ring, limbs, static_cast<std::uint32_t>(polys.size()));
-  if (ring.kernels().import_residues(ring.queue(), out.rows(), {base, offsets, widths})) return out;
+  if (ring.import_residues(out.rows(), {base, offsets, widths})) return out;
   for (std::size_t i = 0; i < rows.size(); ++i) {  // which one was it?
     const std::size_t j = i % limbs.size();
     const Rows row = out.rows(static_cast<std::uint32_t>(i / limbs.size()), 1, j, 1);
-    if (ring.kernels().import_residues(ring.queue(), row, {base, {&offsets[i], 1}, {&widths[j], 1}})) continue;
+    if (ring.import_residues(row, {base, {&offsets[i], 1}, {&widths[j], 1}})) continue;
     fail_residue(rows[i], name);
   }
   return out;
@@ -80,7 +80,7 @@ void PackedLayout::read_row(const Ring& ring, const Reader& reader, std::size_t 
     if (!is_intact) fail_row(row, name);
   }
   const PackedRows packed = {reinterpret_cast<const std::byte*>(buffer.data()), {&start, 1}, {&widths_[limb], 1}};
-  if (!ring.kernels().import_seeded(ring.queue(), stored, expanded, packed, stream)) fail_residue(row, name);
+  if (!ring.import_seeded(stored, expanded, packed, stream)) fail_residue(row, name);
 }
 
 PolyRows PackedLayout::read_all(const Ring& ring, const Reader& reader, std::size_t section,

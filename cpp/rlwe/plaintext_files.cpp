@@ -24,8 +24,7 @@ std::vector<Word> residues(const Ring& ring, const PolyRows& x, std::size_t j) {
   std::vector<Word> words(ring.degree());
   constexpr std::size_t kOffset = 0;
   constexpr std::uint8_t kWidth = 64;
-  ring.kernels().export_residues(
-      ring.queue(), {reinterpret_cast<std::byte*>(words.data()), {&kOffset, 1}, {&kWidth, 1}}, x.rows(0, 1, j, 1));
+  ring.export_residues({reinterpret_cast<std::byte*>(words.data()), {&kOffset, 1}, {&kWidth, 1}}, x.rows(0, 1, j, 1));
   return words;
 }
 

@@ -93,6 +93,10 @@ class DecryptionError(UserError, ValueError):
     """A ciphertext's noise has grown too large for its message to be certain."""
 
 
+class DeviceError(UserError, RuntimeError):
+    """A device does not exist, cannot be used, or failed at what it was asked to do."""
+
+
 class FormatError(UserError, ValueError):
     """A file is truncated, altered, of another kind or of an unknown version."""
 

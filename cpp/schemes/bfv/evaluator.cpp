@@ -44,7 +44,7 @@ void multiply(const Ring& ring, const std::array<Rows, 3>& out, const std::array
 /// out = (x - ntt(lift(removed))) * inverse; out may be x.
 void divide(const Ring& ring, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
             const std::vector<Word>& inverse) {
-  const Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), out.polys, table));
+  Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), out.polys, table));
   ring.kernels().mod_down(ring.queue(), out, x, removed, table, inverse, scratch.words());
 }
 

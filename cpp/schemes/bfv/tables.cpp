@@ -28,6 +28,7 @@ void require_bfv(const Parameters& parameters, const char* who) {
 LiftTable scaled_lift(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before,
                       const std::vector<Word>& after) {
   LiftTable table = ring.lift_table(from, to);
+  table.number = 0;
   table.inverse = times(ring, from, std::move(table.inverse), before);
   table.total = times(ring, to, std::move(table.total), after);
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -61,6 +62,7 @@ ProductTables::ProductTables(const Context& context, Level level)
   const std::vector<Word> on_b = times(ring, b, ring.product_mod(p, b), t_mod_b);
   before.insert(before.end(), on_b.begin(), on_b.end());
   divide_both = scaled_lift(ring, pb, q, before, inverse_b);
+  for (LiftTable* table : {&shrink, &back, &divide, &divide_both}) table->number = new_table_number();
   one = ring.residues(1, q);
   special_inverse = ring.inverse_product_mod(p, q);
 }

@@ -1,0 +1,41 @@
+#include <bit>
+#include <cstdint>
+#include <mutex>
+
+#include "backend/device.hpp"
+
+namespace lw {
+namespace {
+
+constexpr int kShared = 63;  // the number of all scopes for which no other is left
+
+thread_local int running = 0;
+
+std::mutex mutex;
+std::uint64_t taken = 1;  // bit n: number n has its scope; 0 is that of threads outside of all
+
+int take() noexcept {
+  const std::lock_guard lock(mutex);
+  const int number = std::countr_one(taken);
+  if (number >= kShared) return kShared;
+  taken |= std::uint64_t{1} << number;
+  return number;
+}
+
+void give_back(int number) noexcept {
+  const std::lock_guard lock(mutex);
+  if (number != kShared) taken &= ~(std::uint64_t{1} << number);
+}
+
+}  // namespace
+
+int running_queue() noexcept { return running; }
+
+QueueScope::QueueScope() noexcept : outer_(running) { running = take(); }
+
+QueueScope::~QueueScope() {
+  give_back(running);
+  running = outer_;
+}
+
+}  // namespace lw

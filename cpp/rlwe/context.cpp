@@ -20,7 +20,19 @@ std::vector<LimbRun> find_runs(std::span<const std::uint16_t> held, std::span<co
 }
 
 Context::Context(std::shared_ptr<const Parameters> parameters, std::string_view backend, unsigned threads)
-    : parameters_(std::move(parameters)), ring_(parameters_->ring_degree(), parameters_->primes(), backend, threads) {}
+    : parameters_(std::move(parameters)), ring_(parameters_->ring_degree(), parameters_->primes(), backend, threads) {
+  if (!ring_.backend().form().is_on_host()) host_ = std::make_unique<const Context>(parameters_, "auto", threads);
+}
+
+std::shared_ptr<const PolyRows> Context::here(std::shared_ptr<const PolyRows> x) const {
+  if (host_ == nullptr || x->form() != host_->ring().backend().form()) return x;
+  return std::make_shared<const PolyRows>(copy_of(host_->ring(), *x, ring_));
+}
+
+std::shared_ptr<const PolyRows> Context::on_host(std::shared_ptr<const PolyRows> x) const {
+  if (host_ == nullptr || x->form() != ring_.backend().form()) return x;
+  return std::make_shared<const PolyRows>(copy_of(ring_, *x, host_->ring()));
+}
 
 LimbList Context::limbs(Level level, Basis basis) const {
   parameters_->require_level(level);

@@ -22,7 +22,9 @@ struct LimbRun {
 /// Empty if a wanted limb is not held.
 std::vector<LimbRun> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted);
 
-/// Owns the ring. Safe to share between threads.
+/// Owns the ring, and for a device with memory of its own a twin on the host: there messages are encoded and read, keys
+/// made, and everything done that knows a secret, which never enters the memory of a device. Safe to share between
+/// threads.
 class Context {
  public:
   /// backend: a name of backend_names(), or "auto". threads: 0 = one per core.
@@ -33,6 +35,12 @@ class Context {
   const std::shared_ptr<const Parameters>& shared_parameters() const noexcept { return parameters_; }
   const Ring& ring() const noexcept { return ring_; }
   std::uint32_t degree() const noexcept { return parameters_->ring_degree(); }
+  /// The twin, or this context where it is on the host itself.
+  const Context& host() const noexcept { return host_ == nullptr ? *this : *host_; }
+
+  /// The same residues in the memory of this context, or of its twin: x itself if it is there, else a copy.
+  std::shared_ptr<const PolyRows> here(std::shared_ptr<const PolyRows> x) const;
+  std::shared_ptr<const PolyRows> on_host(std::shared_ptr<const PolyRows> x) const;
 
   /// Rows of a value: Q limbs ascending, over QP after the P limbs. Throws lw::Error(kLevel) if there is no such level.
   LimbList limbs(Level level, Basis basis) const;
@@ -40,6 +48,7 @@ class Context {
  private:
   std::shared_ptr<const Parameters> parameters_;
   Ring ring_;
+  std::unique_ptr<const Context> host_;  // none on the host
 };
 
 }  // namespace lw

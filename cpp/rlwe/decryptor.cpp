@@ -72,13 +72,14 @@ class MixedRadix {
 }  // namespace
 
 SecretRows phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs) {
-  const Ring& ring = context.ring();
+  const Ring& ring = context.host().ring();
+  const std::shared_ptr<const PolyRows> rows = context.on_host(x.rows);
   const SecretRows secret = key.ntt(ring, limbs);
   SecretRows message(ring, limbs, 1), term(ring, limbs, 1);
-  copy_limbs(ring, *message, 0, *x.rows, x.degree());
+  copy_limbs(ring, *message, 0, *rows, x.degree());
   for (std::uint32_t i = x.degree(); i-- > 0;) {  // Horner in the secret
     ring.kernels().mul(ring.queue(), message->rows(), message->rows(), secret->rows());
-    copy_limbs(ring, *term, 0, *x.rows, i);
+    copy_limbs(ring, *term, 0, *rows, i);
     ring.kernels().add(ring.queue(), message->rows(), message->rows(), term->rows());
   }
   ring.kernels().intt(ring.queue(), message->rows(), message->rows());
@@ -90,17 +91,17 @@ SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const PolyRows& x) 
   std::vector<std::size_t> offsets;
   for (std::size_t j = 0; j < x.limbs().size(); ++j) offsets.push_back(j * ring.degree() * sizeof(std::uint64_t));
   const std::vector<std::uint8_t> widths(x.limbs().size(), 64);
-  ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(out.data()), offsets, widths}, x.rows());
+  ring.export_residues({reinterpret_cast<std::byte*>(out.data()), offsets, widths}, x.rows());
   return out;
 }
 
 Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> key)
-    : context_(context), key_(std::move(key)) {
+    : home_(context), context_(context.host()), key_(std::move(key)) {
   check_parameters(key_->parameters(), context.parameters(), "Decryptor: the secret key");
 }
 
 SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
-  check_context(x.parameters, *x.rows, context_, "decrypt: the ciphertext");
+  check_context(x.parameters, *x.rows, home_, "decrypt: the ciphertext");
   if (context_.parameters().is_bfv()) {
     throw Error(ErrorKind::kParameterMismatch,
                 "decrypt: this is a BFV ciphertext, whose message only the decryptor of "
@@ -113,7 +114,7 @@ SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
   }
   const Ring& ring = context_.ring();
   const LimbList limbs = message_limbs(context_.parameters(), context_.limbs(x.level, Basis::kQ), x.scale);
-  const SecretRows message = phase(context_, *key_, x, limbs);
+  const SecretRows message = phase(home_, *key_, x, limbs);
   SecretBuffer<std::uint64_t> words = plain_residues(ring, *message);
   const MixedRadix radix(ring, limbs);
   SecretBuffer<double> coefficients(ring.degree());

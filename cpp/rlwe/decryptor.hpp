@@ -7,7 +7,8 @@
 
 namespace lw {
 
-/// c(s) over `limbs` (all of them limbs of x), in coefficient form: message and noise. x has degree at most 2.
+/// c(s) over `limbs` (all of them limbs of x), in coefficient form: message and noise. x, of the context or of its
+/// twin, has degree at most 2; the result is on the host.
 SecretRows phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs);
 /// Coefficients of one polynomial as plain 64-bit residues, [limb][coefficient].
 SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const PolyRows& x);
@@ -23,7 +24,8 @@ class Decryptor {
   SecretBuffer<double> decrypt(const Ciphertext& x) const;
 
  private:
-  const Context& context_;
+  const Context& home_;     // where ciphertexts are used
+  const Context& context_;  // where they are read, on the host
   std::shared_ptr<const SecretKey> key_;
 };
 

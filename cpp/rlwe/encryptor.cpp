@@ -40,8 +40,7 @@ SecretRows remainder(const Ring& ring, const PolyRows& half, const PolyRows& mas
   ring.kernels().intt(ring.queue(), product->rows(), product->rows());
   const std::size_t offset = 0;
   const std::uint8_t width = 64;
-  ring.kernels().export_residues(ring.queue(), {reinterpret_cast<std::byte*>(taken.data()), {&offset, 1}, {&width, 1}},
-                                 product->rows());
+  ring.export_residues({reinterpret_cast<std::byte*>(taken.data()), {&offset, 1}, {&width, 1}}, product->rows());
   const std::int64_t prime = static_cast<std::int64_t>(ring.modulus(special[0]).value()), half_prime = prime / 2;
   for (std::size_t i = 0; i < taken.size(); ++i) {
     const std::int64_t is_above = (half_prime - (taken[i] + error[i])) >> 63;  // all ones or none: no branch
@@ -52,20 +51,26 @@ SecretRows remainder(const Ring& ring, const PolyRows& half, const PolyRows& mas
 
 }  // namespace
 
-Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> key) : context_(context), key_(key) {
+Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> key)
+    : home_(context), context_(context.host()), key_(key) {
   check_parameters(key->parameters(), context.parameters(), "Encryptor: the secret key");
 }
 
-Encryptor::Encryptor(const Context& context, std::shared_ptr<const PublicKey> key) : context_(context), key_(key) {
-  check_context(key->parameters, *key->b, context, "Encryptor: the public key");
+Encryptor::Encryptor(const Context& context, std::shared_ptr<const PublicKey> key)
+    : home_(context), context_(context.host()), key_(key) {
+  check_context(key->parameters, *key->b, context_, "Encryptor: the public key");
 }
 
-Ciphertext Encryptor::encrypt(const Plaintext& message) const {
+Ciphertext Encryptor::encrypt(Plaintext message) const {
+  message.rows = home_.on_host(std::move(message.rows));
   check_context(message.parameters, *message.rows, context_, "encrypt: the plaintext");
   if (message.basis != Basis::kQ) throw Error(ErrorKind::kShape, "encrypt: the plaintext is over QP; encode it over Q");
   check_security(context_.parameters(), message.rows->limbs(), "ciphertext at " + to_string(message.level));
-  if (const auto* secret = std::get_if<std::shared_ptr<const SecretKey>>(&key_)) return symmetric(message, **secret);
-  return asymmetric(message, *std::get<std::shared_ptr<const PublicKey>>(key_));
+  const auto* secret = std::get_if<std::shared_ptr<const SecretKey>>(&key_);
+  Ciphertext fresh = secret != nullptr ? symmetric(message, **secret)
+                                       : asymmetric(message, *std::get<std::shared_ptr<const PublicKey>>(key_));
+  fresh.rows = home_.here(std::move(fresh.rows));
+  return fresh;
 }
 
 // Both draw what is secret before they write: between c1 * s, or b * mask, and the error nothing may fail, as the rows

@@ -16,13 +16,14 @@ class Encryptor {
   Encryptor(const Context& context, std::shared_ptr<const PublicKey> key);
 
   /// Degree 1, at the plaintext's level, scale and slots; the plaintext is over Q.
-  Ciphertext encrypt(const Plaintext& message) const;
+  Ciphertext encrypt(Plaintext message) const;
 
  private:
   Ciphertext symmetric(const Plaintext& message, const SecretKey& key) const;
   Ciphertext asymmetric(const Plaintext& message, const PublicKey& key) const;
 
-  const Context& context_;
+  const Context& home_;     // where ciphertexts are used
+  const Context& context_;  // where they are made, on the host
   std::variant<std::shared_ptr<const SecretKey>, std::shared_ptr<const PublicKey>> key_;
 };
 

@@ -100,14 +100,14 @@ SecretKey load_secret_key(const Source& source, const Parameters& parameters) {
 
 std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path, const PublicKey& key,
                                           const Context& context) {
-  check_context(key.parameters, *key.b, context, "save: the public key");
+  check_context(key.parameters, *key.b, context.host(), "save: the public key");
   const PackedLayout layout(context.parameters(), key.b->limbs(), 1);
   const cbor::Map header{{"key_set", std::span<const std::uint8_t>(key.id)},
                          {"seed", std::span<const std::uint8_t>(key.seed.seed)}};
   const bool has_special = key.b->limbs().size() > context.parameters().all_q().size();
   const Writer::Declared section = layout.section(has_special ? kRowsWithSpecial : kRows);
   Writer writer = make_writer(path, FileKind::kPublicKey, context.parameters(), header, {&section, 1});
-  layout.write(writer, context.ring(), key.b->rows());
+  layout.write(writer, context.host().ring(), key.b->rows());
   return writer.commit();
 }
 
@@ -116,7 +116,7 @@ PublicKey load_public_key(const Source& source, const Context& context) {
   const bool has_special = reader.count(kRowsWithSpecial) > 0;
   check_sections(reader, has_special ? kRowsWithSpecial : kRows, 1);
   reader.header().require_keys({"key_set", "seed"});
-  const Ring& ring = context.ring();
+  const Ring& ring = context.host().ring();
   const LimbList limbs = has_special ? public_key_limbs(context.parameters()) : context.parameters().all_q();
   PublicKey key{read_owner(reader),
                 context.parameters().fingerprint(),

@@ -133,7 +133,10 @@ EvaluationKeys KeyGenerator::evaluation_keys(const SecretKey& secret, std::span<
   const Hash seed = os_entropy();
   const SecretKey sparse = sparse_secret(secret);
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    keys.add(std::make_shared<EvaluationKey>(evaluation_key(secret, sparse, specs[i], {seed, i})));
+    EvaluationKey key = evaluation_key(secret, sparse, specs[i], {seed, i});
+    key.b = home_.here(std::move(key.b));
+    key.a = home_.here(std::move(key.a));
+    keys.add(std::make_shared<EvaluationKey>(std::move(key)));
     if (on_key) on_key(i, specs.size(), specs[i]);
   }
   return keys;

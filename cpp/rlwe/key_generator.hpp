@@ -17,12 +17,14 @@ void check_key_specs(std::span<const KeySpec> specs, const Parameters& parameter
 
 class KeyGenerator {
  public:
-  explicit KeyGenerator(const Context& context) : context_(context) {}
+  explicit KeyGenerator(const Context& context) : home_(context), context_(context.host()) {}
 
   SecretKey secret_key() const;
+  /// On the host, where the encryptor is.
   PublicKey public_key(const SecretKey& secret) const;
-  /// One key per spec, in order. Keys to and from the sparse secret come together, for it is drawn here and forgotten;
-  /// lw::Error(kValue) otherwise. Throws lw::Error(kSecurity) before any work if one of them would be too weak.
+  /// One key per spec, in order, in the memory of the context. Keys to and from the sparse secret come together, for it
+  /// is drawn here and forgotten; lw::Error(kValue) otherwise. Throws lw::Error(kSecurity) before any work if one of
+  /// them would be too weak.
   EvaluationKeys evaluation_keys(const SecretKey& secret, std::span<const KeySpec> specs,
                                  const KeyProgress& on_key = {}) const;
   /// Makes the keys that a file does not hold yet, one after the other, and completes the file; no more than one is in
@@ -36,7 +38,8 @@ class KeyGenerator {
   EvaluationKey evaluation_key(const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
                                const SeedRef& seed) const;
 
-  const Context& context_;
+  const Context& home_;     // where keys are used
+  const Context& context_;  // where they are made, on the host
 };
 
 }  // namespace lw

@@ -13,11 +13,11 @@ namespace lw::bfv {
 namespace {
 
 /// t * c(s) modulo each Q limb, plain residues [limb][coefficient].
-SecretBuffer<std::uint64_t> scaled_phase(const Context& context, const SecretKey& key, const Ciphertext& x) {
-  const Ring& ring = context.ring();
-  SecretRows message = phase(context, key, x, x.rows->limbs());
+SecretBuffer<std::uint64_t> scaled_phase(const Context& home, const SecretKey& key, const Ciphertext& x) {
+  const Ring& ring = home.host().ring();
+  SecretRows message = phase(home, key, x, x.rows->limbs());
   ring.kernels().mul_scalar(ring.queue(), message->rows(), message->rows(),
-                            ring.residues(context.parameters().fields().plain_modulus, x.rows->limbs()));
+                            ring.residues(home.parameters().fields().plain_modulus, x.rows->limbs()));
   return plain_residues(ring, *message);
 }
 
@@ -100,21 +100,21 @@ class Magnitude {
 }  // namespace
 
 Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> key)
-    : context_(context), key_(std::move(key)) {
+    : home_(context), context_(context.host()), key_(std::move(key)) {
   require_bfv(context.parameters(), "Decryptor");
   check_parameters(key_->parameters(), context.parameters(), "Decryptor: the secret key");
 }
 
 void Decryptor::require_own(const Ciphertext& x, const char* op) const {
   const std::string what = std::string(op) + ": the ciphertext";
-  check_context(x.parameters, *x.rows, context_, what);
+  check_context(x.parameters, *x.rows, home_, what);
   check_key_set(x.key_set, key_->id(), what);
   if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, what + " is over QP; mod_down it first");
 }
 
 Message Decryptor::decrypt(const Ciphertext& x) const {
   require_own(x, "decrypt");
-  const SecretBuffer<std::uint64_t> residues = scaled_phase(context_, *key_, x);
+  const SecretBuffer<std::uint64_t> residues = scaled_phase(home_, *key_, x);
   const std::size_t n = context_.degree();
   const Rounding round(context_.ring(), x.rows->limbs(), context_.parameters().plain_limb());
   SecretBuffer<std::uint64_t> coefficients(n);
@@ -130,7 +130,7 @@ Message Decryptor::decrypt(const Ciphertext& x) const {
 
 double Decryptor::noise_budget(const Ciphertext& x) const {
   require_own(x, "noise_budget");
-  const SecretBuffer<std::uint64_t> residues = scaled_phase(context_, *key_, x);
+  const SecretBuffer<std::uint64_t> residues = scaled_phase(home_, *key_, x);
   const std::size_t n = context_.degree();
   const Magnitude magnitude(context_.ring(), x.rows->limbs());
   double largest = 0;

@@ -26,7 +26,8 @@ class Decryptor {
  private:
   void require_own(const Ciphertext& x, const char* op) const;
 
-  const Context& context_;
+  const Context& home_;     // where ciphertexts are used
+  const Context& context_;  // where they are read, on the host
   std::shared_ptr<const SecretKey> key_;
 };
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "math/bits.hpp"
 #include "math/error.hpp"
@@ -24,17 +25,17 @@ bool is_integer(std::complex<double> value) noexcept {
 }  // namespace
 
 Message to_message(const Context& context, std::span<const std::uint64_t> coefficients) {
-  const Ring& ring = context.ring();
+  const Ring& ring = context.host().ring();
   PolyRows rows(ring, {context.parameters().plain_limb()}, 1);
   const PackedRows words{reinterpret_cast<const std::byte*>(coefficients.data()), kNoOffset, kWordWidth};
-  if (!ring.kernels().import_residues(ring.queue(), rows.rows(), words)) {
+  if (!ring.import_residues(rows.rows(), words)) {
     throw Error(ErrorKind::kRange, "encode: a value is not below the plaintext modulus " +
                                        std::to_string(context.parameters().fields().plain_modulus));
   }
   return {std::make_shared<const PolyRows>(std::move(rows)), context.parameters().fingerprint()};
 }
 
-Encoder::Encoder(const Context& context) : context_(context), position_(context.degree()) {
+Encoder::Encoder(const Context& context) : home_(context), context_(context.host()), position_(context.degree()) {
   require_bfv(context.parameters(), "Encoder");
   const std::uint32_t n = context.degree(), row = n / 2, log_n = static_cast<std::uint32_t>(std::countr_zero(n));
   std::uint64_t exponent = 1;  // 5^i modulo 2N
@@ -68,33 +69,37 @@ std::vector<std::uint64_t> Encoder::decode(const Message& message) const {
   ring.kernels().ntt(ring.queue(), rows.rows(), message.rows->rows());
   std::vector<std::uint64_t> ordered(context_.degree()), residues(context_.degree());
   const PackedRowsOut words{reinterpret_cast<std::byte*>(ordered.data()), kNoOffset, kWordWidth};
-  ring.kernels().export_residues(ring.queue(), words, rows.rows());
+  ring.export_residues(words, rows.rows());
   for (std::size_t i = 0; i < residues.size(); ++i) residues[i] = ordered[position_[i]];
   return residues;
 }
 
-Plaintext Encoder::lifted(const Message& message, Level level, const LiftTable& table) const {
-  const Ring& ring = context_.ring();
+Plaintext Encoder::lifted(const Context& context, ConstRows message, Level level, const LiftTable& table) const {
+  const Ring& ring = context.ring();
   PolyRows rows(ring, table.to, 1);
-  ring.kernels().lift(ring.queue(), rows.rows(), message.rows->rows(), table);
+  ring.kernels().lift(ring.queue(), rows.rows(), message, table);
   ring.kernels().ntt(ring.queue(), rows.rows(), rows.rows());
-  return {std::make_shared<const PolyRows>(std::move(rows)),
+  return {home_.here(std::make_shared<const PolyRows>(std::move(rows))),
           level,
           Basis::kQ,
           1.0,
-          context_.degree() / 2,
-          context_.parameters().fingerprint()};
+          context.degree() / 2,
+          context.parameters().fingerprint()};
+}
+
+Plaintext Encoder::addend(const Context& context, ConstRows message, Level level) const {
+  const LimbList t{context.parameters().plain_limb()}, q = context.limbs(level, Basis::kQ);
+  const Ring& ring = context.ring();
+  return lifted(context, message, level, rounded_quotient(ring, t, q, ring.product_mod(q, t)));
 }
 
 Plaintext Encoder::addend(const Message& message, Level level) const {
-  const LimbList t{context_.parameters().plain_limb()}, q = context_.limbs(level, Basis::kQ);
-  const Ring& ring = context_.ring();
-  return lifted(message, level, rounded_quotient(ring, t, q, ring.product_mod(q, t)));
+  return addend(context_, message.rows->rows(), level);
 }
 
 Plaintext Encoder::factor(const Message& message, Level level) const {
   const LimbList t{context_.parameters().plain_limb()};
-  return lifted(message, level, context_.ring().lift_table(t, context_.limbs(level, Basis::kQ)));
+  return lifted(context_, message.rows->rows(), level, context_.ring().lift_table(t, context_.limbs(level, Basis::kQ)));
 }
 
 Rounded Encoder::round(std::span<const std::complex<double>> values) const {
@@ -117,21 +122,21 @@ Rounded Encoder::round(std::span<const std::complex<double>> values) const {
   const Message message = from_slots(slots);
   std::vector<std::uint64_t> words(2 * row);
   const PackedRowsOut packed{reinterpret_cast<std::byte*>(words.data()), kNoOffset, kWordWidth};
-  context_.ring().kernels().export_residues(context_.ring().queue(), packed, message.rows->rows());
+  context_.ring().export_residues(packed, message.rows->rows());
   std::vector<std::int64_t> coefficients(2 * row);
   for (std::size_t i = 0; i < words.size(); ++i) coefficients[i] = t.centred(words[i]);
   return Rounded(std::move(coefficients));
 }
 
 Plaintext Encoder::addend(const Rounded& rounded, Level level) const {
-  const Ring& ring = context_.ring();
-  PolyRows rows(ring, {context_.parameters().plain_limb()}, 1);
+  const Ring& ring = home_.ring();
+  PolyRows rows(ring, {home_.parameters().plain_limb()}, 1);
   ring.kernels().import_signed(ring.queue(), rows.rows(), rounded.coefficients());
-  return addend(Message{std::make_shared<const PolyRows>(std::move(rows)), context_.parameters().fingerprint()}, level);
+  return addend(home_, std::as_const(rows).rows(), level);
 }
 
 Plaintext Encoder::factor(const Rounded& rounded, Level level, Basis basis) const {
-  return lift_integers(context_, rounded.coefficients(), level, 1.0, basis);
+  return lift_integers(home_, rounded.coefficients(), level, 1.0, basis);
 }
 
 }  // namespace lw::bfv

@@ -10,7 +10,7 @@
 
 namespace lw::bfv {
 
-/// A polynomial modulo t in coefficient form: one row on the limb of t. Belongs to no level.
+/// A polynomial modulo t in coefficient form: one row on the limb of t, on the host. Belongs to no level.
 struct Message {
   std::shared_ptr<const PolyRows> rows;
   Fingerprint parameters{};
@@ -41,13 +41,16 @@ class Encoder {
  private:
   /// Residues in the order of NTT positions.
   Message from_slots(std::span<const std::uint64_t> ordered) const;
-  Plaintext lifted(const Message& message, Level level, const LiftTable& table) const;
+  /// message: rows of `context`, which is home_ or its twin.
+  Plaintext lifted(const Context& context, ConstRows message, Level level, const LiftTable& table) const;
+  Plaintext addend(const Context& context, ConstRows message, Level level) const;
 
-  const Context& context_;
+  const Context& home_;                  // where plaintexts are used
+  const Context& context_;               // where messages are, on the host
   std::vector<std::uint32_t> position_;  // of each slot in NTT order
 };
 
-/// Coefficients of a polynomial modulo t (canonical) as a message.
+/// Coefficients of a polynomial modulo t (canonical) as a message on the host.
 Message to_message(const Context& context, std::span<const std::uint64_t> coefficients);
 
 }  // namespace lw::bfv

@@ -38,7 +38,9 @@ void Encoder::check_slots(std::size_t slots) const {
 Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level, double scale, Basis basis) const {
   SecretBuffer<std::int64_t> coefficients(2 * values.size());
   round(values, scale, coefficients.span());
-  return lift_integers(context_, coefficients.span(), level, scale, basis);
+  Plaintext message = lift_integers(context_.host(), coefficients.span(), level, scale, basis);
+  message.rows = context_.here(std::move(message.rows));
+  return message;
 }
 
 Rounded Encoder::round(std::span<const std::complex<double>> values, double scale) const {
@@ -57,7 +59,7 @@ void Encoder::round(std::span<const std::complex<double>> values, double scale,
   if (!(scale > 0) || !std::isfinite(scale)) {
     throw Error(ErrorKind::kScale, "encode: scale " + std::to_string(scale) + " is not positive and finite");
   }
-  const Ring& ring = context_.ring();
+  const Ring& ring = context_.host().ring();
   const std::size_t n = values.size();
   SecretBuffer<std::complex<double>> folded(n);
   std::copy(values.begin(), values.end(), folded.begin());
@@ -85,7 +87,8 @@ std::vector<std::complex<double>> Encoder::decode(std::span<const double> coeffi
   for (std::size_t i = 0; i < slots; ++i) {
     values[i] = {coefficients[i * gap] / scale, coefficients[(i + slots) * gap] / scale};
   }
-  context_.ring().kernels().embed(context_.ring().queue(), values);
+  const Ring& ring = context_.host().ring();
+  ring.kernels().embed(ring.queue(), values);
   return values;
 }
 

@@ -22,7 +22,8 @@ class Encoder {
   Plaintext encode(std::span<const std::complex<double>> values, Level level, double scale,
                    Basis basis = Basis::kQ) const;
 
-  /// The same in two steps, the first of which does not depend on the level. For public values: they are not wiped.
+  /// The same in two steps, the first of which does not depend on the level. For public values: they are not wiped, and
+  /// are lifted where the context is.
   /// n slots are 2n coefficients.
   Rounded round(std::span<const std::complex<double>> values, double scale) const;
   Plaintext lift(const Rounded& rounded, Level level, double scale, Basis basis = Basis::kQ) const;

@@ -1,0 +1,131 @@
+// The form of GPU kernels, which one source gives to device compilers and to the host's: a block of threads goes
+// through phases; within a phase no thread reads what another one writes, and between phases all threads meet (a
+// barrier).
+//
+// A kernel is a struct K:
+//   static constexpr char kName[];
+//   static constexpr std::uint32_t kThreads;   the most threads of a block
+//   struct Args;                               trivially copyable, read by all threads
+//   struct Registers;                          what a thread keeps from phase to phase
+//   static std::uint32_t phases(const Args&);
+//   static void run(std::uint32_t phase, const Args&, const Place&, Shared, Registers&);
+// The last two are LW_GPU. Memory is reached through Global and Shared alone: addresses of a device mean nothing to the
+// host, and the simulator watches every access.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#if defined(__CUDACC__)
+#define LW_GPU __host__ __device__ __forceinline__
+#define LW_GPU_UNROLL _Pragma("unroll")
+#else
+#define LW_GPU inline
+#define LW_GPU_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace lw::gpu {
+
+/// Where a thread stands.
+struct Place {
+  std::uint32_t block[3];
+  std::uint32_t thread, threads;  // in its block, and of it
+};
+
+#if !defined(__CUDA_ARCH__)
+
+/// Carries out the accesses of a kernel that runs on the host.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  /// Where the host has `bytes` at a device's address, which the running thread reads or writes as a thing of this
+  /// alignment. A `shout` is a write of the same value by any number of threads.
+  enum class Access { kRead, kWrite, kShout };
+  virtual void* global(const void* address, std::size_t bytes, std::size_t alignment, Access access) noexcept = 0;
+  /// Word i of the block's shared memory.
+  virtual std::uint64_t* shared(std::size_t i, Access access) noexcept = 0;
+};
+inline thread_local Memory* memory = nullptr;  // of the kernel that this thread carries out
+
+#endif
+
+/// An array in the memory of a device.
+template <class T>
+class Global {
+ public:
+  Global() = default;
+  LW_GPU explicit Global(T* address) noexcept : address_(address) {}
+
+  LW_GPU T load(std::size_t i) const noexcept {
+#if defined(__CUDA_ARCH__)
+    return address_[i];
+#else
+    return *static_cast<const T*>(memory->global(address_ + i, sizeof(T), alignof(T), Memory::Access::kRead));
+#endif
+  }
+  LW_GPU void store(std::size_t i, T value) const noexcept {
+#if defined(__CUDA_ARCH__)
+    address_[i] = value;
+#else
+    *static_cast<T*>(memory->global(address_ + i, sizeof(T), alignof(T), Memory::Access::kWrite)) = value;
+#endif
+  }
+  /// Stores what other threads may store there too.
+  LW_GPU void shout(std::size_t i, T value) const noexcept {
+#if defined(__CUDA_ARCH__)
+    address_[i] = value;
+#else
+    *static_cast<T*>(memory->global(address_ + i, sizeof(T), alignof(T), Memory::Access::kShout)) = value;
+#endif
+  }
+  LW_GPU Global operator+(std::size_t i) const noexcept { return Global(address_ + i); }
+  LW_GPU T* address() const noexcept { return address_; }
+
+ private:
+  T* address_ = nullptr;
+};
+
+/// The words that a block shares.
+class Shared {
+ public:
+#if defined(__CUDA_ARCH__)
+  LW_GPU explicit Shared(std::uint64_t* words) noexcept : words_(words) {}
+#endif
+
+  LW_GPU std::uint64_t load(std::size_t i) const noexcept {
+#if defined(__CUDA_ARCH__)
+    return words_[i];
+#else
+    return *memory->shared(i, Memory::Access::kRead);
+#endif
+  }
+  LW_GPU void store(std::size_t i, std::uint64_t value) const noexcept {
+#if defined(__CUDA_ARCH__)
+    words_[i] = value;
+#else
+    *memory->shared(i, Memory::Access::kWrite) = value;
+#endif
+  }
+
+ private:
+#if defined(__CUDA_ARCH__)
+  std::uint64_t* words_;
+#endif
+};
+
+/// A list of kernels, each of which has a number in it.
+template <class... K>
+struct KernelList {
+  static constexpr std::uint32_t kSize = sizeof...(K);
+
+  template <class Wanted>
+  static constexpr std::uint32_t number() noexcept {
+    std::uint32_t number = 0;
+    const bool found = ((std::is_same_v<K, Wanted> || (++number, false)) || ...);
+    static_assert((std::is_same_v<K, Wanted> || ...), "the kernel is not in the list");
+    return found ? number : kSize;
+  }
+};
+
+}  // namespace lw::gpu

@@ -1,4 +1,4 @@
-"""Prove that the float64 transforms of `cpu` compute with exact integers, for every degree and prime.
+"""Prove that the float64 transforms of `cpu` and of GPUs compute with exact integers, for every degree and prime.
 
     python tools/prove_ranges.py [--root DIR]
 
@@ -7,8 +7,9 @@ and a factor w modulo q takes the quotient c = rint(x * fl(w / q)), which is onl
 h - c q with h = fl(x w), which have to be exact, as does their sum x w - c q. So all that can go wrong is size. The
 script walks through the passes of both transforms, as listed in cpp/backend/cpu/ntt_ranges.hpp, with a bound on the
 magnitude of each value of a butterfly network, in units of q and in exact fractions, and fails if a bound does not
-hold: in the largest intermediate, or in the range of residues at rest (cpp/backend/cpu/prime.hpp). Exit status 1 on
-failure.
+hold: in the largest intermediate, or in the range of residues at rest (cpp/backend/cpu/prime.hpp). Kernels of GPUs
+reduce by stages (cpp/backend/gpu/ntt_ranges.hpp), and round a quotient by two additions, which takes it up to 2^51.
+Exit status 1 on failure.
 """
 
 import argparse
@@ -70,12 +71,33 @@ def passes(log_degree: int, tail_stages: int) -> list[int]:
     return [3] * (stages // 3) + [2] * (stages % 3 // 2)
 
 
+@dataclass(frozen=True)
+class StageRanges:
+    """One row of the table of gpu::NttRanges, under the names it has there."""
+
+    bits: int
+    forward: int
+    inverse: int
+
+
+def read_stage_ranges(source: str) -> list[StageRanges]:
+    """The rows of the table; its fields have to be those of StageRanges, in the same order."""
+    struct = re.search(r"struct NttRanges \{(.*?)\};", source, re.DOTALL)
+    table = re.search(r"kNttRanges\[\] = \{\n(.*?)\n\};", source, re.DOTALL)
+    if struct is None or table is None:
+        raise RangeError("struct NttRanges of GPUs and its table are not where they were")
+    if re.findall(r"(\w+)[,;]", struct[1]) != [field.name for field in fields(StageRanges)]:
+        raise RangeError("the fields of NttRanges of GPUs are not those that this script knows")
+    return [StageRanges(*[int(number, 0) for number in re.findall(r"\w+", row)]) for row in table[1].splitlines()]
+
+
 class Arithmetic:
     """Bounds on magnitudes, in units of any q < 2^bits; remembers the largest."""
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, most_quotient: int = 2**53) -> None:
         self.limit = Fraction(2**53, 2**bits)  # exact below this
         self.q = Fraction(2**bits)
+        self.most_quotient = most_quotient  # that is rounded to an integer next to it
         self.largest = Fraction(0)
 
     def exact(self, bound: Fraction) -> Fraction:
@@ -96,6 +118,8 @@ class Arithmetic:
     def product(self, x: Fraction, w: Fraction = HALF, roundings: int = 3) -> Fraction:
         """x w - c q, where c = rint(x w / q) after `roundings` roundings."""
         quotient = x * w * self.q
+        if quotient * (1 + ULP) ** roundings > self.most_quotient:
+            raise RangeError(f"a quotient can reach {float(quotient / self.most_quotient):.2f} of what is rounded")
         rest = self.exact(HALF + quotient * ((1 + ULP) ** roundings - 1))
         self.exact(rest + quotient * ULP)  # h - c q: off by the rounding of h
         return rest
@@ -187,6 +211,62 @@ def prove_pointwise(bits: int) -> Fraction:
     return arithmetic.largest
 
 
+MOST_GPU_QUOTIENT = 2**51  # of nearest_small in gpu/arithmetic.hpp
+
+
+def prove_gpu_forward(ranges: StageRanges, log_degree: int) -> Fraction:
+    """The largest intermediate of a forward transform on a GPU, in units of q."""
+    arithmetic = Arithmetic(ranges.bits, MOST_GPU_QUOTIENT)
+    bound = REST[ranges.bits]
+    for stage in range(log_degree):
+        first = arithmetic.reduce(bound) if ranges.forward >> stage & 1 else bound
+        bound = arithmetic.add(first, arithmetic.product(bound))
+    require_rest(arithmetic.reduce(bound), ranges.bits, "ntt")
+    return arithmetic.largest
+
+
+def prove_gpu_inverse(ranges: StageRanges, log_degree: int) -> Fraction:
+    """The largest intermediate of an inverse transform on a GPU, in units of q."""
+    arithmetic = Arithmetic(ranges.bits, MOST_GPU_QUOTIENT)
+    bound = REST[ranges.bits]
+    for stage in range(log_degree - 1, 0, -1):
+        total = arithmetic.add(bound, bound)
+        product = arithmetic.product(total)
+        bound = max(product, arithmetic.reduce(total) if ranges.inverse >> stage & 1 else total)
+    total = arithmetic.add(bound, bound)
+    differences = arithmetic.reduce(arithmetic.product(total))
+    require_rest(max(differences, arithmetic.product(total, Fraction(1, 2**log_degree))), ranges.bits, "intt")
+    return arithmetic.largest
+
+
+def prove_gpu_pointwise(bits: int) -> Fraction:
+    """The largest intermediate of the pointwise kernels of a GPU, whose operands and results are at rest."""
+    arithmetic, rest = Arithmetic(bits, MOST_GPU_QUOTIENT), REST[bits]
+    product, total = arithmetic.product(rest, rest), arithmetic.reduce(arithmetic.add(rest, rest))
+    results = {
+        "add, sub, add_scalar": total,
+        "mul, mul_scalar": product,
+        "mul_add": arithmetic.reduce(arithmetic.add(product, rest)),
+        "sub_scale": arithmetic.product(total),
+    }
+    for what, result in results.items():
+        require_rest(result, bits, what)
+    return arithmetic.largest
+
+
+def gpu_proofs(rows: Sequence[StageRanges]) -> Iterator[str]:
+    """One line for each row of the table. Raises RangeError at the first bound that does not hold."""
+    for row in rows:
+        largest = {"pointwise": prove_gpu_pointwise(row.bits)}
+        for name, prove in {"ntt": prove_gpu_forward, "intt": prove_gpu_inverse}.items():
+            try:
+                largest[name] = max(prove(row, log_degree) for log_degree in LOG_DEGREES)
+            except RangeError as fault:
+                raise RangeError(f"{name} of GPUs, primes below 2^{row.bits}: {fault}") from None
+        sizes = ", ".join(f"{name} {float(bound):.2f} q" for name, bound in largest.items())
+        yield f"primes below 2^{row.bits}, GPUs: intermediates up to {sizes}; exact below {2 ** (53 - row.bits)} q"
+
+
 SAME_LINES = (  # of accumulator.hpp, which make_accumulator repeats
     "constexpr std::size_t kMostTerms = 256;",
     "constexpr double kRestRange = 11.0 / 16.0;",
@@ -273,6 +353,8 @@ def prove_sums() -> str:
                     quotient_part = (wanted + 1) / 2 * (q / 2)
                     separate = quotient_part <= 2.0**52
                     prove_sum(wanted + (not separate), 2.0**source / 2 * (q / 2), quotient_part * separate, q)
+                    part = max(2.0**source / 2, (wanted + 1) / 2)
+                    prove_sum(wanted + 1, part * (q / 2), 0, q)  # of GPUs: the quotient is one factor more
     longest = ", ".join(f"{terms[bits, 240]} at {bits} bits" for bits in (47, 48, 49, 50))
     return f"sums of products at rest: exact, with as many at once as {longest}"
 
@@ -330,7 +412,9 @@ def main() -> int:
     try:
         for line in proofs(read_ranges((root / "cpp/backend/cpu/ntt_ranges.hpp").read_text())):
             print(line)
-        require_same_lines((root / "cpp/backend/cpu/accumulator.hpp").read_text())
+        for line in gpu_proofs(read_stage_ranges((root / "cpp/backend/gpu/ntt_ranges.hpp").read_text())):
+            print(line)
+        require_same_lines((root / "cpp/backend/accumulator.hpp").read_text())
         streams = prove_streams((root / "cpp/backend/cpu/seeded_simd.hpp").read_text())
         print(prove_sums(), prove_centred(), streams, sep="\n")
     except RangeError as fault:

@@ -18,6 +18,10 @@ TABLE = Path("cpp/backend/cpu/ntt_ranges.hpp")
 SOURCE = (ROOT / TABLE).read_text()
 ROW = re.compile(r"    \{(\d+), (\d+), (.*)\},")
 ROWS = {(int(match[1]), 1 << int(match[2])): match[3].split(", ") for match in ROW.finditer(SOURCE)}  # bits, words
+GPU_TABLE = Path("cpp/backend/gpu/ntt_ranges.hpp")
+GPU_SOURCE = (ROOT / GPU_TABLE).read_text()
+GPU_ROW = re.compile(r"    \{(\d+), 0b([01]+), 0b([01]+)\},")
+GPU_ROWS = {int(match[1]): (match[2], match[3]) for match in GPU_ROW.finditer(GPU_SOURCE)}  # bits
 TAILS = {2, 3}  # fields whose reductions are of four values at a time in vectors of eight words
 
 
@@ -27,16 +31,18 @@ def prove(root):
     )
 
 
-def planted(tmp_path, text):
-    target = tmp_path / TABLE
-    target.parent.mkdir(parents=True)
-    target.write_text(text)
+def planted(tmp_path, text=SOURCE, gpu_text=GPU_SOURCE):
+    for table, of in ((TABLE, text), (GPU_TABLE, gpu_text)):
+        target = tmp_path / table
+        target.parent.mkdir(parents=True)
+        target.write_text(of)
     return tmp_path
 
 
 def test_the_sources_are_proved():
     result = prove(ROOT)
-    assert (result.returncode, result.stdout.count("exact below")) == (0, len(ROWS))
+    assert (result.returncode, result.stdout.count("exact below")) == (0, len(ROWS) + len(GPU_ROWS))
+    assert sorted(GPU_ROWS) == list(GPU_ROWS) == [47, 49, 50]
     for words in (4, 8):
         bits = [b for b, of in ROWS if of == words]
         assert bits == sorted(bits) and max(bits) == 50
@@ -66,9 +72,33 @@ def test_a_removed_reduction_is_noticed(tmp_path, row, field, bits):
     assert result.returncode == 1 and f"2^{row[0]}" in result.stdout and " can reach " in result.stdout
 
 
+GPU_REDUCTIONS = [
+    (bits, field, place)
+    for bits, masks in GPU_ROWS.items()
+    for field, mask in enumerate(masks)
+    for place, bit in enumerate(mask)
+    if bit == "1"
+]
+
+
+@pytest.mark.parametrize(("bits", "field", "place"), GPU_REDUCTIONS)
+def test_a_removed_reduction_of_gpus_is_noticed(tmp_path, bits, field, place):
+    masks = list(GPU_ROWS[bits])
+    masks[field] = masks[field][:place] + "0" + masks[field][place + 1 :]
+    before, after = (f"    {{{bits}, 0b{of[0]}, 0b{of[1]}}}," for of in (GPU_ROWS[bits], masks))
+    assert before in GPU_SOURCE
+    result = prove(planted(tmp_path, gpu_text=GPU_SOURCE.replace(before, after)))
+    assert result.returncode == 1 and f"GPUs, primes below 2^{bits}" in result.stdout
+
+
 def test_a_table_of_other_fields_is_refused(tmp_path):
     result = prove(planted(tmp_path, SOURCE.replace("forward8, forward4", "forward4, forward8")))
     assert result.returncode == 1 and "fields" in result.stdout
+
+
+def test_a_table_of_other_fields_of_gpus_is_refused(tmp_path):
+    result = prove(planted(tmp_path, gpu_text=GPU_SOURCE.replace("forward, inverse;", "inverse, forward;")))
+    assert result.returncode == 1 and "fields" in result.stdout and "GPUs" in result.stdout
 
 
 def test_small_primes_of_streams_need_their_reduction():

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "backend/cpu/accumulator.hpp"
+#include "backend/accumulator.hpp"
 #include "backend/cpu/queue.hpp"
 
 namespace lw::cpu {

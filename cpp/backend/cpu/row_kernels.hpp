@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/cpu/accumulator.hpp"
+#include "backend/accumulator.hpp"
 #include "backend/cpu/prime.hpp"
 #include "backend/cpu/sum_rows.hpp"
 #include "backend/cpu/tables.hpp"

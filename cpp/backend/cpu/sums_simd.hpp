@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "backend/cpu/accumulator.hpp"
+#include "backend/accumulator.hpp"
 #include "backend/cpu/prime_simd.hpp"
 #include "backend/cpu/simd_orders.hpp"
 #include "backend/cpu/sum_rows.hpp"

@@ -1,4 +1,4 @@
-// How sums of products are kept exact, and how many terms that allows.
+// How sums of products in doubles are kept exact, and how many terms that allows.
 //
 // A sum is a high and a low double. The high one starts at 3/2 2^(52+k), so that adding a product to it by fma rounds
 // the product to a multiple of 2^k, which a subtraction recovers exactly; an fma gives the rest of the product, at most
@@ -11,9 +11,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "backend/cpu/prime.hpp"
-
-namespace lw::cpu {
+namespace lw {
 
 struct Accumulator {
   double start;       // 3/2 2^(52+k)
@@ -22,7 +20,7 @@ struct Accumulator {
 };
 
 constexpr std::size_t kMostTerms = 256;
-constexpr double kRestRange = 11.0 / 16.0;  // of residues at rest, in units of q; prime.hpp
+constexpr double kRestRange = 11.0 / 16.0;  // of residues at rest, in units of q; cpu/prime.hpp
 
 /// For sums of `wanted` products of magnitude <= `product`, modulo q, that begin at a value of magnitude <= `initial`.
 inline Accumulator make_accumulator(std::size_t wanted, double product, double initial, double q) noexcept {
@@ -51,4 +49,4 @@ inline Accumulator product_accumulator(std::size_t wanted, double q) noexcept {
   return make_accumulator(wanted, largest * largest, 0, q);
 }
 
-}  // namespace lw::cpu
+}  // namespace lw

@@ -1,0 +1,13 @@
+// The kernels as the host carries them out.
+#pragma once
+
+#include <span>
+
+#include "backend/gpu/host_kernel.hpp"
+
+namespace lw::gpu {
+
+/// By their numbers in AllKernels.
+std::span<const HostKernel> host_kernels() noexcept;
+
+}  // namespace lw::gpu

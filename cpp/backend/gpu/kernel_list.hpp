@@ -1,0 +1,38 @@
+// All kernels of the GPU backend, in the order of their numbers.
+#pragma once
+
+#include "backend/gpu/fp64.hpp"
+#include "backend/gpu/kernels/automorphism.hpp"
+#include "backend/gpu/kernels/dot.hpp"
+#include "backend/gpu/kernels/giant_sums.hpp"
+#include "backend/gpu/kernels/key_product.hpp"
+#include "backend/gpu/kernels/lift.hpp"
+#include "backend/gpu/kernels/monomial.hpp"
+#include "backend/gpu/kernels/ntt.hpp"
+#include "backend/gpu/kernels/pointwise.hpp"
+#include "backend/gpu/kernels/residues.hpp"
+#include "backend/gpu/kernels/uniform.hpp"
+#include "backend/gpu/u64.hpp"
+
+namespace lw::gpu {
+
+template <template <class> class... Kernel>
+struct KernelsOf {
+  /// Each of them with each arithmetic, after `First`.
+  template <class... First>
+  using List = KernelList<First..., Kernel<Fp64>..., Kernel<U64>...>;
+};
+
+template <class Op>
+struct PointwiseOf {
+  template <class A>
+  using Kernel = Pointwise<A, Op>;
+};
+
+using AllKernels = KernelsOf<PointwiseOf<CopyOp>::Kernel, PointwiseOf<AddOp>::Kernel, PointwiseOf<SubOp>::Kernel,
+                             PointwiseOf<NegOp>::Kernel, PointwiseOf<MulOp>::Kernel, PointwiseOf<MulAddOp>::Kernel,
+                             PointwiseOf<MulScalarOp>::Kernel, PointwiseOf<AddScalarOp>::Kernel,
+                             PointwiseOf<SubScaleOp>::Kernel, Monomial, Dot, ForwardNtt, InverseNtt, Lift, KeyProduct,
+                             GiantSums, ImportSigned, Unpack, Pack, ExpandUniform>::List<Automorphism>;
+
+}  // namespace lw::gpu

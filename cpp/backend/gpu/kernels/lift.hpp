@@ -1,0 +1,55 @@
+// Base conversion: a thread splits one coefficient into its parts, kept in its own column of shared memory, and joins
+// them modulo some target limbs.
+#pragma once
+
+#include "backend/gpu/kernels/rows.hpp"
+
+namespace lw::gpu {
+
+inline constexpr std::uint32_t kLiftTargets = 16;           // limbs that one thread joins for
+inline constexpr std::uint32_t kLiftSharedWords = 48 << 7;  // 48 KiB
+
+template <class A>
+struct Lift : OnePhase {
+  static constexpr KernelName kName{A::kName, "lift"};
+  static constexpr std::uint32_t kThreads = kRowThreads;
+
+  struct Args {
+    Tables tables;
+    DeviceLift table;
+    Target out;
+    Source in;
+    LimbNumbers rows;  // of `in`, for each source limb
+  };
+
+  /// In a grid of (parts of a row, groups of targets, polys).
+  static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared shared, Registers&) noexcept {
+    const std::uint32_t i = word_of(place), poly = place.block[2], count = args.table.num_from;
+    typename A::LiftParts parts;
+    for (std::uint32_t j = 0; j < count; ++j) {
+      const LiftSource<A> source = args.table.template sources<A>().load(j);
+      const typename A::Prime prime = args.tables.template prime<A>(static_cast<std::uint32_t>(source.limb));
+      const typename A::Value x = A::from_word(args.in.row(poly, args.rows.number[j]).load(i));
+      const typename A::Value y = parts.part(x, source.inverse, source.reciprocal, prime);
+      shared.store(j * place.threads + place.thread, A::to_word(y));
+    }
+    const typename A::Value multiples = parts.multiples();
+
+    const std::uint32_t begin = place.block[1] * kLiftTargets;
+    const std::uint32_t end = begin + kLiftTargets < args.table.num_to ? begin + kLiftTargets : args.table.num_to;
+    for (std::uint32_t t = begin; t < end; ++t) {
+      const LiftTarget<A> target = args.table.template targets<A>().load(t);
+      const Global<const Word> weights = args.table.template weights<A>() + t * count;
+      const typename A::Prime prime = args.tables.template prime<A>(static_cast<std::uint32_t>(target.limb));
+      typename A::Sum sum(target.sums, A::zero());
+      sum.add(multiples, target.minus_total, target.sums, prime);
+      for (std::uint32_t j = 0; j < count; ++j) {
+        const typename A::Value y = A::from_word(shared.load(j * place.threads + place.thread));
+        sum.add(y, A::from_word(weights.load(j)), target.sums, prime);
+      }
+      args.out.row(poly, t).store(i, A::to_word(sum.value(target.sums, prime)));
+    }
+  }
+};
+
+}  // namespace lw::gpu

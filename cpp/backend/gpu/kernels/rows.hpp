@@ -1,0 +1,66 @@
+// What kernels on rows have in common: how they get rows, limb numbers and scalars, and which word a thread has.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/gpu/phase.hpp"
+#include "backend/gpu/tables.hpp"
+#include "backend/kernels.hpp"
+
+namespace lw::gpu {
+
+inline constexpr std::size_t kMaxLimbs = 240;      // of a ring
+inline constexpr std::uint32_t kRowThreads = 256;  // of a block, one word each
+
+/// Rows at device addresses. One poly that serves all has a poly_stride of 0.
+template <class T>
+struct RowsAt {
+  T* base;
+  std::size_t stride, poly_stride;
+
+  LW_GPU Global<T> row(std::size_t poly, std::size_t j) const noexcept {
+    return Global<T>(base + poly * poly_stride + j * stride);
+  }
+};
+using Source = RowsAt<const Word>;
+using Target = RowsAt<Word>;
+
+/// Of row j, in the order of the rows.
+struct LimbNumbers {
+  std::uint16_t number[kMaxLimbs];
+};
+/// One residue at rest for each row.
+struct Scalars {
+  Word word[kMaxLimbs];
+};
+
+/// Kernels without barriers.
+struct OnePhase {
+  struct Registers {};
+  template <class Args>
+  static LW_GPU std::uint32_t phases(const Args&) noexcept {
+    return 1;
+  }
+};
+
+/// The word of a thread, in a grid of (parts of a row, rows, polys).
+LW_GPU std::uint32_t word_of(const Place& place) noexcept { return place.block[0] * place.threads + place.thread; }
+
+/// A name made of two, as a constant.
+template <std::size_t kFirst, std::size_t kSecond>
+class KernelName {
+ public:
+  constexpr KernelName(const char (&first)[kFirst], const char (&second)[kSecond]) noexcept : text_{} {
+    for (std::size_t i = 0; i < kFirst; ++i) text_[i] = first[i];
+    text_[kFirst - 1] = '_';
+    for (std::size_t i = 0; i < kSecond; ++i) text_[kFirst + i] = second[i];
+  }
+  constexpr operator const char*() const noexcept { return text_; }  // NOLINT: it is the name
+
+ private:
+  char text_[kFirst + kSecond];
+};
+
+}  // namespace lw::gpu

@@ -1,5 +1,6 @@
 #include "backend/ref/backend.hpp"
 
+#include "backend/embedding.hpp"
 #include "backend/host_device.hpp"
 #include "backend/ref/kernels.hpp"
 #include "backend/ref/queue.hpp"
@@ -7,6 +8,9 @@
 namespace lw {
 namespace ref {
 namespace {
+
+void embed(Queue& q, std::span<std::complex<double>> values) noexcept { embed_values(ref_queue(q).roots, values); }
+void unembed(Queue& q, std::span<std::complex<double>> values) noexcept { unembed_values(ref_queue(q).roots, values); }
 
 constexpr Kernels kKernels = {
     .ntt = ntt,

@@ -42,7 +42,4 @@ void expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept;
 bool import_seeded(Queue& q, Rows stored, Rows expanded, const PackedRows& packed,
                    const UniformStream& stream) noexcept;
 
-void embed(Queue& q, std::span<std::complex<double>> values) noexcept;
-void unembed(Queue& q, std::span<std::complex<double>> values) noexcept;
-
 }  // namespace lw::ref

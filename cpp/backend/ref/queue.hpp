@@ -23,9 +23,6 @@ struct NttTable {
   ShoupFactor inverse_last;  // twiddles[1] / N: the last inverse stage also divides by N
 };
 
-/// Roots of the canonical embedding: roots[h + j] = zeta_(8h)^(5^j), j < h, for the stage that joins halves of h slots.
-std::vector<std::complex<double>> embedding_roots(std::uint32_t max_slots);
-
 class RefQueue final : public Queue {
  public:
   RefQueue(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads);

@@ -1,13 +1,15 @@
 // Canonical embedding by radix-2 stages of half the ring's size. The order of
 // operations below is part of the meaning of an encoding: it decides its bits.
+#include "backend/embedding.hpp"
+
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
-#include "backend/ref/kernels.hpp"
-#include "backend/ref/queue.hpp"
 #include "math/bits.hpp"
+#include "math/double_double.hpp"
 
-namespace lw::ref {
+namespace lw {
 namespace {
 
 using Complex = std::complex<double>;
@@ -27,8 +29,20 @@ void reverse_order(std::span<Complex> values) noexcept {
 
 }  // namespace
 
-void embed(Queue& q, std::span<Complex> values) noexcept {
-  const Complex* roots = ref_queue(q).roots.data();
+std::vector<std::complex<double>> embedding_roots(std::uint32_t max_slots) {
+  std::vector<std::complex<double>> roots(max_slots);
+  for (std::uint64_t half = 1; half < max_slots; half *= 2) {
+    std::uint64_t exponent = 1;  // 5^j mod 8 * half
+    for (std::uint64_t j = 0; j < half; ++j) {
+      const CosSin root = cos_sin_turn(exponent, 8 * half);
+      roots[half + j] = {root.cos, root.sin};
+      exponent = exponent * 5 % (8 * half);
+    }
+  }
+  return roots;
+}
+
+void embed_values(std::span<const Complex> roots, std::span<Complex> values) noexcept {
   reverse_order(values);
   for (std::size_t half = 1; half < values.size(); half *= 2) {
     for (std::size_t start = 0; start < values.size(); start += 2 * half) {
@@ -42,8 +56,7 @@ void embed(Queue& q, std::span<Complex> values) noexcept {
   }
 }
 
-void unembed(Queue& q, std::span<Complex> values) noexcept {
-  const Complex* roots = ref_queue(q).roots.data();
+void unembed_values(std::span<const Complex> roots, std::span<Complex> values) noexcept {
   for (std::size_t half = values.size() / 2; half >= 1; half /= 2) {
     for (std::size_t start = 0; start < values.size(); start += 2 * half) {
       Complex *a = &values[start], *b = a + half;
@@ -59,4 +72,4 @@ void unembed(Queue& q, std::span<Complex> values) noexcept {
   for (Complex& value : values) value *= scale;
 }
 
-}  // namespace lw::ref
+}  // namespace lw

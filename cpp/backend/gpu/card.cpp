@@ -1,0 +1,98 @@
+#include "backend/gpu/card.hpp"
+
+#include <map>
+#include <utility>
+
+#include "backend/gpu/device_memory.hpp"
+#include "math/error.hpp"
+
+namespace lw::gpu {
+namespace {
+
+std::string name_of(const LwDeviceInfo& info, std::int32_t device) {
+  return std::string(info.name) + " (device " + std::to_string(device) + ")";
+}
+
+}  // namespace
+
+std::shared_ptr<Card> Card::of(const LwDriver& driver, std::int32_t device) {
+  static std::mutex mutex;
+  static std::map<std::pair<const LwDriver*, std::int32_t>, std::weak_ptr<Card>> cards;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<Card>& known = cards[{&driver, device}];
+  std::shared_ptr<Card> card = known.lock();
+  if (card == nullptr || card->has_failed()) {
+    card = std::make_shared<Card>(driver, device);
+    known = card;
+  }
+  return card;
+}
+
+Card::Card(const LwDriver& driver, std::int32_t device)
+    : driver_(driver), device_(device), memory_(std::make_unique<DeviceMemory>(*this)) {
+  std::int32_t devices = 0;
+  LwStatus status = driver.count(&devices);
+  if (status == LW_OK && device >= devices) {
+    throw Error(ErrorKind::kDevice, "there is no device " + std::to_string(device) + "; there are " +
+                                        std::to_string(devices) + ", counted from 0");
+  }
+  if (status == LW_OK) status = driver.describe(device, &info_);
+  if (status == LW_OK) status = driver.event_make(device, &event_);
+  note(status, "the device cannot be used");
+  check();
+}
+
+Card::~Card() {
+  memory_.reset();
+  for (LwStream* stream : streams_) {
+    if (stream != nullptr) driver_.stream_free(stream);
+  }
+  driver_.event_free(event_);
+}
+
+LwStream* Card::stream(int number) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (streams_[number] == nullptr) note(driver_.stream_make(device_, &streams_[number]), "a queue cannot be made");
+  return streams_[number];
+}
+
+void Card::order(int after, int before) noexcept {
+  const std::uint64_t now = issued_[before].load(std::memory_order_acquire);
+  if (after == before || now == 0 || has_failed()) return;
+  LwStream* const to = stream(after);
+  LwStream* const from = stream(before);
+  const std::lock_guard lock(mutex_);
+  if (ordered_[after][before] >= now || to == nullptr || from == nullptr) return;
+  ordered_[after][before] = now;
+  if (note(driver_.event_record(event_, from), "an event")) note(driver_.event_order(to, event_), "an event");
+}
+
+void Card::wait(int number) noexcept {
+  if (has_failed()) return;
+  if (LwStream* const waited = stream(number); waited != nullptr) note(driver_.stream_wait(waited), "waiting");
+}
+
+bool Card::note(LwStatus status, const char* what) noexcept {
+  if (status == LW_OK) return !has_failed();
+  const std::lock_guard lock(failure_mutex_);
+  if (has_failed()) return false;
+  failure_ = status;
+  try {
+    failure_text_ = name_of(info_, device_) + ": " + what + ": " + driver_.error_text(device_, status);
+  } catch (...) {  // without a text
+  }
+  has_failed_.store(true, std::memory_order_release);
+  return false;
+}
+
+void Card::check() const {
+  if (!has_failed()) return;
+  const std::lock_guard lock(failure_mutex_);
+  const bool is_memory = failure_ == LW_OUT_OF_MEMORY;
+  throw Error(is_memory ? ErrorKind::kOutOfMemory : ErrorKind::kDevice,
+              failure_text_ + (is_memory ? "; lower the memory budget, or use a device with more memory"
+                                         : "; nothing computed on it since is to be trusted: load keys and values "
+                                           "again, for a new context"));
+}
+
+}  // namespace lw::gpu

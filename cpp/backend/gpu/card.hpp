@@ -1,0 +1,72 @@
+// One device behind a driver, for all rings that compute on it: its streams, their order, its memory, and the first
+// failure there was.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "backend/device.hpp"
+#include "backend/gpu/driver.h"
+
+namespace lw::gpu {
+
+class DeviceMemory;
+
+constexpr int kQueues = 64;  // numbers of queues, each of which has a stream
+/// Of a set of queues.
+constexpr std::uint64_t queue_bit(int number) noexcept { return std::uint64_t{1} << number; }
+constexpr std::uint64_t kAllQueues = ~std::uint64_t{0};
+
+/// After a failure nothing more is called on the driver, and `check` throws: what was being computed may be wrong, and
+/// whoever asks for a result is told. A new card for the device starts afresh. Safe to share between threads.
+class Card {
+ public:
+  /// The card of a device of a driver: the same one for all who ask, while it has not failed. Throws
+  /// lw::Error(kDevice).
+  static std::shared_ptr<Card> of(const LwDriver& driver, std::int32_t device);
+
+  Card(const LwDriver& driver, std::int32_t device);
+  ~Card();
+  Card(const Card&) = delete;
+  Card& operator=(const Card&) = delete;
+
+  const LwDriver& driver() const noexcept { return driver_; }
+  std::int32_t device() const noexcept { return device_; }
+  const LwDeviceInfo& info() const noexcept { return info_; }
+  DeviceMemory& memory() noexcept { return *memory_; }
+  LwStream* stream(int number) noexcept;
+
+  /// Makes what is called next on one queue wait for all that was called on another so far.
+  void order(int after, int before) noexcept;
+  /// Says that a queue has been given something, so that others have to be ordered after it.
+  void issued(int number) noexcept { issued_[number].fetch_add(1, std::memory_order_release); }
+  /// The host waits until all that was called on the queue is done.
+  void wait(int number) noexcept;
+
+  bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire); }
+  /// Notes the status of a call that was about `what`, unless it is LW_OK. Returns whether all is well.
+  bool note(LwStatus status, const char* what) noexcept;
+  /// Throws lw::Error(kOutOfMemory) or kDevice with the first failure.
+  void check() const;
+
+ private:
+  const LwDriver& driver_;
+  const std::int32_t device_;
+  LwDeviceInfo info_{};
+  std::mutex mutex_;  // guards what follows, down to the atomics
+  LwStream* streams_[kQueues] = {};
+  LwEvent* event_ = nullptr;                      // of the order that is being made
+  std::uint64_t ordered_[kQueues][kQueues] = {};  // [after][before]: what had been issued then
+  std::atomic<std::uint64_t> issued_[kQueues] = {};
+  std::atomic<bool> has_failed_ = false;
+  mutable std::mutex failure_mutex_;
+  LwStatus failure_ = LW_OK;
+  std::string failure_text_;
+  std::unique_ptr<DeviceMemory> memory_;
+};
+
+}  // namespace lw::gpu

@@ -1,0 +1,97 @@
+#include "backend/gpu/device.hpp"
+
+#include <bit>
+#include <string>
+
+#include "backend/embedding.hpp"
+#include "backend/gpu/device_memory.hpp"
+#include "math/error.hpp"
+
+namespace lw::gpu {
+GpuDevice::GpuDevice(std::string_view name, std::shared_ptr<Card> card, std::uint32_t ring_degree,
+                     const std::vector<std::uint64_t>& primes, Arithmetic arithmetic)
+    : GpuDevice(name, std::move(card), HostTables(arithmetic, ring_degree, primes)) {}
+
+GpuDevice::GpuDevice(std::string_view name, std::shared_ptr<Card> card, const HostTables& host)
+    : name_(name),
+      card_(std::move(card)),
+      host_{{host.moduli().begin(), host.moduli().end()}, embedding_roots(host.degree() / 2)},
+      lifts_(*card_, host.arithmetic(), host_.moduli) {
+  constant_bytes_ = host.words().size() * sizeof(Word);
+  constants_ = card_->memory().get(constant_bytes_, 0);
+  if (constants_ != nullptr) {
+    tables_ = host.at(constants_);
+    card_->note(card_->driver().upload(card_->stream(0), constants_, host.words().data(), constant_bytes_), "tables");
+    card_->wait(0);
+  }
+  card_->check();
+  if (constants_ != nullptr) return;
+  throw Error(ErrorKind::kOutOfMemory, std::string(name) + ": no memory for the " + std::to_string(constant_bytes_) +
+                                           " bytes of constants of the ring; use a device with more memory");
+}
+
+GpuDevice::~GpuDevice() {
+  for (std::atomic<GpuQueue*>& queue : queues_) delete queue.load();
+  card_->memory().put_back(constants_, constant_bytes_, kAllQueues);
+}
+
+Buffer GpuDevice::allocate(std::size_t bytes) {
+  card_->check();
+  const int number = running_queue();
+  void* const data = card_->memory().get(bytes, number);
+  if (data == nullptr) {
+    card_->check();
+    throw Error(ErrorKind::kOutOfMemory, std::string(name_) + ": no memory for " + std::to_string(bytes) + " bytes, " +
+                                             std::to_string(live_bytes()) + " in use; lower the memory budget");
+  }
+  const std::size_t live = live_.fetch_add(bytes) + bytes;
+  std::size_t peak = peak_.load();
+  while (peak < live && !peak_.compare_exchange_weak(peak, live)) {
+  }
+  auto uses = std::make_unique<Buffer::Uses>();
+  uses->all = queue_bit(number);
+  uses->writer = number;
+  return Buffer(data, bytes, shared_from_this(), std::move(uses));
+}
+
+Queue& GpuDevice::queue(int number) {
+  std::atomic<GpuQueue*>& made = queues_[static_cast<std::size_t>(number)];
+  if (GpuQueue* const queue = made.load(std::memory_order_acquire)) return *queue;
+  const std::lock_guard lock(mutex_);
+  if (made.load() == nullptr) made.store(new GpuQueue(*card_, number, tables_, host_, lifts_));
+  return *made.load();
+}
+
+void GpuDevice::synchronise(Queue& queue) {
+  card_->wait(gpu_queue(queue).number());
+  card_->check();
+}
+
+void GpuDevice::check(Queue&) { card_->check(); }
+
+MemoryUse GpuDevice::memory() const noexcept {
+  const DeviceMemory::Use use = card_->memory().use();
+  return {use.held, use.idle, use.fresh, use.returned};
+}
+
+void GpuDevice::order_read(Buffer::Uses& uses) noexcept {
+  const int reader = running_queue();
+  const std::uint64_t before = uses.all.fetch_or(queue_bit(reader));
+  if ((before & queue_bit(reader)) == 0) card_->order(reader, uses.writer.load());
+}
+
+void GpuDevice::order_write(Buffer::Uses& uses) noexcept {
+  const int writer = running_queue();
+  for (std::uint64_t others = uses.all.exchange(queue_bit(writer)) & ~queue_bit(writer); others != 0;
+       others &= others - 1) {
+    card_->order(writer, std::countr_zero(others));
+  }
+  uses.writer.store(writer);
+}
+
+void GpuDevice::release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept {
+  live_.fetch_sub(bytes);
+  card_->memory().put_back(data, bytes, uses->all.load());
+}
+
+}  // namespace lw::gpu

@@ -1,0 +1,62 @@
+// The device of a ring on a card: buffers with their accounts, and a queue for each number.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "backend/device.hpp"
+#include "backend/gpu/card.hpp"
+#include "backend/gpu/lift_copies.hpp"
+#include "backend/gpu/queue.hpp"
+#include "backend/gpu/tables.hpp"
+
+namespace lw::gpu {
+
+class GpuDevice final : public Device {
+ public:
+  /// name: a literal. Throws lw::Error(kOutOfMemory) or kDevice.
+  GpuDevice(std::string_view name, std::shared_ptr<Card> card, std::uint32_t ring_degree,
+            const std::vector<std::uint64_t>& primes, Arithmetic arithmetic);
+  ~GpuDevice() override;
+
+  std::string_view name() const noexcept override { return name_; }
+  Buffer allocate(std::size_t bytes) override;
+  Queue& queue(int number) override;
+  void synchronise(Queue& queue) override;
+  void check(Queue& queue) override;
+
+  std::size_t live_bytes() const noexcept override { return live_; }
+  std::size_t peak_bytes() const noexcept override { return peak_; }
+  void reset_peak() noexcept override { peak_.store(live_); }
+  MemoryUse memory() const noexcept override;
+  /// Nothing to do: all freed memory stays.
+  void keep(std::ptrdiff_t) noexcept override {}
+  std::uint64_t now() noexcept override { return 0; }
+  std::size_t idle_since(std::uint64_t) noexcept override { return 0; }
+
+ private:
+  GpuDevice(std::string_view name, std::shared_ptr<Card> card, const HostTables& host);
+
+  void order_read(Buffer::Uses& uses) noexcept override;
+  void order_write(Buffer::Uses& uses) noexcept override;
+  void release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept override;
+
+  const std::string_view name_;
+  const std::shared_ptr<Card> card_;
+  void* constants_ = nullptr;  // the memory of tables_
+  std::size_t constant_bytes_ = 0;
+  Tables tables_{};
+  const HostRing host_;
+  LiftCopies lifts_;
+  std::mutex mutex_;
+  std::array<std::atomic<GpuQueue*>, kQueues> queues_{};
+  std::atomic<std::size_t> live_ = 0, peak_ = 0;
+};
+
+}  // namespace lw::gpu

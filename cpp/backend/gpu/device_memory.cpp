@@ -1,0 +1,101 @@
+#include "backend/gpu/device_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lw::gpu {
+namespace {
+
+constexpr std::size_t kLeast = 512;  // bytes, and what all sizes are multiples of
+
+}  // namespace
+
+std::size_t DeviceMemory::size_class(std::size_t bytes) noexcept {
+  const std::size_t step = std::max(kLeast, std::bit_floor(bytes) / 8);
+  return std::max(kLeast, (bytes + step - 1) / step * step);
+}
+
+void* DeviceMemory::get(std::size_t bytes, int queue) noexcept {
+  const std::size_t size = size_class(bytes);
+  const std::lock_guard lock(mutex_);
+  ++use_.requests;
+  if (void* const kept = take(size, queue)) return kept;
+  void* memory = nullptr;
+  const auto ask = [&] { return card_.driver().memory_get(card_.device(), size, &memory); };
+  LwStatus status = ask();
+  if (status == LW_OUT_OF_MEMORY && use_.idle > 0) {
+    trim_to(0);
+    status = ask();
+  }
+  if (status == LW_OUT_OF_MEMORY || !card_.note(status, "memory")) return nullptr;
+  use_.held += size;
+  use_.fresh += size;
+  return memory;
+}
+
+void* DeviceMemory::take(std::size_t size, int queue) noexcept {
+  const auto found = idle_.find(size);
+  if (found == idle_.end() || found->second.empty()) return nullptr;
+  std::vector<Piece>& pieces = found->second;
+  // One that this queue used last needs no waiting.
+  auto piece =
+      std::find_if(pieces.rbegin(), pieces.rend(), [&](const Piece& p) { return p.queues == queue_bit(queue); });
+  if (piece == pieces.rend()) piece = pieces.rbegin();
+  const Piece taken = *piece;
+  *piece = pieces.back();
+  pieces.pop_back();
+  for (std::uint64_t others = taken.queues & ~queue_bit(queue); others != 0; others &= others - 1) {
+    card_.order(queue, std::countr_zero(others));
+  }
+  if (const auto mark = card_.driver().mark; mark != nullptr && !card_.has_failed()) {
+    card_.note(mark(card_.stream(queue), taken.memory, size, 1), "memory");
+    card_.issued(queue);
+  }
+  use_.idle -= size;
+  ++use_.reused;
+  return taken.memory;
+}
+
+void DeviceMemory::put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept {
+  const std::size_t size = size_class(bytes);
+  const std::lock_guard lock(mutex_);
+  if (const auto mark = card_.driver().mark; mark != nullptr && std::has_single_bit(queues) && !card_.has_failed()) {
+    const int queue = std::countr_zero(queues);
+    card_.note(mark(card_.stream(queue), memory, size, 0), "memory");
+    card_.issued(queue);
+  }
+  idle_[size].push_back({memory, queues});
+  use_.idle += size;
+  trim_to(most_idle_);
+}
+
+void DeviceMemory::trim() noexcept {
+  const std::lock_guard lock(mutex_);
+  trim_to(0);
+}
+
+void DeviceMemory::keep(std::size_t most_bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  most_idle_ = most_bytes;
+  trim_to(most_idle_);
+}
+
+/// The largest first: they are few, and the driver waits for all queues at each.
+void DeviceMemory::trim_to(std::size_t idle) noexcept {
+  for (auto pieces = idle_.rbegin(); pieces != idle_.rend() && use_.idle > idle; ++pieces) {
+    while (!pieces->second.empty() && use_.idle > idle) {
+      card_.note(card_.driver().memory_free(card_.device(), pieces->second.back().memory), "memory");
+      pieces->second.pop_back();
+      use_.idle -= pieces->first;
+      use_.held -= pieces->first;
+      use_.returned += pieces->first;
+    }
+  }
+}
+
+DeviceMemory::Use DeviceMemory::use() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return use_;
+}
+
+}  // namespace lw::gpu

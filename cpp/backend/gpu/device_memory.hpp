@@ -1,0 +1,60 @@
+// The memory of a card: pieces of the driver's, kept by size when freed, and got again in the order of queues.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "backend/gpu/card.hpp"
+
+namespace lw::gpu {
+
+/// Sizes are rounded up to classes of an eighth of their power of two at most, so a piece serves all that is about as
+/// large: the rows of a ring are few sizes. Safe to share between threads.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(Card& card) noexcept : card_(card) {}
+  ~DeviceMemory() { trim(); }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  /// At least `bytes`, for what is called next on a queue: after all that earlier owners called. nullptr where the
+  /// device has no more, also after `trim`.
+  void* get(std::size_t bytes, int queue) noexcept;
+  /// queues: bit n for each on which something may still use it.
+  void put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept;
+  /// Gives all unused pieces back to the driver.
+  void trim() noexcept;
+  /// Unused pieces stay for later, up to so many bytes; at first all.
+  void keep(std::size_t most_bytes) noexcept;
+
+  struct Use {
+    std::size_t held, idle;          // bytes got from the driver, and of them unused
+    std::uint64_t fresh, returned;   // bytes got and given back in all
+    std::uint64_t reused, requests;  // calls of `get`: served by a kept piece, and all
+  };
+  Use use() const noexcept;
+
+  /// What `bytes` take.
+  static std::size_t size_class(std::size_t bytes) noexcept;
+
+ private:
+  struct Piece {
+    void* memory;
+    std::uint64_t queues;
+  };
+
+  void* take(std::size_t size, int queue) noexcept;
+  void trim_to(std::size_t idle) noexcept;
+
+  Card& card_;
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::vector<Piece>> idle_;  // by size
+  std::size_t most_idle_ = SIZE_MAX;
+  Use use_{};
+};
+
+}  // namespace lw::gpu

@@ -1,0 +1,45 @@
+// Tables of base conversions on a device, each made once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+
+#include "backend/gpu/card.hpp"
+#include "backend/gpu/tables.hpp"
+#include "backend/kernels.hpp"
+
+namespace lw::gpu {
+
+class GpuQueue;
+class Staging;
+
+/// Safe to share between threads.
+class LiftCopies {
+ public:
+  /// moduli: of the ring, by limb number; they outlive this.
+  LiftCopies(Card& card, Arithmetic arithmetic, std::span<const Modulus> moduli) noexcept
+      : card_(card), arithmetic_(arithmetic), moduli_(moduli) {}
+  ~LiftCopies();
+  LiftCopies(const LiftCopies&) = delete;
+  LiftCopies& operator=(const LiftCopies&) = delete;
+
+  /// The table for kernels called next on the queue; what has no number stays only as long as `staging`.
+  DeviceLift copy(const LiftTable& table, GpuQueue& queue, Staging& staging) noexcept;
+
+ private:
+  struct Held {
+    void* memory;
+    std::size_t bytes;
+    int writer;  // the queue that copied it there
+  };
+
+  Card& card_;
+  const Arithmetic arithmetic_;
+  const std::span<const Modulus> moduli_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, Held> held_;  // by number
+};
+
+}  // namespace lw::gpu

@@ -1,0 +1,71 @@
+// What the kernel entries of the GPU backend stand on: a queue of one ring on one device.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/device.hpp"
+#include "backend/gpu/card.hpp"
+#include "backend/gpu/host_kernel.hpp"
+#include "backend/gpu/kernel_list.hpp"
+#include "backend/gpu/lift_copies.hpp"
+#include "backend/gpu/staging.hpp"
+#include "backend/gpu/tables.hpp"
+
+namespace lw::gpu {
+
+/// What entries know of a ring themselves.
+struct HostRing {
+  std::vector<Modulus> moduli;
+  std::vector<std::complex<double>> roots;
+};
+
+/// An in-order queue. After a failure of its card it launches and copies nothing. Safe to share between threads.
+class GpuQueue final : public Queue {
+ public:
+  GpuQueue(Card& card, int number, const Tables& tables, const HostRing& host, LiftCopies& lifts) noexcept
+      : card_(card), number_(number), tables_(tables), host_(host), lifts_(lifts), staging_(card, number) {}
+
+  Card& card() noexcept { return card_; }
+  int number() const noexcept { return number_; }
+  StagingBlocks& staging() noexcept { return staging_; }
+
+  /// The ring's constants on the device.
+  const Tables& tables() const noexcept { return tables_; }
+  /// By limb number, on the host.
+  std::span<const Modulus> moduli() const noexcept { return host_.moduli; }
+  /// Roots of the canonical embedding, on the host.
+  std::span<const std::complex<double>> roots() const noexcept { return host_.roots; }
+  /// A copy of the table on the device, which stays there if the table has a number.
+  DeviceLift lift(const LiftTable& table, Staging& staging) noexcept { return lifts_.copy(table, *this, staging); }
+
+  /// Starts a kernel: blocks of `threads` threads with `shared_words` words of shared memory each. No block: nothing.
+  template <class K>
+  void launch(const typename K::Args& args, const Grid& grid, std::uint32_t shared_words = 0) noexcept {
+    if (grid.blocks[0] == 0 || grid.blocks[1] == 0 || grid.blocks[2] == 0) return;
+    start(AllKernels::number<K>(), &args, sizeof args, grid, shared_words);
+  }
+  /// From pinned memory, which stays as it is until the copy is done.
+  void upload(void* to, const void* from, std::size_t bytes) noexcept;
+  void copy(void* to, const void* from, std::size_t bytes) noexcept;
+  /// Copies to the host, and waits for it.
+  void download(void* to, const void* from, std::size_t bytes) noexcept;
+
+ private:
+  void start(std::uint32_t kernel, const void* args, std::uint32_t args_bytes, const Grid& grid,
+             std::uint32_t shared_words) noexcept;
+
+  Card& card_;
+  const int number_;
+  const Tables& tables_;
+  const HostRing& host_;
+  LiftCopies& lifts_;
+  StagingBlocks staging_;
+};
+
+inline GpuQueue& gpu_queue(Queue& queue) noexcept { return static_cast<GpuQueue&>(queue); }
+
+}  // namespace lw::gpu

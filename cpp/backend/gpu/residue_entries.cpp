@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cstring>
+
+#include "backend/gpu/entries.hpp"
+#include "backend/gpu/launch.hpp"
+
+namespace lw::gpu {
+namespace {
+
+// Packed rows that are on their way together: a launch takes so many, and memory for so many bytes is got at once.
+constexpr std::size_t kRunRows = 1 << 15, kRunBytes = 1 << 24;
+
+/// Packed rows that lie one after the other on the host and in whole words, numbers [first, first + count).
+struct Run {
+  std::size_t first, count, bytes;
+};
+
+/// Bytes of row number i.
+template <class Packed>
+std::size_t packed_bytes(const Packed& packed, std::size_t degree, std::size_t i) noexcept {
+  return degree / 8 * packed.widths[i % packed.widths.size()];
+}
+
+template <class Packed>
+Run run_from(const Packed& packed, std::size_t degree, std::size_t first, std::size_t rows) noexcept {
+  Run run = {first, 1, packed_bytes(packed, degree, first)};
+  const std::size_t most = std::min(rows, first + kRunRows);
+  for (std::size_t i = first + 1; i < most && run.bytes < kRunBytes && run.bytes % sizeof(Word) == 0; ++i) {
+    if (packed.offsets[i] != packed.offsets[first] + run.bytes) break;
+    ++run.count;
+    run.bytes += packed_bytes(packed, degree, i);
+  }
+  return run;
+}
+
+/// The rows of a run on the device.
+template <class Packed, class AnyRows>
+Global<const PackedRow> put_rows(Staging& staging, const Packed& packed, const AnyRows& rows, const Run& run) noexcept {
+  const std::size_t limbs = rows.limbs.size();
+  return staging.put<PackedRow>(run.count, [&](std::size_t i) {
+    const std::size_t number = run.first + i, j = number % limbs;
+    const std::size_t first_word = (packed.offsets[number] - packed.offsets[run.first]) / sizeof(Word);
+    return PackedRow{const_cast<Word*>(rows.row(number / limbs, j)), first_word, rows.limbs[j], packed.widths[j]};
+  });
+}
+
+StreamKey stream_key(std::span<const std::uint8_t, 32> bytes) noexcept {
+  StreamKey key;
+  std::memcpy(key.words, bytes.data(), sizeof key);
+  return key;
+}
+
+StreamName name_of(const UniformStream& stream) noexcept {
+  const auto object_high = static_cast<std::uint32_t>(stream.object >> 32);
+  return {stream_key(stream.seed),
+          {stream.domain, static_cast<std::uint32_t>(stream.object), object_high, stream.digit}};
+}
+
+}  // namespace
+
+template <class A>
+void ResidueEntries<A>::import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  Staging staging(queue);
+  queue.launch<ImportSigned<A>>(
+      {queue.tables(), result(out), staging.put(coefficients.first(degree_of(queue))), numbers_of(out.limbs)},
+      row_grid(queue, out));
+}
+
+template <class A>
+bool ResidueEntries<A>::import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  const std::size_t degree = degree_of(queue), rows = out.polys * out.limbs.size();
+  Staging verdict(queue);
+  Word is_wrong = 0;
+  const Global<Word> flag = verdict.put_variable(is_wrong);
+  for (std::size_t next = 0; next < rows;) {
+    const Run run = run_from(canonical, degree, next, rows);
+    Staging staging(queue);
+    const Global<const PackedRow> list = put_rows(staging, canonical, out, run);
+    const auto bytes = staging.put(std::span(canonical.base + canonical.offsets[run.first], run.bytes));
+    const Global<const Word> packed(reinterpret_cast<const Word*>(bytes.address()));
+    queue.launch<Unpack<A>>({queue.tables(), list, packed, flag}, row_grid(degree, run.count, 1));
+    next += run.count;
+  }
+  queue.download(&is_wrong, flag.address(), sizeof is_wrong);
+  return is_wrong == 0;
+}
+
+template <class A>
+void ResidueEntries<A>::export_residues(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  const std::size_t degree = degree_of(queue), rows = in.polys * in.limbs.size();
+  for (std::size_t next = 0; next < rows;) {
+    const Run run = run_from(canonical, degree, next, rows);
+    Staging staging(queue);
+    const Global<const PackedRow> list = put_rows(staging, canonical, in, run);
+    const Global<Word> packed = staging.room<Word>((run.bytes + sizeof(Word) - 1) / sizeof(Word));
+    // A row of width w has N w / 64 words: a thread each for the widest, which lets some of the others go.
+    const std::size_t widest = *std::max_element(canonical.widths.begin(), canonical.widths.end());
+    const std::size_t words = (degree * widest + 63) / 64;
+    const std::size_t threads = std::min<std::size_t>(words, kRowThreads);
+    const std::size_t blocks = (words + threads - 1) / threads;
+    queue.launch<Pack<A>>({queue.tables(), list, packed}, row_grid(blocks * threads, run.count, 1, threads));
+    queue.download(canonical.base + canonical.offsets[run.first], packed.address(), run.bytes);
+    next += run.count;
+  }
+}
+
+template <class A>
+void ResidueEntries<A>::expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept {
+  using Kernel = ExpandUniform<A>;
+  GpuQueue& queue = gpu_queue(q);
+  Staging staging(queue);
+  const StreamName name = name_of(stream);
+  const Global<const StreamKey> keys =
+      staging.put<StreamKey>(out.limbs.size(), [&](std::size_t j) { return KeyHash(name, out.limbs[j], 0).key(); });
+  const Grid grid = row_grid(degree_of(queue) / Kernel::kBlockWords, out.limbs.size(), out.polys, Kernel::kThreads);
+  queue.launch<Kernel>({queue.tables(), result(out), keys, name, numbers_of(out.limbs)}, grid,
+                       Kernel::shared_words(grid.threads));
+}
+
+template <class A>
+bool ResidueEntries<A>::import_seeded(Queue& q, Rows stored, Rows expanded, const PackedRows& canonical,
+                                      const UniformStream& stream) noexcept {
+  expand_uniform(q, expanded, stream);
+  return import_residues(q, stored, canonical);
+}
+
+template struct ResidueEntries<Fp64>;
+template struct ResidueEntries<U64>;
+
+}  // namespace lw::gpu

@@ -1,0 +1,110 @@
+#include "backend/gpu/entries.hpp"
+#include "backend/gpu/launch.hpp"
+
+namespace lw::gpu {
+namespace {
+
+/// out = op(a, b, out, scalar); an operation leaves alone what it does not read.
+template <class A, class Op>
+void apply(Queue& q, const Rows& out, const ConstRows& a, const ConstRows& b,
+           std::span<const Word> scalars = {}) noexcept {
+  using Kernel = Pointwise<A, Op>;
+  GpuQueue& queue = gpu_queue(q);
+  typename Kernel::Args args = {queue.tables(), result(out), operand(a), operand(b), numbers_of(out.limbs), {}};
+  if constexpr (Op::kReads.scalar) {
+    for (std::size_t j = 0; j < scalars.size(); ++j) {
+      args.scalars.word[j] = scalar_of<A>(queue, out.limbs[j], scalars[j]);
+    }
+  }
+  queue.launch<Kernel>(args, row_grid(queue, out));
+}
+
+/// Zero but for one word, or none.
+template <class A>
+void single_word(Queue& q, const Rows& out, std::uint32_t place, bool is_negative) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  queue.launch<Monomial<A>>({queue.tables(), result(out), numbers_of(out.limbs), place, is_negative},
+                            row_grid(queue, out));
+}
+
+}  // namespace
+
+template <class A>
+void RowEntries<A>::copy(Queue& q, Rows out, ConstRows x) noexcept {
+  apply<A, CopyOp>(q, out, x, x);
+}
+
+template <class A>
+void RowEntries<A>::zero(Queue& q, Rows out) noexcept {
+  single_word<A>(q, out, gpu_queue(q).tables().degree(), false);
+}
+
+template <class A>
+void RowEntries<A>::monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept {
+  const std::uint64_t degree = degree_of(gpu_queue(q));
+  single_word<A>(q, out, static_cast<std::uint32_t>(exponent % degree), exponent >= degree);
+}
+
+template <class A>
+void RowEntries<A>::add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  apply<A, AddOp>(q, out, a, b);
+}
+
+template <class A>
+void RowEntries<A>::sub(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  apply<A, SubOp>(q, out, a, b);
+}
+
+template <class A>
+void RowEntries<A>::neg(Queue& q, Rows out, ConstRows a) noexcept {
+  apply<A, NegOp>(q, out, a, a);
+}
+
+template <class A>
+void RowEntries<A>::mul(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  apply<A, MulOp>(q, out, a, b);
+}
+
+template <class A>
+void RowEntries<A>::mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  apply<A, MulAddOp>(q, out, a, b);
+}
+
+template <class A>
+void RowEntries<A>::mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
+  apply<A, MulScalarOp>(q, out, a, a, scalars);
+}
+
+template <class A>
+void RowEntries<A>::add_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
+  apply<A, AddScalarOp>(q, out, a, a, scalars);
+}
+
+template <class A>
+void RowEntries<A>::sub_scale(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept {
+  apply<A, SubScaleOp>(q, out, a, b, scalars);
+}
+
+template <class A>
+void RowEntries<A>::dot(Queue& q, Rows out, std::span<const ConstRows> a, std::span<const ConstRows> b) noexcept {
+  using Term = typename Dot<A>::Term;
+  GpuQueue& queue = gpu_queue(q);
+  Staging staging(queue);
+  const auto terms = staging.put<Term>(a.size(), [&](std::size_t t) { return Term{operand(a[t]), operand(b[t])}; });
+  queue.launch<Dot<A>>(
+      {queue.tables(), result(out), terms, static_cast<std::uint32_t>(a.size()), numbers_of(out.limbs)},
+      row_grid(queue, out));
+}
+
+template <class A>
+void RowEntries<A>::automorphism(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  queue.launch<Automorphism>(
+      {result(out), operand(a), static_cast<std::uint32_t>(galois_element), queue.tables().log_degree},
+      row_grid(queue, out));
+}
+
+template struct RowEntries<Fp64>;
+template struct RowEntries<U64>;
+
+}  // namespace lw::gpu

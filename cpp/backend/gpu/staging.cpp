@@ -1,0 +1,106 @@
+#include "backend/gpu/staging.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/gpu/device_memory.hpp"
+#include "backend/gpu/queue.hpp"
+
+namespace lw::gpu {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;  // bytes of a block, if no more are asked for at once
+constexpr std::size_t kAlignment = 512;
+constexpr std::size_t kMostBlocks = 16;  // of a queue; where all are in use the host waits for the first of them
+
+std::size_t words_of(std::size_t bytes) noexcept {
+  return std::max<std::size_t>(1, (bytes + sizeof(Word) - 1) / sizeof(Word));
+}
+
+}  // namespace
+
+StagingBlocks::~StagingBlocks() {
+  for (Block& block : blocks_) {
+    card_.driver().event_wait(block.done);
+    card_.driver().event_free(block.done);
+    card_.driver().pinned_free(card_.device(), block.pinned);
+    card_.memory().put_back(block.memory, block.bytes, queue_bit(queue_));
+  }
+}
+
+StagingBlocks::Place StagingBlocks::hold(std::size_t bytes) noexcept {
+  const std::size_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const std::lock_guard lock(mutex_);
+  Block* const block = block_for(size);
+  if (block == nullptr) return {};
+  ++block->holders;
+  const std::size_t at = block->filled;
+  block->filled += size;
+  return {block, block->pinned + at, block->memory + at};
+}
+
+void StagingBlocks::release(Block* block) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (--block->holders > 0) return;
+  block->is_recorded = card_.note(card_.driver().event_record(block->done, card_.stream(queue_)), "an event");
+}
+
+/// The block that was filled last, if there is room; else one that is done with; else a new one.
+StagingBlocks::Block* StagingBlocks::block_for(std::size_t bytes) noexcept {
+  if (!blocks_.empty() && blocks_.back().filled + bytes <= blocks_.back().bytes) return &blocks_.back();
+  const bool is_full = blocks_.size() >= kMostBlocks;
+  for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+    if (block->bytes < bytes || !is_free(*block, is_full)) continue;
+    block->filled = 0;
+    blocks_.splice(blocks_.end(), blocks_, block);
+    return &blocks_.back();
+  }
+  blocks_.emplace_back();
+  if (make(blocks_.back(), std::max(bytes, kBlock))) return &blocks_.back();
+  blocks_.pop_back();
+  return nullptr;
+}
+
+bool StagingBlocks::make(Block& block, std::size_t bytes) noexcept {
+  if (card_.has_failed()) return false;
+  const LwDriver& driver = card_.driver();
+  void* pinned = nullptr;
+  if (!card_.note(driver.pinned_get(card_.device(), bytes, &pinned), "pinned memory")) return false;
+  void* const memory = card_.memory().get(bytes, queue_);
+  if (memory == nullptr) card_.note(LW_OUT_OF_MEMORY, "memory for what kernels are given");
+  if (memory == nullptr || !card_.note(driver.event_make(card_.device(), &block.done), "an event")) {
+    driver.pinned_free(card_.device(), pinned);
+    if (memory != nullptr) card_.memory().put_back(memory, bytes, queue_bit(queue_));
+    return false;
+  }
+  block.pinned = static_cast<std::byte*>(pinned);
+  block.memory = static_cast<std::byte*>(memory);
+  block.bytes = bytes;
+  return true;
+}
+
+bool StagingBlocks::is_free(Block& block, bool wait) noexcept {
+  if (block.holders > 0 || !block.is_recorded) return false;
+  if (wait) return card_.note(card_.driver().event_wait(block.done), "waiting");
+  std::int32_t is_done = 0;
+  return card_.note(card_.driver().event_done(block.done, &is_done), "an event") && is_done != 0;
+}
+
+Staging::~Staging() {
+  for (StagingBlocks::Block* block : held_) queue_.staging().release(block);
+}
+
+StagingBlocks::Place Staging::hold(std::size_t bytes) noexcept {
+  const std::size_t words = words_of(bytes);
+  const StagingBlocks::Place place = queue_.staging().hold(words * sizeof(Word));
+  if (place.block == nullptr) return place;
+  held_.push_back(place.block);
+  std::memset(place.pinned + (words - 1) * sizeof(Word), 0, sizeof(Word));
+  return place;
+}
+
+void Staging::upload(const StagingBlocks::Place& place, std::size_t bytes) noexcept {
+  queue_.upload(place.memory, place.pinned, words_of(bytes) * sizeof(Word));
+}
+
+}  // namespace lw::gpu

@@ -44,7 +44,7 @@ def reading(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Read all rows of a key of a file as servers do, first and again, and time the parts."""
-    here = [name for name, is_here in _core.backend_variants() if is_here]
+    here = [name for name, is_here in _core.backend_variants("cpu") if is_here]
     backends = here if backend == "all" else backend.split(",")
     for name in backends:
         if name not in here:

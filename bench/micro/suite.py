@@ -33,8 +33,8 @@ def micro(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Time every kernel of the core at every ring degree on every backend, and the IR."""
-    variants = [name for name, is_here in _core.backend_variants() if is_here]
-    others = [name for name in _core.backend_names() if name != "cpu"]
+    variants = [name for name, is_here in _core.backend_variants("cpu") if is_here]
+    others = [name for name in _core.backend_names() if name not in ("cpu", "sim")]  # a simulation's time says nothing
     backends = variants if backend == "cpu" else _listed(backend, [*variants, *others], "backend")
     kernels = [] if kernel == "none" else _listed(kernel, [*_core.kernel_names(), FUSED], "kernel")
     keep_memory()

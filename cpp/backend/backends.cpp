@@ -2,8 +2,10 @@
 #include <array>
 
 #include "backend/cpu/backend.hpp"
+#include "backend/cuda.hpp"
 #include "backend/device.hpp"
 #include "backend/ref/backend.hpp"
+#include "backend/simulated.hpp"
 #include "math/error.hpp"
 
 namespace lw {
@@ -11,22 +13,68 @@ namespace {
 
 struct BackendEntry {
   std::string_view name;
-  bool is_variant;  // of another backend, for tests and measurements
+  std::string_view variant_of;  // another backend, for tests and measurements; or empty
+  bool is_chosen;               // by "auto", where it runs and takes the primes
   std::unique_ptr<Backend> (*make)(std::string_view, std::uint32_t, const std::vector<std::uint64_t>&, unsigned);
   bool (*runs_here)(std::string_view) noexcept;
-  bool (*takes)(const std::vector<std::uint64_t>& primes) noexcept;
+  bool (*takes)(std::string_view, const std::vector<std::uint64_t>& primes) noexcept;
 };
+
+constexpr BackendEntry cpu(std::string_view name, std::string_view variant_of) {
+  return {
+      name,
+      variant_of,
+      true,
+      make_cpu_backend,
+      cpu_backend_runs_here,
+      [](std::string_view, const std::vector<std::uint64_t>& primes) noexcept { return cpu_backend_takes(primes); }};
+}
+
+constexpr BackendEntry ref() {
+  return {"ref",
+          "",
+          true,
+          [](std::string_view, std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads) {
+            return make_ref_backend(ring_degree, primes, threads);
+          },
+          [](std::string_view) noexcept { return true; },
+          [](std::string_view, const std::vector<std::uint64_t>&) noexcept { return true; }};
+}
+
+constexpr BackendEntry simulated(std::string_view name, std::string_view variant_of) {
+  return {name,
+          variant_of,
+          false,
+          make_simulated_backend,
+          [](std::string_view) noexcept { return true; },
+          simulated_backend_takes};
+}
+
+constexpr BackendEntry cuda(std::string_view name, std::string_view variant_of) {
+  return {name,
+          variant_of,
+          false,
+          make_cuda_backend,
+          [](std::string_view) noexcept { return cuda_runs_here(); },
+          cuda_backend_takes};
+}
 
 // From the most to the least wanted.
 constexpr std::array kBackends = {
-    BackendEntry{"cpu", false, make_cpu_backend, cpu_backend_runs_here, cpu_backend_takes},
-    BackendEntry{"cpu-avx512", true, make_cpu_backend, cpu_backend_runs_here, cpu_backend_takes},
-    BackendEntry{"cpu-avx2", true, make_cpu_backend, cpu_backend_runs_here, cpu_backend_takes},
-    BackendEntry{"ref", false,
-                 [](std::string_view, std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes,
-                    unsigned threads) { return make_ref_backend(ring_degree, primes, threads); },
-                 [](std::string_view) noexcept { return true; },
-                 [](const std::vector<std::uint64_t>&) noexcept { return true; }},
+    cpu("cpu", ""),
+    cpu("cpu-avx512", "cpu"),
+    cpu("cpu-avx2", "cpu"),
+    ref(),
+    cuda("cuda", ""),
+    cuda("cuda-fp64", "cuda"),
+    cuda("cuda-u64", "cuda"),
+    simulated("sim", ""),
+    simulated("sim-fp64-forward", "sim"),
+    simulated("sim-fp64-reversed", "sim"),
+    simulated("sim-fp64-shuffled", "sim"),
+    simulated("sim-u64-forward", "sim"),
+    simulated("sim-u64-reversed", "sim"),
+    simulated("sim-u64-shuffled", "sim"),
 };
 
 }  // namespace
@@ -35,9 +83,10 @@ std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_
                                       const std::vector<std::uint64_t>& primes, unsigned threads) {
   std::string known = "auto";
   for (const BackendEntry& entry : kBackends) {
-    const bool serves = entry.name == name || (name == "auto" && entry.runs_here(entry.name) && entry.takes(primes));
-    if (serves) return entry.make(entry.name, ring_degree, primes, threads);
-    if (!entry.is_variant) known.append(", ").append(entry.name);
+    const bool is_best =
+        name == "auto" && entry.is_chosen && entry.runs_here(entry.name) && entry.takes(entry.name, primes);
+    if (entry.name == name || is_best) return entry.make(entry.name, ring_degree, primes, threads);
+    if (entry.variant_of.empty()) known.append(", ").append(entry.name);
   }
   throw Error(ErrorKind::kValue, "backend \"" + std::string(name) + "\" is unknown; choose one of: " + known);
 }
@@ -45,15 +94,15 @@ std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const BackendEntry& entry : kBackends) {
-    if (!entry.is_variant && entry.runs_here(entry.name)) names.emplace_back(entry.name);
+    if (entry.variant_of.empty() && entry.runs_here(entry.name)) names.emplace_back(entry.name);
   }
   return names;
 }
 
-std::vector<std::pair<std::string, bool>> backend_variants() {
+std::vector<std::pair<std::string, bool>> backend_variants(std::string_view of) {
   std::vector<std::pair<std::string, bool>> variants;
   for (const BackendEntry& entry : kBackends) {
-    if (entry.is_variant) variants.emplace_back(entry.name, entry.runs_here(entry.name));
+    if (entry.variant_of == of && !of.empty()) variants.emplace_back(entry.name, entry.runs_here(entry.name));
   }
   return variants;
 }

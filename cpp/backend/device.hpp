@@ -182,9 +182,10 @@ class Backend {
 /// threads: 0 = one per core. Throws lw::Error(kValue) for an unknown name, or one that cannot serve.
 std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_degree,
                                       const std::vector<std::uint64_t>& primes, unsigned threads);
-/// The backends that run on this machine, fastest first.
+/// The backends that run on this machine, fastest first; the last is the simulated GPU.
 std::vector<std::string> backend_names();
-/// Backends that are one of these with fixed instructions, best first, and whether this machine has those.
-std::vector<std::pair<std::string, bool>> backend_variants();
+/// Variants of a backend, best first, and whether they run on this machine: `cpu` with fixed instructions, `sim` with a
+/// fixed arithmetic, in a fixed order of blocks and threads.
+std::vector<std::pair<std::string, bool>> backend_variants(std::string_view of);
 
 }  // namespace lw

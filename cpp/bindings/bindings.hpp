@@ -13,5 +13,7 @@ void bind_rlwe(nanobind::module_& m);          // parameters, keys, encryptor, d
 void bind_exec(nanobind::module_& m);          // plan decoder, executor
 void bind_lanes(nanobind::module_& m);         // schedules, lanes and data movement of scalar circuits
 void bind_annealing(nanobind::module_& m);     // the search for lanes by annealing
+void bind_gpu(nanobind::module_& m);           // drivers of GPUs, and the simulated one
+void bind_simulator(nanobind::module_& m);     // simulated GPUs, with kernels planted for tests
 
 }  // namespace lw

@@ -263,7 +263,7 @@ void bind_primes(nb::module_& m) {
 void bind_kernels(nb::module_& m) {
   bind_primes(m);
   m.def("backend_names", &backend_names, "Backends that run on this machine, fastest first.");
-  m.def("backend_variants", &backend_variants,
+  m.def("backend_variants", &backend_variants, "of"_a,
         "(name, whether this machine has the instructions) of backends that are one of the others with fixed ones.");
 
   nb::class_<Ring> ring(

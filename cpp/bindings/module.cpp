@@ -10,6 +10,8 @@ NB_MODULE(_core, m) {
   lw::bind_kernel_loops(m);
   lw::bind_rlwe(m);
   lw::bind_exec(m);
+  lw::bind_gpu(m);
+  lw::bind_simulator(m);
   nanobind::module_ lanes = m.def_submodule("lanes", "The search for schedules and lanes of scalar circuits.");
   lw::bind_lanes(lanes);
   lw::bind_annealing(lanes);

@@ -150,7 +150,7 @@ def test_a_loop_leaves_memory_as_it_was():
 
 def test_unknown_names_are_users_faults():
     for command, text in (
-        (["measure", "--quick", "--backend", "gpu"], "there is no backend 'gpu'; choose one of"),
+        (["measure", "--quick", "--backend", "gpu"], "there is no backend 'gpu' to be timed; choose one of"),
         (["bench", "nosuite"], "there is no suite 'nosuite'; choose one of"),
     ):
         found = CliRunner().invoke(app, command)

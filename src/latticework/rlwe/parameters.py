@@ -13,6 +13,7 @@ from latticework.keys import resident_bytes, stored_bytes
 from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain, modulus_limit_bits
 from latticework.params.fingerprint import core_parameters
+from latticework.rlwe.backends import check_gpu, known_backends
 from latticework.rlwe.checks import fail, file_bytes, file_path, locate, needs, whole
 from latticework.rlwe.parameter_files import read_chain, write_chain
 
@@ -45,12 +46,17 @@ class ChainParameters:
     def on(self, *, backend: str | None = None, threads: int = 0) -> Self:
         """The same parameters, computed with another backend or number of threads (0: one per core).
 
-        backend  "auto" (the default: AVX-512 or AVX2 where this machine has them), "cpu", "ref", or one of the variants
-                 of "cpu" with one instruction set ("cpu-avx512", "cpu-avx2")
-        raises   UserError for a backend that there is not, RangeError for a number of threads that is none
+        backend  "auto" (the default: AVX-512 or AVX2 where this machine has them), "cpu", "ref", "cuda" where
+                 latticework-cuda and a GPU are there, or "sim", the GPU code on a simulated device, which is slow and
+                 checks every access; or a variant of "cpu" with one instruction set ("cpu-avx512", "cpu-avx2"), of
+                 "cuda" with one arithmetic ("cuda-fp64", "cuda-u64"), or of "sim" with one arithmetic and order of
+                 threads ("sim-fp64-forward", "sim-u64-shuffled", ...)
+        raises   UserError for a backend that there is not, DeviceError for a GPU that cannot be used, RangeError for a
+                 number of threads that is none
         """
-        variants = [name for name, is_here in _core.backend_variants() if is_here]
-        known = ["auto", *_core.backend_names(), *variants]
+        if isinstance(backend, str):
+            locate(check_gpu)(backend)
+        known = known_backends()
         if backend is not None and not (isinstance(backend, str) and backend in known):
             fail(UserError, f"Parameters.on: there is no backend {backend!r:.60}; choose one of {', '.join(known)}")
         if not 0 <= whole("Parameters.on: threads", threads) <= MAX_THREADS:

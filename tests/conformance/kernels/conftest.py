@@ -9,7 +9,7 @@ from ring_oracles import DEGREES, PRIME_SETS
 
 from latticework import _core
 
-BACKENDS_FOR_WIDE_PRIMES = {"ref"}
+BACKENDS_FOR_WIDE_PRIMES = {"ref", "cuda-u64", "sim-u64-forward", "sim-u64-reversed", "sim-u64-shuffled"}
 CASES = [
     pytest.param((backend.id, primes), id=f"{backend.id}-{primes}", marks=backend.marks)
     for primes in ("narrow", "wide")

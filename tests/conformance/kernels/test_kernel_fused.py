@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import ring_oracles as oracle
+from backends_here import DEVICES
 from ring_oracles import NUM_LIMBS
 
 Q, P = [0, 1, 3], [4, 2]  # limb 4 before 2: rows are in the order of the list, not of the numbers
@@ -119,4 +120,5 @@ def test_mod_down_is_its_composition(ring, rng, polys, removed):
 
 
 def test_threads_are_as_asked_for(make_ring):
-    assert (make_ring(16, threads=1).threads, make_ring(16, threads=3).threads) == (1, 3)
+    one, three = make_ring(16, threads=1), make_ring(16, threads=3)
+    assert (one.threads, three.threads) == (1, 1 if one.backend in DEVICES else 3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import ring_oracles as oracle
-from backends_here import EXCEPT_REF
+from backends_here import EXCEPT_REF, with_sizes
 
 from latticework import _core
 
@@ -46,8 +46,7 @@ def patterns(primes, degree, rng):
     return {name: np.array([[row(q) for q in primes]]).astype(np.uint64) for name, row in rows.items()}
 
 
-@pytest.mark.parametrize("log_degree", LOG_DEGREES)
-@pytest.mark.parametrize("backend", EXCEPT_REF)
+@pytest.mark.parametrize(("backend", "log_degree"), with_sizes(EXCEPT_REF, LOG_DEGREES, most_in_other_orders=12))
 def test_transforms_equal_ref(backend, log_degree, rng):
     degree = 1 << log_degree
     primes = primes_below(LIMITS if degree < 2**16 else LIMITS[2:], degree)
@@ -60,8 +59,7 @@ def test_transforms_equal_ref(backend, log_degree, rng):
         np.testing.assert_array_equal(other.intt(x, limbs), ref.intt(x, limbs), err_msg=name)
 
 
-@pytest.mark.parametrize("log_degree", [4, 7, 12])
-@pytest.mark.parametrize("backend", EXCEPT_REF)
+@pytest.mark.parametrize(("backend", "log_degree"), with_sizes(EXCEPT_REF, [4, 7, 12], most_in_other_orders=7))
 def test_other_kernels_equal_ref(backend, log_degree, rng):
     degree = 1 << log_degree
     primes = primes_below(LIMITS, degree)

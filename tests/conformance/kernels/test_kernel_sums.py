@@ -5,6 +5,7 @@ from itertools import accumulate
 import numpy as np
 import pytest
 import ring_oracles as oracle
+from backends_here import DEVICES
 
 from latticework import _core
 
@@ -136,7 +137,7 @@ def test_fused_kernels_answer_like_the_reference(backend, rng, bits):
         yield ring.mod_down(operand, removed[:, :1].copy(), inverse, special[:1], q_limbs)
 
     reference = list(answers(_core.Ring(degree, primes, backend="ref", threads=2)))
-    for threads in (1, 2, 3):
+    for threads in (1,) if backend in DEVICES else (1, 2, 3):
         for expected, answer in zip(
             reference, answers(_core.Ring(degree, primes, backend=backend, threads=threads)), strict=True
         ):

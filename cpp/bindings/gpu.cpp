@@ -1,0 +1,116 @@
+// What Python asks of GPU drivers: to load one, and for tests what a simulated device was asked for, and that it fails.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/gpu/host_kernels.hpp"
+#include "backend/gpu/plugin.hpp"
+#include "backend/sim/simulator.hpp"
+#include "backend/simulated.hpp"
+#include "bindings/bindings.hpp"
+#include "math/error.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace lw {
+namespace {
+
+constexpr std::int32_t kDevice = 0;  // of the backends `sim`
+
+/// The device behind a backend `sim` or a variant of it.
+struct SimulatedDevice {
+  sim::Simulator& simulator;
+
+  nb::dict counters() const {
+    const sim::Counters counters = simulator.counters(kDevice);
+    nb::dict launches, out;
+    for (std::size_t i = 0; i < gpu::host_kernels().size(); ++i) {
+      if (counters.launches[i] != 0) launches[gpu::host_kernels()[i].name] = counters.launches[i];
+    }
+    out["allocations"] = counters.allocations;
+    out["bytes_up"] = counters.bytes_up;
+    out["bytes_down"] = counters.bytes_down;
+    out["host_waits"] = counters.host_waits;
+    out["launches"] = launches;
+    return out;
+  }
+};
+
+/// One dict for each device.
+nb::list driver_devices() {
+  const LwDriver* const driver = gpu::loaded_driver();
+  if (driver == nullptr)
+    throw Error(ErrorKind::kDevice, "no GPU: latticework-cuda, which has the driver, is not installed");
+  const auto check = [&](std::int32_t device, LwStatus status) {
+    if (status != LW_OK) throw Error(ErrorKind::kDevice, std::string("no GPU: ") + driver->error_text(device, status));
+  };
+  std::int32_t count = 0;
+  check(0, driver->count(&count));
+  nb::list devices;
+  for (std::int32_t i = 0; i < count; ++i) {
+    LwDeviceInfo info{};
+    check(i, driver->describe(i, &info));
+    nb::dict found;
+    found["name"] = std::string(info.name);
+    found["total_bytes"] = info.total_bytes;
+    found["free_bytes"] = info.free_bytes;
+    found["l2_bytes"] = info.l2_bytes;
+    found["compute"] = std::pair(info.compute_major, info.compute_minor);
+    found["multiprocessors"] = info.multiprocessors;
+    devices.append(found);
+  }
+  return devices;
+}
+
+}  // namespace
+
+void bind_gpu(nb::module_& m) {
+  m.def(
+      "load_driver",
+      [](const std::string& path) {
+        const nb::gil_scoped_release released;
+        gpu::load_driver(path);
+      },
+      "path"_a, "Load the library of a driver for GPUs; it is the backend \"cuda\" from then on.");
+  m.def(
+      "driver_devices", &driver_devices,
+      "What the devices of the driver that was loaded last say of themselves. Throws DeviceError where there are none "
+      "that can be used, with the reason.");
+  m.def("gpu_kernel_names", [] {
+    std::vector<std::string> names;
+    for (const gpu::HostKernel& kernel : gpu::host_kernels()) names.emplace_back(kernel.name);
+    return names;
+  });
+  nb::class_<SimulatedDevice>(m, "SimulatedDevice",
+                              "The device behind a backend \"sim\", for tests; all rings on that backend share it.")
+      .def(
+          "__init__",
+          [](SimulatedDevice* self, const std::string& backend) { new (self) SimulatedDevice{simulator_of(backend)}; },
+          "backend"_a)
+      .def("counters", &SimulatedDevice::counters, "What it was asked for since the last reset_counters.")
+      .def("reset_counters", [](SimulatedDevice& self) { self.simulator.reset_counters(kDevice); })
+      .def(
+          "fail_allocations",
+          [](SimulatedDevice& self, std::uint64_t first, std::uint64_t count) {
+            self.simulator.fail_allocations(kDevice, first, count);
+          },
+          "first"_a, "count"_a,
+          "Let `count` allocations fail, beginning with the `first`-th from now on; first=0: none.")
+      .def(
+          "fail_launches",
+          [](SimulatedDevice& self, std::uint64_t first, std::uint64_t count) {
+            self.simulator.fail_launches(kDevice, first, count);
+          },
+          "first"_a, "count"_a, "The same of kernels.")
+      .def(
+          "lose", [](SimulatedDevice& self, std::uint64_t nth) { self.simulator.lose(kDevice, nth); }, "nth"_a = 1,
+          "Lose it for good, with the nth call from now on.");
+}
+
+}  // namespace lw

@@ -1,0 +1,36 @@
+"""Which backends there are: those of the core, and that of a driver for GPUs where one is installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from latticework import _core
+
+DRIVER = ("latticework_cuda", "liblatticework_cuda.so")  # the package of the driver, and the library in it
+
+
+@cache
+def load_driver() -> None:
+    """Load the driver for GPUs if its package is installed.
+
+    raises  DeviceError if it cannot be loaded, or was made for another version
+    """
+    package, library = DRIVER
+    found = find_spec(package)
+    if found is not None and found.origin is not None:
+        _core.load_driver(str(Path(found.origin).with_name(library)))
+
+
+def check_gpu(asked: str) -> None:
+    """DeviceError, with the reason, if a backend asks for a GPU that cannot be used."""
+    if asked.startswith("cuda"):
+        load_driver()
+        _core.driver_devices()
+
+
+def known_backends() -> list[str]:
+    """Names of backends and their variants that run here."""
+    names = _core.backend_names()
+    return ["auto", *names, *(name for of in names for name, is_here in _core.backend_variants(of) if is_here)]

@@ -15,7 +15,7 @@ using Words = gpu::Global<Word>;
 inline std::size_t index_of(const gpu::Place& at) { return std::size_t{at.block[0]} * at.threads + at.thread; }
 
 /// What kernels of one phase without registers have in common.
-struct OnePhase {
+struct WithoutBarriers {
   static constexpr std::uint32_t kThreads = 256;
   struct Registers {};
   template <class Args>
@@ -25,7 +25,7 @@ struct OnePhase {
 };
 
 /// out[i] = value.
-struct Fill : OnePhase {
+struct Fill : WithoutBarriers {
   static constexpr char kName[] = "fill";
   struct Args {
     Words out;
@@ -37,7 +37,7 @@ struct Fill : OnePhase {
 };
 
 /// out[i] = left[i] + right[i].
-struct Add : OnePhase {
+struct Add : WithoutBarriers {
   static constexpr char kName[] = "add";
   struct Args {
     Words out;
@@ -50,7 +50,7 @@ struct Add : OnePhase {
 };
 
 /// Adds 1 to the words from `out`, each of which is read and written by 1, 2, 4 or 16 `bytes`.
-struct Increment : OnePhase {
+struct Increment : WithoutBarriers {
   static constexpr char kName[] = "increment";
   struct Args {
     Words out;
@@ -120,7 +120,7 @@ struct SumWithoutBarriers : Sum<false> {
 
 /// Each thread stores its number in word thread * `stride` of shared memory and reads it back; without `store` it
 /// reads only.
-struct Keep : OnePhase {
+struct Keep : WithoutBarriers {
   static constexpr char kName[] = "keep";
   struct Args {
     Words out;
@@ -152,7 +152,7 @@ struct Overwrite {
 };
 
 /// All threads write word 0, with a shout or with stores.
-struct OneWord : OnePhase {
+struct OneWord : WithoutBarriers {
   static constexpr char kName[] = "one_word";
   struct Args {
     Words out;
@@ -182,9 +182,9 @@ struct Neighbour {
 };
 
 template <class... K>
-struct Kernels {
+struct PlantedList {
   static constexpr gpu::HostKernel kAll[] = {gpu::host_kernel<K>()...};
 };
-using All = Kernels<Fill, Add, Increment, Sum<true>, SumWithoutBarriers, Keep, Overwrite, OneWord, Neighbour>;
+using All = PlantedList<Fill, Add, Increment, Sum<true>, SumWithoutBarriers, Keep, Overwrite, OneWord, Neighbour>;
 
 }  // namespace lw::planted

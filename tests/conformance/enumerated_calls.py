@@ -36,7 +36,7 @@ OF_OBJECTS = {
 }  # fmt: skip
 # What lies in memory behind an array of objects is addresses, which nobody can compute with.
 OF_MEMORY = {
-    "builtins.bytes", "builtins.bytearray", "builtins.memoryview", "np.frombuffer", "np.bytes_", ".tobytes", ".data",
+    "builtins.id", "builtins.bytes", "builtins.bytearray", "builtins.memoryview", "np.frombuffer", "np.bytes_", ".tobytes", ".data",
     ".ctypes", ".byteswap", ".view", ".getfield", ".setfield", ".__array_interface__", ".__array_struct__", ".from_bytes",
     "np.may_share_memory", "np.shares_memory", "builtins.eval", "builtins.exec", ".tofile", "operator.is_", "operator.is_not",
 }  # fmt: skip

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CPP, PACKAGE = ROOT / "cpp", ROOT / "src" / "latticework"
 # The same thing for another scheme or backend; the namespace says which.
 OF_SCHEMES = {"Decryptor", "Encoder", "Evaluator"}
-OF_BACKENDS = {"NttTable"}
+OF_BACKENDS = {"ExtendedDigits", "GiantSums", "NttRanges", "NttTable"}
 FAMILIES = {"bfv", "ckks", "rlwe"}  # what both schemes have: public names, and in rlwe what they share
 DEFINED = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{", re.MULTILINE)
 

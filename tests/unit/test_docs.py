@@ -116,7 +116,7 @@ MADE_UP = {"N/2", "something.py"}  # a number of slots, and what a message asks 
 @cache
 def tree():
     """Every file and folder of the tree, below its root."""
-    tops = [ROOT / name for name in ("src", "cpp", "tests", "tools", "docs", "bench", "examples")]
+    tops = [ROOT / name for name in ("src", "cpp", "cuda", "tests", "tools", "docs", "bench", "examples")]
     below = [path for top in tops for path in (top, *top.rglob("*"))]
     return ["/" + path.relative_to(ROOT).as_posix() for path in (*below, *ROOT.glob("*.*"), ROOT / "Makefile")]
 

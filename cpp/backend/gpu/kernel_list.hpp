@@ -33,6 +33,6 @@ using AllKernels = KernelsOf<PointwiseOf<CopyOp>::Kernel, PointwiseOf<AddOp>::Ke
                              PointwiseOf<NegOp>::Kernel, PointwiseOf<MulOp>::Kernel, PointwiseOf<MulAddOp>::Kernel,
                              PointwiseOf<MulScalarOp>::Kernel, PointwiseOf<AddScalarOp>::Kernel,
                              PointwiseOf<SubScaleOp>::Kernel, Monomial, Dot, ForwardNtt, InverseNtt, Lift, KeyProduct,
-                             GiantSums, ImportSigned, Unpack, Pack, ExpandUniform>::List<Automorphism>;
+                             GiantSums, ImportSigned, UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
 
 }  // namespace lw::gpu

@@ -35,12 +35,13 @@ Run run_from(const Packed& packed, std::size_t degree, std::size_t first, std::s
 
 /// The rows of a run on the device.
 template <class Packed, class AnyRows>
-Global<const PackedRow> put_rows(Staging& staging, const Packed& packed, const AnyRows& rows, const Run& run) noexcept {
+Global<const PackedLimb> put_rows(Staging& staging, const Packed& packed, const AnyRows& rows,
+                                  const Run& run) noexcept {
   const std::size_t limbs = rows.limbs.size();
-  return staging.put<PackedRow>(run.count, [&](std::size_t i) {
+  return staging.put<PackedLimb>(run.count, [&](std::size_t i) {
     const std::size_t number = run.first + i, j = number % limbs;
     const std::size_t first_word = (packed.offsets[number] - packed.offsets[run.first]) / sizeof(Word);
-    return PackedRow{const_cast<Word*>(rows.row(number / limbs, j)), first_word, rows.limbs[j], packed.widths[j]};
+    return PackedLimb{const_cast<Word*>(rows.row(number / limbs, j)), first_word, rows.limbs[j], packed.widths[j]};
   });
 }
 
@@ -50,7 +51,7 @@ StreamKey stream_key(std::span<const std::uint8_t, 32> bytes) noexcept {
   return key;
 }
 
-StreamName name_of(const UniformStream& stream) noexcept {
+StreamFields name_of(const UniformStream& stream) noexcept {
   const auto object_high = static_cast<std::uint32_t>(stream.object >> 32);
   return {stream_key(stream.seed),
           {stream.domain, static_cast<std::uint32_t>(stream.object), object_high, stream.digit}};
@@ -77,10 +78,10 @@ bool ResidueEntries<A>::import_residues(Queue& q, Rows out, const PackedRows& ca
   for (std::size_t next = 0; next < rows;) {
     const Run run = run_from(canonical, degree, next, rows);
     Staging staging(queue);
-    const Global<const PackedRow> list = put_rows(staging, canonical, out, run);
+    const Global<const PackedLimb> list = put_rows(staging, canonical, out, run);
     const auto bytes = staging.put(std::span(canonical.base + canonical.offsets[run.first], run.bytes));
     const Global<const Word> packed(reinterpret_cast<const Word*>(bytes.address()));
-    queue.launch<Unpack<A>>({queue.tables(), list, packed, flag}, row_grid(degree, run.count, 1));
+    queue.launch<UnpackResidues<A>>({queue.tables(), list, packed, flag}, row_grid(degree, run.count, 1));
     next += run.count;
   }
   queue.download(&is_wrong, flag.address(), sizeof is_wrong);
@@ -94,14 +95,14 @@ void ResidueEntries<A>::export_residues(Queue& q, const PackedRowsOut& canonical
   for (std::size_t next = 0; next < rows;) {
     const Run run = run_from(canonical, degree, next, rows);
     Staging staging(queue);
-    const Global<const PackedRow> list = put_rows(staging, canonical, in, run);
+    const Global<const PackedLimb> list = put_rows(staging, canonical, in, run);
     const Global<Word> packed = staging.room<Word>((run.bytes + sizeof(Word) - 1) / sizeof(Word));
     // A row of width w has N w / 64 words: a thread each for the widest, which lets some of the others go.
     const std::size_t widest = *std::max_element(canonical.widths.begin(), canonical.widths.end());
     const std::size_t words = (degree * widest + 63) / 64;
     const std::size_t threads = std::min<std::size_t>(words, kRowThreads);
     const std::size_t blocks = (words + threads - 1) / threads;
-    queue.launch<Pack<A>>({queue.tables(), list, packed}, row_grid(blocks * threads, run.count, 1, threads));
+    queue.launch<PackResidues<A>>({queue.tables(), list, packed}, row_grid(blocks * threads, run.count, 1, threads));
     queue.download(canonical.base + canonical.offsets[run.first], packed.address(), run.bytes);
     next += run.count;
   }
@@ -112,7 +113,7 @@ void ResidueEntries<A>::expand_uniform(Queue& q, Rows out, const UniformStream& 
   using Kernel = ExpandUniform<A>;
   GpuQueue& queue = gpu_queue(q);
   Staging staging(queue);
-  const StreamName name = name_of(stream);
+  const StreamFields name = name_of(stream);
   const Global<const StreamKey> keys =
       staging.put<StreamKey>(out.limbs.size(), [&](std::size_t j) { return KeyHash(name, out.limbs[j], 0).key(); });
   const Grid grid = row_grid(degree_of(queue) / Kernel::kBlockWords, out.limbs.size(), out.polys, Kernel::kThreads);

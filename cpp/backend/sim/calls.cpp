@@ -39,7 +39,7 @@ void check_launch(const LwLaunch& launch, std::span<const gpu::HostKernel> kerne
 }  // namespace
 
 LwStatus Machine::stream_make(std::int32_t number, LwStream** stream) noexcept {
-  return call(at(number), When::kSound, [&](Device& device, Lock&) {
+  return call(at(number), When::kSound, [&](Gpu& device, Lock&) {
     std::uint32_t place = static_cast<std::uint32_t>(last_times_.size());
     if (free_numbers_.empty()) {
       last_times_.push_back(0);
@@ -54,7 +54,7 @@ LwStatus Machine::stream_make(std::int32_t number, LwStream** stream) noexcept {
 }
 
 LwStatus Machine::stream_free(LwStream* stream) noexcept {
-  return call(stream->device, When::kAlways, [&](Device& device, Lock& lock) {
+  return call(stream->device, When::kAlways, [&](Gpu& device, Lock& lock) {
     hand_over_all(*stream);
     const Clock before = end_of(*stream);
     device.finish(lock);
@@ -66,7 +66,7 @@ LwStatus Machine::stream_free(LwStream* stream) noexcept {
 }
 
 LwStatus Machine::stream_wait(LwStream* stream) noexcept {
-  return call(stream->device, When::kSound, [&](Device& device, Lock& lock) {
+  return call(stream->device, When::kSound, [&](Gpu& device, Lock& lock) {
     refuse_capturing(*stream, "stream_wait");
     ++device.counters.host_waits;
     hand_over_all(*stream);
@@ -77,7 +77,7 @@ LwStatus Machine::stream_wait(LwStream* stream) noexcept {
 }
 
 LwStatus Machine::event_make(std::int32_t number, LwEvent** event) noexcept {
-  return call(at(number), When::kSound, [&](Device& device, Lock&) {
+  return call(at(number), When::kSound, [&](Gpu& device, Lock&) {
     auto made = std::make_unique<LwEvent>(LwEvent{&device});
     *event = made.get();
     device.events.emplace(*event, std::move(made));
@@ -85,7 +85,7 @@ LwStatus Machine::event_make(std::int32_t number, LwEvent** event) noexcept {
 }
 
 LwStatus Machine::event_free(LwEvent* event) noexcept {
-  return call(event->device, When::kAlways, [&](Device& device, Lock&) { device.events.erase(event); });
+  return call(event->device, When::kAlways, [&](Gpu& device, Lock&) { device.events.erase(event); });
 }
 
 std::shared_ptr<Signal> Machine::record(LwStream& stream) {
@@ -105,7 +105,7 @@ void Machine::await(LwStream& stream, const std::shared_ptr<Signal>& signal) {
 }
 
 LwStatus Machine::event_record(LwEvent* event, LwStream* stream) noexcept {
-  return call(stream->device, When::kSound, [&](Device& device, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu& device, Lock&) {
     refuse_capturing(*stream, "event_record");
     if (event->device != &device) throw Refusal{LW_FAILED, "event_record on a stream of another device than the event"};
     event->signal = record(*stream);
@@ -113,21 +113,21 @@ LwStatus Machine::event_record(LwEvent* event, LwStream* stream) noexcept {
 }
 
 LwStatus Machine::event_order(LwStream* stream, LwEvent* event) noexcept {
-  return call(stream->device, When::kSound, [&](Device&, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu&, Lock&) {
     refuse_capturing(*stream, "event_order");
     if (event->signal != nullptr) await(*stream, event->signal);
   });
 }
 
 /// Until the host knows that the signal was given.
-void Machine::wait_for(const std::shared_ptr<Signal>& signal, Device& device, Lock& lock) {
+void Machine::wait_for(const std::shared_ptr<Signal>& signal, Gpu& device, Lock& lock) {
   hand_over(*signal);
   device.finish(lock);
   know(signal->clock);
 }
 
 LwStatus Machine::event_wait(LwEvent* event) noexcept {
-  return call(event->device, When::kSound, [&](Device& device, Lock& lock) {
+  return call(event->device, When::kSound, [&](Gpu& device, Lock& lock) {
     ++device.counters.host_waits;
     const std::shared_ptr<Signal> signal = event->signal;
     if (signal != nullptr) wait_for(signal, device, lock);
@@ -135,7 +135,7 @@ LwStatus Machine::event_wait(LwEvent* event) noexcept {
 }
 
 LwStatus Machine::event_done(LwEvent* event, std::int32_t* done) noexcept {
-  return call(event->device, When::kSound, [&](Device& device, Lock& lock) {
+  return call(event->device, When::kSound, [&](Gpu& device, Lock& lock) {
     const std::shared_ptr<Signal> signal = event->signal;
     if (signal != nullptr && !signal->handed_over && draw(4) != 0) {
       *done = 0;
@@ -147,7 +147,7 @@ LwStatus Machine::event_done(LwEvent* event, std::int32_t* done) noexcept {
 }
 
 LwStatus Machine::event_elapsed(LwEvent* from, LwEvent* to, double* seconds) noexcept {
-  return call(from->device, When::kSound, [&](Device&, Lock&) {
+  return call(from->device, When::kSound, [&](Gpu&, Lock&) {
     for (const LwEvent* event : {from, to}) {
       if (event->signal == nullptr || !event->signal->done) {
         throw Refusal{LW_FAILED, "event_elapsed of an event that is not done"};
@@ -166,7 +166,7 @@ void Machine::submit_or_note(LwStream& stream, Work work) {
 }
 
 LwStatus Machine::mark(LwStream* stream, void* memory, std::uint64_t bytes, std::int32_t in_use) noexcept {
-  return call(stream->device, When::kSound, [&](Device&, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu&, Lock&) {
     Work work{Work::Kind::kMark};
     work.to = memory;
     work.bytes = bytes;
@@ -183,7 +183,7 @@ void Machine::check_host(const void* memory, const char* what) const {
 }
 
 LwStatus Machine::copy(LwStream* stream, Work::Kind kind, void* to, const void* from, std::uint64_t bytes) noexcept {
-  return call(stream->device, When::kSound, [&](Device&, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu&, Lock&) {
     if (kind == Work::Kind::kUpload) check_host(from, "upload");
     if (kind == Work::Kind::kDownload) check_host(to, "download");
     const auto a = reinterpret_cast<std::uintptr_t>(from), b = reinterpret_cast<std::uintptr_t>(to);
@@ -197,7 +197,7 @@ LwStatus Machine::copy(LwStream* stream, Work::Kind kind, void* to, const void* 
 }
 
 LwStatus Machine::launch(LwStream* stream, const LwLaunch& launch) noexcept {
-  return call(stream->device, When::kSound, [&](Device& device, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu& device, Lock&) {
     check_launch(launch, kernels_);
     if (device.launch_failures.applies()) throw Refusal{LW_FAILED, "a launch failed on demand"};
     Work work{Work::Kind::kLaunch};
@@ -212,14 +212,14 @@ LwStatus Machine::launch(LwStream* stream, const LwLaunch& launch) noexcept {
 }
 
 LwStatus Machine::capture_begin(LwStream* stream) noexcept {
-  return call(stream->device, When::kSound, [&](Device& device, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu& device, Lock&) {
     refuse_capturing(*stream, "capture_begin");
     stream->capture = std::make_unique<LwGraph>(LwGraph{&device});
   });
 }
 
 LwStatus Machine::capture_end(LwStream* stream, LwGraph** graph) noexcept {
-  return call(stream->device, When::kSound, [&](Device& device, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu& device, Lock&) {
     if (stream->capture == nullptr) throw Refusal{LW_FAILED, "capture_end of a stream that is not captured"};
     *graph = stream->capture.get();
     device.graphs.emplace(*graph, std::move(stream->capture));
@@ -227,7 +227,7 @@ LwStatus Machine::capture_end(LwStream* stream, LwGraph** graph) noexcept {
 }
 
 LwStatus Machine::graph_replay(LwGraph* graph, LwStream* stream) noexcept {
-  return call(stream->device, When::kSound, [&](Device& device, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu& device, Lock&) {
     refuse_capturing(*stream, "graph_replay");
     if (graph->device != &device) throw Refusal{LW_FAILED, "graph_replay on a stream of another device"};
     if (graph->last != nullptr) await(*stream, graph->last);
@@ -238,7 +238,7 @@ LwStatus Machine::graph_replay(LwGraph* graph, LwStream* stream) noexcept {
 }
 
 LwStatus Machine::graph_free(LwGraph* graph) noexcept {
-  return call(graph->device, When::kAlways, [&](Device& device, Lock&) { device.graphs.erase(graph); });
+  return call(graph->device, When::kAlways, [&](Gpu& device, Lock&) { device.graphs.erase(graph); });
 }
 
 }  // namespace lw::sim

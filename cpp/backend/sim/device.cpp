@@ -8,10 +8,10 @@
 
 namespace lw::sim {
 
-Device::Device(Machine& owner, std::int32_t its_number, Works& works, std::mutex& mutex, Order order)
+Gpu::Gpu(Machine& owner, std::int32_t its_number, Works& works, std::mutex& mutex, Order order)
     : machine(owner), number(its_number), works_(works), mutex_(mutex), order_(order), worker_([this] { work(); }) {}
 
-Device::~Device() {
+Gpu::~Gpu() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -21,13 +21,13 @@ Device::~Device() {
   worker_.join();
 }
 
-void Device::hand_over(Work work) {
+void Gpu::hand_over(Work work) {
   queue_.push_back(std::move(work));
   ++handed_over_;
   wake_.notify_one();
 }
 
-void Device::finish(std::unique_lock<std::mutex>& lock) {
+void Gpu::finish(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t goal = handed_over_;
   machine.progress.wait(lock, [&] { return done_ >= goal; });
   if (!failure.empty()) {
@@ -36,11 +36,11 @@ void Device::finish(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-void Device::dispose(std::unique_ptr<Piece> piece) {
+void Gpu::dispose(std::unique_ptr<Piece> piece) {
   if (busy_) disposed_.push_back(std::move(piece));
 }
 
-void Device::work() {
+void Gpu::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stop_ || !queue_.empty(); });
@@ -70,7 +70,7 @@ void Device::work() {
   }
 }
 
-std::string Device::carry_out(const Work& work) {
+std::string Gpu::carry_out(const Work& work) {
   using Access = Watch::Access;
   const Memories memories = {addresses, sets_, works_};
   try {

@@ -42,12 +42,12 @@ class Demand {
 };
 
 /// The machine's lock guards all of it, apart from `addresses` and what the worker has taken.
-class Device {
+class Gpu {
  public:
-  Device(Machine& owner, std::int32_t its_number, Works& works, std::mutex& mutex, Order order);
-  ~Device();
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
+  Gpu(Machine& owner, std::int32_t its_number, Works& works, std::mutex& mutex, Order order);
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
 
   /// The worker will do it.
   void hand_over(Work work);

@@ -113,11 +113,11 @@ Simulator::~Simulator() {
 const LwDriver& Simulator::driver() const noexcept { return machine_->driver; }
 
 Counters Simulator::counters(std::int32_t device) const {
-  return machine_->with_device(device, [](const Device& d) { return d.counters; });
+  return machine_->with_device(device, [](const Gpu& d) { return d.counters; });
 }
 
 void Simulator::reset_counters(std::int32_t device) {
-  machine_->with_device(device, [](Device& d) {
+  machine_->with_device(device, [](Gpu& d) {
     const std::size_t kernels = d.counters.launches.size();
     d.counters = {};
     d.counters.launches.resize(kernels);
@@ -125,19 +125,19 @@ void Simulator::reset_counters(std::int32_t device) {
 }
 
 void Simulator::fail_allocations(std::int32_t device, std::uint64_t first, std::uint64_t count) {
-  machine_->with_device(device, [&](Device& d) { d.allocation_failures = Demand(first, count); });
+  machine_->with_device(device, [&](Gpu& d) { d.allocation_failures = Demand(first, count); });
 }
 
 void Simulator::fail_launches(std::int32_t device, std::uint64_t first, std::uint64_t count) {
-  machine_->with_device(device, [&](Device& d) { d.launch_failures = Demand(first, count); });
+  machine_->with_device(device, [&](Gpu& d) { d.launch_failures = Demand(first, count); });
 }
 
 void Simulator::lose(std::int32_t device, std::uint64_t nth) {
-  machine_->with_device(device, [&](Device& d) { d.loss = Demand(nth, 1); });
+  machine_->with_device(device, [&](Gpu& d) { d.loss = Demand(nth, 1); });
 }
 
 void Simulator::forget_failure(std::int32_t device) {
-  machine_->with_device(device, [](Device& d) {
+  machine_->with_device(device, [](Gpu& d) {
     d.failure.clear();
     d.shows_failure = false;
   });

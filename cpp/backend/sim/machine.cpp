@@ -28,7 +28,7 @@ Machine::Machine(std::span<const gpu::HostKernel> kernels, const Options& option
   driver.args_bytes = args_bytes_.data();
   for (std::int32_t i = 0; i < kDevices; ++i) {
     auto& device = devices_[static_cast<std::size_t>(i)];
-    device = std::make_unique<Device>(*this, i, works_, mutex_, options_.order);
+    device = std::make_unique<Gpu>(*this, i, works_, mutex_, options_.order);
     device->counters.launches.resize(kernels_.size());
   }
 }
@@ -38,7 +38,7 @@ Machine::~Machine() = default;
 bool Machine::is_forked() const noexcept { return getpid() != process_; }
 
 LwStatus Machine::describe(std::int32_t number, LwDeviceInfo* info) noexcept {
-  return call(at(number), When::kSound, [&](Device& device, Lock&) {
+  return call(at(number), When::kSound, [&](Gpu& device, Lock&) {
     *info = {};
     std::snprintf(info->name, sizeof info->name, "simulated GPU %d", static_cast<int>(number));
     info->total_bytes = options_.memory_bytes;
@@ -51,7 +51,7 @@ LwStatus Machine::describe(std::int32_t number, LwDeviceInfo* info) noexcept {
 
 const char* Machine::error_text(std::int32_t number, LwStatus status) noexcept {
   static thread_local std::string kept;  // by each thread until its next call
-  const Device* device = at(number);
+  const Gpu* device = at(number);
   if (is_forked()) return "a process made by fork has no simulated devices: their threads stay with its parent";
   if (device == nullptr) return "there is no such device: a simulator has two";
   if (status == LW_OK) return "no failure";
@@ -61,7 +61,7 @@ const char* Machine::error_text(std::int32_t number, LwStatus status) noexcept {
 }
 
 LwStatus Machine::memory_get(std::int32_t number, std::uint64_t bytes, void** memory) noexcept {
-  return call(at(number), When::kSound, [&](Device& device, Lock&) {
+  return call(at(number), When::kSound, [&](Gpu& device, Lock&) {
     if (bytes == 0) throw Refusal{LW_FAILED, "memory_get of no bytes"};
     if (device.allocation_failures.applies()) throw Refusal{LW_OUT_OF_MEMORY, "an allocation failed on demand"};
     const std::uint64_t free_bytes = options_.memory_bytes - device.live_bytes;
@@ -76,7 +76,7 @@ LwStatus Machine::memory_get(std::int32_t number, std::uint64_t bytes, void** me
 }
 
 LwStatus Machine::memory_free(std::int32_t number, void* memory) noexcept {
-  return call(at(number), When::kAlways, [&](Device& device, Lock& lock) {
+  return call(at(number), When::kAlways, [&](Gpu& device, Lock& lock) {
     if (memory == nullptr) return;
     wait_for_all(device, lock);
     std::unique_ptr<Piece> piece = device.addresses.take_away(reinterpret_cast<std::uintptr_t>(memory));
@@ -88,7 +88,7 @@ LwStatus Machine::memory_free(std::int32_t number, void* memory) noexcept {
 }
 
 LwStatus Machine::pinned_get(std::int32_t number, std::uint64_t bytes, void** memory) noexcept {
-  return call(at(number), When::kSound, [&](Device& device, Lock&) {
+  return call(at(number), When::kSound, [&](Gpu& device, Lock&) {
     if (device.allocation_failures.applies()) throw Refusal{LW_OUT_OF_MEMORY, "an allocation failed on demand"};
     const std::uint64_t size = (bytes + kPinnedAlignment) / kPinnedAlignment * kPinnedAlignment;
     std::unique_ptr<std::byte, FreeCells> data(static_cast<std::byte*>(std::aligned_alloc(kPinnedAlignment, size)));
@@ -100,7 +100,7 @@ LwStatus Machine::pinned_get(std::int32_t number, std::uint64_t bytes, void** me
 }
 
 LwStatus Machine::pinned_free(std::int32_t number, void* memory) noexcept {
-  return call(at(number), When::kAlways, [&](Device& device, Lock& lock) {
+  return call(at(number), When::kAlways, [&](Gpu& device, Lock& lock) {
     if (memory == nullptr) return;
     const auto found = device.pinned.find(memory);
     if (found == device.pinned.end()) throw Refusal{LW_FAILED, text("pinned_free: ", memory, " is no pinned memory")};
@@ -136,7 +136,7 @@ void Machine::submit(LwStream& stream, Work work) {
 /// Numbers the work and notes what it uses.
 void Machine::count(LwStream& stream, Work& work) {
   static constexpr const char* kNames[] = {"kernel", "upload", "download", "copy", "mark"};
-  Device& device = *stream.device;
+  Gpu& device = *stream.device;
   const gpu::HostKernel* kernel = work.launch.kernel;
   work.number = works_.add({stream.number, stream.time, device.number, kNames[static_cast<int>(work.kind)],
                             kernel != nullptr ? kernel->name : nullptr});
@@ -188,7 +188,7 @@ void Machine::hand_over(const Signal& signal) {
 }
 
 /// The streams of a device, or of both, that have something which was not handed over.
-std::vector<LwStream*> Machine::waiting_streams(const Device* only) const {
+std::vector<LwStream*> Machine::waiting_streams(const Gpu* only) const {
   std::vector<LwStream*> waiting;
   for (const auto& device : devices_) {
     if (only != nullptr && device.get() != only) continue;
@@ -228,7 +228,7 @@ Clock Machine::end_of(const LwStream& stream) {
   return clock;
 }
 
-void Machine::wait_for_all(Device& device, Lock& lock) {
+void Machine::wait_for_all(Gpu& device, Lock& lock) {
   Clock before;
   for (std::vector<LwStream*> waiting; !(waiting = waiting_streams(&device)).empty();) {
     hand_over_next(*waiting[draw(waiting.size())]);

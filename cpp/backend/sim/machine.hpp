@@ -82,8 +82,8 @@ class Machine {
 
   /// What all functions of the driver have in common; `f` does the rest.
   template <class F>
-  LwStatus call(Device* device, When when, const F& f) noexcept;
-  Device* at(std::int32_t device) noexcept {
+  LwStatus call(Gpu* device, When when, const F& f) noexcept;
+  Gpu* at(std::int32_t device) noexcept {
     return device >= 0 && device < kDevices ? devices_[static_cast<std::size_t>(device)].get() : nullptr;
   }
 
@@ -96,12 +96,12 @@ class Machine {
   void hand_over(const Signal& signal);
   void hand_over_all(LwStream& stream);
   void hand_over_some();
-  std::vector<LwStream*> waiting_streams(const Device* only) const;
+  std::vector<LwStream*> waiting_streams(const Gpu* only) const;
   static Clock end_of(const LwStream& stream);
-  void wait_for_all(Device& device, Lock& lock);
+  void wait_for_all(Gpu& device, Lock& lock);
   std::shared_ptr<Signal> record(LwStream& stream);
   void await(LwStream& stream, const std::shared_ptr<Signal>& signal);
-  void wait_for(const std::shared_ptr<Signal>& signal, Device& device, Lock& lock);
+  void wait_for(const std::shared_ptr<Signal>& signal, Gpu& device, Lock& lock);
   bool is_in_use(const void* memory, std::uint64_t bytes) const noexcept;
   void check_host(const void* memory, const char* what) const;
   std::uint64_t draw(std::uint64_t below) { return random_() % below; }
@@ -118,7 +118,7 @@ class Machine {
   std::uint64_t host_version_ = 1;
   std::vector<HostUse> host_uses_;                        // that the host has not waited for
   std::vector<std::uint32_t> free_numbers_, last_times_;  // of streams
-  std::array<std::unique_ptr<Device>, kDevices> devices_;
+  std::array<std::unique_ptr<Gpu>, kDevices> devices_;
 };
 
 template <class F>
@@ -130,7 +130,7 @@ auto Machine::with_device(std::int32_t device, const F& f) {
 }
 
 template <class F>
-LwStatus Machine::call(Device* device, When when, const F& f) noexcept {
+LwStatus Machine::call(Gpu* device, When when, const F& f) noexcept {
   if (is_forked()) return LW_LOST;
   if (device == nullptr) return LW_FAILED;
   Lock lock(mutex_);

@@ -13,7 +13,7 @@
 
 namespace lw::sim {
 
-class Device;
+class Gpu;
 class Machine;
 
 /// One record of an event. The machine's lock guards all that changes.
@@ -46,13 +46,13 @@ struct Work {
 }  // namespace lw::sim
 
 struct LwGraph {
-  lw::sim::Device* device;
+  lw::sim::Gpu* device;
   std::vector<lw::sim::Work> works = {};
   std::shared_ptr<lw::sim::Signal> last = nullptr;  // after the last replay
 };
 
 struct LwStream {
-  lw::sim::Device* device;
+  lw::sim::Gpu* device;
   std::uint32_t number;
   std::uint32_t time = 0;                                                            // of what was called last
   std::shared_ptr<const lw::sim::Clock> clock = std::make_shared<lw::sim::Clock>();  // what comes before what follows
@@ -62,6 +62,6 @@ struct LwStream {
 };
 
 struct LwEvent {
-  lw::sim::Device* device;
+  lw::sim::Gpu* device;
   std::shared_ptr<lw::sim::Signal> signal = nullptr;  // of the last record
 };

@@ -26,7 +26,7 @@ struct ImportSigned : OnePhase {
 };
 
 /// A row of residues beside its coefficients of `width` bits each, little endian without gaps, in whole words.
-struct PackedRow {
+struct PackedLimb {
   Word* row;
   std::size_t first_word;  // of the packed ones
   std::uint32_t limb, width;
@@ -34,20 +34,20 @@ struct PackedRow {
 
 /// In a grid of (parts of a row, rows).
 template <class A>
-struct Unpack : OnePhase {
+struct UnpackResidues : OnePhase {
   static constexpr KernelName kName{A::kName, "unpack"};
   static constexpr std::uint32_t kThreads = kRowThreads;
 
   struct Args {
     Tables tables;
-    Global<const PackedRow> rows;
+    Global<const PackedLimb> rows;
     Global<const Word> packed;
     Global<Word> is_wrong;  // 1 is written there for a residue that is not below its prime
   };
 
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
     const std::uint32_t i = word_of(place);
-    const PackedRow row = args.rows.load(place.block[1]);
+    const PackedLimb row = args.rows.load(place.block[1]);
     const Global<const Word> packed = args.packed + row.first_word;
     const std::uint64_t bit = std::uint64_t{i} * row.width;
     const std::uint32_t in_word = static_cast<std::uint32_t>(bit % 64);
@@ -62,18 +62,18 @@ struct Unpack : OnePhase {
 
 /// The reverse: a thread gathers one packed word. In a grid of (parts of the longest packed row, rows).
 template <class A>
-struct Pack : OnePhase {
+struct PackResidues : OnePhase {
   static constexpr KernelName kName{A::kName, "pack"};
   static constexpr std::uint32_t kThreads = kRowThreads;
 
   struct Args {
     Tables tables;
-    Global<const PackedRow> rows;
+    Global<const PackedLimb> rows;
     Global<Word> packed;
   };
 
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
-    const PackedRow row = args.rows.load(place.block[1]);
+    const PackedLimb row = args.rows.load(place.block[1]);
     const std::uint64_t first_bit = std::uint64_t{word_of(place)} * 64;
     const std::uint32_t degree = args.tables.degree();
     if (first_bit >= std::uint64_t{degree} * row.width) return;

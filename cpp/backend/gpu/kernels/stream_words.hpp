@@ -55,7 +55,7 @@ struct ChaChaBlock {
 };
 
 /// The name of a polynomial, but for limb and round.
-struct StreamName {
+struct StreamFields {
   StreamKey seed;
   std::uint32_t words[4];  // domain, object (two words), digit
 };
@@ -63,7 +63,7 @@ struct StreamName {
 /// The only compression of a keyed hash of one block.
 class KeyHash {
  public:
-  LW_GPU KeyHash(const StreamName& name, std::uint32_t limb, std::uint32_t round) noexcept {
+  LW_GPU KeyHash(const StreamFields& name, std::uint32_t limb, std::uint32_t round) noexcept {
     constexpr std::uint32_t kBytes = 24, kFlags = 1 | 2 | 8 | 16;  // of chunk start and end, root, keyed
     LW_GPU_UNROLL
     for (int i = 0; i < 8; ++i) v_[i] = name.seed.words[i];

@@ -19,7 +19,7 @@ struct ExpandUniform {
     Tables tables;
     Target out;
     Global<const StreamKey> keys;  // of round 0, for each row
-    StreamName name;
+    StreamFields name;
     LimbNumbers limbs;
   };
 

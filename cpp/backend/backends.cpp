@@ -15,7 +15,8 @@ struct BackendEntry {
   std::string_view name;
   std::string_view variant_of;  // another backend, for tests and measurements; or empty
   bool is_chosen;               // by "auto", where it runs and takes the primes
-  std::unique_ptr<Backend> (*make)(std::string_view, std::uint32_t, const std::vector<std::uint64_t>&, unsigned);
+  std::unique_ptr<Backend> (*make)(std::string_view, std::uint32_t, const std::vector<std::uint64_t>&, unsigned,
+                                   const DeviceOptions&);
   bool (*runs_here)(std::string_view) noexcept;
   bool (*takes)(std::string_view, const std::vector<std::uint64_t>& primes) noexcept;
 };
@@ -25,7 +26,8 @@ constexpr BackendEntry cpu(std::string_view name, std::string_view variant_of) {
       name,
       variant_of,
       true,
-      make_cpu_backend,
+      [](std::string_view own, std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads,
+         const DeviceOptions&) { return make_cpu_backend(own, ring_degree, primes, threads); },
       cpu_backend_runs_here,
       [](std::string_view, const std::vector<std::uint64_t>& primes) noexcept { return cpu_backend_takes(primes); }};
 }
@@ -34,9 +36,8 @@ constexpr BackendEntry ref() {
   return {"ref",
           "",
           true,
-          [](std::string_view, std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads) {
-            return make_ref_backend(ring_degree, primes, threads);
-          },
+          [](std::string_view, std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads,
+             const DeviceOptions&) { return make_ref_backend(ring_degree, primes, threads); },
           [](std::string_view) noexcept { return true; },
           [](std::string_view, const std::vector<std::uint64_t>&) noexcept { return true; }};
 }
@@ -80,12 +81,13 @@ constexpr std::array kBackends = {
 }  // namespace
 
 std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_degree,
-                                      const std::vector<std::uint64_t>& primes, unsigned threads) {
+                                      const std::vector<std::uint64_t>& primes, unsigned threads,
+                                      const DeviceOptions& options) {
   std::string known = "auto";
   for (const BackendEntry& entry : kBackends) {
     const bool is_best =
         name == "auto" && entry.is_chosen && entry.runs_here(entry.name) && entry.takes(entry.name, primes);
-    if (entry.name == name || is_best) return entry.make(entry.name, ring_degree, primes, threads);
+    if (entry.name == name || is_best) return entry.make(entry.name, ring_degree, primes, threads, options);
     if (entry.variant_of.empty()) known.append(", ").append(entry.name);
   }
   throw Error(ErrorKind::kValue, "backend \"" + std::string(name) + "\" is unknown; choose one of: " + known);

@@ -10,8 +10,6 @@
 namespace lw {
 namespace {
 
-constexpr std::int32_t kDevice = 0;
-
 const LwDriver& driver() {
   if (const LwDriver* const loaded = gpu::loaded_driver()) return *loaded;
   throw Error(ErrorKind::kDevice, "backend \"cuda\": no driver for GPUs is loaded; install latticework-cuda");
@@ -37,17 +35,18 @@ bool cuda_backend_takes(std::string_view name, const std::vector<std::uint64_t>&
 }
 
 std::unique_ptr<Backend> make_cuda_backend(std::string_view name, std::uint32_t ring_degree,
-                                           const std::vector<std::uint64_t>& primes, unsigned) {
+                                           const std::vector<std::uint64_t>& primes, unsigned,
+                                           const DeviceOptions& options) {
   if (!cuda_backend_takes(name, primes)) {
     throw Error(ErrorKind::kValue,
                 "backend \"cuda-fp64\" needs primes below 2^50; use \"cuda\", which takes any below "
                 "2^60");
   }
   LwDeviceInfo info{};
-  const bool is_known = driver().describe(kDevice, &info) == LW_OK;  // if not, whoever makes the device says why
+  const bool is_known = driver().describe(options.number, &info) == LW_OK;  // if not, whoever makes the device says why
   const bool is_fp64 =
       name == "cuda-fp64" || (name == "cuda" && is_known && has_fast_doubles(info) && cpu_backend_takes(primes));
-  return make_gpu_backend(name, "cuda:0", driver(), kDevice, is_fp64 ? gpu::Arithmetic::kFp64 : gpu::Arithmetic::kU64,
+  return make_gpu_backend(name, "cuda", driver(), options, is_fp64 ? gpu::Arithmetic::kFp64 : gpu::Arithmetic::kU64,
                           ring_degree, primes);
 }
 

@@ -16,7 +16,8 @@ bool cuda_runs_here() noexcept;
 /// name: "cuda", which takes the arithmetic that is faster on the device, or "cuda-" with one (fp64, u64); a literal.
 /// The number of threads means nothing to it. Throws lw::Error(kDevice) where there is no device.
 std::unique_ptr<Backend> make_cuda_backend(std::string_view name, std::uint32_t ring_degree,
-                                           const std::vector<std::uint64_t>& primes, unsigned threads);
+                                           const std::vector<std::uint64_t>& primes, unsigned threads,
+                                           const DeviceOptions& options);
 bool cuda_backend_takes(std::string_view name, const std::vector<std::uint64_t>& primes) noexcept;
 
 }  // namespace lw

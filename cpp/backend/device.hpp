@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -82,6 +83,13 @@ class Buffer {
   std::unique_ptr<Uses> uses_;
 };
 
+/// Rows on their way between the host and a device: `bytes` of each, so far apart.
+struct RowCopy {
+  void* to;
+  const void* from;
+  std::size_t bytes, rows, to_step, from_step;
+};
+
 /// What a device holds of the system's memory, in bytes.
 struct MemoryUse {
   std::size_t held;        // got and not given back
@@ -98,6 +106,10 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual Buffer allocate(std::size_t bytes) = 0;
   /// Of a number from running_queue(), for any thread.
   virtual Queue& queue(int number) = 0;
+  /// Copies from the host, whose memory has been read when the call returns, and to the host, whose memory has been
+  /// written.
+  virtual void upload(Queue& queue, const RowCopy& copy) = 0;
+  virtual void download(Queue& queue, const RowCopy& copy) = 0;
   /// The host waits until all that was called on the queue is done. Throws as `check` does.
   virtual void synchronise(Queue& queue) = 0;
   /// Throws the error of a queue on which something failed, lw::Error(kOutOfMemory) or kDevice; does not wait.
@@ -108,6 +120,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void reset_peak() noexcept = 0;
 
   virtual MemoryUse memory() const noexcept = 0;
+  /// Gives all memory back that no buffer uses, after waiting for what may still use it; a host keeps what `keep` says.
+  virtual void trim() noexcept = 0;
   /// Moves the limit up to which freed memory stays, for the next buffers; see Reserve.
   virtual void keep(std::ptrdiff_t more_bytes) noexcept = 0;
   /// A moment, and the bytes of idle memory that was in use at some time since then.
@@ -158,10 +172,21 @@ class Reserve {
 
 /// What residues are at rest, and where: kernels of a backend take rows of its form, whichever ring made them.
 struct RowForm {
-  std::string_view words, device;  // of literals
+  std::string_view words, device;  // of texts that stay
+  std::uint64_t memory = 0;        // number of the memory that they are in: a device that failed starts with another
 
   bool is_on_host() const noexcept { return device == "host"; }
   friend bool operator==(const RowForm&, const RowForm&) = default;
+};
+
+/// How a device with memory of its own is to be used; for the host it means nothing.
+struct DeviceOptions {
+  std::int32_t number = 0;                  // which of the driver's devices
+  std::uint64_t memory_bytes = UINT64_MAX;  // most that is got from the driver
+  bool keeps_memory = true;                 // freed memory stays, to be used again
+  bool is_synchronous = false;              // every kernel is waited for, so that an error names it
+
+  auto operator<=>(const DeviceOptions&) const = default;
 };
 
 /// A device and its kernels, set up for one ring (degree and all its primes, by limb number).
@@ -181,7 +206,8 @@ class Backend {
 /// name: one of backend_names() or backend_variants(), or "auto", the fastest that runs here and takes these primes.
 /// threads: 0 = one per core. Throws lw::Error(kValue) for an unknown name, or one that cannot serve.
 std::unique_ptr<Backend> make_backend(std::string_view name, std::uint32_t ring_degree,
-                                      const std::vector<std::uint64_t>& primes, unsigned threads);
+                                      const std::vector<std::uint64_t>& primes, unsigned threads,
+                                      const DeviceOptions& options = {});
 /// The backends that run on this machine, fastest first; the last is the simulated GPU.
 std::vector<std::string> backend_names();
 /// Variants of a backend, best first, and whether they run on this machine: `cpu` with fixed instructions, `sim` with a

@@ -1,5 +1,6 @@
 #include "backend/host_device.hpp"
 
+#include <cstring>
 #include <string>
 
 #include "math/error.hpp"
@@ -18,6 +19,13 @@ Buffer HostDevice::allocate(std::size_t bytes) {
   while (peak < live && !peak_.compare_exchange_weak(peak, live)) {
   }
   return Buffer(data, bytes, shared_from_this());
+}
+
+void HostDevice::copy_rows(const RowCopy& copy) noexcept {
+  for (std::size_t i = 0; i < copy.rows; ++i) {
+    std::memcpy(static_cast<std::byte*>(copy.to) + i * copy.to_step,
+                static_cast<const std::byte*>(copy.from) + i * copy.from_step, copy.bytes);
+  }
 }
 
 void HostDevice::release(void* data, std::size_t bytes, const Buffer::Uses*) noexcept {

@@ -15,6 +15,8 @@ constexpr std::size_t host_row_stride(std::size_t degree) noexcept { return degr
 class HostDevice : public Device {
  public:
   Buffer allocate(std::size_t bytes) override;
+  void upload(Queue&, const RowCopy& copy) override { copy_rows(copy); }
+  void download(Queue&, const RowCopy& copy) override { copy_rows(copy); }
   void synchronise(Queue&) override {}
   void check(Queue&) override {}
 
@@ -23,11 +25,13 @@ class HostDevice : public Device {
   void reset_peak() noexcept override { peak_.store(live_); }
 
   MemoryUse memory() const noexcept override { return memory_.use(); }
+  void trim() noexcept override {}
   void keep(std::ptrdiff_t more_bytes) noexcept override { memory_.keep(more_bytes); }
   std::uint64_t now() noexcept override { return memory_.now(); }
   std::size_t idle_since(std::uint64_t moment) noexcept override { return memory_.idle_since(moment); }
 
  private:
+  static void copy_rows(const RowCopy& copy) noexcept;
   void order_read(Buffer::Uses&) noexcept override {}
   void order_write(Buffer::Uses&) noexcept override {}
   void release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept override;

@@ -30,12 +30,13 @@ bool simulated_backend_takes(std::string_view name, const std::vector<std::uint6
 }
 
 std::unique_ptr<Backend> make_simulated_backend(std::string_view name, std::uint32_t ring_degree,
-                                                const std::vector<std::uint64_t>& primes, unsigned) {
+                                                const std::vector<std::uint64_t>& primes, unsigned,
+                                                const DeviceOptions& options) {
   if (!simulated_backend_takes(name, primes)) {
     throw Error(ErrorKind::kValue, "backend \"" + std::string(name) +
                                        "\" needs primes below 2^50; use \"sim\", which takes any below 2^60");
   }
-  return make_gpu_backend(name, "sim:0", simulator_of(name).driver(), 0, arithmetic_of(name, primes), ring_degree,
+  return make_gpu_backend(name, "sim", simulator_of(name).driver(), options, arithmetic_of(name, primes), ring_degree,
                           primes);
 }
 

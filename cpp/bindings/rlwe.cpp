@@ -71,14 +71,36 @@ void bind_context(nb::module_& m) {
   nb::class_<Context>(m, "Context", "Parameters on a backend: owner of tables and memory. threads=0: one per core.")
       .def(
           "__init__",
-          [](Context* self, std::shared_ptr<const Parameters> parameters, const std::string& backend,
-             unsigned threads) {
+          [](Context* self, std::shared_ptr<const Parameters> parameters, const std::string& backend, unsigned threads,
+             std::int32_t device, std::uint64_t memory_bytes, bool keeps_memory, bool is_synchronous) {
             nb::gil_scoped_release released;
-            new (self) Context(std::move(parameters), backend, threads);
+            const DeviceOptions options = {device, memory_bytes, keeps_memory, is_synchronous};
+            new (self) Context(std::move(parameters), backend, threads, options);
           },
-          "parameters"_a, "backend"_a = "auto", "threads"_a = 0)
+          "parameters"_a, "backend"_a = "auto", "threads"_a = 0, "device"_a = 0, "memory_bytes"_a = UINT64_MAX,
+          "keeps_memory"_a = true, "is_synchronous"_a = false,
+          "What follows threads is for devices: which of them, most bytes of its memory, whether freed memory stays "
+          "for "
+          "later, and whether every kernel is waited for.")
       .def_prop_ro("parameters", &Context::shared_parameters)
       .def_prop_ro("backend", [](const Context& self) { return std::string(self.ring().backend().name()); })
+      .def_prop_ro(
+          "device", [](const Context& self) { return std::string(self.ring().backend().form().device); },
+          "Where values are: \"host\", or a device such as \"cuda:0\".")
+      .def(
+          "synchronise",
+          [](const Context& self) {
+            nb::gil_scoped_release released;
+            self.ring().device().synchronise(self.ring().queue());
+          },
+          "Wait until all that was called is done; raises what failed.")
+      .def(
+          "trim",
+          [](const Context& self) {
+            nb::gil_scoped_release released;
+            self.ring().device().trim();
+          },
+          "Give unused memory of the device back.")
       .def_prop_ro("live_bytes", [](const Context& self) { return self.ring().device().live_bytes(); })
       .def_prop_ro("peak_bytes", [](const Context& self) { return self.ring().device().peak_bytes(); })
       .def("reset_peak", [](const Context& self) { self.ring().device().reset_peak(); })

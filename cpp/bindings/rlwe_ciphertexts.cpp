@@ -45,6 +45,18 @@ std::string describe_value(const char* name, Level level, double scale, std::uin
          ", log2_scale=" + std::to_string(std::log2(scale)) + ", slots=" + std::to_string(slots);
 }
 
+/// A value of one context in the memory of another with the same parameters.
+template <class T>
+Owned<T> move_value(const Owned<T>& x, const SharedContext& to) {
+  check_context(x.value.parameters, *x.value.rows, *x.context, "move: the value");
+  check_parameters(x.value.parameters, to->parameters(), "move: the value");
+  return {to, unlocked([&] {
+            T value = x.value;
+            value.rows = moved(*x.context, std::move(value.rows), *to);
+            return value;
+          })};
+}
+
 nb::object write_ciphertexts(nb::handle path, const std::vector<PyCiphertext>& ciphertexts,
                              const std::vector<std::string>& names, const nb::dict& extras) {
   if (ciphertexts.empty() || ciphertexts.size() != names.size()) {
@@ -148,6 +160,9 @@ void bind_ciphertexts(nb::module_& m) {
             return to_array(std::vector<double>(found.begin(), found.end()));
           },
           "ciphertext"_a, "The N coefficients of message * scale + noise, float64.");
+  m.def("move", &move_value<Ciphertext>, "value"_a, "to"_a,
+        "The value in the memory of another context with the same parameters; both keep it once it was made.");
+  m.def("move", &move_value<Plaintext>, "value"_a, "to"_a);
   m.def("save_ciphertexts", &write_ciphertexts, "path"_a.none(), "ciphertexts"_a, "names"_a, "extras"_a = nb::dict(),
         "To a file, or the bytes of one if path is None.");
   m.def("load_ciphertexts", &read_ciphertexts, "source"_a, "context"_a,

@@ -13,6 +13,7 @@
 #include "rlwe/ciphertext_files.hpp"
 #include "rlwe/key_files.hpp"
 #include "rlwe/key_generator.hpp"
+#include "rlwe/seeded.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -120,7 +121,28 @@ PyEvaluationKeys merged(const PyEvaluationKeys& self, const PyEvaluationKeys& ot
   return {self.context, std::move(both)};
 }
 
+/// Halves that are expanded from seeds are expanded where they go.
+PyEvaluationKeys move_keys(const PyEvaluationKeys& keys, const std::shared_ptr<const Context>& to) {
+  check_parameters(keys.value->parameters(), to->parameters(), "move: the keys");
+  auto there = std::make_shared<EvaluationKeys>(keys.value->id(), keys.value->parameters());
+  {
+    const nb::gil_scoped_release released;
+    for (const auto& key : keys.value->keys()) {
+      check_context(keys.value->parameters(), *key->b, *keys.context, "move: a key");
+      auto copy = std::make_shared<EvaluationKey>(*key);
+      if (key->b->form() != to->ring().backend().form()) {
+        copy->b = std::make_shared<const PolyRows>(copy_of(keys.context->ring(), *key->b, to->ring()));
+        copy->a = std::make_shared<const PolyRows>(expand_key(to->ring(), key->a->limbs(), key->digits, key->seed));
+      }
+      there->add(std::move(copy));
+    }
+    to->ring().device().synchronise(to->ring().queue());
+  }
+  return {to, std::move(there)};
+}
+
 void bind_key_files(nb::module_& m) {
+  m.def("move", &move_keys, "value"_a, "to"_a, "Copies in the memory of another context with the same parameters.");
   m.def(
       "save_secret_key",
       [](nb::handle path, const SecretKey& key, const Context& context) {

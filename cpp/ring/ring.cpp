@@ -42,13 +42,16 @@ double reciprocal(std::uint64_t q) {
   return std::fma(guess, std::fma(-guess, rounded, 1.0) - guess * rest, guess);
 }
 
+std::mutex copies_mutex;  // of all rows: it is held for a moment, and seldom
+
 }  // namespace
 
-Ring::Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::string_view backend, unsigned threads)
+Ring::Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::string_view backend, unsigned threads,
+           const DeviceOptions& options)
     : degree_(ring_degree) {
   check_ring(ring_degree, primes);
   for (const std::uint64_t prime : primes) moduli_.emplace_back(prime);
-  backend_ = make_backend(backend, ring_degree, primes, threads);
+  backend_ = make_backend(backend, ring_degree, primes, threads, options);
 }
 
 const LiftTable& Ring::lift_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const {
@@ -143,7 +146,19 @@ PolyRows PolyRows::prefix(std::size_t count) const {
   return view;
 }
 
+std::shared_ptr<const PolyRows> PolyRows::copy_in(const RowForm& form) const {
+  const std::lock_guard lock(copies_mutex);
+  const auto found = std::ranges::find_if(copies_, [&](const auto& copy) { return copy->form() == form; });
+  return found == copies_.end() ? nullptr : *found;
+}
+
+void PolyRows::keep(std::shared_ptr<const PolyRows> copy) const {
+  const std::lock_guard lock(copies_mutex);
+  copies_.push_back(std::move(copy));
+}
+
 Rows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept {
+  if (!copies_.empty()) copies_.clear();
   return {buffer_->to_write() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
 }
@@ -153,7 +168,27 @@ ConstRows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t fi
           std::span(*limbs_).subspan(first, count), polys};
 }
 
-PolyRows copy_of(const Ring& from, const PolyRows& rows, const Ring& to) {
+namespace {
+
+/// Of words that mean the same in both memories, one of which is the host's.
+PolyRows copy_words(const Ring& from, const PolyRows& rows, const Ring& to) {
+  PolyRows copy(to, rows.limbs(), rows.polys());
+  const std::size_t to_step = to.stride() * sizeof(Word), from_step = from.stride() * sizeof(Word);
+  const std::size_t limbs = rows.limbs().size(), bytes = from.degree() * sizeof(Word);
+  for (std::uint32_t poly = 0; poly < rows.polys(); ++poly) {
+    const RowCopy part = {
+        copy.rows(poly, 1, 0, limbs).base, rows.rows(poly, 1, 0, limbs).base, bytes, limbs, to_step, from_step};
+    if (rows.form().is_on_host()) {
+      to.device().upload(to.queue(), part);
+    } else {
+      from.device().download(from.queue(), part);
+    }
+  }
+  return copy;
+}
+
+/// Of any.
+PolyRows copy_canonical(const Ring& from, const PolyRows& rows, const Ring& to) {
   const std::size_t limbs = rows.limbs().size();
   std::vector<Word> words(limbs * from.degree());  // of one poly
   std::vector<std::size_t> offsets(limbs);
@@ -166,6 +201,14 @@ PolyRows copy_of(const Ring& from, const PolyRows& rows, const Ring& to) {
     static_cast<void>(to.import_residues(copy.rows(poly, 1, 0, limbs), {bytes, offsets, widths}));
   }
   return copy;
+}
+
+}  // namespace
+
+PolyRows copy_of(const Ring& from, const PolyRows& rows, const Ring& to) {
+  const RowForm held = rows.form(), wanted = to.backend().form();
+  const bool is_one_on_host = held.is_on_host() || wanted.is_on_host();
+  return held.words == wanted.words && is_one_on_host ? copy_words(from, rows, to) : copy_canonical(from, rows, to);
 }
 
 }  // namespace lw

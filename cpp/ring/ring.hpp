@@ -23,7 +23,8 @@ class Ring {
  public:
   /// primes by limb number (Q limbs first, then P limbs), each 1 mod 2N, pairwise different, < 2^60.
   /// Throws lw::Error(kValue) naming the offending degree or prime.
-  Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::string_view backend, unsigned threads);
+  Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::string_view backend, unsigned threads,
+       const DeviceOptions& options = {});
 
   std::uint32_t degree() const noexcept { return degree_; }
   std::size_t num_limbs() const noexcept { return moduli_.size(); }
@@ -81,6 +82,10 @@ class PolyRows {
   bool empty() const noexcept { return polys_ == 0; }
   const RowForm& form() const noexcept { return form_; }
 
+  /// The same residues in another form, if `keep` was given them; gone once these are written.
+  std::shared_ptr<const PolyRows> copy_in(const RowForm& form) const;
+  void keep(std::shared_ptr<const PolyRows> copy) const;
+
   Rows rows() noexcept { return rows(0, polys_, 0, limbs_->size()); }
   ConstRows rows() const noexcept { return rows(0, polys_, 0, limbs_->size()); }
   /// Polys [poly, poly + polys) x limb rows [first, first + count).
@@ -93,6 +98,7 @@ class PolyRows {
   std::uint32_t polys_ = 0;
   std::size_t stride_ = 0, poly_stride_ = 0;
   RowForm form_;
+  mutable std::vector<std::shared_ptr<const PolyRows>> copies_;  // what `keep` was given
 };
 
 /// The residues of rows of one ring as rows of another one, with the same primes, whatever device either is on.

@@ -19,19 +19,28 @@ std::vector<LimbRun> find_runs(std::span<const std::uint16_t> held, std::span<co
   return runs;
 }
 
-Context::Context(std::shared_ptr<const Parameters> parameters, std::string_view backend, unsigned threads)
-    : parameters_(std::move(parameters)), ring_(parameters_->ring_degree(), parameters_->primes(), backend, threads) {
+Context::Context(std::shared_ptr<const Parameters> parameters, std::string_view backend, unsigned threads,
+                 const DeviceOptions& options)
+    : parameters_(std::move(parameters)),
+      ring_(parameters_->ring_degree(), parameters_->primes(), backend, threads, options) {
   if (!ring_.backend().form().is_on_host()) host_ = std::make_unique<const Context>(parameters_, "auto", threads);
 }
 
 std::shared_ptr<const PolyRows> Context::here(std::shared_ptr<const PolyRows> x) const {
-  if (host_ == nullptr || x->form() != host_->ring().backend().form()) return x;
-  return std::make_shared<const PolyRows>(copy_of(host_->ring(), *x, ring_));
+  return host_ == nullptr || x->form() != host_->ring().backend().form() ? x : moved(*host_, std::move(x), *this);
 }
 
 std::shared_ptr<const PolyRows> Context::on_host(std::shared_ptr<const PolyRows> x) const {
-  if (host_ == nullptr || x->form() != ring_.backend().form()) return x;
-  return std::make_shared<const PolyRows>(copy_of(ring_, *x, host_->ring()));
+  return host_ == nullptr || x->form() != ring_.backend().form() ? x : moved(*this, std::move(x), *host_);
+}
+
+std::shared_ptr<const PolyRows> moved(const Context& from, std::shared_ptr<const PolyRows> x, const Context& to) {
+  const RowForm wanted = to.ring().backend().form();
+  if (x->form() == wanted) return x;
+  if (std::shared_ptr<const PolyRows> known = x->copy_in(wanted)) return known;
+  auto made = std::make_shared<const PolyRows>(copy_of(from.ring(), *x, to.ring()));
+  x->keep(made);
+  return made;
 }
 
 LimbList Context::limbs(Level level, Basis basis) const {

@@ -29,7 +29,7 @@ class Context {
  public:
   /// backend: a name of backend_names(), or "auto". threads: 0 = one per core.
   explicit Context(std::shared_ptr<const Parameters> parameters, std::string_view backend = "auto",
-                   unsigned threads = 0);
+                   unsigned threads = 0, const DeviceOptions& options = {});
 
   const Parameters& parameters() const noexcept { return *parameters_; }
   const std::shared_ptr<const Parameters>& shared_parameters() const noexcept { return parameters_; }
@@ -50,5 +50,8 @@ class Context {
   Ring ring_;
   std::unique_ptr<const Context> host_;  // none on the host
 };
+
+/// Rows of one context as rows of another one with the same parameters. Rows keep their copies: both stay true.
+std::shared_ptr<const PolyRows> moved(const Context& from, std::shared_ptr<const PolyRows> x, const Context& to);
 
 }  // namespace lw

@@ -150,9 +150,11 @@ void check_context(const Fingerprint& found, const PolyRows& rows, const Context
   const RowForm held = rows.form(), wanted = expected.ring().backend().form();
   if (held == wanted) return;
   const auto text = [](const RowForm& form) { return std::string(form.words).append(" on the ").append(form.device); };
-  throw Error(ErrorKind::kParameterMismatch, what + " is held as " + text(held) + "; the backend \"" +
-                                                 std::string(expected.ring().backend().name()) + "\" takes " +
-                                                 text(wanted) + ": save it, and load it where it is used");
+  const bool is_same_place = held.words == wanted.words && held.device == wanted.device;
+  throw Error(ErrorKind::kParameterMismatch,
+              what + " is held as " + text(held) + (is_same_place ? " before it failed, or with other options" : "") +
+                  "; the backend \"" + std::string(expected.ring().backend().name()) + "\" takes " + text(wanted) +
+                  ": save it, and load it where it is used");
 }
 
 void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what) {

@@ -1,5 +1,8 @@
 #include "backend/gpu/backend.hpp"
 
+#include <mutex>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "backend/gpu/device.hpp"
@@ -16,7 +19,8 @@ class GpuBackend final : public Backend {
 
   std::string_view name() const noexcept override { return name_; }
   RowForm form() const noexcept override {
-    return {arithmetic_ == Arithmetic::kFp64 ? "balanced doubles" : "canonical integers", device_->name()};
+    return {arithmetic_ == Arithmetic::kFp64 ? "balanced float64" : "canonical integers", device_->name(),
+            device_->card().number()};
   }
   std::size_t row_stride() const noexcept override { return row_stride_; }
   const Kernels& kernels() const noexcept override { return entries_of(arithmetic_); }
@@ -30,14 +34,22 @@ class GpuBackend final : public Backend {
   const std::size_t row_stride_;
 };
 
+/// "sim:0" and its like, which stay.
+std::string_view device_name(std::string_view kind, std::int32_t number) {
+  static std::mutex mutex;
+  static std::set<std::string> names;
+  const std::lock_guard lock(mutex);
+  return *names.insert(std::string(kind) + ":" + std::to_string(number)).first;
+}
+
 }  // namespace
 }  // namespace gpu
 
-std::unique_ptr<Backend> make_gpu_backend(std::string_view name, std::string_view device_name, const LwDriver& driver,
-                                          std::int32_t device, gpu::Arithmetic arithmetic, std::uint32_t ring_degree,
-                                          const std::vector<std::uint64_t>& primes) {
-  auto made =
-      std::make_shared<gpu::GpuDevice>(device_name, gpu::Card::of(driver, device), ring_degree, primes, arithmetic);
+std::unique_ptr<Backend> make_gpu_backend(std::string_view name, std::string_view kind, const LwDriver& driver,
+                                          const DeviceOptions& options, gpu::Arithmetic arithmetic,
+                                          std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes) {
+  auto made = std::make_shared<gpu::GpuDevice>(gpu::device_name(kind, options.number), gpu::Card::of(driver, options),
+                                               ring_degree, primes, arithmetic);
   return std::make_unique<gpu::GpuBackend>(name, std::move(made), arithmetic, ring_degree);
 }
 

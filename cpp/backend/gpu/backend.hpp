@@ -12,9 +12,10 @@
 
 namespace lw {
 
-/// name: of the backend, device_name: of the device; both literals. Throws lw::Error(kDevice) or kOutOfMemory.
-std::unique_ptr<Backend> make_gpu_backend(std::string_view name, std::string_view device_name, const LwDriver& driver,
-                                          std::int32_t device, gpu::Arithmetic arithmetic, std::uint32_t ring_degree,
-                                          const std::vector<std::uint64_t>& primes);
+/// name: of the backend, kind: of devices that the driver has; both literals. Throws lw::Error(kDevice) or
+/// kOutOfMemory.
+std::unique_ptr<Backend> make_gpu_backend(std::string_view name, std::string_view kind, const LwDriver& driver,
+                                          const DeviceOptions& options, gpu::Arithmetic arithmetic,
+                                          std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes);
 
 }  // namespace lw

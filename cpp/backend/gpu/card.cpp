@@ -13,26 +13,32 @@ std::string name_of(const LwDeviceInfo& info, std::int32_t device) {
   return std::string(info.name) + " (device " + std::to_string(device) + ")";
 }
 
+std::uint64_t next_number() noexcept {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 }  // namespace
 
-std::shared_ptr<Card> Card::of(const LwDriver& driver, std::int32_t device) {
+std::shared_ptr<Card> Card::of(const LwDriver& driver, const DeviceOptions& options) {
   static std::mutex mutex;
-  static std::map<std::pair<const LwDriver*, std::int32_t>, std::weak_ptr<Card>> cards;
+  static std::map<std::pair<const LwDriver*, DeviceOptions>, std::weak_ptr<Card>> cards;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<Card>& known = cards[{&driver, device}];
+  std::weak_ptr<Card>& known = cards[{&driver, options}];
   std::shared_ptr<Card> card = known.lock();
   if (card == nullptr || card->has_failed()) {
-    card = std::make_shared<Card>(driver, device);
+    card = std::make_shared<Card>(driver, options);
     known = card;
   }
   return card;
 }
 
-Card::Card(const LwDriver& driver, std::int32_t device)
-    : driver_(driver), device_(device), memory_(std::make_unique<DeviceMemory>(*this)) {
+Card::Card(const LwDriver& driver, const DeviceOptions& options)
+    : driver_(driver), options_(options), number_(next_number()), memory_(std::make_unique<DeviceMemory>(*this)) {
+  const std::int32_t device = options.number;
   std::int32_t devices = 0;
   LwStatus status = driver.count(&devices);
-  if (status == LW_OK && device >= devices) {
+  if (status == LW_OK && (device < 0 || device >= devices)) {
     throw Error(ErrorKind::kDevice, "there is no device " + std::to_string(device) + "; there are " +
                                         std::to_string(devices) + ", counted from 0");
   }
@@ -52,7 +58,7 @@ Card::~Card() {
 
 LwStream* Card::stream(int number) noexcept {
   const std::lock_guard lock(mutex_);
-  if (streams_[number] == nullptr) note(driver_.stream_make(device_, &streams_[number]), "a queue cannot be made");
+  if (streams_[number] == nullptr) note(driver_.stream_make(device(), &streams_[number]), "a queue cannot be made");
   return streams_[number];
 }
 
@@ -78,7 +84,8 @@ bool Card::note(LwStatus status, const char* what) noexcept {
   if (has_failed()) return false;
   failure_ = status;
   try {
-    failure_text_ = name_of(info_, device_) + ": " + what + ": " + driver_.error_text(device_, status);
+    const std::string reason = driver_.error_text(device(), status);
+    failure_text_ = name_of(info_, device()) + ": " + what + (reason.empty() ? "" : ": " + reason);
   } catch (...) {  // without a text
   }
   has_failed_.store(true, std::memory_order_release);

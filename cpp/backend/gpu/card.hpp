@@ -25,17 +25,20 @@ constexpr std::uint64_t kAllQueues = ~std::uint64_t{0};
 /// whoever asks for a result is told. A new card for the device starts afresh. Safe to share between threads.
 class Card {
  public:
-  /// The card of a device of a driver: the same one for all who ask, while it has not failed. Throws
-  /// lw::Error(kDevice).
-  static std::shared_ptr<Card> of(const LwDriver& driver, std::int32_t device);
+  /// The card of a device of a driver: the same one for all who ask with the same options, while it has not failed.
+  /// Throws lw::Error(kDevice).
+  static std::shared_ptr<Card> of(const LwDriver& driver, const DeviceOptions& options);
 
-  Card(const LwDriver& driver, std::int32_t device);
+  Card(const LwDriver& driver, const DeviceOptions& options);
   ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
   const LwDriver& driver() const noexcept { return driver_; }
-  std::int32_t device() const noexcept { return device_; }
+  std::int32_t device() const noexcept { return options_.number; }
+  const DeviceOptions& options() const noexcept { return options_; }
+  /// That no other card has, from 1 on.
+  std::uint64_t number() const noexcept { return number_; }
   const LwDeviceInfo& info() const noexcept { return info_; }
   DeviceMemory& memory() noexcept { return *memory_; }
   LwStream* stream(int number) noexcept;
@@ -55,7 +58,8 @@ class Card {
 
  private:
   const LwDriver& driver_;
-  const std::int32_t device_;
+  const DeviceOptions options_;
+  const std::uint64_t number_;
   LwDeviceInfo info_{};
   std::mutex mutex_;  // guards what follows, down to the atomics
   LwStream* streams_[kQueues] = {};

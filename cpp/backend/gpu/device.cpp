@@ -62,6 +62,24 @@ Queue& GpuDevice::queue(int number) {
   return *made.load();
 }
 
+void GpuDevice::upload(Queue& q, const RowCopy& copy) {
+  Staging staging(gpu_queue(q));
+  for (std::size_t i = 0; i < copy.rows; ++i) {
+    staging.upload_to(static_cast<std::byte*>(copy.to) + i * copy.to_step,
+                      static_cast<const std::byte*>(copy.from) + i * copy.from_step, copy.bytes);
+  }
+  card_->check();
+}
+
+void GpuDevice::download(Queue& q, const RowCopy& copy) {
+  GpuQueue& queue = gpu_queue(q);
+  for (std::size_t i = 0; i < copy.rows; ++i) {
+    queue.download_later(static_cast<std::byte*>(copy.to) + i * copy.to_step,
+                         static_cast<const std::byte*>(copy.from) + i * copy.from_step, copy.bytes);
+  }
+  synchronise(q);
+}
+
 void GpuDevice::synchronise(Queue& queue) {
   card_->wait(gpu_queue(queue).number());
   card_->check();
@@ -73,6 +91,8 @@ MemoryUse GpuDevice::memory() const noexcept {
   const DeviceMemory::Use use = card_->memory().use();
   return {use.held, use.idle, use.fresh, use.returned};
 }
+
+void GpuDevice::trim() noexcept { card_->memory().trim(); }
 
 void GpuDevice::order_read(Buffer::Uses& uses) noexcept {
   const int reader = running_queue();

@@ -26,8 +26,11 @@ class GpuDevice final : public Device {
   ~GpuDevice() override;
 
   std::string_view name() const noexcept override { return name_; }
+  const Card& card() const noexcept { return *card_; }
   Buffer allocate(std::size_t bytes) override;
   Queue& queue(int number) override;
+  void upload(Queue& queue, const RowCopy& copy) override;
+  void download(Queue& queue, const RowCopy& copy) override;
   void synchronise(Queue& queue) override;
   void check(Queue& queue) override;
 
@@ -35,6 +38,7 @@ class GpuDevice final : public Device {
   std::size_t peak_bytes() const noexcept override { return peak_; }
   void reset_peak() noexcept override { peak_.store(live_); }
   MemoryUse memory() const noexcept override;
+  void trim() noexcept override;
   /// Nothing to do: all freed memory stays.
   void keep(std::ptrdiff_t) noexcept override {}
   std::uint64_t now() noexcept override { return 0; }

@@ -20,6 +20,10 @@ void* DeviceMemory::get(std::size_t bytes, int queue) noexcept {
   const std::lock_guard lock(mutex_);
   ++use_.requests;
   if (void* const kept = take(size, queue)) return kept;
+  const std::uint64_t most = card_.options().memory_bytes;
+  if (size > most) return nullptr;
+  if (use_.held > most - size) trim_to(0);
+  if (use_.held > most - size) return nullptr;
   void* memory = nullptr;
   const auto ask = [&] { return card_.driver().memory_get(card_.device(), size, &memory); };
   LwStatus status = ask();
@@ -66,18 +70,12 @@ void DeviceMemory::put_back(void* memory, std::size_t bytes, std::uint64_t queue
   }
   idle_[size].push_back({memory, queues});
   use_.idle += size;
-  trim_to(most_idle_);
+  if (!card_.options().keeps_memory) trim_to(0);
 }
 
 void DeviceMemory::trim() noexcept {
   const std::lock_guard lock(mutex_);
   trim_to(0);
-}
-
-void DeviceMemory::keep(std::size_t most_bytes) noexcept {
-  const std::lock_guard lock(mutex_);
-  most_idle_ = most_bytes;
-  trim_to(most_idle_);
 }
 
 /// The largest first: they are few, and the driver waits for all queues at each.

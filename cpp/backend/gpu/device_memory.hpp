@@ -13,7 +13,8 @@
 namespace lw::gpu {
 
 /// Sizes are rounded up to classes of an eighth of their power of two at most, so a piece serves all that is about as
-/// large: the rows of a ring are few sizes. Safe to share between threads.
+/// large: the rows of a ring are few sizes. What is held keeps to the limit of the card's options, and where these say
+/// so nothing unused is kept. Safe to share between threads.
 class DeviceMemory {
  public:
   explicit DeviceMemory(Card& card) noexcept : card_(card) {}
@@ -28,8 +29,6 @@ class DeviceMemory {
   void put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept;
   /// Gives all unused pieces back to the driver.
   void trim() noexcept;
-  /// Unused pieces stay for later, up to so many bytes; at first all.
-  void keep(std::size_t most_bytes) noexcept;
 
   struct Use {
     std::size_t held, idle;          // bytes got from the driver, and of them unused
@@ -53,7 +52,6 @@ class DeviceMemory {
   Card& card_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<Piece>> idle_;  // by size
-  std::size_t most_idle_ = SIZE_MAX;
   Use use_{};
 };
 

@@ -51,7 +51,9 @@ class GpuQueue final : public Queue {
   /// From pinned memory, which stays as it is until the copy is done.
   void upload(void* to, const void* from, std::size_t bytes) noexcept;
   void copy(void* to, const void* from, std::size_t bytes) noexcept;
-  /// Copies to the host, and waits for it.
+  /// Copies to the host, whose memory is not to be touched before the queue was waited for.
+  void download_later(void* to, const void* from, std::size_t bytes) noexcept;
+  /// The same, and waits for it.
   void download(void* to, const void* from, std::size_t bytes) noexcept;
 
  private:

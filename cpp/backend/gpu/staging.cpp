@@ -67,7 +67,7 @@ bool StagingBlocks::make(Block& block, std::size_t bytes) noexcept {
   void* pinned = nullptr;
   if (!card_.note(driver.pinned_get(card_.device(), bytes, &pinned), "pinned memory")) return false;
   void* const memory = card_.memory().get(bytes, queue_);
-  if (memory == nullptr) card_.note(LW_OUT_OF_MEMORY, "memory for what kernels are given");
+  if (memory == nullptr) card_.note(LW_OUT_OF_MEMORY, "no memory is left for what kernels are given");
   if (memory == nullptr || !card_.note(driver.event_make(card_.device(), &block.done), "an event")) {
     driver.pinned_free(card_.device(), pinned);
     if (memory != nullptr) card_.memory().put_back(memory, bytes, queue_bit(queue_));
@@ -97,6 +97,13 @@ StagingBlocks::Place Staging::hold(std::size_t bytes) noexcept {
   held_.push_back(place.block);
   std::memset(place.pinned + (words - 1) * sizeof(Word), 0, sizeof(Word));
   return place;
+}
+
+void Staging::upload_to(void* to, const void* from, std::size_t bytes) noexcept {
+  const StagingBlocks::Place place = hold(bytes);
+  if (place.block == nullptr) return;
+  std::memcpy(place.pinned, from, bytes);
+  queue_.upload(to, place.pinned, bytes);
 }
 
 void Staging::upload(const StagingBlocks::Place& place, std::size_t bytes) noexcept {

@@ -85,6 +85,8 @@ class Staging {
   Global<T> put_variable(T value) noexcept {
     return Global<T>(const_cast<T*>(put(std::span<const T>(&value, 1)).address()));
   }
+  /// Copies host memory, which is read before the call returns, to memory of the device.
+  void upload_to(void* to, const void* from, std::size_t bytes) noexcept;
   /// Uninitialised memory.
   template <class T>
   Global<T> room(std::size_t count) noexcept {

@@ -20,13 +20,13 @@ LIMIT_MS = 500.0
 LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run": 300.0}  # what is timed
 OPTIONAL = ("IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 LEAVES = "errors user words"  # EVERYWHERE of check_layers.py
-RUNTIME = f"_core analysis cost instructions packing params plan runtime {LEAVES}"  # servers plan their memory
+RUNTIME = f"devices _core analysis cost instructions packing params plan runtime {LEAVES}"  # servers plan their memory
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.
 MAY_LOAD = {
     "latticework": LEAVES,
-    "latticework.bfv": f"_core bfv instructions ir keys packing params plan rlwe {LEAVES}",
-    "latticework.ckks": "_core analysis approx ckks codegen dialects expand instructions ir keys packing params passes "
-    f"plan rlwe techniques {LEAVES}",
+    "latticework.bfv": f"_core bfv devices instructions ir keys packing params plan rlwe {LEAVES}",
+    "latticework.ckks": "_core analysis approx ckks codegen devices dialects expand instructions ir keys packing "
+    f"params passes plan rlwe techniques {LEAVES}",
     "latticework.runtime": RUNTIME,
     "latticework.model": f"{RUNTIME} debug ir model report",
     "latticework.cli": f"cli commands {LEAVES}",

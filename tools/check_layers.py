@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "ir": "",
     "packing": "",
     "params": "_core",
+    "devices": "_core params plan",
     "instructions": "_core packing params",
     # the plan
     "plan": f"_core params instructions {VALUES}",
@@ -67,14 +68,14 @@ MAY_IMPORT = {
     "machine": f"_core analysis codegen cost params {PLAN}",
     "report": f"_core analysis params cost {PLAN}",
     # where plans run
-    "runtime": f"_core analysis cost params {PLAN}",
-    "rlwe": f"_core params keys user.lines {PLAN}",
-    "bfv": "_core params packing rlwe user.lines",
-    "ckks": f"_core analysis rlwe ir dialects params keys expand passes approx user.lines codegen {PLAN}",
+    "runtime": f"_core analysis cost devices params {PLAN}",
+    "rlwe": f"_core devices params keys user.lines {PLAN}",
+    "bfv": "_core devices params packing rlwe user.lines",
+    "ckks": f"_core analysis devices rlwe ir dialects params keys expand passes approx user.lines codegen {PLAN}",
     # for users
     "debug": f"analysis ir runtime {PLAN}",
     "progress": "ir runtime",
-    "model": f"analysis ir cost debug user report runtime {PLAN}",
+    "model": f"analysis ir cost debug devices user report runtime {PLAN}",
     "commands": f"__init__ _core runtime progress {PLAN}",
     "commands.compile": "commands compiler frontend interop progress report",
     "commands.explain": f"commands report {PLAN}",
@@ -84,7 +85,7 @@ MAY_IMPORT = {
     "commands.benchmarks": "",
     "cli": "__init__ commands",
     "__main__": "cli",
-    "__init__": "bfv ckks compiler frontend interop model runtime techniques",
+    "__init__": "bfv ckks compiler devices frontend interop model runtime techniques",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
 OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools"}

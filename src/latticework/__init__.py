@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework import bfv as bfv
     from latticework import ckks as ckks
     from latticework.compiler.compile import compile
+    from latticework.devices.device import Device, devices
     from latticework.frontend import (
         Circuit,
         Program,
@@ -61,6 +62,7 @@ __version__ = "0.1.0"
 _PACKAGES = ("bfv", "ckks")
 _HOMES = {
     "compiler.compile": ("compile",),
+    "devices.device": ("Device", "devices"),
     "frontend": (
         "Circuit", "Index", "Program", "Secret", "avg_pool2d", "bits", "conv1d", "conv2d", "exp", "for_loop",
         "gelu", "isin", "matrix", "maximum", "minimum", "polynomial", "public", "relu", "scalar", "scan", "select",
@@ -85,6 +87,7 @@ __all__ = [
     "Checkpoint",
     "Circuit",
     "Client",
+    "Device",
     "EffortWarning",
     "Encrypted",
     "Index",
@@ -109,6 +112,7 @@ __all__ = [
     "compile",
     "conv1d",
     "conv2d",
+    "devices",
     "divide",
     "errors",
     "exp",

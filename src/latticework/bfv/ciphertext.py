@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from latticework import _core
 from latticework.bfv.parameters import Parameters
+from latticework.devices.device import Device
 from latticework.errors import UnsupportedError
 from latticework.rlwe import ciphertext
 from latticework.user.lines import user_loc
@@ -22,6 +23,12 @@ class Plaintext(ciphertext.Plaintext):
         self.parameters = parameters
         self._encoder = encoder
         self._factor: tuple[int, _core.Plaintext] | None = None
+        self._place = parameters._place
+
+    def _at(self, place: Device | None) -> Plaintext:
+        """What it is made of stays on the host; its forms are made where they are used."""
+        there = self.parameters._at(place)
+        return Plaintext(self.core, there, _core.BfvEncoder(there.context))
 
     @property
     def slots(self) -> int:

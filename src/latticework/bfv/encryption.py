@@ -82,7 +82,9 @@ class Encryptor:
         plaintext = values if isinstance(values, Plaintext) else self._encoder._encoded("encrypt", values)
         check_parameters("encrypt: the plaintext", plaintext.parameters, self.parameters)
         level = self.parameters.check_level("encrypt", self.parameters.levels if level is None else level)
-        return Ciphertext(self._core.encrypt(plaintext._as_addend(level)), self.parameters, self.evaluator)
+        return Ciphertext(
+            self._core.encrypt(plaintext._at(self.parameters._place)._as_addend(level)), self.parameters, self.evaluator
+        )
 
     def encrypt_many(self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None = None) -> list[Ciphertext]:
         """A ciphertext for each."""
@@ -119,7 +121,7 @@ class Decryptor(KnowsOtherNames):
 
         raises  DecryptionError if the noise is too large; ParameterMismatchError for another key's ciphertext
         """
-        message = self._core.decrypt(self._own("decrypt", ciphertext).core)
+        message = self._core.decrypt(self._own("decrypt", ciphertext))
         return self._encoder._integers("decrypt", message, dtype)
 
     def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.int64) -> list[Integers]:
@@ -129,9 +131,9 @@ class Decryptor(KnowsOtherNames):
     @locate
     def noise_budget(self, ciphertext: Ciphertext) -> float:
         """Bits that the noise may still grow by; at 0 decryption fails, below 2 it is refused."""
-        return self._core.noise_budget(self._own("noise_budget", ciphertext).core)
+        return self._core.noise_budget(self._own("noise_budget", ciphertext))
 
-    def _own(self, who: str, ciphertext: Ciphertext) -> Ciphertext:
+    def _own(self, who: str, ciphertext: Ciphertext) -> _core.Ciphertext:
         needs(f"{who}: the ciphertext", ciphertext, Ciphertext, "give one bfv.Ciphertext; decrypt_many takes lists")
         check_parameters(f"{who}: the ciphertext", ciphertext.parameters, self.parameters)
         if any(ciphertext.key_set) and ciphertext.key_set != self._key_set:
@@ -140,7 +142,7 @@ class Decryptor(KnowsOtherNames):
                 f"{who}: the ciphertext is of key set {ciphertext.key_set[:8].hex()}, the secret key of "
                 f"{self._key_set[:8].hex()}: use the key that it was encrypted for",
             )
-        return ciphertext
+        return ciphertext._at(self.parameters._place).core
 
     def __repr__(self) -> str:
         return describe("Decryptor", *self.parameters._ring, "secret key hidden")

@@ -15,8 +15,9 @@ from latticework.bfv.values import to_constant, to_residues
 from latticework.errors import LevelError, RangeError
 from latticework.rlwe import evaluator
 from latticework.rlwe.batches import batch
-from latticework.rlwe.checks import fail, locate, needs, whole
+from latticework.rlwe.checks import fail, needs, whole
 from latticework.rlwe.parameters import check_parameters
+from latticework.rlwe.places import placed
 
 PlainOperand = Plaintext | npt.ArrayLike
 Operand = Ciphertext | PlainOperand
@@ -38,6 +39,9 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         self._bfv = _core.BfvEvaluator(parameters.context)
         self._encoder = _core.BfvEncoder(parameters.context)
 
+    def _anew(self, parameters: Parameters, keys: EvaluationKeys | None) -> Evaluator:
+        return Evaluator(parameters, keys, align=self.align)
+
     # -- automatic alignment -----------------------------------------------------------------
 
     @batch
@@ -45,7 +49,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         """Relinearise what is pending: degree 1."""
         return self.relinearize(self._own("settle", x))
 
-    @locate
+    @placed
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level: the higher is brought down to the lower."""
         a, b = self.settle(self._own("aligned", a)), self.settle(self._own("aligned", b))

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from latticework import _core
 from latticework.ckks.checks import is_real_number, short_scale_text
 from latticework.ckks.parameters import Parameters
+from latticework.devices.device import Device
 from latticework.errors import UnsupportedError
 from latticework.rlwe import ciphertext
 from latticework.user.lines import user_loc
@@ -25,6 +26,11 @@ class Plaintext(ciphertext.Plaintext):
     def __init__(self, core: _core.Plaintext, parameters: Parameters) -> None:
         self.core = core
         self.parameters = parameters
+        self._place = parameters._place
+
+    def _at(self, place: Device | None) -> Plaintext:
+        there = self.parameters._at(place)
+        return Plaintext(_core.move(self.core, there.context), there)
 
     @property
     def level(self) -> int:

@@ -57,7 +57,7 @@ class Encoder:
         check_parameters("decode: the plaintext", plaintext.parameters, self.parameters)
         context = self.parameters.context
         anybody = _core.KeyGenerator(context).secret_key()  # a trivial encryption opens under every key
-        trivial = _core.Evaluator(context).trivial(plaintext.core)
+        trivial = _core.Evaluator(context).trivial(plaintext._at(self.parameters._place).core)
         return _as_asked("decode", np.asarray(_core.Decryptor(context, anybody).decrypt(trivial)), dtype)
 
     def __repr__(self) -> str:
@@ -95,7 +95,9 @@ class Encryptor:
             plaintext = values
         else:
             plaintext = self._encoder._encoded("encrypt", values, level, scale)
-        return Ciphertext(self._core.encrypt(plaintext.core), self.parameters, self.evaluator)
+        return Ciphertext(
+            self._core.encrypt(plaintext._at(self.parameters._place).core), self.parameters, self.evaluator
+        )
 
     def encrypt_many(
         self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None = None, scale: float | None = None
@@ -140,7 +142,7 @@ class Decryptor(KnowsOtherNames):
                 f"decrypt: the ciphertext is of key set {ciphertext.key_set[:8].hex()}, the secret key of "
                 f"{self._key_set[:8].hex()}: use the key that it was encrypted for",
             )
-        return _as_asked("decrypt", np.asarray(self._core.decrypt(ciphertext.core)), dtype)
+        return _as_asked("decrypt", np.asarray(self._core.decrypt(ciphertext._at(self.parameters._place).core)), dtype)
 
     def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.complex128) -> list[Slots]:
         """The slots of each."""

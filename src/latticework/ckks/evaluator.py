@@ -18,7 +18,8 @@ from latticework.ckks.planned import Compiled, Place, PlannedOperation
 from latticework.ckks.polynomials import Polynomial
 from latticework.errors import LevelError, MissingKeyError
 from latticework.rlwe.batches import batch
-from latticework.rlwe.checks import fail, locate, needs, whole
+from latticework.rlwe.checks import fail, needs, whole
+from latticework.rlwe.places import placed
 
 FREE_FACTOR = 1 << 16  # whole numbers up to this multiply without a level
 
@@ -45,6 +46,9 @@ class Evaluator(ExactOperations):
         self._sums: dict[tuple[int, int], InnerSum] = {}
         self._executors: WeakKeyDictionary[PlannedOperation, dict[Place, _core.Executor]] = WeakKeyDictionary()
 
+    def _anew(self, parameters: Parameters, keys: EvaluationKeys | None) -> Evaluator:
+        return Evaluator(parameters, keys, align=self.align, constant_bytes=self._constant_bytes)
+
     # -- automatic alignment -----------------------------------------------------------------
 
     @batch
@@ -61,7 +65,7 @@ class Evaluator(ExactOperations):
             return False
         return x.scale / self.parameters.dropped(x.level) >= 0.5 * self.parameters.scales[x.level - 1]
 
-    @locate
+    @placed
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level and scale: the higher is brought down to the lower.
 
@@ -158,7 +162,7 @@ class Evaluator(ExactOperations):
             self._sums[key] = InnerSum(*key)
         return self.run(self._sums[key], x)
 
-    @locate
+    @placed
     def run(self, operation: PlannedOperation, x: Ciphertext) -> Ciphertext:
         """Apply a planned operation: a LinearTransform, a Polynomial or a Bootstrapper."""
         needs(

@@ -28,6 +28,7 @@ from latticework.rlwe import evaluator
 from latticework.rlwe.batches import batch
 from latticework.rlwe.checks import fail, needs, whole
 from latticework.rlwe.parameters import check_parameters
+from latticework.rlwe.places import placed
 
 PlainOperand = Plaintext | npt.ArrayLike
 Operand = Ciphertext | PlainOperand
@@ -248,6 +249,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
         scaled = self._core.mul_int(low.core, round(factor), product)
         return self._out(self._core.mod_down(scaled, (0, level), wanted))
 
+    @placed
     def with_slots(self, x: Ciphertext, slots: int) -> Ciphertext:
         """The same ciphertext read as a longer vector, in which it repeats."""
         slots = whole("with_slots: slots", slots)

@@ -24,7 +24,7 @@ def load_driver() -> None:
 
 
 def check_gpu(asked: str) -> None:
-    """DeviceError, with the reason, if a backend asks for a GPU that cannot be used."""
+    """DeviceError, with the reason, if a backend or a device asks for a GPU that cannot be used."""
     if asked.startswith("cuda"):
         load_driver()
         _core.driver_devices()

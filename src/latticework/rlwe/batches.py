@@ -9,8 +9,9 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.rlwe.checks import fail, locate
+from latticework.rlwe.checks import fail
 from latticework.rlwe.ciphertext import Ciphertext, Plaintext
+from latticework.rlwe.places import placed
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,7 +22,7 @@ def batch(method: Callable[P, R]) -> Callable[P, R]:
 
     Its errors name the caller's line.
     """
-    single = locate(method)
+    single = placed(method)
 
     @wraps(method)
     def run(*operands: Any, **options: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, Self, TypeVar
 
 from latticework import _core
+from latticework.devices.device import Device, as_device
 from latticework.errors import FormatError
 from latticework.rlwe.checks import file_bytes, file_path, locate, needs
 from latticework.rlwe.other_names import KnowsOtherNames
@@ -16,7 +18,51 @@ from latticework.words.shown import describe, size
 Params = TypeVar("Params", bound=ChainParameters)
 
 
-class Plaintext:
+class Resident:
+    """What is in the memory of the host or of a device, and may be asked to be elsewhere."""
+
+    __slots__ = ("_place",)
+    _place: Device | None  # where operations on it run
+
+    @property
+    def device(self) -> str:
+        """Where operations on it run: "cpu", or the name of a device."""
+        return "cpu" if self._place is None else self._place.name
+
+    def gpu(self, device: str | Device = "cuda") -> Self:
+        """The same value for a device: what is computed with it runs there, and the results are there.
+
+        Nothing is moved before it is needed, and then once.
+        raises  UserError for what is no device, DeviceError for one that cannot be used
+        """
+        return self._marked(locate(as_device)(device))
+
+    def cpu(self) -> Self:
+        """The same value for the host: what is computed with it runs there."""
+        return self._marked(None)
+
+    def download(self) -> Self:
+        """The same value on the host, now: waits for what it is computed by."""
+        return self._at(None)
+
+    def _marked(self, place: Device | None) -> Self:
+        """A handle of the same value."""
+        other = copy(self)
+        other._place = place
+        return other
+
+    @property
+    def _is_at(self) -> Device | None:
+        """In whose memory it is."""
+        found: Device | None = self.parameters._place  # type: ignore[attr-defined]
+        return found
+
+    def _at(self, place: Device | None) -> Self:
+        """The value in the memory of a place."""
+        raise NotImplementedError
+
+
+class Plaintext(Resident):
     """A vector encoded; each scheme has its own."""
 
     __slots__ = ()
@@ -35,7 +81,7 @@ class Operators(Protocol):
         """Apply an operator with automatic alignment."""
 
 
-class Ciphertext(KnowsOtherNames, Generic[Params]):
+class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
     """An encrypted vector; immutable. Operators and methods use the evaluator that it came from."""
 
     __slots__ = ("core", "evaluator", "parameters")
@@ -48,6 +94,7 @@ class Ciphertext(KnowsOtherNames, Generic[Params]):
         self.core = core
         self.parameters = parameters
         self.evaluator = evaluator
+        self._place = parameters._place
 
     @property
     def level(self) -> int:
@@ -71,7 +118,14 @@ class Ciphertext(KnowsOtherNames, Generic[Params]):
 
     def using(self, evaluator: Operators) -> Self:
         """The same ciphertext, whose operators use the keys of this evaluator."""
-        return type(self)(self.core, self.parameters, evaluator)
+        other = self._marked(self._place)
+        other.evaluator = evaluator
+        return other
+
+    @locate
+    def _at(self, place: Device | None) -> Self:
+        there = self.parameters._at(place)
+        return type(self)(_core.move(self.core, there.context), there, self.evaluator)
 
     # -- operators, aligned automatically ----------------------------------------------------
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from latticework import _core
+from latticework.devices.device import Device
 from latticework.errors import LevelError, MissingKeyError, ParameterMismatchError, RangeError, ShapeError
 from latticework.packing.keys import KeySpec, conjugation_element, signed_steps
 from latticework.rlwe.batches import batch
@@ -15,6 +16,7 @@ from latticework.rlwe.ciphertext import Ciphertext
 from latticework.rlwe.keys import EvaluationKeys
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import ChainParameters, check_parameters, need_parameters
+from latticework.rlwe.places import placed
 from latticework.words.shown import count_noun, describe
 
 Params = TypeVar("Params", bound=ChainParameters)
@@ -38,8 +40,26 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
             check_parameters(f"{who}: the keys", keys.parameters, parameters)
         self.parameters = parameters
         self.keys = keys
+        self._elsewhere: dict[Device | None, Self] = {}
+        self._home = self  # of which it is the likeness on a device: what results have as theirs
         self.align = align
         self._core = _core.Evaluator(parameters.context)
+
+    def _at(self, place: Device | None) -> Self:
+        """The same evaluator on a device, with its keys there; made once for each place."""
+        if place == self.parameters._place:
+            return self
+        if place not in self._elsewhere:
+            there = self.parameters._at(place)
+            made = self._anew(there, None if self.keys is None else self.keys._at(there))
+            made._elsewhere, made._home = self._elsewhere, self._home
+            self._elsewhere.setdefault(self.parameters._place, self)
+            self._elsewhere[place] = made
+        return self._elsewhere[place]
+
+    @abstractmethod
+    def _anew(self, parameters: Params, keys: Keys | None) -> Self:
+        """An evaluator with the same options."""
 
     @property
     def has_keys(self) -> bool:
@@ -48,7 +68,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
 
     # -- operators ---------------------------------------------------------------------------
 
-    @locate
+    @placed
     def _operate(self, name: str, x: Any, *operands: Any) -> Any:
         """What an operator of a ciphertext does: operands aligned first, products settled where others read them."""
         self._own(name, x)
@@ -107,7 +127,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
             core = self._core.rotate(core, element, keys.core)
         return self._out(core)
 
-    @locate
+    @placed
     def rotate_many(self, x: Cipher, steps: Iterable[int]) -> list[Cipher]:
         """One rotation for each entry of `steps`, all from one decomposition of x ("hoisted"); a key for each."""
         self._factor("rotate_many", self._own("rotate_many", x))
@@ -147,7 +167,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
 
     def _out(self, core: Any) -> Cipher:
         """A result."""
-        found: Cipher = self._operand(core, self.parameters, self)
+        found: Cipher = self._operand(core, self.parameters, self._home)
         return found
 
     def _own(self, who: str, x: Any) -> Cipher:

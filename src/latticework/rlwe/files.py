@@ -55,7 +55,7 @@ def _columns(who: str, given: Named[Cipher], kind: type[Cipher]) -> tuple[list[s
     for name, ciphertext in named.items():
         needs(f"{who}: a name", name, str, remedy)
         needs(f"{who}: {name!r}", ciphertext, kind, f"give a {scheme}.Ciphertext")
-    return list(named), [c.core for c in named.values()]
+    return list(named), [c.download().core for c in named.values()]
 
 
 def _read(

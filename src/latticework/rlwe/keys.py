@@ -128,14 +128,24 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
     In a file each key is a seed and half of its polynomials.
     """
 
-    __slots__ = ("specs",)
+    __slots__ = ("_elsewhere", "specs")
     _other_element: ClassVar[tuple[str, str]]  # what 2N - 1 does, and the option that makes its key
 
     def __init__(self, core: _core.EvaluationKeys, parameters: Params) -> None:
         super().__init__(core, parameters)
+        self._elsewhere: dict[str, Self] = {}
         self.specs = tuple(
             KeySpec(str(s["kind"]), int(s["galois_element"]), int(s["track"]), int(s["level"])) for s in core.specs
         )
+
+    def _at(self, parameters: Params) -> Self:
+        """The same keys where these parameters are."""
+        context = parameters.context
+        if context.device == self.parameters.context.device:
+            return self
+        if context.device not in self._elsewhere:
+            self._elsewhere[context.device] = type(self)(_core.move(self.core, context), parameters)
+        return self._elsewhere[context.device]
 
     @property
     def has_relin_key(self) -> bool:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from latticework import _core
+from latticework.devices.device import Device, as_device, context_on
+from latticework.devices.drivers import check_gpu, known_backends
 from latticework.errors import LevelError, ParameterMismatchError, RangeError, UserError
 from latticework.keys import resident_bytes, stored_bytes
 from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain, modulus_limit_bits
 from latticework.params.fingerprint import core_parameters
-from latticework.rlwe.backends import check_gpu, known_backends
 from latticework.rlwe.checks import fail, file_bytes, file_path, locate, needs, whole
 from latticework.rlwe.parameter_files import read_chain, write_chain
 
@@ -26,8 +27,12 @@ class ChainParameters:
     scheme: ClassVar[str]
     chain: ModulusChain
 
-    def _use(self, chain: ModulusChain, backend: str | None = None, threads: int = 0) -> Self:
+    def _use(
+        self, chain: ModulusChain, backend: str | None = None, threads: int = 0, place: Device | None = None
+    ) -> Self:
         self.chain, self._backend, self._threads = chain, backend, threads
+        self._place = place
+        self._elsewhere: dict[Device | None, Self] = {}
         core_parameters(chain)  # every rule is checked there
         return self
 
@@ -43,9 +48,11 @@ class ChainParameters:
             )
         return object.__new__(cls)._use(chain)
 
-    def on(self, *, backend: str | None = None, threads: int = 0) -> Self:
-        """The same parameters, computed with another backend or number of threads (0: one per core).
+    def on(self, *, device: str | Device = "cpu", backend: str | None = None, threads: int = 0) -> Self:
+        """The same parameters, computed on a device, or with another backend or number of threads (0: one per core).
 
+        device   "cpu"; or a GPU by name, as "cuda", "cuda:1" or "sim", or as a `Device`: what is made with these
+                 parameters is in its memory
         backend  "auto" (the default: AVX-512 or AVX2 where this machine has them), "cpu", "ref", "cuda" where
                  latticework-cuda and a GPU are there, or "sim", the GPU code on a simulated device, which is slow and
                  checks every access; or a variant of "cpu" with one instruction set ("cpu-avx512", "cpu-avx2"), of
@@ -61,7 +68,26 @@ class ChainParameters:
             fail(UserError, f"Parameters.on: there is no backend {backend!r:.60}; choose one of {', '.join(known)}")
         if not 0 <= whole("Parameters.on: threads", threads) <= MAX_THREADS:
             fail(RangeError, f"Parameters.on: threads={threads}; give 1 to {MAX_THREADS}, or 0 for one per core")
-        return object.__new__(type(self))._use(self.chain, backend, threads)
+        place = locate(as_device)(device)
+        if place is not None and backend is not None:
+            fail(UserError, f"Parameters.on: device={place.name!r} and backend={backend!r}; give one of them")
+        return object.__new__(type(self))._use(self.chain, backend, threads, place)
+
+    @property
+    def device(self) -> str:
+        """Where values of these parameters are: "cpu", or the name of a device."""
+        return "cpu" if self._place is None else self._place.name
+
+    def _at(self, place: Device | None) -> Self:
+        """The same parameters on a device, or on the host; made once for each place."""
+        if place == self._place:
+            return self
+        if place not in self._elsewhere:
+            made = object.__new__(type(self))._use(self.chain, None, self._threads, place)
+            made._elsewhere = self._elsewhere
+            self._elsewhere.setdefault(self._place, self)
+            self._elsewhere[place] = made
+        return self._elsewhere[place]
 
     @property
     def _ring(self) -> tuple[str, str]:
@@ -120,7 +146,7 @@ class ChainParameters:
     def context(self) -> _core.Context:
         """The core's tables for these parameters, made when first used."""
         if self._backend is None:
-            return _core.Context(core_parameters(self.chain), threads=self._threads)
+            return context_on(self.chain, self._place, self._threads)
         return _core.Context(core_parameters(self.chain), self._backend, self._threads)
 
     def check_level(self, who: str, level: Any) -> int:

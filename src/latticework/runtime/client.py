@@ -289,7 +289,7 @@ class Client:
                 f"program {self.spec.name} gives level {output.level}, scale 2^{log2(output.scale):.3f}: the "
                 "ciphertext was altered, or is of another program"
             )
-        return self._decryptor.decrypt(ciphertext)
+        return self._decryptor.decrypt(_core.move(ciphertext, self.context))
 
     @at_caller
     def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:

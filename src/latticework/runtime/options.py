@@ -7,26 +7,25 @@ from contextlib import suppress
 from pathlib import Path
 
 from latticework import _core
+from latticework.devices.device import Device, as_device, context_on
 from latticework.errors import UserError
 from latticework.params import ModulusChain
-from latticework.params.fingerprint import core_parameters
 from latticework.words.whole import whole_number
 
-DEVICES = {"cpu": "auto"}  # device name -> backend
 MAX_THREADS = 1024
 
 
-def open_context(chain: ModulusChain, device: str, threads: int) -> _core.Context:
+def open_context(chain: ModulusChain, device: str | Device, threads: int) -> _core.Context:
     """The core's context for these parameters on a device.
 
-    raises  UserError for a device that is not there, or a number of threads that is none
+    raises  UserError for what is no device, or a number of threads that is none; DeviceError for a device that cannot
+            be used
     """
-    if not isinstance(device, str) or device not in DEVICES:
-        raise UserError(f"device={device!r} is not available here; choose one of: {', '.join(DEVICES)}")
+    place = as_device(device)
     count = whole_number(threads)
     if count is None or not 0 <= count <= MAX_THREADS:
         raise UserError(f"threads={threads!r}; give a whole number from 1 to {MAX_THREADS}, or 0 for one per core")
-    return _core.Context(core_parameters(chain), DEVICES[device], count)
+    return context_on(chain, place, count)
 
 
 def machine_bytes() -> int:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from latticework import _core
 from latticework.analysis.trips import Trips
+from latticework.devices.device import Device, as_device
 from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.packing.constants import MapSums, slot_vectors
 from latticework.params.fingerprint import core_parameters, fingerprint
@@ -52,7 +53,8 @@ class Server:
              are kept anyway, goes back to the system
     runs     that `memory` has to have room for at the same time: calls from several threads, members of `run_many`.
              Each one more leaves less for keys and encoded weights
-    device   "cpu"
+    device   "cpu"; or a GPU by name ("cuda:0", "sim") or as a `Device`, whose memory then holds keys, encoded weights
+             and values, all at once: `memory` is about the host
     threads  0: one per core
     """
 
@@ -64,10 +66,11 @@ class Server:
         *,
         memory: str | int | None = None,
         runs: int = 1,
-        device: str = "cpu",
+        device: str | Device = "cpu",
         threads: int = 0,
     ) -> None:
         _check_keys(plan, keys)
+        _check_budgets(device, memory=memory)
         shares = shares_of_memory(plan, memory, _bytes_of(plan, keys.evaluation), checked_runs(runs, memory))
         self._open(plan, keys, shares, open_context(plan.chain, device, threads), KeyWaits())
 
@@ -77,6 +80,8 @@ class Server:
         _check_keys(plan, keys)
         self.context = context
         self._keys = keys.evaluation
+        if not isinstance(self._keys, _core.MappedKeys):
+            self._keys = _core.move(self._keys, context)
         self._waits = waits
         is_bounded = shares.runs is not None or isinstance(self._keys, _core.MappedKeys)
         self._admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
@@ -85,7 +90,7 @@ class Server:
         self._executor = _core.Executor(
             self.context,
             code,
-            keys.evaluation,
+            self._keys,
             partial(_constant, plan),  # not of self, so that keys leave memory when the last reference to it goes
             constant_budget_bytes=shares.constants,
             products=partial(_products, plan),
@@ -104,7 +109,7 @@ class Server:
         key_memory: str | int | None = None,
         key_readers: int = 1,
         runs: int = 1,
-        device: str = "cpu",
+        device: str | Device = "cpu",
         threads: int = 0,
     ) -> Server:
         """From a plan file and an evaluation key file (or the folder that holds one).
@@ -122,6 +127,7 @@ class Server:
                 for a `key_memory` that is too small for some line of the program, which it names
         """
         program, readers = read_plan(Path(plan)), check_readers(key_readers)
+        _check_budgets(device, memory=memory, key_memory=key_memory)
         refuse_secret_keys(keys)
         shares = shares_of_files(program, memory, key_memory, readers, checked_runs(runs, memory))
         if shares.keys is None:
@@ -345,6 +351,7 @@ class Server:
             every = f", or {runs * count} for {runs} runs" if runs > 1 else ""
             raise ShapeError(f"{where} has {len(array)} ciphertexts, this plan takes {count}{every}")
         array = array if len(array) == count else array[run * count : (run + 1) * count]
+        array = tuple(_core.move(ciphertext, self.context) for ciphertext in array)
         return array[0] if len(array) == 1 else list(array)
 
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
@@ -382,6 +389,17 @@ def _bytes_of(plan: Plan, keys: _core.EvaluationKeys | _core.MappedKeys) -> int:
         return keys.num_bytes
     most = whole_key_bytes(plan) + buffer_bytes(plan, FOLDER_READERS) if plan.keys else 0
     return min(int(keys.traffic["budget_bytes"]), most)
+
+
+def _check_budgets(device: str | Device, **budgets: str | int | None) -> None:
+    """UserError for a budget of the host's memory where keys and values are on a device."""
+    given = [f"{name}={amount!r}" for name, amount in budgets.items() if amount is not None]
+    place = as_device(device)
+    if given and place is not None:
+        raise UserError(
+            f"{given[0]} is for the memory of the host, and this server computes on {place.name}, which holds all at "
+            f"once: bound that with device=lw.Device({place.name!r}, memory=...)"
+        )
 
 
 def _check_room(plan: Plan) -> None:

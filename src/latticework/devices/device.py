@@ -1,0 +1,106 @@
+"""A device by name, and how it is to be used."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from latticework import _core
+from latticework.devices.drivers import check_gpu, load_driver
+from latticework.errors import DeviceError, UserError
+from latticework.params import ModulusChain
+from latticework.params.fingerprint import core_parameters
+from latticework.plan.amounts import parse_bytes
+
+ARITHMETICS = ("auto", "fp64", "u64")
+SIMULATED = 2  # devices of the simulator
+NO_LIMIT = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU or a simulated one, for wherever the name of a device is taken.
+
+    name         "cuda" or "cuda:1", "sim" or "sim:1"; without a number the first
+    memory       most that is used of its memory, such as "4GB"; None: all there is
+    cache        keep freed memory for what comes next; without it every buffer goes back to the driver, which waits
+    synchronous  wait for every kernel, so that an error names the one that failed
+    arithmetic   "fp64" for primes below 2^50, "u64" for those below 2^60; "auto": the faster one
+    raises       UserError, DeviceError for a GPU that cannot be used
+    """
+
+    name: str
+    _: KW_ONLY
+    memory: str | int | None = None
+    cache: bool = True
+    synchronous: bool = False
+    arithmetic: str = "auto"
+
+    def __post_init__(self) -> None:
+        match = re.fullmatch(r"(cuda|sim)(?::(\d{1,4}))?", self.name) if isinstance(self.name, str) else None
+        if match is None:
+            raise UserError(
+                f'device={self.name!r:.60} is no device; choose "cpu", "cuda", "sim", or one with its '
+                'number, as in "cuda:1"'
+            )
+        if self.arithmetic not in ARITHMETICS:
+            raise UserError(f"Device: arithmetic={self.arithmetic!r:.60}; choose one of {', '.join(ARITHMETICS)}")
+        object.__setattr__(self, "name", f"{match[1]}:{int(match[2] or 0)}")
+        if self.memory is not None:
+            object.__setattr__(self, "memory", parse_bytes(self.memory, "Device: memory"))
+        there = [str(found["name"]) for found in devices() if found["kind"] == match[1]]
+        if int(match[2] or 0) >= len(there):
+            check_gpu(self.name)  # says why, if there is none at all
+            raise DeviceError(f"device={self.name!r}: there are {len(there)} of this kind, counted from 0")
+
+    @property
+    def _kind(self) -> str:
+        return self.name.partition(":")[0]
+
+    @property
+    def _backend(self) -> str:
+        order = "-forward" if self._kind == "sim" else ""
+        return self._kind if self.arithmetic == "auto" else f"{self._kind}-{self.arithmetic}{order}"
+
+
+def as_device(given: Any) -> Device | None:
+    """A device, or None for "cpu".
+
+    raises  UserError for what is no device, DeviceError for one that cannot be used
+    """
+    if isinstance(given, Device) or given is None:
+        return given
+    return None if isinstance(given, str) and given == "cpu" else Device(given)
+
+
+def context_on(chain: ModulusChain, device: Device | None, threads: int) -> _core.Context:
+    """The core's context for these parameters on a device, or on so many threads of the host."""
+    if device is None:
+        return _core.Context(core_parameters(chain), "auto", threads)
+    number = int(device.name.partition(":")[2])
+    most = NO_LIMIT if device.memory is None else int(device.memory)
+    return _core.Context(
+        core_parameters(chain), device._backend, threads, number, most, device.cache, device.synchronous
+    )
+
+
+def devices() -> list[dict[str, Any]]:
+    """What there is to compute on, one dict each: "device" is the name that options take, "name" what it calls itself,
+    "memory" in bytes, "arithmetic" that is faster on it; a kind that cannot be used has the reason as "unusable".
+    """
+    found: list[dict[str, Any]] = [{"device": "cpu", "kind": "cpu", "name": "this machine's processor"}]
+    try:
+        load_driver()
+        for number, gpu in enumerate(_core.driver_devices()):
+            is_fast = gpu["compute"] in ((9, 0), (10, 0))
+            found.append({"device": f"cuda:{number}", "kind": "cuda", "name": gpu["name"],
+                          "memory": gpu["total_bytes"], "free": gpu["free_bytes"], "compute": gpu["compute"],
+                          "arithmetic": "fp64" if is_fast else "u64"})  # fmt: skip
+    except DeviceError as error:
+        found.append({"device": "cuda", "kind": "none", "unusable": error.message})
+    for number in range(SIMULATED):
+        found.append(
+            {"device": f"sim:{number}", "kind": "sim", "name": f"simulated GPU {number}", "arithmetic": "fp64"}
+        )
+    return found

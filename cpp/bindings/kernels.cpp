@@ -280,6 +280,14 @@ void bind_kernels(nb::module_& m) {
                      return primes;
                    })
       .def_prop_ro("backend", [](const Ring& ring) { return std::string(ring.backend().name()); })
+      .def(
+          "allocate_and_free",
+          [](const Ring& ring, std::uint64_t times) {
+            const nb::gil_scoped_release released;
+            const std::size_t bytes = ring.stride() * sizeof(Word);
+            for (std::uint64_t i = 0; i < times; ++i) static_cast<void>(ring.device().allocate(bytes));
+          },
+          "times"_a, "Get memory for a row and give it back, so many times: to be timed.")
       .def_prop_ro("live_bytes", [](const Ring& ring) { return ring.device().live_bytes(); })
       .def_prop_ro("peak_bytes", [](const Ring& ring) { return ring.device().peak_bytes(); })
       .def("ntt", &unary<&Kernels::ntt>, "a"_a, "limbs"_a, "in_place"_a = false)

@@ -177,6 +177,54 @@ def test_servers_compute_the_same_bytes_on_a_device(place):
         model.server(keys.public(), device=place, memory="1GB")
 
 
+def test_later_runs_of_a_server_ask_for_nothing_new(device):
+    """Memory is there, keys and constants too, and inputs that were used before: only lists of addresses go up."""
+
+    @lw.program
+    def program(x: lw.Secret[8], w):
+        return (w @ x) ** 2
+
+    rng = np.random.default_rng(1)
+    data, w = rng.uniform(-1, 1, (16, 8)), rng.normal(size=(4, 8))
+    model = lw.compile(program, weights=(w,), calibrate=data, ring_degree=2048, insecure=True)
+    client = model.client()
+    server = model.server(client.keygen().public(), device="sim")
+    inputs = client.encrypt(data[0])
+    for _ in range(2):
+        server(inputs)
+    device.reset_counters()
+    result = server(inputs)
+    asked = device.counters()
+    assert (asked["allocations"], asked["bytes_down"], asked["host_waits"]) == (0, 0, 1)
+    assert asked["bytes_up"] < 4096
+    assert result.num_bytes > 4096
+
+
+@pytest.mark.parametrize(
+    ("operation", "launches"),
+    [
+        (lambda x: x + x, 1),
+        (lambda x: x.rotate(1), 15),
+        (lambda x: x.rotate_many([1, 2, 3]), 27),  # six for each one more
+        (lambda x: (x * x).settle(), 21),
+    ],
+    ids=["sum", "rotation", "three hoisted", "product"],
+)
+def test_operations_take_as_many_launches_as_they_did(operation, launches, device):
+    """At N = 2^14, with 8 limbs in 4 digits and 2 special primes."""
+    parameters = ckks.Parameters.choose(depth=6, ring_degree=1 << 14).on(device="sim")
+    generator = ckks.KeyGenerator(parameters)
+    keys = generator.evaluation_keys(relin=True, steps=[1, 2, 3])
+    encryptor = ckks.Encryptor(parameters, generator.secret_key(), evaluator=ckks.Evaluator(parameters, keys))
+    x = encryptor.encrypt(VALUES)
+    operation(x)
+    device.reset_counters()
+    operation(x)
+    asked = device.counters()
+    assert sum(asked["launches"].values()) == launches
+    assert (asked["allocations"], asked["bytes_down"], asked["host_waits"]) == (0, 0, 0)
+
+
 def test_what_there_is_can_be_listed():
     found = {entry["device"]: entry for entry in lw.devices()}
     assert {"cpu", "sim:0", "sim:1"} <= found.keys()

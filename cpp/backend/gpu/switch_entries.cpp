@@ -1,6 +1,7 @@
 // The fused kernels. What lies outside each digit is lifted and transformed into scratch first; all keys are then one
 // launch, and with the sums of a linear transform a few limbs at a time, so that scratch need not hold all babies.
 #include <algorithm>
+#include <array>
 
 #include "backend/gpu/entries.hpp"
 #include "backend/gpu/launch.hpp"
@@ -33,13 +34,24 @@ class ExtendedDigits {
       : queue_(gpu_queue(q)), source_(source), window_(window), scratch_(scratch) {
     if (window.first > 0) return;  // an earlier window has put them there
     const std::size_t stride = degree_of(queue_);
+    std::array<std::uint16_t, kMaxLimbs>
+        limbs;  // of rows that are lifted and not transformed, up to those at `scratch`
+    std::size_t count = 0;
+    const auto transform = [&] {
+      const Rows rows = {scratch - count * stride, stride, 0, std::span(limbs).first(count), 1};
+      if (count > 0) TransformEntries<A>::ntt(q, rows, rows);
+      count = 0;
+    };
     for (const DigitRows& digit : source.digits) {
       if (digit.to_rest == nullptr) continue;
       const Rows rest = {scratch, stride, 0, digit.to_rest->to, 1};
       TransformEntries<A>::lift(q, rest, digit.coefficients, *digit.to_rest);
-      TransformEntries<A>::ntt(q, rest, rest);
-      scratch += rest_rows(digit) * stride;
+      if (count + rest.limbs.size() > limbs.size()) transform();
+      std::ranges::copy(rest.limbs, limbs.begin() + static_cast<std::ptrdiff_t>(count));
+      count += rest.limbs.size();
+      scratch += rest.limbs.size() * stride;
     }
+    transform();
   }
 
   SwitchLimbs limbs(LimbWindow part) const noexcept {

@@ -124,7 +124,15 @@ SEAMS = {  # what backend/* may see besides
 ENTRY = re.compile(r"backend/([^/]+/backend|gpu/host_kernels|gpu/plugin|sim/simulator)\.hpp")
 TO_BINDINGS = {  # the same of them
     f"backend/{name}.hpp"
-    for name in ("gpu/host_kernel", "gpu/host_kernels", "gpu/phase", "gpu/plugin", "sim/simulator")
+    for name in (
+        "gpu/card",
+        "gpu/device_memory",
+        "gpu/host_kernel",
+        "gpu/host_kernels",
+        "gpu/phase",
+        "gpu/plugin",
+        "sim/simulator",
+    )
 }
 BINDINGS_ONLY = re.compile(r"(nanobind/.*|Python\.h)")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(<(?P<system>[^>]+)>|"(?P<own>[^"]+)")', re.MULTILINE)

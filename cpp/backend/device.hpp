@@ -114,6 +114,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void synchronise(Queue& queue) = 0;
   /// Throws the error of a queue on which something failed, lw::Error(kOutOfMemory) or kDevice; does not wait.
   virtual void check(Queue& queue) = 0;
+  /// Whether `check` throws.
+  virtual bool has_failed() const noexcept = 0;
   /// Bytes of live buffers now, and the most there were since the last reset_peak.
   virtual std::size_t live_bytes() const noexcept = 0;
   virtual std::size_t peak_bytes() const noexcept = 0;

@@ -19,6 +19,7 @@ class HostDevice : public Device {
   void download(Queue&, const RowCopy& copy) override { copy_rows(copy); }
   void synchronise(Queue&) override {}
   void check(Queue&) override {}
+  bool has_failed() const noexcept override { return false; }
 
   std::size_t live_bytes() const noexcept override { return live_; }
   std::size_t peak_bytes() const noexcept override { return peak_; }

@@ -4,10 +4,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backend/gpu/card.hpp"
+#include "backend/gpu/device_memory.hpp"
 #include "backend/gpu/host_kernels.hpp"
 #include "backend/gpu/plugin.hpp"
 #include "backend/sim/simulator.hpp"
@@ -41,6 +44,38 @@ struct SimulatedDevice {
     return out;
   }
 };
+
+/// The driver of devices of a kind; nullptr: it is not loaded.
+const LwDriver* driver_of(const std::string& kind) {
+  return kind == "sim" ? &simulator_of(kind).driver() : gpu::loaded_driver();
+}
+
+/// What all that compute on a device have of its memory, after waiting for all work and, if `trim`, giving back what is
+/// idle: {bytes held, how many of them failed}.
+std::pair<std::uint64_t, std::uint64_t> settle_device(const std::string& kind, std::int32_t number, bool trim) {
+  const nb::gil_scoped_release released;
+  std::pair<std::uint64_t, std::uint64_t> total;
+  const LwDriver* const driver = driver_of(kind);
+  if (driver == nullptr) return total;
+  for (const std::shared_ptr<gpu::Card>& card : gpu::Card::all_of(*driver, number)) {
+    card->wait_for_all();
+    if (trim) card->memory().trim();
+    total.first += card->memory().use().held;
+    total.second += card->has_failed();
+  }
+  return total;
+}
+
+/// Throws the latest failure on a device, if there is one.
+void check_device(const std::string& kind, std::int32_t number) {
+  const LwDriver* const driver = driver_of(kind);
+  if (driver == nullptr) return;
+  std::shared_ptr<gpu::Card> latest;
+  for (const std::shared_ptr<gpu::Card>& card : gpu::Card::all_of(*driver, number)) {
+    if (card->has_failed() && (latest == nullptr || latest->number() < card->number())) latest = card;
+  }
+  if (latest != nullptr) latest->check();
+}
 
 /// One dict for each device.
 nb::list driver_devices() {
@@ -78,6 +113,10 @@ void bind_gpu(nb::module_& m) {
         gpu::load_driver(path);
       },
       "path"_a, "Load the library of a driver for GPUs; it is the backend \"cuda\" from then on.");
+  m.def("settle_device", &settle_device, "kind"_a, "number"_a, "trim"_a = false,
+        "Wait for all work on a device; (bytes held of its memory, after giving idle ones back if `trim`; how many "
+        "of those that compute on it failed).");
+  m.def("check_device", &check_device, "kind"_a, "number"_a, "Throw the latest failure on a device, if there is one.");
   m.def(
       "driver_devices", &driver_devices,
       "What the devices of the driver that was loaded last say of themselves. Throws DeviceError where there are none "

@@ -87,6 +87,9 @@ void bind_context(nb::module_& m) {
       .def_prop_ro(
           "device", [](const Context& self) { return std::string(self.ring().backend().form().device); },
           "Where values are: \"host\", or a device such as \"cuda:0\".")
+      .def_prop_ro(
+          "has_failed", [](const Context& self) { return self.ring().device().has_failed(); },
+          "Whether something failed on its device: then it computes nothing any more, and a new context does.")
       .def(
           "synchronise",
           [](const Context& self) {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework import ckks as ckks
     from latticework.compiler.compile import compile
     from latticework.devices.device import Device, devices
+    from latticework.devices.frames import frame
     from latticework.frontend import (
         Circuit,
         Program,
@@ -63,6 +64,7 @@ _PACKAGES = ("bfv", "ckks")
 _HOMES = {
     "compiler.compile": ("compile",),
     "devices.device": ("Device", "devices"),
+    "devices.frames": ("frame",),
     "frontend": (
         "Circuit", "Index", "Program", "Secret", "avg_pool2d", "bits", "conv1d", "conv2d", "exp", "for_loop",
         "gelu", "isin", "matrix", "maximum", "minimum", "polynomial", "public", "relu", "scalar", "scan", "select",
@@ -117,6 +119,7 @@ __all__ = [
     "errors",
     "exp",
     "for_loop",
+    "frame",
     "from_heir",
     "gelu",
     "greater",

@@ -157,6 +157,14 @@ def test_values_of_a_device_that_failed_are_refused(generator, device):
         again.add(x, x).download()
 
 
+def test_a_device_that_failed_is_used_again(x, device):
+    y = x.gpu("sim")
+    device.fail_launches(1, 1)
+    with pytest.raises(DeviceError):
+        (y + x).download()
+    assert (y + x).to_bytes() == (x + x).to_bytes()  # on memory that is brought there anew
+
+
 @pytest.mark.parametrize("place", ["sim", lw.Device("sim:1", arithmetic="u64"), lw.Device("sim", synchronous=True)])
 def test_servers_compute_the_same_bytes_on_a_device(place):
     @lw.program
@@ -223,6 +231,22 @@ def test_operations_take_as_many_launches_as_they_did(operation, launches, devic
     asked = device.counters()
     assert sum(asked["launches"].values()) == launches
     assert (asked["allocations"], asked["bytes_down"], asked["host_waits"]) == (0, 0, 0)
+
+
+def test_a_frame_gives_memory_back_and_says_how_much(x, device):
+    with lw.frame("sim") as frame:
+        kept = x.gpu("sim") * x
+        for _ in range(3):
+            kept * x
+    assert frame.held == frame.freed + frame.kept
+    assert frame.freed > 0 and frame.kept >= kept.num_bytes
+    assert "held" in repr(frame)
+    assert kept.to_bytes() == (x * x).to_bytes()
+    device.fail_launches(1, 1)
+    with pytest.raises(DeviceError), lw.frame("sim"):
+        kept + x
+    with pytest.raises(UserError, match="the host's memory needs no frame"):
+        lw.frame("cpu")
 
 
 def test_what_there_is_can_be_listed():

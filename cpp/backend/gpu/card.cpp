@@ -13,6 +13,9 @@ std::string name_of(const LwDeviceInfo& info, std::int32_t device) {
   return std::string(info.name) + " (device " + std::to_string(device) + ")";
 }
 
+std::mutex cards_mutex;
+std::map<std::pair<const LwDriver*, DeviceOptions>, std::weak_ptr<Card>> cards;
+
 std::uint64_t next_number() noexcept {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
@@ -21,9 +24,7 @@ std::uint64_t next_number() noexcept {
 }  // namespace
 
 std::shared_ptr<Card> Card::of(const LwDriver& driver, const DeviceOptions& options) {
-  static std::mutex mutex;
-  static std::map<std::pair<const LwDriver*, DeviceOptions>, std::weak_ptr<Card>> cards;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(cards_mutex);
   std::weak_ptr<Card>& known = cards[{&driver, options}];
   std::shared_ptr<Card> card = known.lock();
   if (card == nullptr || card->has_failed()) {
@@ -31,6 +32,16 @@ std::shared_ptr<Card> Card::of(const LwDriver& driver, const DeviceOptions& opti
     known = card;
   }
   return card;
+}
+
+std::vector<std::shared_ptr<Card>> Card::all_of(const LwDriver& driver, std::int32_t device) {
+  const std::lock_guard lock(cards_mutex);
+  std::vector<std::shared_ptr<Card>> found;
+  for (const auto& [key, known] : cards) {
+    std::shared_ptr<Card> card = key.first == &driver && key.second.number == device ? known.lock() : nullptr;
+    if (card != nullptr) found.push_back(std::move(card));
+  }
+  return found;
 }
 
 Card::Card(const LwDriver& driver, const DeviceOptions& options)
@@ -76,6 +87,12 @@ void Card::order(int after, int before) noexcept {
 void Card::wait(int number) noexcept {
   if (has_failed()) return;
   if (LwStream* const waited = stream(number); waited != nullptr) note(driver_.stream_wait(waited), "waiting");
+}
+
+void Card::wait_for_all() noexcept {
+  for (int number = 0; number < kQueues; ++number) {
+    if (issued_[number].load(std::memory_order_acquire) > 0) wait(number);
+  }
 }
 
 bool Card::note(LwStatus status, const char* what) noexcept {

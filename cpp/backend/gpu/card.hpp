@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "backend/device.hpp"
 #include "backend/gpu/driver.h"
@@ -28,6 +29,8 @@ class Card {
   /// The card of a device of a driver: the same one for all who ask with the same options, while it has not failed.
   /// Throws lw::Error(kDevice).
   static std::shared_ptr<Card> of(const LwDriver& driver, const DeviceOptions& options);
+  /// All there are of a device now, whatever their options.
+  static std::vector<std::shared_ptr<Card>> all_of(const LwDriver& driver, std::int32_t device);
 
   Card(const LwDriver& driver, const DeviceOptions& options);
   ~Card();
@@ -49,6 +52,8 @@ class Card {
   void issued(int number) noexcept { issued_[number].fetch_add(1, std::memory_order_release); }
   /// The host waits until all that was called on the queue is done.
   void wait(int number) noexcept;
+  /// The same for every queue.
+  void wait_for_all() noexcept;
 
   bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire); }
   /// Notes the status of a call that was about `what`, unless it is LW_OK. Returns whether all is well.

@@ -33,6 +33,7 @@ class GpuDevice final : public Device {
   void download(Queue& queue, const RowCopy& copy) override;
   void synchronise(Queue& queue) override;
   void check(Queue& queue) override;
+  bool has_failed() const noexcept override { return card_->has_failed(); }
 
   std::size_t live_bytes() const noexcept override { return live_; }
   std::size_t peak_bytes() const noexcept override { return peak_; }

@@ -49,13 +49,13 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
         """The same evaluator on a device, with its keys there; made once for each place."""
         if place == self.parameters._place:
             return self
-        if place not in self._elsewhere:
-            there = self.parameters._at(place)
-            made = self._anew(there, None if self.keys is None else self.keys._at(there))
-            made._elsewhere, made._home = self._elsewhere, self._home
+        there, found = self.parameters._at(place), self._elsewhere.get(place)
+        if found is None or found.parameters is not there:
+            found = self._anew(there, None if self.keys is None else self.keys._at(there))
+            found._elsewhere, found._home = self._elsewhere, self._home
             self._elsewhere.setdefault(self.parameters._place, self)
-            self._elsewhere[place] = made
-        return self._elsewhere[place]
+            self._elsewhere[place] = found
+        return found
 
     @abstractmethod
     def _anew(self, parameters: Params, keys: Keys | None) -> Self:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar
 
 from latticework import _core
+from latticework.devices.device import Device
 from latticework.errors import DtypeError, LayoutError, MissingKeyError, SecretKeyError, UserError
 from latticework.keys import covering_keys, resident_bytes, steps_by_element
 from latticework.packing.keys import KeySpec, conjugation_element, galois_element, signed_steps
@@ -133,19 +134,20 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
 
     def __init__(self, core: _core.EvaluationKeys, parameters: Params) -> None:
         super().__init__(core, parameters)
-        self._elsewhere: dict[str, Self] = {}
+        self._elsewhere: dict[Device | None, Self] = {}
         self.specs = tuple(
             KeySpec(str(s["kind"]), int(s["galois_element"]), int(s["track"]), int(s["level"])) for s in core.specs
         )
 
     def _at(self, parameters: Params) -> Self:
         """The same keys where these parameters are."""
-        context = parameters.context
-        if context.device == self.parameters.context.device:
+        if parameters._place == self.parameters._place:
             return self
-        if context.device not in self._elsewhere:
-            self._elsewhere[context.device] = type(self)(_core.move(self.core, context), parameters)
-        return self._elsewhere[context.device]
+        found = self._elsewhere.get(parameters._place)
+        if found is None or found.parameters is not parameters:
+            found = type(self)(_core.move(self.core, parameters.context), parameters)
+            self._elsewhere[parameters._place] = found
+        return found
 
     @property
     def has_relin_key(self) -> bool:

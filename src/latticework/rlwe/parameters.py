@@ -79,15 +79,16 @@ class ChainParameters:
         return "cpu" if self._place is None else self._place.name
 
     def _at(self, place: Device | None) -> Self:
-        """The same parameters on a device, or on the host; made once for each place."""
+        """The same parameters on a device, or on the host; made once for each place, and anew where a device failed."""
         if place == self._place:
             return self
-        if place not in self._elsewhere:
-            made = object.__new__(type(self))._use(self.chain, None, self._threads, place)
-            made._elsewhere = self._elsewhere
+        found = self._elsewhere.get(place)
+        if found is None or ("context" in vars(found) and found.context.has_failed):
+            found = object.__new__(type(self))._use(self.chain, None, self._threads, place)
+            found._elsewhere = self._elsewhere
             self._elsewhere.setdefault(self._place, self)
-            self._elsewhere[place] = made
-        return self._elsewhere[place]
+            self._elsewhere[place] = found
+        return found
 
     @property
     def _ring(self) -> tuple[str, str]:

@@ -398,7 +398,7 @@ def _check_budgets(device: str | Device, **budgets: str | int | None) -> None:
     if given and place is not None:
         raise UserError(
             f"{given[0]} is for the memory of the host, and this server computes on {place.name}, which holds all at "
-            f"once: bound that with device=lw.Device({place.name!r}, memory=...)"
+            "once: leave it out; in Python a Device bounds what is used there"
         )
 
 

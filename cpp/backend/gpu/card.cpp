@@ -68,9 +68,15 @@ Card::~Card() {
 }
 
 LwStream* Card::stream(int number) noexcept {
+  if (has_failed()) return nullptr;
   const std::lock_guard lock(mutex_);
   if (streams_[number] == nullptr) note(driver_.stream_make(device(), &streams_[number]), "a queue cannot be made");
   return streams_[number];
+}
+
+bool Card::record(LwEvent* event, int number) noexcept {
+  LwStream* const from = stream(number);
+  return from != nullptr && note(driver_.event_record(event, from), "an event");
 }
 
 void Card::order(int after, int before) noexcept {

@@ -44,12 +44,21 @@ class Card {
   std::uint64_t number() const noexcept { return number_; }
   const LwDeviceInfo& info() const noexcept { return info_; }
   DeviceMemory& memory() noexcept { return *memory_; }
-  LwStream* stream(int number) noexcept;
+  /// Calls a function of the driver on the stream of a queue, unless something failed before. Returns whether all is
+  /// well; `what` begins the message if it is not.
+  template <class... Parameters, class... Given>
+  bool call(int number, const char* what, LwStatus (*function)(LwStream*, Parameters...), Given... given) noexcept {
+    LwStream* const to = stream(number);
+    if (to == nullptr) return false;
+    const bool is_well = note(function(to, given...), what);
+    issued_[number].fetch_add(1, std::memory_order_release);
+    return is_well;
+  }
 
   /// Makes what is called next on one queue wait for all that was called on another so far.
   void order(int after, int before) noexcept;
-  /// Says that a queue has been given something, so that others have to be ordered after it.
-  void issued(int number) noexcept { issued_[number].fetch_add(1, std::memory_order_release); }
+  /// Records an event after all that was called on a queue so far. Returns whether all is well.
+  bool record(LwEvent* event, int number) noexcept;
   /// The host waits until all that was called on the queue is done.
   void wait(int number) noexcept;
   /// The same for every queue.
@@ -62,6 +71,9 @@ class Card {
   void check() const;
 
  private:
+  /// Made when it is first needed; nullptr after a failure.
+  LwStream* stream(int number) noexcept;
+
   const LwDriver& driver_;
   const DeviceOptions options_;
   const std::uint64_t number_;

@@ -51,10 +51,7 @@ void* DeviceMemory::take(std::size_t size, int queue) noexcept {
   for (std::uint64_t others = taken.queues & ~queue_bit(queue); others != 0; others &= others - 1) {
     card_.order(queue, std::countr_zero(others));
   }
-  if (const auto mark = card_.driver().mark; mark != nullptr && !card_.has_failed()) {
-    card_.note(mark(card_.stream(queue), taken.memory, size, 1), "memory");
-    card_.issued(queue);
-  }
+  if (const auto mark = card_.driver().mark) card_.call(queue, "memory", mark, taken.memory, size, 1);
   use_.idle -= size;
   ++use_.reused;
   return taken.memory;
@@ -63,10 +60,8 @@ void* DeviceMemory::take(std::size_t size, int queue) noexcept {
 void DeviceMemory::put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept {
   const std::size_t size = size_class(bytes);
   const std::lock_guard lock(mutex_);
-  if (const auto mark = card_.driver().mark; mark != nullptr && std::has_single_bit(queues) && !card_.has_failed()) {
-    const int queue = std::countr_zero(queues);
-    card_.note(mark(card_.stream(queue), memory, size, 0), "memory");
-    card_.issued(queue);
+  if (const auto mark = card_.driver().mark; mark != nullptr && std::has_single_bit(queues)) {
+    card_.call(std::countr_zero(queues), "memory", mark, memory, size, 0);
   }
   idle_[size].push_back({memory, queues});
   use_.idle += size;

@@ -42,7 +42,7 @@ StagingBlocks::Place StagingBlocks::hold(std::size_t bytes) noexcept {
 void StagingBlocks::release(Block* block) noexcept {
   const std::lock_guard lock(mutex_);
   if (--block->holders > 0) return;
-  block->is_recorded = card_.note(card_.driver().event_record(block->done, card_.stream(queue_)), "an event");
+  block->is_recorded = card_.record(block->done, queue_);
 }
 
 /// The block that was filled last, if there is room; else one that is done with; else a new one.

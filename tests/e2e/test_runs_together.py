@@ -8,8 +8,8 @@ import pytest
 from e2e_cases import INSECURE_SMALL, uniform
 
 import latticework as lw
+from latticework.devices import device
 from latticework.errors import BudgetError, UserError
-from latticework.runtime import options as runtime_options
 
 MATRICES = np.random.default_rng(4).uniform(-0.3, 0.3, (2, 32, 32))
 
@@ -51,7 +51,7 @@ def case(tmp_path_factory):
 
 @pytest.fixture(params=["auto", "ref"])
 def backend(request, monkeypatch):
-    monkeypatch.setitem(runtime_options.DEVICES, "cpu", request.param)
+    monkeypatch.setattr(device, "HOST", request.param)
 
 
 def bytes_of(encrypted):

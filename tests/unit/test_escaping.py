@@ -34,7 +34,7 @@ WITHOUT_TEXT = {
     "layout.conversions.base.Conversion", "layout.layout.Layout", "levels.plan.CipherState", "levels.plan.Scale",
     "machine.bootstraps.MeasuredBootstrap",
     "packing.pack.PackDim", "packing.pack.PackMap",
-    "rlwe.ciphertext.Ciphertext", "rlwe.evaluator.Evaluator", "rlwe.keys.EvaluationKeys", "rlwe.keys.KeyGenerator",
+    "devices.frames.frame", "rlwe.ciphertext.Ciphertext", "rlwe.evaluator.Evaluator", "rlwe.keys.EvaluationKeys", "rlwe.keys.KeyGenerator",
     "rlwe.keys.PublicKey", "rlwe.keys.SecretKey", "rlwe.parameters.ChainParameters", "runtime.batches.Extent",
     "runtime.keys.Keys",
     "runtime.keys.PublicKeys", "runtime.owner.OwnerValue", "techniques.Techniques",

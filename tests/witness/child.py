@@ -19,7 +19,7 @@ from typing import Any
 from cases import CASES, Deploy
 from summaries import digest, figures, listing, pinned
 
-from latticework.runtime import options
+from latticework.devices import device
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*")
     asked = parser.parse_args()
     load(slow=asked.slow)
-    options.DEVICES["cpu"] = asked.backend
+    device.HOST = asked.backend
     deploy = Deploy(asked.threads, asked.backend)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -14,6 +14,7 @@ from latticework.params.fingerprint import core_parameters
 from latticework.plan.amounts import parse_bytes
 
 ARITHMETICS = ("auto", "fp64", "u64")
+HOST = "auto"  # the host's backend
 SIMULATED = 2  # devices of the simulator
 NO_LIMIT = (1 << 64) - 1
 
@@ -77,7 +78,7 @@ def as_device(given: Any) -> Device | None:
 def context_on(chain: ModulusChain, device: Device | None, threads: int) -> _core.Context:
     """The core's context for these parameters on a device, or on so many threads of the host."""
     if device is None:
-        return _core.Context(core_parameters(chain), "auto", threads)
+        return _core.Context(core_parameters(chain), HOST, threads)
     number = int(device.name.partition(":")[2])
     most = NO_LIMIT if device.memory is None else int(device.memory)
     return _core.Context(
